@@ -117,7 +117,7 @@ def _by_option(executed: dict[int, int]) -> tuple[Counter[str], int]:
         times = executed.get(site.address - engine.image.base, 0)
         if times and site.reads and reader < len(options) and options[reader]:
             ran += 1
-            found.update({option.record.name: times for option in options[reader]})
+            found.update({option.name: times for option in options[reader]})
     return found, ran
 
 

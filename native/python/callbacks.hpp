@@ -28,7 +28,7 @@ enum class Callback : std::uint8_t {
     ends_with_call,  // (image, address of the option, or 0 for a reset)
     not_set,         // (image, address of the option, or 0 for a reset)
     failed,          // (image, why)
-    // Watchers (optctx/drifting/interception.py).
+    // Watchers (optctx/drifting/watch.py).
     occurrence_begins,  // (image, address of the option)
     occurrence_ends,    // (image, address of the option, value or None for a flag, whether LLVM refused it, whether a
                         // context kept it from the process)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from optctx._native import Context
 from optctx.engine.engine import Engine
 from optctx.travelling.attributes import attributes_policy
-from optctx.values.states import changed_options, process_states, state_under, value_under
+from optctx.values.states import changed_options, process_texts, text_under, value_under
 
 if TYPE_CHECKING:
     from optctx.fresh import Emit, Job, Result
@@ -37,7 +37,7 @@ def input_key(engine: Engine, job: Job) -> str:
     source = fields.pop("ir")
     fields.pop("options")  # they come from the context
     text = source if isinstance(source, bytes) else source.encode()
-    parts = [_FORMAT, engine.image.build_id, binding.get_process_triple(), process_states(engine), fields]
+    parts = [_FORMAT, engine.image.build_id, binding.get_process_triple(), process_texts(engine), fields]
     parts.append(attributes_policy())  # decides which functions compile under options of their own
     return _digest([*parts, type(source).__name__, hashlib.sha256(text).hexdigest()])
 
@@ -50,7 +50,7 @@ class Situation:
         self._states = {}
         self._files = {}
         for name, option in changed_options(engine, context).items():
-            self._states[name] = state_under(context, option)
+            self._states[name] = text_under(context, option)
             self._files[name] = [(path, _content(path)) for path in _paths(value_under(context, option))]
 
     def key(self, under: str, read: Collection[str]) -> str:

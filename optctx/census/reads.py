@@ -105,7 +105,7 @@ class Reads:
             self.cut += not read.whole
             stack = self._stack(read.addresses)
             for option in self._index.options[read.reader]:
-                place = (option.record.name, stack[0])
+                place = (option.name, stack[0])
                 if place not in counted:  # a function may read several members of an option
                     counted.add(place)
                     self._place(place, read.addresses[0]).add(stack)
@@ -114,12 +114,12 @@ class Reads:
     def unseen(self) -> list[str]:
         """The names of the options whose reads are not seen."""
         plan = self._engine.plan
-        seen = {option.record.name for options in self._index.options for option in options}
-        options = [option for option in plan.options.values() if not option.record.alias_of]
+        seen = {option.name for options in self._index.options for option in options}
+        options = [option for option in plan.options.values() if not option.alias_of]
         return sorted(
-            option.record.name
+            option.name
             for option in options
-            if option.scope == "process" or (option.readers and option.record.name not in seen)
+            if option.scope == "process" or (option.readers and option.name not in seen)
         )
 
     @property

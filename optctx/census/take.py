@@ -15,8 +15,7 @@ from optctx.census.signature import signature_of
 from optctx.engine.attach import attach, is_default
 from optctx.engine.engine import Engine
 from optctx.image.abi import type_name
-from optctx.image.options import OptionRecord
-from optctx.plan.plan import PlannedOption
+from optctx.image.options import RegisteredOption
 from optctx.plan.references import References, read_references
 from optctx.plan.refusals import COPIED_FOR_GOOD
 from optctx.values.read_values import value_text
@@ -83,7 +82,7 @@ class _Taking:
             option = own.get(site.region)
             if option is not None:
                 counts = self._counts(option, site.function, site.number, copy=False)
-                for what in _doings(site, site.region == option.record.address):
+                for what in _doings(site, site.region == option.address):
                     counts[what] += 1
             for option in beside.get(site.region, ()):
                 self._counts(option, site.function, site.number, copy=True)[_doing(site)] += 1
@@ -93,69 +92,66 @@ class _Taking:
                 number = symbol.number if symbol is not None else 0
                 self._counts(own[refusal.region], refusal.function, number, copy=False)["addresses"] += 1
 
-    def _counts(self, option: PlannedOption, mangled: str, number: int, *, copy: bool) -> dict[str, int]:
+    def _counts(self, option: RegisteredOption, mangled: str, number: int, *, copy: bool) -> dict[str, int]:
         """Of a function. Those whose names differ only when mangled (destructors) are counted as one."""
         function = demangle(mangled)
-        tallies = self._tallies.setdefault(option.record.address, {})
+        tallies = self._tallies.setdefault(option.address, {})
         return tallies.setdefault((function, copy), _Tally(number, function)).counts
 
-    def _storage(self) -> dict[int, PlannedOption]:
+    def _storage(self) -> dict[int, RegisteredOption]:
         """Region -> the option whose storage it is."""
         found = {}
         for option in self._engine.plan.options.values():
-            record = option.record
-            if record.size is not None:
-                found[record.address] = option
-                if record.variable_size is not None:
-                    found[record.variable] = option
+            if option.size is not None:
+                found[option.address] = option
+                if option.variable_size is not None:
+                    found[option.variable] = option
         if (printing := self._survey.printing) is not None:
-            found[printing.types.address] = self._engine.plan.options[printing.option.address]
+            found[printing.types.address] = printing.option
         return found
 
-    def _beside(self) -> dict[int, list[PlannedOption]]:
+    def _beside(self) -> dict[int, list[RegisteredOption]]:
         """Region -> the options whose values it has a copy of, or leads to."""
-        by_name = {
-            name: option for option in self._engine.plan.options.values() for name in option.record.names
-        }
-        found: dict[int, list[PlannedOption]] = {}
+        by_name = {name: option for option in self._engine.plan.options.values() for name in option.names}
+        found: dict[int, list[RegisteredOption]] = {}
         for part in self._survey.state:
             found[part.address] = [by_name[name] for name in part.serves if name in by_name]
-        begins = {option.record.address: option for option in self._engine.plan.options.values()}
+        begins = {option.address: option for option in self._engine.plan.options.values()}
         for table in self._code.tables:
             targets = [target for _, target in table.pointers]
             found[table.address] = [begins[target] for target in targets if target in begins]
         return found
 
-    def _facts(self, option: PlannedOption) -> OptionFacts:
-        engine, record = self._engine, option.record
-        view = Option(engine, option, record.name)
-        symbol = self._image.object_at(record.address) if record.size is not None else None
+    def _facts(self, option: RegisteredOption) -> OptionFacts:
+        engine = self._engine
+        view = Option(engine, option, option.name)
+        symbol = self._image.object_at(option.address) if option.size is not None else None
         origin = self._origins.of_object(symbol) if symbol is not None else None
         own = engine.resolve(option)
         return OptionFacts(
-            name=record.name,
-            names=record.names,
-            type="alias" if record.alias_of else type_name(record.type.kind),
-            form="alias" if record.alias_of else _FORMS.get(record.type.kind, "scalar"),
-            storage=_storage_of(record),
-            categories=tuple(option_at(record.address).categories),
+            name=option.name,
+            names=option.names,
+            type="alias" if option.alias_of else type_name(option.type.kind),
+            form="alias" if option.alias_of else _FORMS.get(option.type.kind, "scalar"),
+            storage=_storage_of(option),
+            categories=tuple(option_at(option.address).categories),
             file=origin.file if origin is not None else "",
             library=origin.library if origin is not None else UNKNOWN,
             default=value_text(view.default),
             scope=own.scope,
             reason=_stable(own.reason),
-            alias_of=own.record.name if record.alias_of else "",
-            callback=record.callback,
-            copied_once=any(name in self._served_once() for name in record.names),
+            alias_of=own.name if option.alias_of else "",
+            callback=option.callback,
+            copied_once=any(name in self._served_once() for name in option.names),
             readers=self._readers(option),
         )
 
     def _served_once(self) -> set[str]:
         return {name for part in self._survey.state for name in part.serves}.union(COPIED_FOR_GOOD)
 
-    def _readers(self, option: PlannedOption) -> tuple[Reader, ...] | None:
-        tallies = self._tallies.get(option.record.address, {})
-        if option.record.size is None and not tallies:
+    def _readers(self, option: RegisteredOption) -> tuple[Reader, ...] | None:
+        tallies = self._tallies.get(option.address, {})
+        if option.size is None and not tallies:
             return None
         found = [self._reader(tally, copy) for (_, copy), tally in tallies.items()]
         return tuple(sorted(found, key=lambda reader: (reader.copy, reader.function)))
@@ -185,10 +181,10 @@ def _doing(site: Site) -> str:
     return "stores" if site.writes else "loads"
 
 
-def _storage_of(record: OptionRecord) -> str:
-    if record.size is None:
+def _storage_of(option: RegisteredOption) -> str:
+    if option.size is None:
         return "heap"
-    return "external" if record.type.external else "internal"
+    return "external" if option.type.external else "internal"
 
 
 def _stable(reason: str) -> str:

@@ -37,11 +37,10 @@ from optctx.travelling.option_files import read_options, write_options
 from optctx.travelling.stamps import agreed, stamped_overrides
 from optctx.trust import trusting
 from optctx.values.args import parse_args
-from optctx.values.layers import Layers, rebuild
+from optctx.values.layers import Layers, rebuild, set_inside
 from optctx.values.overrides import Override, ProcessWideMode, make_override, scopable
 from optctx.values.read_values import Value, python_types
 from optctx.values.registry import find
-from optctx.values.set_inside import set_inside
 from optctx.values.texts import Texts, texts_of
 
 __all__ = ["OptionContext", "process_wide_values", "seen"]
@@ -405,7 +404,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         """
         engine = self._layers.engine
         option = engine.resolve(find(engine, name))
-        if type is not None and type not in python_types(option.record.type):
+        if type is not None and type not in python_types(option.type):
             raise wrong_lookup(option, name, type)
         return self._layers.read(option)
 

@@ -29,7 +29,7 @@ from optctx.engine.attach import attached
 from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, clipped, shown
 from optctx.image.abi import type_name
-from optctx.plan.plan import PlannedOption
+from optctx.image.options import RegisteredOption
 from optctx.values.layers import Layers
 from optctx.values.read_values import python_types
 from optctx.wording import did_you_mean, nearest
@@ -104,9 +104,9 @@ def resolve_base(engine: Engine, base: Base, current: OptionContext | None) -> L
     raise OptionTypeError(f'base is "inherit", "defaults" or an OptionContext, found {shown(base)}')
 
 
-def wrong_lookup(option: PlannedOption, name: str, asked: object) -> OptionTypeError:
+def wrong_lookup(option: RegisteredOption, name: str, asked: object) -> OptionTypeError:
     """The error for `get(name, asked)` if `asked` is not a type of the option."""
-    own, python = type_name(option.record.type.kind), python_types(option.record.type)[0].__name__
+    own, python = type_name(option.type.kind), python_types(option.type)[0].__name__
     if not isinstance(asked, type):
         return OptionTypeError(
             f"cannot look up {name!r} with {shown(asked)}: the second argument of get is a type, here "

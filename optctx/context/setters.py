@@ -2,7 +2,7 @@
 the resets, and `addOccurrence` of LLVM's own option objects.
 
 Native code shows contained values to the thread until it leaves (native/intercept/setters);
-values/set_inside.py makes layers of them. This module reports values that a context did not contain.
+values/layers.py makes layers of them. This module reports values that a context did not contain.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _not_contained(image: int, address: int) -> None:
         advice = "set it before the scope"
         name = "an LLVM option"
     else:
-        name = repr(option.record.name)
+        name = repr(option.name)
         words = f"contexts cannot contain it: {option.reason or 'it takes several values at once'}"
         advice = 'set it before the scope, or leave it to OptionContext(..., process_wide="exclusive")'
     tell(ContainmentWarning(f"{name} was set for the whole process inside a context; {words}; {advice}"))
@@ -67,7 +67,7 @@ def _not_contained(image: int, address: int) -> None:
 def _ends_with_call(image: int, address: int) -> None:
     """Warn, from inside LLVM, that a value ends with this call: another thread entered this task's scope."""
     option = engine_of(image).plan.options.get(address)
-    what = "a reset of LLVM's options" if option is None else f"the value given to {option.record.name!r}"
+    what = "a reset of LLVM's options" if option is None else f"the value given to {option.name!r}"
     tell(
         ContainmentWarning(
             f"{what} ended with the call: this thread works in a scope that another thread has entered, and "
@@ -81,7 +81,7 @@ def _not_set(image: int, address: int) -> None:
     option = engine_of(image).plan.options.get(address)
     what = "reset LLVM's options" if address == 0 else "set an LLVM option"
     if option is not None:
-        what = f"set {option.record.name!r}"
+        what = f"set {option.name!r}"
     tell(
         ContainmentError(
             f'cannot {what} inside a context with sets="error": nothing was changed; leave the context '

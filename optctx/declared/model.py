@@ -12,7 +12,7 @@ from optctx.census.origins import UNKNOWN, Origins
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.image.abi import type_name
-from optctx.plan.plan import PlannedOption
+from optctx.image.options import RegisteredOption
 from optctx.values.read_values import Value
 from optctx.values.registry import Option
 
@@ -50,10 +50,10 @@ def declared_options() -> list[DeclaredOption]:
     """
     engine = attach()
     origins = Origins(engine.image)
-    planned = [option for option in engine.plan.options.values() if not option.record.alias_of]
-    planned.sort(key=lambda option: option.record.name)
+    registered = [option for option in engine.plan.options.values() if not option.alias_of]
+    registered.sort(key=lambda option: option.name)
     taken: set[str] = set()
-    return [_declared(engine, origins, option, _identifier(option.record.name, taken)) for option in planned]
+    return [_declared(engine, origins, option, _identifier(option.name, taken)) for option in registered]
 
 
 def by_library(options: Iterable[DeclaredOption]) -> dict[str, list[DeclaredOption]]:
@@ -64,33 +64,33 @@ def by_library(options: Iterable[DeclaredOption]) -> dict[str, list[DeclaredOpti
     return {name: found[name] for name in sorted(found, key=lambda name: (name == UNKNOWN, name))}
 
 
-def _declared(engine: Engine, origins: Origins, planned: PlannedOption, identifier: str) -> DeclaredOption:
-    record = planned.record
-    option = Option(engine, planned, record.name)
-    symbol = engine.image.object_at(record.address) if record.size is not None else None
-    kind = record.type.kind
+def _declared(
+    engine: Engine, origins: Origins, registered: RegisteredOption, identifier: str
+) -> DeclaredOption:
+    option = Option(engine, registered, registered.name)
+    symbol = engine.image.object_at(registered.address) if registered.size is not None else None
+    kind = registered.type.kind
     return DeclaredOption(
-        name=record.name,
+        name=registered.name,
         identifier=identifier,
         library=origins.of_object(symbol).library if symbol is not None else UNKNOWN,
         type=option.type,
-        element=type_name(record.type.element) if kind == Kind.list else "",
+        element=type_name(registered.type.element) if kind == Kind.list else "",
         default=option.default,
         help=" ".join(option.help.split()),
-        choices=_choices(planned, option),
+        choices=_choices(registered, option),
         aliases=option.aliases,
         categories=option.categories,
-        scope=planned.scope,
-        reason=re.sub(r" at 0x[0-9a-f]+", "", planned.reason),
+        scope=registered.scope,
+        reason=re.sub(r" at 0x[0-9a-f]+", "", registered.reason),
     )
 
 
-def _choices(planned: PlannedOption, option: Option) -> dict[str, tuple[str, int | None]]:
-    record = planned.record
+def _choices(registered: RegisteredOption, option: Option) -> dict[str, tuple[str, int | None]]:
     helps = option.choices
-    if record.type.registry_parser:
+    if registered.type.registry_parser:
         return {name: (" ".join(text.split()), None) for name, text in helps.items()}
-    names, stored, _ = record.stored_choices()
+    names, stored, _ = registered.stored_choices()
     numbers = dict(zip(names, stored, strict=True))
     return {name: (" ".join(text.split()), numbers.get(name)) for name, text in helps.items()}
 

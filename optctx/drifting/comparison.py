@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from optctx._native import CoveredStorage, Kind, Spans, inside_if_free, process_wide_epoch
 from optctx.drifting.drift import refused
 from optctx.engine.engine import Engine
+from optctx.image.options import RegisteredOption
 from optctx.locks import Rank, lock_held_by_fork
-from optctx.plan.plan import PlannedOption
 from optctx.values.states import (
-    OptionState,
+    State,
     drifted_states,
     live_state,
     outside_contexts,
@@ -53,9 +53,9 @@ _WORD = 8
 
 @dataclass(frozen=True)
 class Difference:
-    option: PlannedOption
-    before: OptionState
-    after: OptionState
+    option: RegisteredOption
+    before: State
+    after: State
 
 
 class Comparison:
@@ -67,7 +67,7 @@ class Comparison:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._busy = lock_held_by_fork(Rank.COMPARING)
-        self._explained: dict[int, tuple[str, object]] = {}  # keys of states that were reported already
+        self._explained: dict[int, State] = {}  # states that were reported already
         self._refused = refused(engine)
         self._spans = Spans([span for option in self._refused for span in _spans(option)])
         self.begin_again()
@@ -79,22 +79,22 @@ class Comparison:
         self._drifted = drifted_states(self._engine, self._drift)
         self._bytes, self._states = self._refused_now()
 
-    def _refused_now(self) -> tuple[bytes | None, dict[int, OptionState]]:
-        """(bytes, states) of refused options, without the changes of contexts. No bytes while those last."""
+    def _refused_now(self) -> tuple[bytes | None, dict[int, State]]:
+        """Read (bytes, states) of refused options without the changes of contexts. No bytes during these."""
         while True:
             epoch = process_wide_epoch(self._engine.index)
             ours = CoveredStorage()
             read = None if epoch % 2 else self._spans.read()
-            states = {each.record.address: outside_contexts(each, ours) for each in self._refused}
+            states = {each.address: outside_contexts(each, ours) for each in self._refused}
             if process_wide_epoch(self._engine.index) == epoch:
                 return read, states
 
-    def explain(self, option: PlannedOption, state: OptionState) -> None:
+    def explain(self, option: RegisteredOption, state: State) -> None:
         """Leave this state of the option out of the next `differences`: it was reported already."""
-        self._explained[option.record.address] = state.key
+        self._explained[option.address] = state
 
     def differences(self) -> list[Difference]:
-        """The changes since the last comparison."""
+        """Find the changes since the last comparison."""
         found = inside_if_free(self._busy, self._found)
         if found is None:
             return []
@@ -104,7 +104,7 @@ class Comparison:
         return [*self._of_scoped(), *self._of_refused()]
 
     def _of_scoped(self) -> list[Difference]:
-        """Changes of options that contexts have storage for.
+        """Find changes of options that contexts have storage for.
 
         Where threads take turns, the values of threads inside a context do not count.
         """
@@ -118,10 +118,10 @@ class Comparison:
             option = self._engine.plan.options[address]
             registered = registered_state(self._engine, option)
             found.append(Difference(option, before.get(address, registered), after.get(address, registered)))
-        return [each for each in found if each.before.key != each.after.key]
+        return [each for each in found if each.before != each.after]
 
     def _of_refused(self) -> list[Difference]:
-        """Changes of refused options.
+        """Find changes of refused options.
 
         Compares nothing while a context with `process_wide="exclusive"` changes such options.
         """
@@ -131,24 +131,22 @@ class Comparison:
         now = self._spans.read()
         if now == self._bytes:
             return []
-        states = {each.record.address: live_state(each) for each in self._refused}
+        states = {each.address: live_state(each) for each in self._refused}
         if process_wide_epoch(self._engine.index) != epoch:
             return []
         before, self._states, self._bytes = self._states, states, now
         return [
-            Difference(each, before[each.record.address], states[each.record.address])
+            Difference(each, before[each.address], states[each.address])
             for each in self._refused
-            if before[each.record.address].key != states[each.record.address].key
+            if before[each.address] != states[each.address]
         ]
 
     def _was_explained(self, found: Difference) -> bool:
-        return self._explained.pop(found.option.record.address, None) == found.after.key
+        return self._explained.pop(found.option.address, None) == found.after
 
 
-def _spans(option: PlannedOption) -> list[tuple[int, int]]:
-    """(address, size in bytes) of the memory that changes when the option does."""
-    record = option.record
-    size = _VALUE_SIZES.get(record.type.kind, _WORD)
-    if record.variable:
-        size = min(size, record.variable_size or size)
-    return [(record.address + _HEAD[0], _HEAD[1]), (option.live, size)]
+def _spans(option: RegisteredOption) -> list[tuple[int, int]]:
+    """Return (address, size in bytes) of the memory that changes when the option does."""
+    size = _VALUE_SIZES.get(option.type.kind, _WORD)
+    size = min(size, option.variable_size or size)
+    return [(option.address + _HEAD[0], _HEAD[1]), (option.place.address, size)]

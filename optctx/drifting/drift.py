@@ -15,9 +15,9 @@ from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.engine.host import default_host
 from optctx.image.loaded import Image
-from optctx.plan.plan import PlannedOption
+from optctx.image.options import RegisteredOption
 from optctx.values.read_values import Value
-from optctx.values.states import OptionState, drifted_states, outside_contexts, registered_state
+from optctx.values.states import State, drifted_states, outside_contexts, registered_state
 
 __all__ = ["Drift", "DriftEvent", "Drifts", "Moment", "drift", "here", "refused", "times"]
 
@@ -74,7 +74,7 @@ class DriftEvent:
         return f"LLVM option {self.name!r} {how}"
 
     def _given(self) -> str:
-        """The end of the sentence for a type without a readable form."""
+        """Write the end of the sentence for a type without a readable form."""
         return f" to what {self.text!r} says" if self.text is not None else ""
 
     def report(self) -> str:
@@ -122,7 +122,7 @@ def here(image: Image | None = None) -> Moment:
 
 
 def _frames() -> list[FrameType]:
-    """The frames of this thread, innermost first, from the first one outside optctx.drifting."""
+    """Return the frames of this thread, innermost first, from the first one outside optctx.drifting."""
     frames: list[FrameType] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -137,7 +137,7 @@ def _package(frame: FrameType) -> str:
 
 
 def _native_stack(image: Image) -> tuple[str, ...]:
-    """LLVM's functions, innermost first, then the function outside LLVM that called them."""
+    """Name LLVM's functions, innermost first, then the function outside LLVM that called them."""
     found: list[str] = []
     for address in native_stack():
         function = image.function_at(address) if image.contains(address) else None
@@ -226,19 +226,15 @@ def drift(image: Image | None = None) -> Drifts:
     for address, state in states.items():
         option = engine.plan.options[address]
         registered = registered_state(engine, option)
-        if state.key != registered.key:
-            found.append(_drift(option.record.name, registered, state))
+        if state != registered:
+            found.append(_drift(option.name, registered, state))
     return Drifts({each.name: each for each in sorted(found, key=lambda each: each.name)})
 
 
-def refused(engine: Engine) -> list[PlannedOption]:
-    """The options that contexts have no storage for, without aliases."""
+def refused(engine: Engine) -> list[RegisteredOption]:
+    """List the options that contexts have no storage for, without aliases."""
     options = engine.plan.options.values()
-    return [
-        each
-        for each in options
-        if not each.record.alias_of and (each.slot is None or each.scope == "process")
-    ]
+    return [each for each in options if not each.alias_of and each.slot is None]
 
 
 def times(count: int) -> str:
@@ -248,16 +244,16 @@ def times(count: int) -> str:
     return "given once" if count == 1 else f"given {count} times"
 
 
-def _outside_contexts(engine: Engine) -> dict[int, OptionState]:
-    """Address of the option -> state, for options that contexts have no storage for."""
+def _outside_contexts(engine: Engine) -> dict[int, State]:
+    """Read the state of options that contexts have no storage for, by address of the option."""
     while True:
         epoch = process_wide_epoch(engine.index)
         ours = CoveredStorage()
-        states = {each.record.address: outside_contexts(each, ours) for each in refused(engine)}
+        states = {each.address: outside_contexts(each, ours) for each in refused(engine)}
         if process_wide_epoch(engine.index) == epoch:
             return states
         # A context changed or restored them in between.
 
 
-def _drift(name: str, registered: OptionState, now: OptionState) -> Drift:
+def _drift(name: str, registered: State, now: State) -> Drift:
     return Drift(name, registered.value, now.value, now.occurrences, now.readable)

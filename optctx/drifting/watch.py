@@ -7,26 +7,30 @@ import os
 import threading
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 from optctx._native import (
     WatcherBase,
+    add_watcher,
     inside,
     parses_under_way,
     remove_watcher,
     report_unraisable,
+    set_callbacks,
     watchers,
 )
 from optctx.drifting.comparison import Allowance, Comparison, Difference
 from optctx.drifting.drift import DriftEvent, Moment, here
-from optctx.drifting.interception import Interception, Listeners
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
-from optctx.errors import DriftWarning, OptionTypeError, shown
+from optctx.errors import DriftWarning, OptionTypeError, UnsupportedImageError, shown
 from optctx.image.loaded import Image
+from optctx.image.options import RegisteredOption
 from optctx.locks import Rank, lock_held_by_fork
-from optctx.plan.plan import PlannedOption
-from optctx.values.states import OptionState, live_state, shown_state
+from optctx.tasks.problems import when_returning
+from optctx.tasks.scopes import follow_tasks
+from optctx.values.states import State, live_state, shown_state
 from optctx.wording import counted
 
 __all__ = ["Watcher", "watch"]
@@ -141,7 +145,7 @@ class _Report:
 class _Parse:
     """A parse under way: the option that LLVM gives a value to on this thread, and its state before."""
 
-    def __init__(self, address: int, before: OptionState, inside: OptionState | None) -> None:
+    def __init__(self, address: int, before: State, inside: State | None) -> None:
         self.address = address
         self.before = before
         self.inside = inside  # its state in the thread's scope
@@ -169,7 +173,6 @@ class _Watching:
         self._engine = engine
         self._reports: list[_Report] = []
         self._parsing: list[_Parse] = []
-        self._interception: Interception | None = None
         self._comparison: Comparison | None = None
         self._allowance = Allowance(_EACH_SECOND, _AT_ONCE)
 
@@ -181,16 +184,23 @@ class _Watching:
 
     def _join(self, watcher: Watcher) -> Watcher:
         """Add a watcher. Only the last step has an effect."""
-        if self._interception is None:
+        if self._comparison is None:
+            _listen()
+            when_returning(self._returning)
             self._comparison = Comparison(self._engine)
-            self._interception = Interception(self._engine, _listeners, self._returning)
         if not self.watchers():
-            assert self._comparison is not None  # made with the interception
             self._parsing.clear()
             self._comparison.begin_again()
         else:
             self.look()  # the new watcher does not report earlier changes
-        self._interception.add(watcher)
+        follow_tasks(self._engine)  # llvmlite reports its calls from now on
+        try:
+            # In one step, for the whole process: optctx/plan/ways_in.py finds the pointers that lead here.
+            add_watcher(self._engine.index, watcher, self._engine.setters)
+        except RuntimeError as error:
+            raise UnsupportedImageError(
+                f"cannot watch LLVM's options: {error}; nothing was changed"
+            ) from error
         return watcher
 
     def look(self, leaving: Watcher | None = None) -> None:
@@ -199,7 +209,7 @@ class _Watching:
         if self._comparison is None or not told:
             return
         at_work = {each.address for each in self._parsing.copy() if not _is_stale(each, parses_under_way())}
-        found = [each for each in self._comparison.differences() if each.option.record.address not in at_work]
+        found = [each for each in self._comparison.differences() if each.option.address not in at_work]
         if found:
             moment = here()
             for each in found:
@@ -263,12 +273,12 @@ class _Watching:
             self._end_inside(option, begun.inside, act)
         else:
             found = Difference(option, begun.before, live_state(option))
-            if found.before.key != found.after.key:
+            if found.before != found.after:
                 self._comparison.explain(option, found.after)
                 self._report(found, here(self._engine.image), act)
         self.look()
 
-    def _end_inside(self, option: PlannedOption, before: OptionState | None, act: _Act) -> None:
+    def _end_inside(self, option: RegisteredOption, before: State | None, act: _Act) -> None:
         after = shown_state(self._engine, option)
         told = tuple(each for each in self.watchers() if isinstance(each, Watcher) and each._contained)
         if before is not None and after is not None and not act.refused and told:
@@ -307,7 +317,7 @@ class _Watching:
         told: tuple[object, ...] | None = None,
     ) -> None:
         event = DriftEvent(
-            found.option.record.name,
+            found.option.name,
             found.before.value,
             found.after.value,
             found.after.occurrences,
@@ -328,7 +338,7 @@ class _Watching:
 
 
 def _is_stale(parse: _Parse, depth: int) -> bool:
-    """Whether the parse was this thread's and has ended, but an exception interrupted `ends`.
+    """Return whether the parse was this thread's and has ended, but an exception interrupted `ends`.
 
     `depth`: the number of this thread's parses that began earlier and are still under way.
     """
@@ -367,7 +377,21 @@ def _each(act: Callable[[_Watching], None]) -> None:
         act(each)
 
 
-# Called around every call through llvmlite. Each takes half a microsecond.
+# What native code calls while there is a watcher, on any thread. None of it may raise.
+
+
+def _begins(image: int, address: int) -> None:
+    """Called inside LLVM, before it parses a value for the option at the address."""
+    _watchings[image].begins(address)
+
+
+def _ends(image: int, address: int, text: bytes | None, refused: bool, contained: bool) -> None:
+    """Called inside LLVM, after it has parsed the text."""
+    _watchings[image].ends(address, text, refused, contained)
+
+
+# These two are called around every call through llvmlite, with its lock held. Each takes half a microsecond.
+# They get no image: a call through llvmlite may change options of any image.
 
 
 def _call_begins() -> None:
@@ -380,12 +404,13 @@ def _call_ends() -> None:
         each.call_ends()
 
 
-# `call_begins` and `call_ends` get no image: a call through llvmlite may change options of any image.
-_listeners = Listeners(
-    begins=lambda image, address: _watchings[image].begins(address),
-    ends=lambda image, *act: _watchings[image].ends(*act),
-    call_begins=_call_begins,
-    call_ends=_call_ends,
-)
+@cache
+def _listen() -> None:
+    """Hand these functions to native code, once in a process."""
+    set_callbacks(
+        occurrence_begins=_begins, occurrence_ends=_ends, call_begins=_call_begins, call_ends=_call_ends
+    )
+
+
 os.register_at_fork(after_in_child=lambda: _each(_Watching.forked))
 atexit.register(lambda: _each(_Watching.process_ends))

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
 from optctx._native import Context, Setting, Space, is_attached
+from optctx.image.options import RegisteredOption
 from optctx.image.survey import Survey
-from optctx.plan.plan import Plan, PlannedOption
+from optctx.plan.plan import Plan
 from optctx.plan.ways_in import setter_tables
 
 __all__ = ["CannotRedirectError", "Clock", "Engine", "Storage", "Users"]
@@ -63,7 +64,7 @@ class Engine(ABC):
         self.index = survey.image.index
         self.survey = survey
         self.plan = plan
-        self.options = {name: option for option in plan.options.values() for name in option.record.names}
+        self.options = {name: option for option in plan.options.values() for name in option.names}
         self.setters = setter_tables(survey, self.index)
         self.reason = ""
         self.fell_back = False
@@ -102,21 +103,17 @@ class Engine(ABC):
 
     # The image's options
 
-    def resolve(self, option: PlannedOption) -> PlannedOption:
-        """The option that an alias stands for, or the option itself."""
-        while option.record.alias_of:
-            option = self.plan.options[option.record.alias_of]
-        return option
+    def resolve(self, option: RegisteredOption) -> RegisteredOption:
+        """Return the option that an alias stands for, or the option itself."""
+        return self.plan.resolve(option)
 
-    def process_wide(self, option: PlannedOption) -> Storage:
+    def process_wide(self, option: RegisteredOption) -> Storage:
         """Where the process-wide value of an option is now, while any threads are inside contexts."""
-        context = self.covering() if option.has_storage else None
-        if context is None:
-            return Storage(option.record.address, option.live, None)
-        assert option.slot is not None
-        return Storage(context.address(option.slot), option.value_in(context.address), context)
+        if option.slot is not None and (context := self.covering()) is not None:
+            return Storage(context.address(option.slot), option.value_in(context.address), context)
+        return Storage(option.address, option.place.address, None)
 
-    def drifted(self, drift: Setting) -> Iterator[tuple[PlannedOption, Storage]]:
+    def drifted(self, drift: Setting) -> Iterator[tuple[RegisteredOption, Storage]]:
         """The copies that a drift of the space holds, of each option that is not as it was registered."""
         addresses = {patch.slot: patch.address for patch in drift.patches}
         for option in self.plan.options.values():

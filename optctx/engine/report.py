@@ -54,7 +54,7 @@ def _image(engine: Engine) -> dict[str, Any]:
         "attached": engine.attached,
         "registry": {
             "layout": engine.survey.registry.layout,
-            "value_offset": engine.survey.value_offset,
+            "value_offset": engine.survey.registry.value_offset,
             "names": len(options),
             "options": len(engine.plan.options),
         },

@@ -83,7 +83,7 @@ class ThreadEngine(Engine):
             (slots[0], slots[1], slots[2]),
             self.plan.readers.packed,
         )
-        _scope_printing(self.space, self.plan, self.survey.value_offset)
+        _scope_printing(self.space, self.plan)
         if self.intercepts:
             configure_bindings(self.index, self.survey.functions.work_calls)
 
@@ -153,17 +153,17 @@ class ThreadEngine(Engine):
         }
 
 
-def _scope_printing(space: Space, plan: Plan, value_offset: int) -> None:
+def _scope_printing(space: Space, plan: Plan) -> None:
     """Debug output for those threads only that are inside a context with `debug`."""
     printing = plan.printing
     if printing is not None:
         space.scope_debugging(
             printing.flag,
-            printing.option.address + value_offset,
+            printing.option.address + printing.option.value_offset,
             printing.types.address,
             printing.types.type_size,
             printing.debug_only.address,
-            plan.options[printing.option.address].variable_slot,
+            plan.slots[printing.flag],
             plan.slots[printing.types.address],
         )
 

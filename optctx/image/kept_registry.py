@@ -15,7 +15,7 @@ from optctx._native import Kind, words_match
 from optctx.image.abi import OptionType
 from optctx.image.loaded import Image
 from optctx.image.memory import WORD, MisfitError, load_words
-from optctx.image.options import Choices, ElementNames, OptionRecord
+from optctx.image.options import Choices, ElementNames, RegisteredOption
 
 __all__ = ["pack_registry", "question_of", "unpack_registry"]
 
@@ -27,49 +27,50 @@ _ON_HEAP = -1
 
 
 def question_of(image: Image, layout: str, named: Named) -> Any:
-    """What a kept survey must be about: the same names, at the same places of the library."""
+    """Return what a kept survey must be about: the same names, at the same places of the library."""
     base, contains = image.base, image.contains
     return layout, tuple((names, at - base if contains(at) else _ON_HEAP) for names, at in named)
 
 
-def pack_registry(image: Image, value_offset: int, records: Sequence[OptionRecord]) -> Any:
-    """None for a survey that cannot be kept, because an option leads to places outside the library."""
-    index = {record.address: at for at, record in enumerate(records)}
+def pack_registry(image: Image, value_offset: int, options: Sequence[RegisteredOption]) -> Any:
+    """Make plain data of the options; None if one leads to places outside the library."""
+    index = {option.address: at for at, option in enumerate(options)}
     types: dict[OptionType, int] = {}
     rows = []
     checks = bytearray()
-    for at, record in enumerate(records):
-        if record.alias_of and not image.contains(record.alias_of):
+    for at, option in enumerate(options):
+        if option.alias_of and not image.contains(option.alias_of):
             return None
-        on_heap = bool(record.variable) and not image.contains(record.variable)
-        for word, value in _decisive_words(record, value_offset):
+        variable = option.variable
+        on_heap = bool(variable) and not image.contains(variable)
+        for word, value in _decisive_words(option):
             if on_heap and word == value_offset // WORD:
                 continue
             relative = image.contains(value)
             number = value - image.base if relative else value - (value >> 63 << 64)
             checks += _CHECK.pack(at, word | _FROM_BASE * relative, number)
-        pointers = record.type.registry_parser  # what its choices store; LLVM is asked for them again
+        pointers = option.type.registry_parser  # what its choices store; LLVM is asked for them again
         rows.append(
             (
-                record.size,
-                types.setdefault(record.type, len(types)),
-                _pack_choices(record),
-                record.callback,
-                _ON_HEAP if on_heap else record.variable and record.variable - image.base,
-                record.variable_size,
-                record.has_defaults,
-                index[record.alias_of] if record.alias_of else -1,
-                record.set_default_index,
-                record.flag_default_index,
-                record.heap_size,
-                None if record.choices is None or pointers else record.stored_choices(),
+                option.size,
+                types.setdefault(option.type, len(types)),
+                _pack_choices(option),
+                option.callback,
+                _ON_HEAP if on_heap else variable and variable - image.base,
+                option.variable_size,
+                option.has_defaults,
+                index[option.alias_of] if option.alias_of else -1,
+                option.set_default_index,
+                option.flag_default_index,
+                option.heap_size,
+                None if option.choices is None or pointers else option.stored_choices(),
             )
         )
     return value_offset, tuple(map(_pack_type, types)), tuple(rows), bytes(checks)
 
 
-def unpack_registry(image: Image, named: Named, kept: Any) -> tuple[int, list[OptionRecord]] | None:
-    """(offset of values, records); None if the options have become others since."""
+def unpack_registry(image: Image, named: Named, kept: Any) -> tuple[int, list[RegisteredOption]] | None:
+    """Return (offset of values, options); None if the options have become others since."""
     try:
         return _unpack(image, named, *kept)
     except MisfitError:
@@ -78,21 +79,22 @@ def unpack_registry(image: Image, named: Named, kept: Any) -> tuple[int, list[Op
 
 def _unpack(
     image: Image, named: Named, value_offset: int, types: Any, rows: Any, checks: bytes
-) -> tuple[int, list[OptionRecord]] | None:
+) -> tuple[int, list[RegisteredOption]] | None:
     addresses = [address for _, address in named]
     if not words_match(image, addresses, checks):
         return None
     known_types = [_unpack_type(each) for each in types]
-    records = []
+    options = []
     for (names, address), row in zip(named, rows, strict=True):
         size, of_type, choices, callback, variable, variable_size, has_defaults, alias, *rest = row
         set_default, flag_default, heap_size, stored = rest
-        records.append(
-            OptionRecord(
+        options.append(
+            RegisteredOption(
                 names,
                 address,
                 size,
                 known_types[of_type],
+                value_offset,
                 None if choices is None else _unpack_choices(address, choices),
                 callback,
                 _variable(image, address + value_offset, variable),
@@ -105,11 +107,11 @@ def _unpack(
                 stored,
             )
         )
-    return value_offset, records
+    return value_offset, options
 
 
 def _variable(image: Image, pointer: int, kept: int) -> int:
-    """What cl::location points at, where the `pointer` is; 0 for nothing."""
+    """Find what cl::location points at, where the `pointer` is; 0 for nothing."""
     if kept != _ON_HEAP:
         return kept and kept + image.base
     (variable,) = load_words(pointer, 1, "a pointer to a variable")
@@ -118,27 +120,27 @@ def _variable(image: Image, pointer: int, kept: int) -> int:
     return variable
 
 
-def _decisive_words(record: OptionRecord, value_offset: int) -> list[tuple[int, int]]:
-    """(index, word) of each word of the object that the record follows from."""
-    size = record.size or record.heap_size or 0
+def _decisive_words(option: RegisteredOption) -> list[tuple[int, int]]:
+    """Return (index, word) of each word of the object that the rest follows from."""
+    size = option.size or option.heap_size or 0
     indexes = {0}
-    if record.type.alias or record.type.external:
-        indexes.add(value_offset // WORD)
-    if isinstance(record.choices, Choices):
-        indexes.add((record.choices.parser - record.address) // WORD)
+    if option.type.alias or option.type.external:
+        indexes.add(option.value_offset // WORD)
+    if isinstance(option.choices, Choices):
+        indexes.add((option.choices.parser - option.address) // WORD)
     manager = size // WORD - 2  # of the callback; its invoker follows, and means nothing without one
-    if size and not record.type.alias:
+    if size and not option.type.alias:
         indexes.update((manager, manager + 1))
-    words = load_words(record.address, max(indexes) + 1, "an option")
+    words = load_words(option.address, max(indexes) + 1, "an option")
     if size and not words[manager]:
         indexes.discard(manager + 1)
     return [(index, words[index]) for index in sorted(indexes)]
 
 
-def _pack_choices(record: OptionRecord) -> Any:
-    choices = record.choices
+def _pack_choices(option: RegisteredOption) -> Any:
+    choices = option.choices
     if isinstance(choices, Choices):
-        at = choices.parser - record.address
+        at = choices.parser - option.address
         return at, choices.count_index, choices.name_index, choices.help_index, choices.value_index
     return None if choices is None else choices.by_value
 

@@ -1,14 +1,16 @@
-"""A registered option of an image as a plain record, with its choices or the names of its set's elements.
+"""A registered option of an image, with its choices or the names of its set's elements.
 
 Choices and names are those that LLVM's own parsers list.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from optctx._native import call_virtual_pointer, call_virtual_text, call_virtual_uint
+from optctx.arch.processor import Functions
 from optctx.image.abi import OptionType
 from optctx.image.facts.names import ENUM_TABLES
 from optctx.image.loaded import Image
@@ -17,7 +19,8 @@ from optctx.image.memory import WORD, MisfitError, checking, load_text, load_wor
 __all__ = [
     "Choices",
     "ElementNames",
-    "OptionRecord",
+    "Place",
+    "RegisteredOption",
     "find_element_names",
 ]
 
@@ -34,15 +37,15 @@ class Choices(NamedTuple):
     value_index: int
 
     def names(self) -> list[str]:
-        """Choices in LLVM's order. Here and below: raises UnsupportedImageError."""
+        """List the choices in LLVM's order. Here and below: raises UnsupportedImageError."""
         return self._texts(self.name_index)
 
     def helps(self) -> list[str]:
-        """What LLVM says of each choice."""
+        """List what LLVM says of each choice."""
         return self._texts(self.help_index)
 
     def stored(self, size: int = 0) -> tuple[int, list[int]]:
-        """(bytes of the enum, the integer that each choice stores)."""
+        """Return (bytes of the enum, the integer that each choice stores)."""
         # OptionValue<T>: {vtable, T value, bool valid}
         with self._checking():
             addresses = [
@@ -79,25 +82,28 @@ class ElementNames(NamedTuple):
     by_value: dict[int, str]
 
     def names(self) -> list[str]:
-        """In the order in which a set has them."""
+        """List the names in the order in which a set has them."""
         return list(self.by_value.values())
 
     def helps(self) -> list[str]:
-        """LLVM says nothing of them."""
+        """Return an empty text for each: LLVM says nothing of them."""
         return [""] * len(self.by_value)
 
     def stored(self, size: int = 0) -> tuple[int, list[int]]:
-        """(bytes of the enum, the integer that each name stands for)."""
+        """Return (bytes of the enum, the integer that each name stands for)."""
         return size or _SIZE, list(self.by_value)
 
     def text(self, items: list[str]) -> str:
-        """The command-line text for these items: names of elements, or text that LLVM takes."""
+        """Write the command-line text for these items: names of elements, or text that LLVM takes."""
         known = set(self.by_value.values())
         return ",".join(f"+{item}" if item in known else item for item in items)
 
 
 def find_element_names(image: Image, enum: str) -> ElementNames | None:
-    """None for an enum whose table is not known here, not in this library, or laid out otherwise."""
+    """Find the names of an enum's values.
+
+    None if its table is not known here, not in this library, or laid out otherwise.
+    """
     fact = ENUM_TABLES.get(enum)
     symbol = image.findings.find_object(fact) if fact is not None else None
     if symbol is None or symbol.size != _MAP:
@@ -111,13 +117,13 @@ def find_element_names(image: Image, enum: str) -> ElementNames | None:
 
 
 def _references(address: int) -> list[tuple[str, int]]:
-    """(name, value) of each node of a table whose keys are of llvm::StringRef. Raises MisfitError."""
+    """Read (name, value) of each node of a table whose keys are of llvm::StringRef. Raises MisfitError."""
     nodes = walk_tree(address, 3, "a table of names")
     return [(load_text(at, size, "the name of an enumerator"), value) for at, size, value in nodes]
 
 
 def _strings(address: int) -> list[tuple[str, int]]:
-    """The same where the keys are copy-on-write strings, as up to LLVM 20."""
+    """Read the same where the keys are copy-on-write strings, as up to LLVM 20."""
     found = []
     for characters, value in walk_tree(address, 2, "a table of names"):
         if characters < _STRING_HEAD:
@@ -132,7 +138,7 @@ def _strings(address: int) -> list[tuple[str, int]]:
 
 
 def _by_value(address: int, entries: list[tuple[str, int]]) -> dict[int, str]:
-    """By value, ascending. Raises MisfitError."""
+    """Index the names by value, ascending. Raises MisfitError."""
     found: dict[int, str] = {}
     last = ""
     for name, value in entries:
@@ -143,8 +149,28 @@ def _by_value(address: int, entries: list[tuple[str, int]]) -> dict[int, str]:
     return dict(sorted(found.items()))
 
 
-class OptionRecord:
-    """One cl::Option object. Addresses are absolute; sizes are in bytes."""
+class Place(NamedTuple):
+    """Where a value is: an offset in bytes into a region, which is named by its address in LLVM's storage."""
+
+    region: int
+    offset: int
+
+    @property
+    def address(self) -> int:
+        """The address of the value in LLVM's own storage."""
+        return self.region + self.offset
+
+
+class RegisteredOption:
+    """One cl::Option object of LLVM's, where its value is, and what a plan has decided about it.
+
+    Addresses are absolute; sizes are in bytes. `place` alone says whether the value is in the object itself
+    or in the variable behind `cl::location`.
+
+    A plan decides `scope` (thread, process or unread) and the `reason` why not per thread, and finds the
+    `functions` that read it. If contexts have storage of their own for it, `slot` is that of the object and
+    `value_slot` that of the region where the value is; else both are None.
+    """
 
     __slots__ = (
         "_stored",
@@ -153,13 +179,19 @@ class OptionRecord:
         "callback",
         "choices",
         "flag_default_index",
+        "functions",
         "has_defaults",
         "heap_size",
         "names",
+        "place",
+        "reason",
+        "scope",
         "set_default_index",
         "size",
+        "slot",
         "type",
-        "variable",
+        "value_offset",
+        "value_slot",
         "variable_size",
     )
 
@@ -169,6 +201,7 @@ class OptionRecord:
         address: int,
         size: int | None,  # None: on the heap
         option_type: OptionType,
+        value_offset: int,  # from the object to the value, or to the pointer that cl::location is
         choices: Choices | ElementNames | None = None,
         callback: bool = False,
         variable: int = 0,  # what cl::location points at, 0 without external storage
@@ -184,9 +217,10 @@ class OptionRecord:
         self.address = address
         self.size = size
         self.type = option_type
+        self.value_offset = value_offset
+        self.place = Place(variable, 0) if variable else Place(address, value_offset)
         self.choices = choices
         self.callback = callback
-        self.variable = variable
         self.variable_size = variable_size
         self.has_defaults = has_defaults
         self.alias_of = alias_of
@@ -199,11 +233,52 @@ class OptionRecord:
     def name(self) -> str:
         return self.names[0]
 
+    @property
+    def variable(self) -> int:
+        """The address of the variable behind `cl::location`, or 0."""
+        return 0 if self.place.region == self.address else self.place.region
+
     def stored_choices(self) -> tuple[list[str], list[int], int]:
-        """(names of the choices, the integer that each stores, bytes of the enum); empty without choices."""
+        """Return (names of the choices, the integer that each stores, bytes of the enum).
+
+        Without choices the lists are empty.
+        """
         if self.choices is None:
             return [], [], 4
         if self._stored is None:  # asked first before anything attaches: checked reads fail during an audit
             size, stored = self.choices.stored(WORD if self.type.registry_parser else 0)
             self._stored = self.choices.names(), stored, size
         return self._stored
+
+    # What a plan decides
+
+    def begin_plan(self) -> None:
+        """Start with nothing decided, whatever an earlier plan has decided. Until then nothing is set."""
+        self.scope = "thread"
+        self.reason = ""
+        self.slot: int | None = None
+        self.value_slot: int | None = None
+        self.functions: Functions | None = None
+
+    def refuse(self, reason: str) -> None:
+        """Keep contexts from setting it. The first reason counts."""
+        if reason and self.scope != "process":
+            self.scope, self.reason = "process", reason
+
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """Mangled names of the functions that read it, in the order of the code."""
+        return () if self.functions is None else self.functions.names()
+
+    @property
+    def slots(self) -> set[int]:
+        """The slots of its storage: none, one, or two with a variable behind `cl::location`."""
+        return {slot for slot in (self.slot, self.value_slot) if slot is not None}
+
+    def value_in(self, address_of: Callable[[int], int]) -> int:
+        """Return the address of the value in storage that has an address for each slot.
+
+        Contexts must have storage for the option.
+        """
+        assert self.value_slot is not None
+        return address_of(self.value_slot) + self.place.offset

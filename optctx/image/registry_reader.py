@@ -1,4 +1,4 @@
-"""Reads every registered option of an image: a plain record for each."""
+"""Reads every registered option of an image, and proves what it holds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from optctx.image.facts.names import (
 from optctx.image.kept_registry import pack_registry, question_of, unpack_registry
 from optctx.image.loaded import Image
 from optctx.image.memory import WORD, MisfitError, checking, load_words
-from optctx.image.options import Choices, OptionRecord, find_element_names
+from optctx.image.options import Choices, RegisteredOption, find_element_names
 
 __all__ = ["Registry", "keep_registry", "read_registry"]
 
@@ -42,7 +42,7 @@ class Registry(NamedTuple):
 
     layout: str
     value_offset: int
-    records: list[OptionRecord]
+    options: list[RegisteredOption]
 
 
 class _Vtable(NamedTuple):
@@ -93,7 +93,7 @@ def read_registry(image: Image) -> Registry:
 
 
 def _subcommand(found: Found[TopLevel]) -> int:
-    """The SubCommand that every option belongs to which names no other one."""
+    """Find the SubCommand that every option belongs to which names no other one."""
     if found.form == "call":
         return call_pointer(found.address)
     if found.form == "object":
@@ -105,59 +105,59 @@ def _subcommand(found: Found[TopLevel]) -> int:
 
 
 def _read(image: Image, registry: int) -> Registry:
-    layout, options = walk_registry(registry)
+    layout, entries = walk_registry(registry)
     names: dict[int, tuple[str, ...]] = {}
-    for name, address in options:
+    for name, address in entries:
         names[address] = (*names.get(address, ()), name)
     named = [(own, address) for address, own in names.items()]
     kept = image.findings.recall(_QUESTION, question_of(image, layout, named))
     if kept is not None and (known := unpack_registry(image, named, kept)) is not None:
         found = Registry(layout, *known)
-        for record in found.records:
-            if record.type.external or record.type.kind in MANY_PARTS:
-                _prove_value(record, found.value_offset)
+        for option in found.options:
+            if option.type.external or option.type.kind in MANY_PARTS:
+                _prove_value(option)
         return found
     offset = _probe_value_offset(image, list(names))
     vtables = _Vtables(image)
-    records = [_record(image, vtables, offset, own, address) for own, address in named]
-    _prove_aliases(records)
-    _measure_heap(image, records)
-    return Registry(layout, offset, records)
+    options = [_option(image, vtables, offset, own, address) for own, address in named]
+    _prove_aliases(options)
+    _measure_heap(image, options)
+    return Registry(layout, offset, options)
 
 
 def keep_registry(image: Image, registry: Registry) -> None:
     """Keep it with what else is known of the library's file."""
-    named = [(record.names, record.address) for record in registry.records]
-    packed = pack_registry(image, registry.value_offset, registry.records)
+    named = [(option.names, option.address) for option in registry.options]
+    packed = pack_registry(image, registry.value_offset, registry.options)
     if packed is not None:
         image.findings.keep(_QUESTION, question_of(image, registry.layout, named), packed)
 
 
-def _prove_aliases(records: list[OptionRecord]) -> None:
-    """Every alias leads to an option that is none."""
-    aliases = {each.address: each.alias_of for each in records}
-    for record in records:
-        at = record.address
-        for _ in range(len(records)):
+def _prove_aliases(options: list[RegisteredOption]) -> None:
+    """Check that every alias leads to an option that is none. Raises MisfitError."""
+    aliases = {each.address: each.alias_of for each in options}
+    for option in options:
+        at = option.address
+        for _ in range(len(options)):
             if not aliases.get(at):
                 break
             at = aliases[at]
         if aliases.get(at) != 0:
-            raise MisfitError(f"the alias {record.name} leads to no option")
+            raise MisfitError(f"the alias {option.name} leads to no option")
 
 
-def _measure_heap(image: Image, records: list[OptionRecord]) -> None:
-    sizes = {option_at(each.address).vtable: each.size for each in records if each.size is not None}
-    for record in records:
-        if record.size is None:
-            record.heap_size = sizes.get(option_at(record.address).vtable)
-            if record.heap_size is not None:
-                words = load_words(record.address, record.heap_size // WORD, "an option")
-                record.callback = _has_callback(image, words)
+def _measure_heap(image: Image, options: list[RegisteredOption]) -> None:
+    sizes = {option_at(each.address).vtable: each.size for each in options if each.size is not None}
+    for option in options:
+        if option.size is None:
+            option.heap_size = sizes.get(option_at(option.address).vtable)
+            if option.heap_size is not None:
+                words = load_words(option.address, option.heap_size // WORD, "an option")
+                option.callback = _has_callback(image, words)
 
 
 def _probe_value_offset(image: Image, addresses: list[int]) -> int:
-    """In every opt<unsigned> the value comes right before the vtable of its OptionValue."""
+    """Find where values are: in every opt<unsigned>, right before the vtable of its OptionValue."""
     vtable, expected = image.findings.find(OPT_OF_UNSIGNED), image.findings.find(OPTION_VALUE_OF_UNSIGNED)
     if vtable is None or expected is None:
         raise MisfitError("the vtable of opt<unsigned> or of its OptionValue is not named")
@@ -169,9 +169,9 @@ def _probe_value_offset(image: Image, addresses: list[int]) -> int:
     raise MisfitError(f"no offset holds the value in all {len(samples)} opt<unsigned> objects")
 
 
-def _record(
+def _option(
     image: Image, vtables: _Vtables, offset: int, names: tuple[str, ...], address: int
-) -> OptionRecord:
+) -> RegisteredOption:
     symbol = image.object_at(address) if image.contains(address) else None
     size = symbol.size if symbol is not None and symbol.address == address else None
     vtable = vtables.get(option_at(address).vtable)
@@ -185,61 +185,60 @@ def _record(
     elements = find_element_names(image, option_type.enum) if option_type.kind == Kind.set else None
     if option_type.kind == Kind.set and elements is None:
         option_type = OptionType(Kind.other)
-    record = OptionRecord(names, address, size, option_type)
-    if option_type.alias:
-        record.alias_of = words[offset // WORD]
-        return record
-    record.set_default_index = vtable.slots.get("setDefault", 0)
-    record.flag_default_index = vtable.slots.get("getValueExpectedFlagDefault", 0)
-    if option_type.kind in (Kind.enumeration, Kind.list, Kind.bits, Kind.other):
-        record.choices = choices
-    elif elements is not None:
-        record.choices = elements
-    if option_type.kind == Kind.list:
-        _find_list_layout(vtables, record, address + offset)
-    if size is not None:
-        record.callback = _has_callback(image, words)
+    variable, variable_size = 0, None
     if option_type.external:
-        _find_variable(image, record, words[offset // WORD])
-    _prove_value(record, offset)
-    return record
+        variable, variable_size = _find_variable(image, names[0], words[offset // WORD])
+    option = RegisteredOption(
+        names, address, size, option_type, offset, variable=variable, variable_size=variable_size
+    )
+    if option_type.alias:
+        option.alias_of = words[offset // WORD]
+        return option
+    option.set_default_index = vtable.slots.get("setDefault", 0)
+    option.flag_default_index = vtable.slots.get("getValueExpectedFlagDefault", 0)
+    if option_type.kind in (Kind.enumeration, Kind.list, Kind.bits, Kind.other):
+        option.choices = choices
+    elif elements is not None:
+        option.choices = elements
+    if option_type.kind == Kind.list:
+        _find_list_layout(vtables, option)
+    if size is not None:
+        option.callback = _has_callback(image, words)
+    _prove_value(option)
+    return option
 
 
-def _prove_value(record: OptionRecord, offset: int) -> None:
-    if not record.type.alias:
+def _prove_value(option: RegisteredOption) -> None:
+    if not option.type.alias:
         prove_contents(
-            record.name,
-            record.type,
-            record.variable or record.address + offset,
-            record.variable_size,
-            record.has_defaults,
+            option.name, option.type, option.place.address, option.variable_size, option.has_defaults
         )
 
 
-def _find_list_layout(vtables: _Vtables, record: OptionRecord, value: int) -> None:
-    """What the list at `value` holds, told by where its parser begins. No other layout is known here."""
-    if not record.type.supported:
+def _find_list_layout(vtables: _Vtables, option: RegisteredOption) -> None:
+    """Find what the list holds, which is told by where its parser begins. No other layout is known here."""
+    if not option.type.supported:
         return
-    words = load_words(value, _LIST // WORD + 1, "a list")
+    words = load_words(option.place.address, _LIST // WORD + 1, "a list")
     if vtables.get(words[_LIST // WORD]) is not None:
         return
-    record.has_defaults = False
-    sized = element_size(record.type.element) > 0  # else the number of positions would have to tell
+    option.has_defaults = False
+    sized = element_size(option.type.element) > 0  # else the number of positions would have to tell
     if vtables.get(words[_OLD_LIST // WORD]) is None or not sized:
-        record.type = record.type._replace(supported=False)
+        option.type = option.type._replace(supported=False)
 
 
-def _find_variable(image: Image, record: OptionRecord, address: int) -> None:
-    """Where cl::location has the value; its size only if that is an object with a name."""
-    record.variable = address
+def _find_variable(image: Image, name: str, address: int) -> tuple[int, int | None]:
+    """Return (address, size) of the variable behind cl::location; no size if no named object is there."""
     variable = image.object_at(address) if image.contains(address) else None
-    if variable is not None and variable.address == address:
-        read_checked(address, variable.size, f"the variable of {record.name}")
-        record.variable_size = variable.size
+    if variable is None or variable.address != address:
+        return address, None
+    read_checked(address, variable.size, f"the variable of {name}")
+    return address, variable.size
 
 
 def _has_callback(image: Image, words: list[int]) -> bool:
-    """Whether setting the option calls anything that does something."""
+    """Return whether setting the option calls anything that does something."""
     *_, manager, invoker = words  # std::function is the last member: {functor, functor, manager, invoker}
     function = image.function_at(invoker) if image.contains(invoker) else None
     return manager != 0 and (function is None or re.search(types.IDLE_CALLBACK, function.name) is None)

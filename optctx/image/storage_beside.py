@@ -30,7 +30,7 @@ from optctx.image.facts.names import (
 )
 from optctx.image.loaded import Image
 from optctx.image.memory import WORD, checking, load_words
-from optctx.image.options import OptionRecord
+from optctx.image.options import RegisteredOption
 
 __all__ = [
     "DebugTypes",
@@ -206,8 +206,8 @@ class Printing(NamedTuple):
     """`option` is `debug`, which `flag` belongs to, and `debug_only` the other one that sets it. `types`: the
     list that the function called `asked` reads."""
 
-    option: OptionRecord
-    debug_only: OptionRecord
+    option: RegisteredOption
+    debug_only: RegisteredOption
     flag: int
     types: DebugTypes
     asked: str  # mangled
@@ -238,14 +238,14 @@ def _check_deleter(image: Image, types: Symbol, type_size: int) -> None:
         )
 
 
-def find_printing(image: Image, records: Iterable[OptionRecord]) -> Printing:
+def find_printing(image: Image, registered: Iterable[RegisteredOption]) -> Printing:
     """Raises UnsupportedImageError where anything is not as in an LLVM that has debug output.
 
     Those that were built without assertions have none.
     """
     types = find_debug_types(image)
     flag = image.findings.need(DEBUG_FLAG).address
-    options = {name: record for record in records for name in record.names}
+    options = {name: each for each in registered for name in each.names}
     option, debug_only = options.get("debug"), options.get("debug-only")
     if option is None or debug_only is None:
         raise UnsupportedImageError(f"{image.path}: expected the options debug and debug-only")

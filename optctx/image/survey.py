@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 from optctx.errors import UnsupportedImageError
 from optctx.image.functions import Functions, find_functions
 from optctx.image.loaded import Image
-from optctx.image.options import OptionRecord
+from optctx.image.options import RegisteredOption
 from optctx.image.registry_reader import Registry, read_registry
 from optctx.image.storage_beside import (
     Printing,
@@ -47,14 +47,9 @@ class Survey(NamedTuple):
     functions: Functions
 
     @property
-    def records(self) -> list[OptionRecord]:
-        """Every registered option."""
-        return self.registry.records
-
-    @property
-    def value_offset(self) -> int:
-        """Bytes from a cl::opt to its value."""
-        return self.registry.value_offset
+    def options(self) -> list[RegisteredOption]:
+        """Every registered option. What is decided about them is of the last plan that was made."""
+        return self.registry.options
 
 
 def survey(image: Image) -> Survey:
@@ -65,7 +60,7 @@ def survey(image: Image) -> Survey:
     registry = read_registry(image)
     state, missing = find_state_beside(image)
     reporting = find_reporting(image)
-    printing, no_printing = _or_why(lambda: find_printing(image, registry.records))
+    printing, no_printing = _or_why(lambda: find_printing(image, registry.options))
     table, no_table = _or_why(lambda: find_stream_table(image, reporting[0]))
     functions = find_functions(image)
     return Survey(
@@ -74,7 +69,7 @@ def survey(image: Image) -> Survey:
 
 
 def _or_why(find: Callable[[], T]) -> tuple[T | None, str]:
-    """What is found, or why nothing is."""
+    """Return what is found, or why nothing is."""
     try:
         return find(), ""
     except UnsupportedImageError as error:

@@ -266,7 +266,7 @@ def _said(engine: Engine, group: Sequence[_Source], name: str) -> Said:
         return Said(list(texts) if len(texts) > 1 else next(iter(texts), None), True, labels)
     if name not in engine.options:
         return Said(None, False, labels)
-    return Said(source.layers.look_up(name), source.layers.state(name)[1], labels)
+    return Said(source.layers.look_up(name), source.layers.state(name).given, labels)
 
 
 def _taken(engine: Engine, stamp: Stamp) -> tuple[Layers, dict[str, Texts]]:
@@ -279,5 +279,5 @@ def _taken(engine: Engine, stamp: Stamp) -> tuple[Layers, dict[str, Texts]]:
             made.append(stamped_override(engine, name, texts, "exclusive"))
         except OptctxError:
             known = engine.options.get(name)
-            refused[engine.resolve(known).record.name if known else name] = texts
+            refused[engine.resolve(known).name if known else name] = texts
     return Layers.registered(engine).on_top(made), refused

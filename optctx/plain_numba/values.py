@@ -17,7 +17,7 @@ from optctx.engine.attach import attached
 from optctx.engine.engine import Engine
 from optctx.errors import ScopeError
 from optctx.travelling.attributes import attributes_policy
-from optctx.values.states import process_states
+from optctx.values.states import process_texts
 
 __all__ = ["Values", "outside", "values_here"]
 
@@ -36,7 +36,7 @@ class Values:
         self.context = context
         self._situation = None if context is None else Situation(engine, context._native)
         parts = [
-            *(_FORMAT, engine.image.build_id, binding.get_process_triple(), process_states(engine)),
+            *(_FORMAT, engine.image.build_id, binding.get_process_triple(), process_texts(engine)),
             *(attributes_policy(), [repr(getattr(config, name, None)) for name in _SETTINGS]),
         ]
         text = json.dumps(parts, default=repr)

@@ -6,17 +6,17 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 
-from optctx._native import NO_SLOT, Kind, Ownership, Region, Role
+from optctx._native import Kind, Ownership, Region, Role
 from optctx.arch.processor import Functions, Sites, Uses
 from optctx.image.facts.features import DEBUG_OUTPUT
-from optctx.image.options import OptionRecord
+from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import Printing, StateBeside
 from optctx.image.survey import Survey
 from optctx.lazy import lazy
 from optctx.plan.references import NO_READER, Readers, References, no_readers
-from optctx.plan.refusals import PlannedOption, refuse
+from optctx.plan.refusals import refuse
 
-__all__ = ["Narrow", "Plan", "PlannedOption", "plan_in_place", "plan_redirected"]
+__all__ = ["Narrow", "Plan", "plan_in_place", "plan_redirected"]
 
 # Looking up a member of an enumeration takes longer than comparing it.
 _STRING, _SET, _LIST, _OTHER = Kind.string, Kind.set, Kind.list, Kind.other
@@ -25,13 +25,16 @@ _OPTION, _VARIABLE, _NOTHING_OWNED = Role.option, Role.variable, Ownership.none
 
 
 class Plan:
-    """`options` by address of the Option; `regions` by slot; `slots` by address of the region. `readers`:
-    empty where code is left as it is. `served`: by slot of storage beside the options, those whose values it
-    leads to. `printing`: how LLVM decides about debug output, if contexts can have their own. `unavailable`:
-    what else contexts cannot have, and why."""
+    """What is to be done with an image. It decides in the options of the survey that it is made from.
+
+    `options` by address of the Option; `regions` by slot; `slots` by address of the region. `readers`: empty
+    where code is left as it is. `served`: by slot of storage beside the options, those whose values it leads
+    to. `printing`: how LLVM decides about debug output, if contexts can have their own. `unavailable`: what
+    else contexts cannot have, and why.
+    """
 
     def __init__(
-        self, options: dict[int, PlannedOption], references: References, printing: Printing | None = None
+        self, options: dict[int, RegisteredOption], references: References, printing: Printing | None = None
     ) -> None:
         self.options = options
         self.references = references
@@ -40,25 +43,24 @@ class Plan:
         self.set_default: list[int] = []
         self.slots: dict[int, int] = {}
         self.readers = no_readers()
-        self.served: dict[int, list[PlannedOption]] = {}
+        self.served: dict[int, list[RegisteredOption]] = {}
         self.unavailable: dict[str, str] = {}
         self.shown_elsewhere: dict[int, int] = {}  # address of a site -> slot of another region (Narrow)
         self.keep_alive: list[object] = []  # storage of regions that are not LLVM's
 
     @lazy
-    def owners(self) -> dict[int, PlannedOption]:
+    def owners(self) -> dict[int, RegisteredOption]:
         """By slot of a region: the option that it belongs to. For a plan that is complete."""
-        return {
-            slot: option
-            for option in self.options.values()
-            for slot in (option.slot, option.variable_slot)
-            if slot is not None and slot != NO_SLOT
-        }
+        return {slot: option for option in self.options.values() for slot in option.slots}
+
+    def resolve(self, option: RegisteredOption) -> RegisteredOption:
+        """Return the option that an alias stands for, or the option itself."""
+        while option.alias_of:
+            option = self.options[option.alias_of]
+        return option
 
     def words(self) -> tuple[array[int], bytes]:
-        """For each site the word of the view that it goes through, and whether that leads to an address that
-        it takes.
-        """
+        """Return for each site the word of its view, and whether that leads to an address that it takes."""
         assert self.references.sites is not None  # nothing is redirected otherwise
         sites = self.references.sites
         words, loads = sites.words(self.slots, self.readers.by_site, len(self.regions))
@@ -66,12 +68,12 @@ class Plan:
             words[at] = self.shown_elsewhere.get(site.address, words[at])
         return words, loads
 
-    def sees_reads(self, option: PlannedOption) -> bool:
-        """Whether it can be known if LLVM reads the option: `debug` it looks at everywhere, unseen."""
-        return self.printing is None or option.record is not self.printing.option
+    def sees_reads(self, option: RegisteredOption) -> bool:
+        """Return whether it can be known if LLVM reads the option: `debug` it looks at everywhere, unseen."""
+        return self.printing is None or option is not self.printing.option
 
     def add(self, region: Region, set_default: int = 0) -> int:
-        """Gives the region a slot."""
+        """Give the region a slot."""
         self.regions.append(region)
         self.set_default.append(set_default)
         slot = self.slots[region.live] = len(self.regions) - 1
@@ -97,19 +99,20 @@ def plan_redirected(survey: Survey, references: References, narrow: Narrow | Non
     if no_printing:
         plan.unavailable[DEBUG_OUTPUT] = no_printing
     for option in plan.options.values():
-        own, of_variable = uses.get(option.record.address), uses.get(option.record.variable)
-        if printing is not None and option.record is printing.option:
+        own = uses.get(option.address)
+        of_variable = None if option.variable_size is None else uses.get(option.variable)
+        if printing is not None and option is printing.option:
             own, of_variable = uses[printing.types.address], None
         readers = own.functions if own is not None else ()
         if of_variable is not None:
             readers += of_variable.functions
         if readers:
             option.functions = Functions(image, readers)
-        elif option.scope == "thread" and not option.record.alias_of:
+        elif option.scope == "thread" and not option.alias_of:
             option.scope = "unread"
     for part in survey.reporting:
         plan.add(Region(part.address, part.size, Role.runtime))
-    _give_slots(plan, survey.value_offset, uses)
+    _give_slots(plan, uses)
     _add_state(plan, survey.state)
     _add_tables(plan)
     if printing is not None:
@@ -150,7 +153,7 @@ def plan_in_place(survey: Survey) -> Plan:
     """Make a plan for code that is left as it is, without decoding it."""
     nothing = References(None, [], [], [])
     plan = Plan(_decide(survey, nothing, {}), nothing)
-    _give_slots(plan, survey.value_offset, {})
+    _give_slots(plan, {})
     _add_state(plan, survey.state)
     return plan
 
@@ -160,25 +163,25 @@ def _decide(
     references: References,
     uses: Mapping[int, Uses],
     printing: Printing | None = None,
-) -> dict[int, PlannedOption]:
-    options = {record.address: PlannedOption(record, survey.value_offset) for record in survey.records}
+) -> dict[int, RegisteredOption]:
+    options = {option.address: option for option in survey.options}
+    for option in survey.options:
+        option.begin_plan()
     on_heap = () if printing is None else [printing.option.address]
     refuse(options, references, survey.state, survey.missing, uses, on_heap)
     return options
 
 
 def _add_printing(plan: Plan, printing: Printing) -> None:
-    """Slots for `debug`, which LLVM itself reads nowhere, and for what decides in its place."""
-    option = plan.options[printing.option.address]
-    for slot in (option.slot, option.variable_slot):
-        assert slot is not None
+    """Give slots to `debug`, which LLVM itself reads nowhere, and to what decides in its place."""
+    for slot in printing.option.slots:
         plan.regions[slot].shared = True
     plan.add(Region(printing.types.address, printing.types.size, Role.decision))
 
 
 def _add_state(plan: Plan, state: list[StateBeside]) -> None:
-    """Slots for what option values pass through; every entry into a context starts with fresh copies."""
-    by_name = {name: option for option in plan.options.values() for name in option.record.names}
+    """Give slots to what option values pass through; every entry into a context starts with fresh copies."""
+    by_name = {name: option for option in plan.options.values() for name in option.names}
     stuck = plan.references.stuck
     for part in state:
         if part.address not in stuck:
@@ -187,11 +190,11 @@ def _add_state(plan: Plan, state: list[StateBeside]) -> None:
             slot = plan.add(region)
             if part.serves:
                 own = {id(by_name[name]): by_name[name] for name in part.serves if name in by_name}
-                plan.served[slot] = sorted(own.values(), key=lambda option: option.record.names)
+                plan.served[slot] = sorted(own.values(), key=lambda option: option.names)
 
 
 def _add_tables(plan: Plan) -> None:
-    """Slots for constant tables of pointers to options."""
+    """Give slots to constant tables of pointers to options."""
     stuck = plan.references.stuck
     begins = sorted(plan.options)
     for table in plan.references.tables:
@@ -203,7 +206,7 @@ def _add_tables(plan: Plan) -> None:
             begin = begins[max(bisect_right(begins, target) - 1, 0)]
             owner = plan.options[begin]
             if _holds(owner, target) and owner.slot is not None:
-                region.add_pointer(at, owner.slot, target - owner.record.address)
+                region.add_pointer(at, owner.slot, target - owner.address)
                 served.append(owner)
         plan.served[plan.add(region)] = served
 
@@ -214,48 +217,49 @@ def _state_region(address: int, size: int) -> Region:
     return region
 
 
-def _holds(option: PlannedOption, address: int) -> bool:
-    return option.record.size is not None and 0 <= address - option.record.address < option.record.size
+def _holds(option: RegisteredOption, address: int) -> bool:
+    return option.size is not None and 0 <= address - option.address < option.size
 
 
-def _give_slots(plan: Plan, value_offset: int, uses: Mapping[int, Uses]) -> None:
+def _give_slots(plan: Plan, uses: Mapping[int, Uses]) -> None:
     for option in plan.options.values():
-        record = option.record
-        size = record.heap_size if record.size is None else record.size
+        size = option.heap_size if option.size is None else option.size
         if option.scope == "process" or size is None:
             continue
-        region = _region(uses.get(record.address), record, record.address, size, _OPTION)
-        region.value_offset = value_offset
-        region.has_defaults = record.has_defaults
+        region = _region(uses, option, option.address, size, _OPTION)
+        region.value_offset = option.value_offset
+        region.has_defaults = option.has_defaults
         # Of a class LLVM's setDefault gives the empty value: what every set was registered with.
-        region.has_default = record.type.kind != _OTHER
-        if record.type.external and record.variable_size is not None:
-            variable = _region(
-                uses.get(record.variable), record, record.variable, record.variable_size, _VARIABLE
-            )
+        region.has_default = option.type.kind != _OTHER
+        if option.type.external and option.variable_size is not None:
+            variable = _region(uses, option, option.variable, option.variable_size, _VARIABLE)
             variable.written = True  # a few bytes each, and LLVM may write them through pointers
-            region.variable = option.variable_slot = plan.add(variable)
+            region.variable = option.value_slot = plan.add(variable)
             region.escapes = variable.escapes = region.escapes or variable.escapes
             region.ownership = _NOTHING_OWNED
-        option.slot = plan.add(region, record.set_default_index)
+        option.slot = plan.add(region, option.set_default_index)
+        if option.value_slot is None:
+            option.value_slot = option.slot
 
 
-def _region(uses: Uses | None, record: OptionRecord, address: int, size: int, role: Role) -> Region:
-    kind = record.type.kind
-    escapes = uses is not None and uses.takes_address
+def _region(
+    uses: Mapping[int, Uses], option: RegisteredOption, address: int, size: int, role: Role
+) -> Region:
+    kind, used = option.type.kind, uses.get(address)
+    escapes = used is not None and used.takes_address
     # Where LLVM takes the address it may write through it (SampleProfileLoader does).
-    written = (uses is not None and uses.writes) or (escapes and kind not in _NOT_WRITTEN_THROUGH)
-    return Region(address, size, role, kind, _ownership(record), not record.alias_of, written, escapes)
+    written = (used is not None and used.writes) or (escapes and kind not in _NOT_WRITTEN_THROUGH)
+    return Region(address, size, role, kind, _ownership(option), not option.alias_of, written, escapes)
 
 
-def _ownership(record: OptionRecord) -> Ownership:
-    kind = record.type.kind
+def _ownership(option: RegisteredOption) -> Ownership:
+    kind = option.type.kind
     if kind == _STRING:
         return Ownership.string
     if kind == _SET:
         return Ownership.set
     if kind == _LIST:
-        return Ownership.list_of_strings if record.type.element == _STRING else Ownership.list
-    if kind == _OTHER and record.type.external and record.variable_size == 16:
+        return Ownership.list_of_strings if option.type.element == _STRING else Ownership.list
+    if kind == _OTHER and option.type.external and option.variable_size == 16:
         return Ownership.shared_pointer  # the pass-remarks family: a std::shared_ptr<Regex>
     return _NOTHING_OWNED

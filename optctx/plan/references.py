@@ -22,7 +22,7 @@ from optctx.arch.processor import Site, SiteRefusal, Sites
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.types import GUARD
 from optctx.image.loaded import Image
-from optctx.image.options import OptionRecord
+from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import PointerTable, Printing, ReportingObject, find_pointers
 from optctx.image.survey import Survey
 
@@ -135,7 +135,7 @@ def read_references(survey: Survey) -> References:
     redirected.
     """
     image, printing = survey.image, survey.printing
-    spans = _spans(survey.records)
+    spans = _spans(survey.options)
     others = [(part.address, part.size) for part in survey.reporting]
     others += [(part.address, part.size) for part in survey.state]
     if printing is not None:
@@ -228,14 +228,14 @@ def _check_reporting(path: str, reporting: list[ReportingObject], refusals: list
             )
 
 
-def _spans(records: list[OptionRecord]) -> list[tuple[int, int]]:
+def _spans(options: list[RegisteredOption]) -> list[tuple[int, int]]:
     spans = set()
-    for record in records:
-        if record.size is None:
+    for option in options:
+        if option.size is None:
             continue
-        spans.add((record.address, record.size))
-        if record.variable_size is not None:
-            spans.add((record.variable, record.variable_size))
+        spans.add((option.address, option.size))
+        if option.variable_size is not None:
+            spans.add((option.variable, option.variable_size))
     return sorted(spans)
 
 

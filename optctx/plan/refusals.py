@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 
-from optctx._native import NO_SLOT, Kind
-from optctx.arch.processor import Functions, Uses
-from optctx.image.options import OptionRecord
+from optctx._native import Kind
+from optctx.arch.processor import Uses
+from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import StateBeside
 from optctx.plan.references import References
 
-__all__ = ["COPIED_FOR_GOOD", "PlannedOption", "refuse"]
+__all__ = ["COPIED_FOR_GOOD", "refuse"]
 
 # Process-wide by nature, whatever the code that reads them looks like.
 _BY_NATURE = {
@@ -44,119 +44,73 @@ _OTHER = Kind.other  # looking up a member of an enumeration takes longer than c
 _CLASS = "its class cannot be copied byte by byte"
 
 
-class PlannedOption:
-    """A registered option with what was decided. `slot` is its place in a view, None if it has none.
-
-    `scope`: thread, process or unread. `functions`: those that read it. `value_offset`: bytes from the Option
-    to its value, or to the address of the variable that has the value (`cl::location`). This class alone
-    decides which of the two it is.
-    """
-
-    __slots__ = ("functions", "reason", "record", "scope", "slot", "value_offset", "variable_slot")
-
-    def __init__(self, record: OptionRecord, value_offset: int) -> None:
-        self.record = record
-        self.value_offset = value_offset
-        self.scope = "thread"
-        self.reason = ""
-        self.slot: int | None = None
-        self.variable_slot: int = NO_SLOT
-        self.functions: Functions | None = None
-
-    @property
-    def readers(self) -> tuple[str, ...]:
-        """Mangled names of the functions that read it, in the order of the code."""
-        return () if self.functions is None else self.functions.names()
-
-    @property
-    def has_storage(self) -> bool:
-        """Whether contexts have storage of their own for it."""
-        return self.slot is not None and self.scope != "process"
-
-    @property
-    def live(self) -> int:
-        """The address of the value in LLVM's own storage."""
-        return self.record.variable or self.record.address + self.value_offset
-
-    def value_in(self, address_of: Callable[[int], int]) -> int:
-        """The address of the value in storage that has an address for each slot. The option must have one."""
-        if self.variable_slot != NO_SLOT:
-            return address_of(self.variable_slot)
-        assert self.slot is not None
-        return address_of(self.slot) + self.value_offset
-
-    def refuse(self, reason: str) -> None:
-        """The first reason counts."""
-        if reason and self.scope != "process":
-            self.scope, self.reason = "process", reason
-
-
 def refuse(
-    options: dict[int, PlannedOption],
+    options: dict[int, RegisteredOption],
     code: References,
     state: list[StateBeside],
     missing: set[str],
     uses: Mapping[int, Uses],
     on_heap: Collection[int] = (),
 ) -> None:
-    """Enters scope and reason. `options` by address; `missing`: names that lack a variable of theirs;
-    `uses`: of regions by address; `on_heap`: those on the heap whose place there does not matter."""
+    """Refuse the options that contexts cannot set.
+
+    `options` by address; `missing`: names that lack a variable of theirs; `uses`: of regions by address;
+    `on_heap`: addresses of options on the heap whose place there does not matter.
+    """
     for option in options.values():
-        if option.record.address not in on_heap and (reason := _reason_by_record(option.record)):
+        if option.address not in on_heap and (reason := _reason_in_itself(option)):
             option.refuse(reason)
         if code.sites is None:
-            option.refuse(_reason_without_code(option.record))
+            option.refuse(_reason_without_code(option))
     _refuse_by_code(options, code, uses)
     _refuse_by_state(options, code, state, missing)
 
 
-def _reason_by_record(record: OptionRecord) -> str:
-    if record.size is None:
+def _reason_in_itself(option: RegisteredOption) -> str:
+    if option.size is None:
         return _HEAP
-    if special := _BY_NATURE.get(record.name) or COPIED_FOR_GOOD.get(record.name):
+    if special := _BY_NATURE.get(option.name) or COPIED_FOR_GOOD.get(option.name):
         return special
-    if record.callback:
+    if option.callback:
         return _CALLBACK
-    if not record.type.supported:
+    if not option.type.supported:
         return _LAYOUT
-    if record.type.external and record.variable_size is None:
+    if option.type.external and option.variable_size is None:
         return _LOCATION
     return ""
 
 
-def _reason_without_code(record: OptionRecord) -> str:
-    if record.name in _UNREAD_FIRST_USE:
+def _reason_without_code(option: RegisteredOption) -> str:
+    if option.name in _UNREAD_FIRST_USE:
         return _FIRST_USE
-    if record.type.kind == _OTHER and not record.type.external and not record.type.alias:
+    if option.type.kind == _OTHER and not option.type.external and not option.type.alias:
         return _CLASS
     return ""
 
 
-def _refuse_by_code(options: dict[int, PlannedOption], code: References, uses: Mapping[int, Uses]) -> None:
-    owners = {option.record.variable: option for option in options.values() if option.record.variable}
-    owners.update(options)
+def _refuse_by_code(options: dict[int, RegisteredOption], code: References, uses: Mapping[int, Uses]) -> None:
+    owners = {o.variable: o for o in options.values() if o.variable_size is not None} | options
     for refusal in code.refusals:
         if refusal.region in owners:
             where = f"the instruction {refusal.code.hex()} at {refusal.address:#x} in {refusal.function}"
             owners[refusal.region].refuse(f"{where} cannot be redirected: {refusal.reason}")
     loose = sorted(code.loose)
     for option in options.values():
-        record = option.record
-        if _any_in(loose, record.address, record.size) or _any_in(
-            loose, record.variable, record.variable_size
+        if _any_in(loose, option.address, option.size) or (
+            option.variable_size and _any_in(loose, option.variable, option.variable_size)
         ):
             option.refuse(_POINTED_AT)
-        own = uses.get(record.address)
+        own = uses.get(option.address)
         if own is None:
             continue
         if own.writes_head:
             option.refuse(_FIRST_USE)
-        if own.writes and record.type.kind == _OTHER and not record.type.external:
+        if own.writes and option.type.kind == _OTHER and not option.type.external:
             option.refuse(_WRITTEN_CLASS)
 
 
 def _any_in(addresses: list[int], begin: int, size: int | None) -> bool:
-    """Whether one of the sorted addresses is in that storage."""
+    """Return whether one of the sorted addresses is in that storage."""
     if size is None:
         return False
     at = bisect_left(addresses, begin)
@@ -164,9 +118,9 @@ def _any_in(addresses: list[int], begin: int, size: int | None) -> bool:
 
 
 def _refuse_by_state(
-    options: dict[int, PlannedOption], code: References, state: list[StateBeside], missing: set[str]
+    options: dict[int, RegisteredOption], code: References, state: list[StateBeside], missing: set[str]
 ) -> None:
-    """Options whose values pass through storage that cannot be redirected."""
+    """Refuse options whose values pass through storage that cannot be redirected."""
     stuck = code.stuck
     lacking = missing.union(*(part.serves for part in state if part.address in stuck))
     tables = [table for table in code.tables if table.address in stuck]
@@ -174,8 +128,7 @@ def _refuse_by_state(
     if not lacking and not held:
         return
     for option in options.values():
-        record = option.record
-        if not lacking.isdisjoint(record.names):
+        if not lacking.isdisjoint(option.names):
             option.refuse(_CACHED)
-        if _any_in(held, record.address, record.size):
+        if _any_in(held, option.address, option.size):
             option.refuse(_POINTED_AT)

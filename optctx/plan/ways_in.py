@@ -34,8 +34,8 @@ from optctx.errors import UnsupportedImageError
 from optctx.image.facts.interceptions import SHARED_MACHINES, Interception, Work
 from optctx.image.facts.machines import FOR_WHOLE_MACHINE
 from optctx.image.loaded import Image
+from optctx.image.options import RegisteredOption
 from optctx.image.survey import Survey
-from optctx.plan.refusals import PlannedOption
 
 __all__ = [
     "Entrance",
@@ -88,7 +88,7 @@ def find_entrances(image: Image, targets: Mapping[int, str]) -> list[Entrance]:
     return [Entrance(at + base, target + base, code, is_jump) for at, target, code, is_jump in kept]
 
 
-def belongs_to_machine(option: PlannedOption) -> bool:
+def belongs_to_machine(option: RegisteredOption) -> bool:
     """Tell whether LLVM reads the option only while it makes a TargetMachine, which a module has one of."""
     return bool(option.readers) and all(re.search(FOR_WHOLE_MACHINE, reader) for reader in option.readers)
 

@@ -35,7 +35,7 @@ _NOT_IN_LOG = {"reader_index": "readers", "record": "recording"}
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """A name of `__all__`, imported on first use."""
+        """Import a name of `__all__` on first use."""
         from importlib import import_module
 
         if name not in __all__:

@@ -14,11 +14,11 @@ from types import MappingProxyType
 from optctx._native import Context, Kind, Recorder, demangle, run_counts
 from optctx.engine.engine import Engine
 from optctx.errors import OptctxError, ScopeError
-from optctx.plan.plan import PlannedOption
+from optctx.image.options import RegisteredOption
 from optctx.reads.readers import reader_index
 from optctx.reads.unread import why_unread
 from optctx.values.read_values import Value, value_text
-from optctx.values.states import fingerprint_of, process_states, state_under, value_under
+from optctx.values.states import fingerprint_of, process_texts, text_under, value_under
 from optctx.wording import columns, counted
 
 __all__ = [
@@ -102,12 +102,12 @@ class Log:
     """
 
     def __init__(self, engine: Engine, recorder: Recorder) -> None:
-        """The log of a recorder that starts now, on this thread."""
+        """Begin the log of a recorder that starts now, on this thread."""
         self._engine = engine
         self._recorder = recorder
         self._thread = threading.get_ident()
         self._drift = engine.space.drift()
-        self._process = process_states(engine)
+        self._process = process_texts(engine)
         self._runs_before = run_counts(engine.index)
         self._runs: tuple[int, int] | None = None  # (on all threads, on this one); set at the end
         self._ended: list[Scope] | None = None
@@ -130,7 +130,7 @@ class Log:
     def names(self) -> frozenset[str]:
         """Names of the options that were read. `reads` has more details, and takes longer."""
         readers = {reader for _, own in self._scopes() for reader in own}
-        return frozenset(option.record.name for option in self._options(sorted(readers)))
+        return frozenset(option.name for option in self._options(sorted(readers)))
 
     @property
     def reads(self) -> Mapping[str, Read]:
@@ -148,14 +148,14 @@ class Log:
         outside = Context.make(self._engine.space, self._drift, [])
         for context, own in self._scopes():
             readers.update(own)
-            overridden = {option.record.name for option in self._overridden(context)}
+            overridden = {option.name for option in self._overridden(context)}
             for option in self._options(own):
-                name, value = option.record.name, value_under(context, option)
+                name, value = option.name, value_under(context, option)
                 seen = values.setdefault(name, [])
                 if value not in seen:
                     seen.append(value)
                 if name in overridden:
-                    known = option.record.type.kind != Kind.other
+                    known = option.type.kind != Kind.other
                     equal = known and value == value_under(outside, option)
                     same[name] = equal and same.get(name, True)
         functions = reader_index(self._engine).functions(sorted(readers))
@@ -182,14 +182,14 @@ class Log:
         """
         read: set[tuple[str, str]] = set()
         ran: set[str] = set()
-        given: dict[tuple[str, str], tuple[Context, PlannedOption]] = {}
+        given: dict[tuple[str, str], tuple[Context, RegisteredOption]] = {}
         for context, own in self._scopes():
             for functions in reader_index(self._engine).functions(own).values():
                 ran.update(functions)
-            states = {option.record.name: option for option in self._options(own)}
-            read.update((name, state_under(context, option)) for name, option in states.items())
+            states = {option.name: option for option in self._options(own)}
+            read.update((name, text_under(context, option)) for name, option in states.items())
             for option in self._overridden(context):
-                given[option.record.name, state_under(context, option)] = context, option
+                given[option.name, text_under(context, option)] = context, option
         idle = self._idle(ran)
         return [
             Unread(name, value_under(context, option), why_unread(option, ran, idle))
@@ -198,7 +198,7 @@ class Log:
         ]
 
     def __str__(self) -> str:
-        """Two tables: options read, with values and functions; overrides not read, with causes."""
+        """Write two tables: options read, with values and functions; overrides not read, with causes."""
         try:
             return log_text(self)
         except OptctxError as error:
@@ -211,7 +211,7 @@ class Log:
             return f"<Log: {error}>"
 
     def fingerprint(self) -> str:
-        """A key, 64 hexadecimal digits, over the library's build id and the options that were read.
+        """Make a key, 64 hexadecimal digits, over the library's build id and the options that were read.
 
         Two compilations of the same input that have the same fingerprint have the same output. A cache of
         compiled code therefore stays valid if an option changes that was not read, and misses if one changes
@@ -233,7 +233,7 @@ class Log:
         return everywhere, here
 
     def _idle(self, ran: Set[str]) -> str:
-        """Why LLVM read nothing on this thread: it did not run there. Empty if it did."""
+        """Say why LLVM read nothing on this thread: it did not run there. Empty if it did."""
         everywhere, here = self._counted_runs()
         if here:
             return ""
@@ -241,12 +241,12 @@ class Log:
             return _ELSEWHERE
         return "" if ran else _NOWHERE
 
-    def _options(self, readers: list[int]) -> list[PlannedOption]:
+    def _options(self, readers: list[int]) -> list[RegisteredOption]:
         by_reader = reader_index(self._engine).options
         options = {id(option): option for reader in readers for option in by_reader[reader]}
         return [option for option in options.values() if option.slot is not None]
 
-    def _overridden(self, context: Context) -> list[PlannedOption]:
+    def _overridden(self, context: Context) -> list[RegisteredOption]:
         plan = self._engine.plan
         options = [plan.owners[slot] for slot in context.overridden if slot in plan.owners]
         return [option for option in options if plan.sees_reads(option)]
@@ -273,7 +273,7 @@ class Log:
         ]
 
     def _with_values(self, context: Context | None, readers: list[int]) -> list[Scope]:
-        """What was read in `context`. Outside scopes (None): under process-wide values, first and current."""
+        """Pair readers with their context, outside scopes (None) with process-wide values, old and new."""
         if context is not None:
             return [(context, readers)]
         if not readers:
@@ -284,7 +284,7 @@ class Log:
 
 
 def log_text(log: Log | Recorded) -> str:
-    """Two tables as text, the options read and the overrides not read, and a summary."""
+    """Write two tables, the options read and the overrides not read, and a summary."""
     reads, unread = log.reads, log.unread
     lines = []
     if reads:
@@ -296,7 +296,7 @@ def log_text(log: Log | Recorded) -> str:
 
 
 def read_cells(read: Read) -> tuple[str, str, str]:
-    """(name, values, functions without parameters and the note) of an option that was read."""
+    """Write (name, values, functions without parameters and the note) of an option that was read."""
     functions = list(dict.fromkeys(_without_parameters(name) for name in read.functions))
     more = f" and {len(functions) - 1} more" if len(functions) > 1 else ""
     note = f" ({read.note})" if read.note else ""
@@ -304,18 +304,18 @@ def read_cells(read: Read) -> tuple[str, str, str]:
 
 
 def log_summary(reads: int, unread: int) -> str:
-    """One line: how many options were read, and how many overrides were not."""
+    """Say in one line how many options were read, and how many overrides were not."""
     return f"{counted(reads, 'option')} read, {counted(unread, 'override')} not read"
 
 
 def log_as_json(log: Log | Recorded, *, unread_only: bool = False) -> str:
-    """One object: `read` (unless `unread_only`) and `unread`, lists of the fields of `Read` and `Unread`."""
+    """Write one object: `read` (unless `unread_only`) and `unread`, lists of the fields of their classes."""
     data = {} if unread_only else {"read": [asdict(read) for read in log.reads.values()]}
     return json.dumps({**data, "unread": [asdict(unread) for unread in log.unread]}, indent=2)
 
 
 def log_as_csv(log: Log | Recorded, *, unread_only: bool = False) -> str:
-    """A header, and a line for each option that was read and each override that was not.
+    """Write a header, and a line for each option that was read and each override that was not.
 
     Several values or functions are separated by "; ".
     """
@@ -331,6 +331,6 @@ def log_as_csv(log: Log | Recorded, *, unread_only: bool = False) -> str:
 
 
 def _without_parameters(function: str) -> str:
-    """A demangled name up to its parameters. The name itself may contain parentheses."""
+    """Cut a demangled name off before its parameters. The name itself may contain parentheses."""
     name = _NAME.match(function)
     return name.group() if name else function

@@ -8,8 +8,8 @@ from optctx._native import prepare_recording
 from optctx.engine.engine import Engine
 from optctx.engine.thread_engine import ThreadEngine
 from optctx.errors import UnsupportedImageError
+from optctx.image.options import RegisteredOption
 from optctx.lazy import lazy
-from optctx.plan.plan import PlannedOption
 from optctx.plan.references import Reader
 
 __all__ = ["ReaderIndex", "reader_index"]
@@ -23,7 +23,7 @@ class ReaderIndex:
         prepare_recording(engine.space, engine.reading_instructions())
 
     @lazy
-    def options(self) -> list[list[PlannedOption]]:
+    def options(self) -> list[list[RegisteredOption]]:
         """By index: the options whose values the reader sees, none of them an alias."""
         served = self._engine.plan.served
         seen = {**served, **{slot: [option] for slot, option in self._engine.plan.owners.items()}}
@@ -34,20 +34,20 @@ class ReaderIndex:
         return list(self._engine.plan.readers)
 
     def functions(self, readers: Iterable[int]) -> dict[str, list[str]]:
-        """Name of an option -> mangled names of the functions, among those of the readers, that read it."""
+        """Map the name of an option to the functions, among those of the readers, that read it (mangled)."""
         found: dict[str, dict[str, None]] = {}
         for reader in readers:
             for option in self.options[reader]:
-                found.setdefault(option.record.name, {})[self._readers[reader].function] = None
+                found.setdefault(option.name, {})[self._readers[reader].function] = None
         return {name: list(functions) for name, functions in found.items()}
 
     def of(self, names: Iterable[str]) -> list[int]:
-        """The readers that see the values of these options, none of which is an alias."""
+        """Find the readers that see the values of these options, none of which is an alias."""
         wanted = frozenset(names)
         return [
             reader
             for reader, options in enumerate(self.options)
-            if any(option.record.name in wanted for option in options)
+            if any(option.name in wanted for option in options)
         ]
 
 
@@ -55,7 +55,10 @@ _readings: dict[int, ReaderIndex] = {}  # by the engine's id; engines live as lo
 
 
 def reader_index(engine: Engine) -> ReaderIndex:
-    """The readers of an engine's image. Raises UnsupportedImageError where no read is redirected."""
+    """Return the readers of an engine's image, made once for each.
+
+    Raises UnsupportedImageError where no read is redirected.
+    """
     found = _readings.get(id(engine))
     if found is not None:
         return found

@@ -93,7 +93,7 @@ class _RecordingSome(Recording):
 
 
 def noting(names: frozenset[str]) -> Recording:
-    """As `record()`, but only reads of these options are seen. `read_in` gives them.
+    """Record as `record()` does, but only reads of these options. `read_in` gives them.
 
     The first read of an option takes as long as in `record()`. Reads of others take nothing, where a
     compilation has some hundreds of them. None of the names is an alias. Raises as `record()` does.
@@ -104,7 +104,7 @@ def noting(names: frozenset[str]) -> Recording:
 
 
 def read_in(recording: Recording) -> frozenset[str]:
-    """Names of the options of `noting` that were read in its block, which has ended.
+    """Name the options of `noting` that were read in its block, which has ended.
 
     Raises OptctxError if not everything was recorded.
     """

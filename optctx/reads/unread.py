@@ -14,7 +14,7 @@ from typing import Literal
 from optctx._native import Reads, demangle
 from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, UnreadOptionError, UnreadOptionWarning, clipped, shown
-from optctx.plan.plan import PlannedOption
+from optctx.image.options import RegisteredOption
 from optctx.reads.readers import reader_index
 from optctx.values.layers import HasLayers, Layers
 from optctx.values.overrides import Override
@@ -62,9 +62,11 @@ _LOADED = (
 _SHOWN = 3  # functions that a cause names
 
 
-def why_unread(option: PlannedOption, ran: Set[str], idle: str = "") -> str:
-    """In words. `ran`: mangled names of the functions that did read options at that time. `idle`: why LLVM
-    could not read any option there, if that is so.
+def why_unread(option: RegisteredOption, ran: Set[str], idle: str = "") -> str:
+    """Say in words why LLVM did not read the option.
+
+    `ran`: mangled names of the functions that did read options at that time. `idle`: why LLVM could not read
+    any option there, if that is so.
     """
     if not option.readers:
         return "nothing in this library reads it"
@@ -101,7 +103,7 @@ def _target_of(function: str) -> str | None:
 
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
-    """By target: the beginning of a name of it."""
+    """Compile a pattern for each target: how names of it begin."""
     return {
         target: re.compile(rf"(?<![A-Za-z0-9_])(LLVMInitialize)?({prefixes})(?=[A-Z_:]|\b)")
         for target, prefixes in _TARGETS.items()
@@ -138,10 +140,10 @@ def marks(engine: Engine, mode: UnreadMode, parent: Layers | None, own: Iterable
     if inherited is None:
         return Reads.make(engine.space)
     options = [override.option for override in own]
-    hidden = [slot for option in options for slot in (option.slot, option.variable_slot) if slot is not None]
-    names = {option.record.name for option in options}
+    hidden = [slot for option in options for slot in option.slots]
+    names = {option.name for option in options}
     for slot, served in engine.plan.served.items():  # storage through which only overridden options are read
-        if served and all(engine.resolve(option).record.name in names for option in served):
+        if served and all(engine.resolve(option).name in names for option in served):
             hidden.append(slot)
     return Reads.inherit(engine.space, inherited, hidden)
 
@@ -178,7 +180,7 @@ def judge(context: HasLayers, mode: UnreadMode, *, failed: bool) -> None:
 
 
 def _callers_level() -> int:
-    """The stack level of the `with` statement, or of the call in a context, that `judge` warns about."""
+    """Find the stack level of the `with` statement, or call in a context, that `judge` warns about."""
     level = 2
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").startswith(_BETWEEN):

@@ -133,7 +133,7 @@ def _wanted(
 
 def _target(name: str) -> str:
     engine = attach()
-    return engine.resolve(find(engine, name.lstrip("-"))).record.name
+    return engine.resolve(find(engine, name.lstrip("-"))).name
 
 
 def _why_unread(name: str) -> str:

@@ -29,10 +29,7 @@ class Reach(NamedTuple):
         Registered values are those at this call. Options that LLVM writes stay with the process's values, and
         so do those of strings, lists and other types that own memory.
         """
-        records = [option.record for option in plan.options.values()]
-        of_options = {
-            address for record in records for address in (record.address, record.variable) if address
-        }
+        of_options = {*plan.options, *(option.place.region for option in plan.options.values())}
         uses = sites.uses()
         frozen: dict[int, int] = {}  # region -> slot of the copy
 

@@ -9,7 +9,7 @@ from typing import Any
 from optctx._native import Kind
 from optctx.image.abi import type_name
 from optctx.image.loaded import Image
-from optctx.image.options import OptionRecord
+from optctx.image.options import RegisteredOption
 from optctx.image.registry_reader import read_registry
 
 __all__ = ["Scalar", "find_scalars"]
@@ -26,10 +26,10 @@ class Scalar:
 
     __slots__ = ("_type", "address", "kind")
 
-    def __init__(self, record: OptionRecord, value_offset: int) -> None:
-        self.kind = type_name(record.type.kind)
-        self.address = record.variable or record.address + value_offset
-        self._type = None if record.callback else _TYPES.get(record.type.kind)
+    def __init__(self, option: RegisteredOption) -> None:
+        self.kind = type_name(option.type.kind)
+        self.address = option.place.address
+        self._type = None if option.callback else _TYPES.get(option.type.kind)
 
     @property
     def writable(self) -> bool:
@@ -56,10 +56,9 @@ class Scalar:
 @cache  # thousands of options are looked at
 def find_scalars(image: Image) -> dict[str, Scalar]:
     """Every option by each of its names; not all are `writable`. Raises UnsupportedImageError."""
-    found = read_registry(image)
     return {
-        name: Scalar(record, found.value_offset)
-        for record in found.records
-        if not record.type.alias
-        for name in record.names
+        name: Scalar(option)
+        for option in read_registry(image).options
+        if not option.type.alias
+        for name in option.names
     }

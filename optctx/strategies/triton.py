@@ -37,8 +37,8 @@ class TritonStrategy(WaitingStrategy):
         self._tool = False  # one has the registry
 
     def __enter__(self) -> TritonStrategy:
-        records = read_registry(llvmlite_image()).records
-        self._options = {name: record.address for record in records for name in record.names}
+        options = read_registry(llvmlite_image()).options
+        self._options = {name: option.address for option in options for name in option.names}
         return self
 
     def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from optctx.reads.unread import marks
-from optctx.values.layers import HasLayers, Layers
-from optctx.values.set_inside import set_inside
+from optctx.values.layers import HasLayers, Layers, set_inside
 
 __all__ = ["Owner", "seen_by"]
 

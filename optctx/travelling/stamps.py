@@ -222,7 +222,7 @@ def stamped_overrides(
 
 def stamped_override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode) -> Override:
     """The override for one option of a stamp. Raises as `make_override` does."""
-    if not texts and find(engine, name).record.type.kind not in (Kind.list, Kind.bits):
+    if not texts and find(engine, name).type.kind not in (Kind.list, Kind.bits):
         raise OptionValueError(f"cannot set {name!r} without an occurrence: it is no list")
     return make_override(engine, name, texts, mode)
 
@@ -286,4 +286,4 @@ def _differences(one: Layers, other: Layers) -> str:
 
 
 def _said(layers: Layers, name: str) -> str:
-    return in_words(layers.look_up(name), layers.state(name)[1])
+    return in_words(layers.look_up(name), layers.state(name).given)

@@ -16,7 +16,7 @@ from optctx._native import Kind
 from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, UnknownOptionError, UntrustedOptionError, shown
 from optctx.image.abi import type_name
-from optctx.plan.plan import PlannedOption
+from optctx.image.options import RegisteredOption
 
 __all__ = ["CLASSES", "TUNING", "Judgement", "Trust", "TrustClass", "judgement_of", "trusting"]
 
@@ -50,10 +50,9 @@ class Judgement(NamedTuple):
 _UNKNOWN = Judgement("code", "this option of this LLVM has not been judged")
 
 
-def judgement_of(option: PlannedOption) -> Judgement:
+def judgement_of(option: RegisteredOption) -> Judgement:
     """The judgement of an option. Aliases and literal choices have that of their option."""
-    record = option.record
-    return _judgements().get((record.name, type_name(record.type.kind)), _UNKNOWN)
+    return _judgements().get((option.name, type_name(option.type.kind)), _UNKNOWN)
 
 
 @cache
@@ -85,10 +84,10 @@ class Trust(NamedTuple):
     classes: frozenset[str]
     names: frozenset[str] = frozenset()
 
-    def check(self, option: PlannedOption, name: str) -> None:
+    def check(self, option: RegisteredOption, name: str) -> None:
         """Raise UntrustedOptionError for an option that no value makes acceptable. `name`: as given."""
         judged = judgement_of(option)
-        if option.record.name in self.names or judged.trust in self.classes:
+        if option.name in self.names or judged.trust in self.classes:
             return
         raise UntrustedOptionError(
             f"{name!r} is not accepted from a module: its class is {judged.trust} ({judged.reason}), and "
@@ -97,10 +96,10 @@ class Trust(NamedTuple):
             judged.trust,
         )
 
-    def check_value(self, option: PlannedOption, name: str, value: object) -> None:
+    def check_value(self, option: RegisteredOption, name: str, value: object) -> None:
         """As `check`, for a value of an accepted option. `value`: as LLVM parsed it."""
         judged = judgement_of(option)
-        if option.record.name in self.names or "process" in self.classes or judged.holds_for(value):
+        if option.name in self.names or "process" in self.classes or judged.holds_for(value):
             return
         raise UntrustedOptionError(
             f"{name}={shown(value)} is not accepted from a module: LLVM may end the process over values "
@@ -109,9 +108,9 @@ class Trust(NamedTuple):
             "process",
         )
 
-    def check_text(self, option: PlannedOption, name: str, texts: Iterable[str | None]) -> None:
+    def check_text(self, option: RegisteredOption, name: str, texts: Iterable[str | None]) -> None:
         """As `check`, for a text of an accepted option, before LLVM parses it."""
-        if option.record.name in self.names or option.record.type.kind not in _NUMBERS:
+        if option.name in self.names or option.type.kind not in _NUMBERS:
             return
         for text in texts:
             if text is not None and len(text) > _LONGEST_NUMBER:
@@ -148,7 +147,7 @@ def trusting(engine: Engine, given: Iterable[str]) -> Trust:
         if each in CLASSES:
             classes.add(str(each))
         elif each in engine.options:
-            names.add(engine.resolve(engine.options[each]).record.name)
+            names.add(engine.resolve(engine.options[each]).name)
         else:
             raise UnknownOptionError(
                 f"cannot trust {shown(each)}: it is no class ({', '.join(CLASSES)}) and no option of "

@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias, cast
 
 from optctx.errors import OptionTypeError, TargetError, shown
 from optctx.image.abi import type_name
-from optctx.plan.plan import PlannedOption
+from optctx.image.options import RegisteredOption
 from optctx.values.texts import Texts
 
 __all__ = ["ClOption", "OptionType", "parse_option_string", "read_option", "texts_of_option"]
@@ -84,9 +84,9 @@ def read_option(text: str) -> ClOption:
     return ClOption(parts["name"], cast("OptionType", kind), _integer(kind, value))
 
 
-def texts_of_option(option: ClOption, registered: PlannedOption) -> Texts:
+def texts_of_option(option: ClOption, registered: RegisteredOption) -> Texts:
     """The text for LLVM's parser. Raises OptionTypeError if LLVM registered the option as another type."""
-    found = type_name(registered.record.type.kind)
+    found = type_name(registered.type.kind)
     if found in _MATCHES[option.type]:
         return (option.text,)
     instead = (

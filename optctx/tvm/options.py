@@ -106,8 +106,8 @@ def read_options(
         except OptctxError as error:
             raise _placed(f"cannot use cl-opt[{index}] {shown(text)} of {whose}", error) from None
         options.append(option)
-        overrides.pop(override.option.record.name, None)  # the last of several counts
-        overrides[override.option.record.name] = override
+        overrides.pop(override.option.name, None)  # the last of several counts
+        overrides[override.option.name] = override
     return LlvmOptions(tuple(options), tuple(overrides.values()))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, OptionValueError, shown
-from optctx.plan.plan import PlannedOption
+from optctx.image.options import RegisteredOption
 from optctx.values.overrides import ProcessWideMode, scopable
 from optctx.values.registry import find
 from optctx.values.texts import Texts, flag_text, needs_value, split_text
@@ -21,7 +21,7 @@ def parse_args(
     engine: Engine,
     args: Iterable[str] | str,
     mode: ProcessWideMode = "refuse",
-    check: Callable[[PlannedOption, str], None] | None = None,
+    check: Callable[[RegisteredOption, str], None] | None = None,
 ) -> dict[str, Texts]:
     """Map the name of each option to its occurrences: the last one, or all of them for a list.
 
@@ -54,13 +54,13 @@ def parse_args(
             texts = split_text(target, last)
         else:
             texts = flag_text(target, name)
-        collects = target.record.type.kind.name in _LISTS
+        collects = target.type.kind.name in _LISTS
         found[name] = (found.pop(name, ()) if collects else ()) + texts
     return found
 
 
 def _hint(engine: Engine, word: str, last: str) -> str:
-    """What to write instead of a word that does not begin with a dash; `last` is the value before it."""
+    """Say what to write instead of a word without a dash; `last` is the value before it."""
     if last == "=":
         return "; write -name=value without spaces around '='"
     name, equals, text = word.partition("=")

@@ -9,13 +9,14 @@ from optctx import _native
 from optctx._native import Kind, Setting
 from optctx.engine.engine import Engine
 from optctx.errors import OptionValueError
-from optctx.plan.plan import PlannedOption
+from optctx.image.options import RegisteredOption
 from optctx.values.overrides import Override, changes_of, make_override
 from optctx.values.read_values import Value, read_value
 from optctx.values.registry import find
+from optctx.values.states import State
 from optctx.values.texts import Texts, texts_of
 
-__all__ = ["HasLayers", "Layers", "rebuild"]
+__all__ = ["HasLayers", "Layers", "rebuild", "set_inside"]
 
 
 class Layers:
@@ -43,12 +44,12 @@ class Layers:
 
     @classmethod
     def registered(cls, engine: Engine) -> Layers:
-        """Every option has the value that LLVM registered."""
+        """Make layers in which every option has the value that LLVM registered."""
         return cls(engine, engine.space.no_drift(), {}, {})
 
     @classmethod
     def process_wide(cls, engine: Engine) -> Layers:
-        """The values outside all contexts at this moment."""
+        """Make layers of the values outside all contexts at this moment."""
         return cls(engine, engine.space.drift(), {}, {})
 
     def on_top(self, made: Iterable[Override]) -> Layers:
@@ -56,7 +57,7 @@ class Layers:
         return Layers(self.engine, self.drift, self.overridden(), _by_name(made))
 
     def beside(self, made: Iterable[Override]) -> Layers:
-        """The same layers, with `made` among the own overrides."""
+        """Return the same layers, with `made` among the own overrides."""
         return Layers(self.engine, self.drift, self.inherited, {**self.own, **_by_name(made)})
 
     # What threads enter
@@ -84,37 +85,37 @@ class Layers:
     # What they hold
 
     def overridden(self) -> dict[str, Override]:
-        """The overrides in force, by the options' own names."""
+        """Return the overrides in force, by the options' own names."""
         return {**self.inherited, **self.own}
 
     def exclusive(self) -> list[str]:
-        """The names of the options that entering changes for the whole process."""
+        """List the options that entering changes for the whole process, by name."""
         return sorted(override.name for override in self.overridden().values() if override.setting is None)
 
     def names(self) -> set[str]:
-        """The names of the options that may differ from their registered state."""
-        drifted = (option.record.name for option, _ in self.engine.drifted(self.drift))
+        """Name the options that may differ from their registered state."""
+        drifted = (option.name for option, _ in self.engine.drifted(self.drift))
         return {*self.inherited, *self.own, *drifted}
 
-    def read(self, option: PlannedOption) -> Value:
-        """The value of an option that is no alias."""
-        override = self.own.get(option.record.name) or self.inherited.get(option.record.name)
+    def read(self, option: RegisteredOption) -> Value:
+        """Return the value of an option that is not an alias."""
+        override = self.own.get(option.name) or self.inherited.get(option.name)
         if override is not None:
             return override.value()
-        if not option.has_storage:  # in LLVM's own storage for every context
-            return read_value(option, option.live)
+        if option.slot is None:  # in LLVM's own storage for every context
+            return read_value(option, option.place.address)
         return read_value(option, option.value_in(self.native.address))
 
-    def state(self, name: str) -> tuple[object, bool]:
-        """Everything that LLVM can find out about an option here: (value, whether it was given)."""
+    def state(self, name: str) -> State:
+        """Return all that LLVM can find out about an option here. Raises UnknownOptionError."""
         option = self.engine.resolve(find(self.engine, name))
-        value = _frozen(self.read(option))
+        value = self.read(option)
         if option.slot is None:
-            return value, name in self.inherited or name in self.own
-        return value, _native.option_at(self.native.address(option.slot)).occurrences != 0
+            return State(value, int(name in self.inherited or name in self.own))
+        return State(value, _native.option_at(self.native.address(option.slot)).occurrences)
 
-    def key(self) -> tuple[str, frozenset[tuple[str, object]]]:
-        """What equality compares: the library, and the state of every option that is not as registered."""
+    def key(self) -> tuple[str, frozenset[tuple[str, State]]]:
+        """Return what equality compares: the library, and every state that is not as registered."""
         registered = Layers.registered(self.engine)
         states = ((name, self.state(name)) for name in self.names())
         return self.engine.image.build_id, frozenset(s for s in states if s[1] != registered.state(s[0]))
@@ -128,12 +129,12 @@ class Layers:
         return hash(self.key())
 
     def differing(self, other: Layers) -> list[str]:
-        """The names of the options that LLVM can tell apart here and there, sorted."""
+        """Name the options that LLVM can tell apart here and there, in order."""
         names = sorted(self.names() | other.names())
         return [name for name in names if self.state(name) != other.state(name)]
 
     def look_up(self, name: str) -> Value:
-        """The value of an option or alias. Raises UnknownOptionError."""
+        """Return the value of an option or alias. Raises UnknownOptionError."""
         return self.read(self.engine.resolve(find(self.engine, name)))
 
     def __repr__(self) -> str:
@@ -143,32 +144,34 @@ class Layers:
     # As text
 
     def portable(self) -> tuple[dict[str, Texts], dict[str, Texts]]:
-        """(inherited, own) as text, for another process. Raises OptionValueError for a value without text."""
+        """Return (inherited, own) as text, for another process.
+
+        Raises OptionValueError for a value without text.
+        """
         inherited = self._drifted_texts()
         inherited.update((override.name, override.texts) for override in self.inherited.values())
         return inherited, {override.name: override.texts for override in self.own.values()}
 
     def flat(self) -> dict[str, Texts]:
-        """All layers merged into one set of texts. Raises as `portable` does."""
+        """Merge all layers into one set of texts. Raises as `portable` does."""
         overridden = self.overridden().values()
         return {**self._drifted_texts(), **{override.name: override.texts for override in overridden}}
 
     def _drifted_texts(self) -> dict[str, Texts]:
-        """The texts of drifted options that no override replaces."""
+        """Return the texts of drifted options that no override replaces."""
         found = {}
         for option, storage in self.engine.drifted(self.drift):
-            name = option.record.name
+            name = option.name
             if name in self.inherited or name in self.own:
                 continue
             value = read_value(option, storage.value)
-            if option.record.type.kind == Kind.other or value is None:
+            if option.type.kind == Kind.other or value is None:
                 raise OptionValueError(
                     f"cannot pickle or stamp a context that inherits a process-wide value of {name!r}, "
                     "which has no text form"
                 )
-            # A literal choice is a name of its option, such as -regbankselect-fast.
-            given = value if isinstance(value, str) and value in option.record.names else name
-            found[given] = texts_of(option, given, value)
+            given, texts = _as_given(option, value)
+            found[given] = texts
         return found
 
 
@@ -177,6 +180,58 @@ class HasLayers(Protocol):
 
     @property
     def _layers(self) -> Layers: ...
+
+
+# Whether all options were reset; and what was set since, by slot: the storage, and (name, text) of each
+# occurrence.
+Given = tuple[bool, Mapping[int, tuple[list[tuple[str, str | None]], Setting]]]
+
+
+def set_inside(owner: HasLayers | Layers, layers: Layers) -> tuple[Layers, list[Override]] | None:
+    """Return what this thread sees inside `owner`, whose layers these are: (layers, what was set inside).
+
+    What code inside gave to LLVM's own setters becomes overrides on top of the layers. None if nothing was
+    set there. Call it on a thread that is inside.
+    """
+    given = _native.given_inside(layers.engine.index, owner)
+    return None if given is None else _with(layers, given)
+
+
+def _with(layers: Layers, given: Given) -> tuple[Layers, list[Override]]:
+    was_reset, by_slot = given
+    engine = layers.engine
+    if was_reset:
+        kept = {name: each for name, each in layers.overridden().items() if each.setting is None}
+        layers = Layers(engine, engine.space.no_drift(), kept, {})
+    new = [_given_override(engine, slot, *occurrences) for slot, occurrences in by_slot.items()]
+    return layers.beside(new), new
+
+
+def _given_override(
+    engine: Engine, slot: int, occurrences: list[tuple[str, str | None]], setting: Setting
+) -> Override:
+    """Make the override for an option that was set inside, under the name of its last occurrence.
+
+    Without occurrences, code wrote the value through a pointer. The texts are then made from the value.
+    """
+    option = engine.plan.owners[slot]
+    if occurrences:
+        last = occurrences[-1][0]
+        return Override(last, tuple(text for name, text in occurrences if name == last), option, setting)
+    if option.type.kind == Kind.other:
+        raise OptionValueError(
+            f"{option.name!r} was written through a pointer inside the scope, and its value has no "
+            "text; give it to LLVM's setters, or to a context"
+        )
+    name, texts = _as_given(option, Override(option.name, (), option, setting).value())
+    return Override(name, texts, option, setting)
+
+
+def _as_given(option: RegisteredOption, value: Value) -> tuple[str, Texts]:
+    """Return the name and the texts that give an option this value."""
+    # A literal choice is a name of its option, such as -regbankselect-fast.
+    name = value if isinstance(value, str) and value in option.names else option.name
+    return name, texts_of(option, name, value)
 
 
 def rebuild(engine: Engine, inherited: Mapping[str, Texts], own: Mapping[str, Texts]) -> Layers:
@@ -192,12 +247,5 @@ def rebuild(engine: Engine, inherited: Mapping[str, Texts], own: Mapping[str, Te
 
 
 def _by_name(made: Iterable[Override]) -> dict[str, Override]:
-    """By the option's own name: the last one counts, whatever names it was given under."""
-    return {override.option.record.name: override for override in made}
-
-
-def _frozen(value: Value) -> object:
-    """The value as a hashable object that equals itself, which a NaN does not."""
-    if isinstance(value, list):
-        return tuple(_frozen(item) for item in value)
-    return value.hex() if isinstance(value, float) else value
+    """Index by the option's own name: the last one counts, whatever names it was given under."""
+    return {override.option.name: override for override in made}

@@ -22,8 +22,9 @@ from optctx.errors import (
 )
 from optctx.image.facts.fact import Fact
 from optctx.image.facts.names import DEBUG_FLAG, OPT_BISECTOR, PASS_GATE, SET_DEBUG_TYPES
+from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import find_debug_types
-from optctx.plan.refusals import COPIED_FOR_GOOD, PlannedOption
+from optctx.plan.refusals import COPIED_FOR_GOOD
 from optctx.values.read_values import Value, read_value
 from optctx.values.registry import find
 from optctx.values.texts import Texts, expectation
@@ -47,7 +48,7 @@ _NEVER = {
 }
 
 
-def scopable(engine: Engine, name: str, mode: ProcessWideMode = "refuse") -> PlannedOption:
+def scopable(engine: Engine, name: str, mode: ProcessWideMode = "refuse") -> RegisteredOption:
     """Look up the option called `name`, through an alias too, if a context may set it.
 
     Raises UnknownOptionError, and ProcessWideOptionError with the reason if the option cannot be scoped. In
@@ -56,7 +57,7 @@ def scopable(engine: Engine, name: str, mode: ProcessWideMode = "refuse") -> Pla
     if mode not in ("refuse", "exclusive"):
         raise OptionTypeError(f'process_wide is "refuse" or "exclusive", found {shown(mode)}')
     option = engine.resolve(find(engine, name))
-    if option.scope != "process" and option.slot is not None:
+    if option.slot is not None:
         return option
     never = _why_not(option)
     if mode == "refuse":
@@ -75,32 +76,31 @@ def scopable(engine: Engine, name: str, mode: ProcessWideMode = "refuse") -> Pla
     return option
 
 
-def _instead(option: PlannedOption, never: str) -> str:
-    """What to do about an option that cannot be scoped. `never`: why it cannot be restored, or empty."""
+def _instead(option: RegisteredOption, never: str) -> str:
+    """Say what to do about an option that cannot be scoped. `never`: why it cannot be restored, or empty."""
     if not never:
         return (
             'use process_wide="exclusive", which sets it for the whole process while the context is entered'
         )
     if never == _PRINTS:
         return "leave it out"
-    setting = f"llvmlite.binding.set_option('', '-{option.record.name}=...')"
+    setting = f"llvmlite.binding.set_option('', '-{option.name}=...')"
     return f"leave it out, or set it once, before anything compiles: {setting}"
 
 
-def _why_not(option: PlannedOption) -> str:
-    """Why a change of the option could not be undone exactly; empty if it could."""
-    record = option.record
-    kind = record.type.kind
-    never = next((_NEVER[name] for name in record.names if name in _NEVER), "")
+def _why_not(option: RegisteredOption) -> str:
+    """Say why a change of the option could not be undone exactly; empty if it could."""
+    kind = option.type.kind
+    never = next((_NEVER[name] for name in option.names if name in _NEVER), "")
     if never:
         return never
-    if record.callback and record.name not in _BISECTION:
+    if option.callback and option.name not in _BISECTION:
         return "it runs a callback, whose effect cannot be undone"
-    if kind == Kind.other and record.name not in _DEBUG_TYPES:
+    if kind == Kind.other and option.name not in _DEBUG_TYPES:
         return "its value has no form that could be put back"
-    if not record.type.supported:
+    if not option.type.supported:
         return "its type has a layout that is not known here"
-    if record.type.external and record.variable_size is None and kind not in _VARIABLE_SIZES:
+    if option.type.external and option.variable_size is None and kind not in _VARIABLE_SIZES:
         return "its value is in storage (cl::location) of unknown size"
     return ""
 
@@ -114,7 +114,7 @@ class Override:
 
     __slots__ = ("name", "option", "setting", "texts")
 
-    def __init__(self, name: str, texts: Texts, option: PlannedOption, setting: Setting | None) -> None:
+    def __init__(self, name: str, texts: Texts, option: RegisteredOption, setting: Setting | None) -> None:
         self.name = name
         self.texts = texts
         self.option = option
@@ -127,14 +127,14 @@ class Override:
         return hash((self.name, self.texts))
 
     def value(self) -> Value:
-        """The value that LLVM parsed from the text, or the text itself if the type has no readable form."""
-        if self.setting is None or self.option.record.type.kind == Kind.other:
-            return list(self.texts) if self.option.record.type.kind == Kind.list else self.texts[-1]
+        """Return what LLVM parsed from the text, or the text itself if the type has no readable form."""
+        if self.setting is None or self.option.type.kind == Kind.other:
+            return list(self.texts) if self.option.type.kind == Kind.list else self.texts[-1]
         addresses = {patch.slot: patch.address for patch in self.setting.patches}
         return read_value(self.option, self.option.value_in(addresses.__getitem__))
 
     def args(self) -> list[str]:
-        """The override as command-line arguments."""
+        """Write the override as command-line arguments."""
         return [f"-{self.name}" if text is None else f"-{self.name}={text}" for text in self.texts]
 
 
@@ -148,7 +148,7 @@ def make_override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode
     if option.scope == "process":
         return Override(name, texts, option, None)
     # A literal choice is parsed under its own name; everything else under the option's.
-    own = name if name in option.record.names else option.record.name
+    own = name if name in option.names else option.name
     assert option.slot is not None
     try:
         setting = engine.space.parse(option.slot, own, list(texts))
@@ -166,7 +166,7 @@ def _check_text(name: str, texts: Texts) -> None:
             )
 
 
-def _message(option: PlannedOption, name: str, texts: Texts, words: str) -> str:
+def _message(option: RegisteredOption, name: str, texts: Texts, words: str) -> str:
     given = ",".join(text for text in texts if text is not None)
     expected = expectation(option, [text for text in texts if text is not None])
     if not expected:
@@ -177,39 +177,38 @@ def _message(option: PlannedOption, name: str, texts: Texts, words: str) -> str:
 
 
 def changes_of(engine: Engine, overrides: Iterable[Override]) -> ProcessWide | None:
-    """The process-wide changes for those overrides that cannot be scoped. None if all can be."""
+    """Make the process-wide changes for those overrides that cannot be scoped. None if all can be."""
     exclusive = [override for override in overrides if override.setting is None]
     if not exclusive:
         return None
-    exclusive.sort(key=lambda override: override.option.record.name)
+    exclusive.sort(key=lambda override: override.option.name)
     key = shlex.join(arg for override in exclusive for arg in override.args())
     changes = [_change(engine, override) for override in exclusive]
-    debugs = any(override.option.record.name in _DEBUG_TYPES for override in exclusive)
+    debugs = any(override.option.name in _DEBUG_TYPES for override in exclusive)
     set_types = engine.image.findings.need(SET_DEBUG_TYPES).address if debugs else 0
     return ProcessWide.make(engine.space, changes, key, set_types)
 
 
 def _change(engine: Engine, override: Override) -> Change:
-    record = override.option.record
-    kind = record.type.kind
-    variable = (
-        (record.variable, record.variable_size or _VARIABLE_SIZES.get(kind, 1)) if record.variable else (0, 0)
-    )
+    option = override.option
+    kind, variable = option.type.kind, (0, 0)
+    if option.variable:
+        variable = option.variable, option.variable_size or _VARIABLE_SIZES.get(kind, 1)
     return Change(
-        record.address,
+        option.address,
         override.name,
         list(override.texts),
         kind,
-        override.option.value_offset,
-        record.has_defaults,
+        option.value_offset,
+        option.has_defaults,
         variable,
-        _state(engine, record.name),
-        _debug_types(engine) if record.name in _DEBUG_TYPES else (0, 0),
+        _changed_beside(engine, option.name),
+        _debug_types(engine) if option.name in _DEBUG_TYPES else (0, 0),
     )
 
 
-def _state(engine: Engine, name: str) -> tuple[int, int]:
-    """(address, size) of the object that parsing the option changes besides its value, or (0, 0)."""
+def _changed_beside(engine: Engine, name: str) -> tuple[int, int]:
+    """Find the object that parsing the option changes besides its value: (address, size), or (0, 0)."""
     if name in _BISECTION:
         call_pointer(engine.image.findings.need(PASS_GATE).address)  # makes it
         return _object(engine, OPT_BISECTOR)
@@ -219,7 +218,7 @@ def _state(engine: Engine, name: str) -> tuple[int, int]:
 
 
 def _debug_types(engine: Engine) -> tuple[int, int]:
-    """(address of the list of debug types, size of an element in bytes)."""
+    """Return (address of the list of debug types, size of an element in bytes)."""
     types = find_debug_types(engine.image)
     return types.address, types.type_size
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from optctx._native import Kind, read_bytes, read_list, read_scalar, read_set
 from optctx.image.abi import OptionType, element_size
-from optctx.image.options import Choices, ElementNames
-from optctx.plan.plan import PlannedOption
+from optctx.image.options import Choices, ElementNames, RegisteredOption
 
 __all__ = ["Value", "choice_help", "python_types", "read_default", "read_value", "value_text"]
 
@@ -15,21 +14,21 @@ Value = Scalar | list[Scalar]
 _BOOL_OR_DEFAULT = {0: None, 1: True, 2: False}  # cl::BOU_UNSET, BOU_TRUE, BOU_FALSE
 
 
-def read_value(option: PlannedOption, storage: int) -> Value:
+def read_value(option: RegisteredOption, storage: int) -> Value:
     """Read the value at `storage`, which is inside the Option or where cl::location points.
 
     A boolOrDefault that is unset gives None. An enum gives the name of the choice, or None if no choice
     stores that number. Bits and sets give the names that are set. A type without a readable form gives None.
     """
-    kind = option.record.type.kind
+    kind = option.type.kind
     if kind == Kind.list:
         return _read_list(option, storage)
     if kind == Kind.bits:
         mask = read_scalar(Kind.bits, storage)
-        names, stored, _ = option.record.stored_choices()
+        names, stored, _ = option.stored_choices()
         return [name for name, bit in zip(names, stored, strict=True) if int(mask) >> bit & 1]
     if kind == Kind.set:
-        names, stored, _ = option.record.stored_choices()
+        names, stored, _ = option.stored_choices()
         by_value = dict(zip(stored, names, strict=True))
         return [by_value.get(int(value), int(value)) for value in read_set(storage)]
     if kind == Kind.other:
@@ -39,14 +38,14 @@ def read_value(option: PlannedOption, storage: int) -> Value:
     return _plain(kind, read_scalar(kind, storage))
 
 
-def read_default(option: PlannedOption) -> Value:
+def read_default(option: RegisteredOption) -> Value:
     """Read the `cl::init` value from the OptionValue that follows the value in the Option itself."""
-    kind = option.record.type.kind
-    if kind in (Kind.list, Kind.bits, Kind.set, Kind.other) or option.record.alias_of:
+    kind = option.type.kind
+    if kind in (Kind.list, Kind.bits, Kind.set, Kind.other) or option.alias_of:
         return None
     # {value or pointer to it, OptionValue<T>{vtable, T value, bool valid}}
-    at = option.record.address + option.value_offset + 16
-    valid_at = 8 if kind == Kind.string or option.record.type.registry_parser else _size(option)
+    at = option.address + option.value_offset + 16
+    valid_at = 8 if kind == Kind.string or option.type.registry_parser else _size(option)
     if read_bytes(at + valid_at, 1) == b"\0":
         return _empty(option)
     return read_value(option, at)
@@ -58,18 +57,18 @@ def _plain(kind: Kind, value: Scalar) -> Scalar:
     return value
 
 
-def _read_list(option: PlannedOption, storage: int) -> Value:
-    element = option.record.type.element
+def _read_list(option: RegisteredOption, storage: int) -> Value:
+    element = option.type.element
     size = element_size(element)
     if element != Kind.enumeration:
         return [_plain(element, value) for value in read_list(element, size, storage)]
-    names, stored, _ = option.record.stored_choices()
+    names, stored, _ = option.stored_choices()
     by_value = dict(zip(stored, names, strict=True))
     return [by_value.get(int(value)) for value in read_list(element, size, storage)]
 
 
-def _name_of(option: PlannedOption, storage: int) -> str | None:
-    names, stored, size = option.record.stored_choices()
+def _name_of(option: RegisteredOption, storage: int) -> str | None:
+    names, stored, size = option.stored_choices()
     found = int.from_bytes(read_bytes(storage, size), "little")
     return next((name for name, value in zip(names, stored, strict=True) if value == found), None)
 
@@ -77,9 +76,9 @@ def _name_of(option: PlannedOption, storage: int) -> str | None:
 _SIZES = {Kind.boolean: 1, Kind.character: 1, Kind.int64: 8, Kind.uint64: 8, Kind.float64: 8}
 
 
-def _size(option: PlannedOption) -> int:
-    kind = option.record.type.kind
-    return option.record.stored_choices()[2] if kind == Kind.enumeration else _SIZES.get(kind, 4)
+def _size(option: RegisteredOption) -> int:
+    kind = option.type.kind
+    return option.stored_choices()[2] if kind == Kind.enumeration else _SIZES.get(kind, 4)
 
 
 _EMPTY: dict[Kind, Scalar] = {
@@ -92,17 +91,17 @@ _EMPTY: dict[Kind, Scalar] = {
 }
 
 
-def _empty(option: PlannedOption) -> Value:
-    """The value of an option without `cl::init`: T()."""
-    kind = option.record.type.kind
+def _empty(option: RegisteredOption) -> Value:
+    """Return the value of an option without `cl::init`: T()."""
+    kind = option.type.kind
     if kind == Kind.enumeration:
-        names, stored, _ = option.record.stored_choices()
+        names, stored, _ = option.stored_choices()
         return next((name for name, value in zip(names, stored, strict=True) if value == 0), None)
     return _EMPTY.get(kind, 0)
 
 
 def python_types(option_type: OptionType) -> tuple[type, ...]:
-    """The Python types that a lookup of an option of this type may ask for."""
+    """Return the Python types that a lookup of an option of this type may ask for."""
     kind = option_type.kind
     if kind in (Kind.boolean, Kind.bool_or_default):
         return (bool,)
@@ -116,12 +115,12 @@ def python_types(option_type: OptionType) -> tuple[type, ...]:
 
 
 def choice_help(choices: Choices | ElementNames | None) -> dict[str, str]:
-    """Choice -> LLVM's description of it. Empty if the option has no choices."""
+    """Map each choice to LLVM's description of it. Empty if the option has no choices."""
     return {} if choices is None else dict(zip(choices.names(), choices.helps(), strict=True))
 
 
 def value_text(value: Value) -> str:
-    """A value as written on a command line; "unset" for None."""
+    """Write a value as on a command line; "unset" for None."""
     if value is None:
         return "unset"
     if isinstance(value, bool):

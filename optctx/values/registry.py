@@ -11,7 +11,7 @@ from optctx.engine.engine import Engine
 from optctx.errors import UnknownOptionError, shown
 from optctx.image.abi import type_name
 from optctx.image.loaded import Image
-from optctx.plan.plan import PlannedOption
+from optctx.image.options import RegisteredOption
 from optctx.trust import TrustClass, judgement_of
 from optctx.values.foreign import advice_for
 from optctx.values.read_values import Value, choice_help, read_default, read_value
@@ -25,11 +25,12 @@ _HIDDEN = ("not", "hidden", "really")
 class Option:
     """What LLVM registered under `name`. Reading it changes nothing and ignores the scope of the thread."""
 
-    __slots__ = ("_engine", "_planned", "name")
+    # A view, made on demand, of a RegisteredOption: design/options.md says why.
+    __slots__ = ("_engine", "_option", "name")
 
-    def __init__(self, engine: Engine, planned: PlannedOption, name: str) -> None:
+    def __init__(self, engine: Engine, option: RegisteredOption, name: str) -> None:
         self._engine = engine
-        self._planned = planned
+        self._option = option
         self.name = name
 
     def __repr__(self) -> str:
@@ -40,14 +41,14 @@ class Option:
         """One of bool, boolOrDefault, int, uint, int64, uint64, float, double, char, string, enum, list,
         bits, set and other.
         """
-        return type_name(self._target.record.type.kind)
+        return type_name(self._target.type.kind)
 
     @property
     def default(self) -> Value:
         """The registered value (`cl::init`), independent of later changes."""
         target = self._target
         engine = self._engine
-        if target.record.type.kind not in (Kind.list, Kind.bits, Kind.set):
+        if target.type.kind not in (Kind.list, Kind.bits, Kind.set):
             return read_default(target)
         if target.slot is not None:
             return read_value(target, target.value_in(engine.space.default_address))
@@ -68,45 +69,45 @@ class Option:
     @property
     def help(self) -> str:
         """LLVM's one-line description."""
-        return option_at(self._planned.record.address).help
+        return option_at(self._option.address).help
 
     @property
     def choices(self) -> dict[str, str]:
         """Choice -> LLVM's description of it, for an enum, and for bits, a set or a list of enums."""
-        return choice_help(self._target.record.choices)
+        return choice_help(self._target.choices)
 
     @property
     def alias_of(self) -> str | None:
         """The name of the option that this one stands for."""
-        return self._target.record.name if self._planned.record.alias_of else None
+        return self._target.name if self._option.alias_of else None
 
     @property
     def aliases(self) -> tuple[str, ...]:
         """Other names under which the same option can be given."""
-        own = self._target.record.address
-        names = [name for name in self._target.record.names if name != self.name]
-        for planned in self._engine.plan.options.values():
-            if planned.record.alias_of == own:
-                names.extend(name for name in planned.record.names if name != self.name)
+        own = self._target.address
+        names = [name for name in self._target.names if name != self.name]
+        for option in self._engine.plan.options.values():
+            if option.alias_of == own:
+                names.extend(name for name in option.names if name != self.name)
         return tuple(sorted(names))
 
     @property
     def categories(self) -> tuple[str, ...]:
         """Names of the categories under which LLVM lists it."""
-        return tuple(option_at(self._planned.record.address).categories)
+        return tuple(option_at(self._option.address).categories)
 
     @property
     def hidden(self) -> str:
         """ "not" (shown by -help), "hidden" (by -help-hidden) or "really"."""
-        return _HIDDEN[min(option_at(self._planned.record.address).hidden, 2)]
+        return _HIDDEN[min(option_at(self._option.address).hidden, 2)]
 
     @property
     def storage(self) -> str:
         """Where the value is: internal (in the Option), external (where `cl::location` points) or heap."""
-        record = self._target.record
-        if record.size is None:
+        option = self._target
+        if option.size is None:
             return "heap"
-        return "external" if record.type.external else "internal"
+        return "external" if option.type.external else "internal"
 
     @property
     def scope(self) -> str:
@@ -151,8 +152,8 @@ class Option:
         return tuple(dict.fromkeys(demangle(name) for name in self._target.readers))
 
     @property
-    def _target(self) -> PlannedOption:
-        return self._engine.resolve(self._planned)
+    def _target(self) -> RegisteredOption:
+        return self._engine.resolve(self._option)
 
 
 class Registry(Mapping[str, Option]):
@@ -189,8 +190,8 @@ def registry(image: Image | None = None) -> Registry:
     return Registry(attach(image))
 
 
-def find(engine: Engine, name: str) -> PlannedOption:
-    """The option called `name`. Raises UnknownOptionError as `unknown` words it."""
+def find(engine: Engine, name: str) -> RegisteredOption:
+    """Return the option called `name`. Raises UnknownOptionError as `unknown` words it."""
     option = engine.options.get(name) if isinstance(name, str) else None
     if option is None:
         raise unknown(engine, name)
@@ -198,7 +199,7 @@ def find(engine: Engine, name: str) -> PlannedOption:
 
 
 def unknown(engine: Engine, name: object) -> UnknownOptionError:
-    """The error for a name that is not registered. It says where the name belongs, or the nearest names."""
+    """Make the error for a name that is not registered: where it belongs, or the nearest names."""
     if not isinstance(name, str):
         return UnknownOptionError(
             f"an option name is a string, found {shown(name)} of type {type(name).__name__}", shown(name)

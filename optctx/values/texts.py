@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence, Set
 from optctx._native import Kind, call_virtual_uint, option_at
 from optctx.errors import OptionTypeError, OptionValueError, shown
 from optctx.image.abi import INTEGER_RANGES, type_name
-from optctx.image.options import ElementNames
-from optctx.plan.plan import PlannedOption
+from optctx.image.options import ElementNames, RegisteredOption
 from optctx.wording import did_you_mean, nearest
 
 __all__ = ["Texts", "expectation", "flag_text", "needs_value", "texts_of"]
@@ -25,9 +24,12 @@ _MOST_CHOICES = 12  # in a message
 _COMMA_SEPARATED = 1  # cl::MiscFlags
 
 
-def texts_of(option: PlannedOption, name: str, value: object) -> Texts:
-    """The occurrences that give `option` the value. Raises OptionTypeError for a type it does not take."""
-    kind = option.record.type.kind
+def texts_of(option: RegisteredOption, name: str, value: object) -> Texts:
+    """Write the occurrences that give `option` the value.
+
+    Raises OptionTypeError for a type that it does not take, OptionValueError for what no command line gives.
+    """
+    kind = option.type.kind
     if kind in (Kind.list, Kind.bits):
         return _list_texts(option, name, value)
     if kind == Kind.set and not isinstance(value, str):
@@ -35,39 +37,39 @@ def texts_of(option: PlannedOption, name: str, value: object) -> Texts:
     return (_scalar_text(option, name, kind, value),)
 
 
-def needs_value(option: PlannedOption) -> bool:
-    """True if `-name` alone is not enough, and the next argument is its value."""
+def needs_value(option: RegisteredOption) -> bool:
+    """Return whether `-name` alone is not enough, and the next argument is its value."""
     return _value_expected(option) == _VALUE_REQUIRED
 
 
-def flag_text(option: PlannedOption, name: str) -> Texts:
-    """The occurrence `-name`. Raises OptionValueError where LLVM requires a value."""
+def flag_text(option: RegisteredOption, name: str) -> Texts:
+    """Write the occurrence `-name`. Raises OptionValueError where LLVM requires a value."""
     if needs_value(option):
         raise OptionValueError(f"cannot set {name!r} without a value: LLVM requires one; write -{name}=VALUE")
     return (None,)
 
 
-def split_text(option: PlannedOption, text: str) -> Texts:
-    """The occurrences that `-name=text` makes: several for a comma-separated list."""
-    if option_at(option.record.address).misc & _COMMA_SEPARATED:
+def split_text(option: RegisteredOption, text: str) -> Texts:
+    """Split `-name=text` into the occurrences that it makes: several for a comma-separated list."""
+    if option_at(option.address).misc & _COMMA_SEPARATED:
         return tuple(text.split(","))
     return (text,)
 
 
-def _value_expected(option: PlannedOption) -> int:
-    address = option.record.address
+def _value_expected(option: RegisteredOption) -> int:
+    address = option.address
     expected = option_at(address).value_expected
-    if expected == 0 and option.record.flag_default_index:
-        expected = call_virtual_uint(address, option.record.flag_default_index)
+    if expected == 0 and option.flag_default_index:
+        expected = call_virtual_uint(address, option.flag_default_index)
     return expected
 
 
-def _list_texts(option: PlannedOption, name: str, value: object) -> Texts:
+def _list_texts(option: RegisteredOption, name: str, value: object) -> Texts:
     if isinstance(value, str):
         return split_text(option, value)
     if not isinstance(value, Iterable) or isinstance(value, (bytes, dict)):
         raise _wrong_type(option, name, value, "a list of values, or command-line text")
-    texts = tuple(_scalar_text(option, name, option.record.type.element, item) for item in value)
+    texts = tuple(_scalar_text(option, name, option.type.element, item) for item in value)
     for text in texts:
         if len(split_text(option, text or "")) > 1:  # no command line could give it
             raise OptionValueError(
@@ -77,9 +79,9 @@ def _list_texts(option: PlannedOption, name: str, value: object) -> Texts:
     return texts
 
 
-def _set_text(option: PlannedOption, name: str, value: object) -> str:
-    """All elements in one occurrence, since each occurrence replaces the one before. Sorts unordered sets."""
-    assert isinstance(option.record.choices, ElementNames)
+def _set_text(option: RegisteredOption, name: str, value: object) -> str:
+    """Write all elements as one occurrence, since each replaces the one before. Sorts unordered sets."""
+    assert isinstance(option.choices, ElementNames)
     if not isinstance(value, Iterable) or isinstance(value, (bytes, dict)):
         raise _wrong_type(option, name, value, "names, or command-line text")
     items = []
@@ -87,10 +89,10 @@ def _set_text(option: PlannedOption, name: str, value: object) -> str:
         if not isinstance(item, str):
             raise _wrong_type(option, name, item, "names, or command-line text")
         items.append(item)
-    return option.record.choices.text(sorted(items) if isinstance(value, Set) else items)
+    return option.choices.text(sorted(items) if isinstance(value, Set) else items)
 
 
-def _scalar_text(option: PlannedOption, name: str, kind: Kind, value: object) -> str | None:
+def _scalar_text(option: RegisteredOption, name: str, kind: Kind, value: object) -> str | None:
     if isinstance(value, str):
         return _command_line_text(option, name, value)
     if _value_expected(option) == _VALUE_DISALLOWED and value is True:
@@ -125,7 +127,7 @@ def _float_text(name: str, value: float) -> str:
         raise OptionValueError(f"cannot set {name!r} to an int that no float holds: {error}") from None
 
 
-def _command_line_text(option: PlannedOption, name: str, text: str) -> str | None:
+def _command_line_text(option: RegisteredOption, name: str, text: str) -> str | None:
     if _value_expected(option) == _VALUE_DISALLOWED:
         if text in ("true", name):
             return None
@@ -136,24 +138,24 @@ def _command_line_text(option: PlannedOption, name: str, text: str) -> str | Non
     return text
 
 
-def _wrong_type(option: PlannedOption, name: str, value: object, expected: str) -> OptionTypeError:
+def _wrong_type(option: RegisteredOption, name: str, value: object, expected: str) -> OptionTypeError:
     hint = "; leave the option out to keep the value that it has" if value is None else ""
     return OptionTypeError(
-        f"cannot set {name!r} to {shown(value)}: the option is of type {type_name(option.record.type.kind)} "
+        f"cannot set {name!r} to {shown(value)}: the option is of type {type_name(option.type.kind)} "
         f"and takes {expected}, found {type(value).__name__}{hint}"
     )
 
 
-def expectation(option: PlannedOption, texts: Sequence[str]) -> str:
+def expectation(option: RegisteredOption, texts: Sequence[str]) -> str:
     """Say what the option takes, or suggest the choice nearest to the given text. May be empty."""
-    kind = option.record.type.kind
-    if option.record.choices is not None:
-        return _choices(list(option.record.choices.names()), texts)
+    kind = option.type.kind
+    if option.choices is not None:
+        return _choices(list(option.choices.names()), texts)
     split = [part for text in texts for part in text.split() if part.startswith("-") and len(part) > 1]
     if split and not split[0][1:].isdigit() and " " in texts[-1]:
         return "write each option as a word of its own"
     if kind == Kind.list:
-        kind = option.record.type.element
+        kind = option.type.element
     return _by_kind(kind)
 
 

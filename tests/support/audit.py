@@ -130,8 +130,4 @@ def _option_name(engine: Engine, slot: int) -> str:
     if region.role == Role.state:
         symbol = engine.image.object_at(region.live)
         return demangle(symbol.name) if symbol is not None else f"{region.live:#x}"
-    return next(
-        option.record.name
-        for option in engine.plan.options.values()
-        if slot in (option.slot, option.variable_slot)
-    )
+    return engine.plan.owners[slot].name

@@ -125,9 +125,7 @@ def set_option(name: str, text: str | None = None) -> None:
 
 def write(name: str, value: int) -> None:
     """Writes a 32-bit option's variable for the whole process, past LLVM's parsers."""
-    engine = attach()
-    address = engine.options[name].record.address + engine.survey.value_offset
-    ctypes.c_uint.from_address(address).value = value
+    ctypes.c_uint.from_address(attach().options[name].place.address).value = value
 
 
 def reset_all() -> None:

@@ -91,7 +91,7 @@ _REFUSED = """
     except optctx.UnsupportedImageError as error:
         assert str(host.llvmlite_image().path) in str(error)
     else:
-        assert len(found.records) > 1500
+        assert len(found.options) > 1500
 """
 
 # Enough to pass through plain options, external storage, lists, enums and what is copied at first use.

@@ -54,7 +54,7 @@ def compile_recorded(job: Job, context: OptionContext, *, keep_text: bool) -> Ou
     engine = attach()
     read = log.reads
     options = {name: engine.resolve(engine.options[name]) for name in option_names(job)}
-    unread = {name for name, option in options.items() if option.record.name not in read}
+    unread = {name for name, option in options.items() if option.name not in read}
     process = {name for name in unread if options[name].scope == "process"}
     return replace(outcome, unread=tuple(sorted(unread - process)), process=tuple(sorted(process)))
 

@@ -28,10 +28,10 @@ def spoil() -> int:
     engine = attach()
     count = 0
     for option in engine.plan.options.values():
-        record, kind = option.record, option.record.type.kind
-        if option.scope != "thread" or record.alias_of:
+        kind = option.type.kind
+        if option.scope != "thread" or option.alias_of:
             continue
-        address = record.variable or record.address + engine.survey.value_offset
+        address = option.place.address
         if kind == Kind.boolean:
             value = ctypes.c_uint8.from_address(address)
             value.value ^= 1

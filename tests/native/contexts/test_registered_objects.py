@@ -32,9 +32,9 @@ def registered() -> dict[str, int]:
 
 def value_at(name: str) -> int:
     """Where this thread's object keeps the value: in itself, or where its cl::location leads."""
-    engine, address = attach(), registered()[name]
-    at = address + engine.survey.value_offset
-    return read_words(at, 1)[0] if engine.options[name].record.type.external else at
+    option = attach().options[name]
+    at = registered()[name] + option.value_offset
+    return read_words(at, 1)[0] if option.type.external else at
 
 
 def write(name: str, value: int) -> None:
@@ -55,9 +55,7 @@ def test_every_option_that_contexts_can_hold_has_an_object_of_the_scopes_own() -
     assert inside.keys() == outside.keys()
     own = {name for name in inside if inside[name] != outside[name]}
     assert own == {
-        name
-        for name, option in attach().options.items()
-        if option.slot is not None and option.scope != "process" and not option.record.alias_of
+        name for name, option in attach().options.items() if option.slot is not None and not option.alias_of
     }
 
 
@@ -142,10 +140,7 @@ def test_an_occurrence_given_to_the_object_is_the_scopes() -> None:
         assert unrolled() == 8
         assert context.with_sets().args() == ["-unroll-count=8"]
         assert ctypes.c_uint16.from_address(address + 8).value == 1
-        assert (
-            add_occurrence(engine, engine.options["unroll-count"].record.address, b"unroll-count", b"4")
-            is False
-        )
+        assert add_occurrence(engine, engine.options["unroll-count"].address, b"unroll-count", b"4") is False
         assert (unrolled(), ctypes.c_uint16.from_address(address + 8).value) == (4, 2)
 
 

@@ -77,7 +77,7 @@ def cpp(library: pathlib.Path) -> Lookups:
 
 def cpp_type(name: str) -> str | None:
     """What C++ looks the option up as; None for a type without a readable form."""
-    option = attach().resolve(attach().options[name]).record.type
+    option = attach().resolve(attach().options[name]).type
     if option.kind in (Kind.list, Kind.bits, Kind.set):
         return f"std::vector<{_TYPES[option.element]}>"
     return _TYPES.get(option.kind)
@@ -176,14 +176,14 @@ def test_an_integer_type_must_hold_every_value(cpp: Lookups) -> None:
 
 
 def test_enums_come_as_their_choice_and_as_what_is_stored(cpp: Lookups) -> None:
-    names, stored, _ = attach().options["accel-tables"].record.stored_choices()
+    names, stored, _ = attach().options["accel-tables"].stored_choices()
     for name, number in zip(names, stored, strict=True):
         with OptionContext({"accel-tables": name}):
             assert cpp.get("accel-tables", "std::string") == name
             for kind in ("int", "unsigned", "Four", "std::uint64_t"):
                 assert cpp.get("accel-tables", kind) == number
     with OptionContext(MANY):
-        names, stored, _ = attach().options["loop-interchange-profitabilities"].record.stored_choices()
+        names, stored, _ = attach().options["loop-interchange-profitabilities"].stored_choices()
         numbers = [stored[names.index(name)] for name in ("cache", "ignore")]
         for kind in ("int", "Four"):
             assert cpp.get("loop-interchange-profitabilities", f"std::vector<{kind}>") == numbers

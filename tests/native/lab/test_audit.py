@@ -88,13 +88,12 @@ def test_one_site_that_was_missed_is_reported_with_function_option_and_address(k
     option, function, compilation = MISSED[kind]
 
     def choose(engine: Engine) -> list[Any]:
-        address = engine.options[option].record.address
+        place = engine.options[option].place
         return [
             next(
                 site
                 for site in engine.plan.references.sites or ()
-                if site.region == address
-                and site.offset == engine.survey.value_offset
+                if (site.region, site.offset) == place
                 and site.writes == (kind == "write")
                 and demangle(site.function).startswith(function)
             )
@@ -120,7 +119,7 @@ def test_with_nothing_redirected_every_read_is_reported() -> None:
     sites = {site.address: site for site in missed}
     owners = {}
     for option in engine.options.values():
-        owners[option.record.address] = owners[option.record.variable] = option.record.name
+        owners[option.address] = owners[option.place.region] = option.name
     job = Job(CALLS, triple=X86, emit="ir")
     with OptionContext(base="defaults"):
         expected = compile_job(job)
@@ -136,9 +135,9 @@ def test_with_nothing_redirected_every_read_is_reported() -> None:
 @alone
 def test_neighbours_do_not_show_and_accesses_from_elsewhere_do() -> None:
     engine = attach()
-    record = engine.options["unroll-count"].record
-    number = ctypes.c_uint32.from_address(record.address + engine.survey.value_offset)
-    page = record.address & -4096
+    option = engine.options["unroll-count"]
+    number = ctypes.c_uint32.from_address(option.place.address)
+    page = option.address & -4096
     spans = [(region.live, region.live + region.size) for region in engine.plan.regions]
     beside = next(
         at for at in range(page, page + 4096, 8) if not any(begin - 8 < at < end for begin, end in spans)

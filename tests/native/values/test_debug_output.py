@@ -63,7 +63,7 @@ def printed(work: Callable[[], object]) -> list[str]:
 
 def flag() -> bool:
     """LLVM's own, which is up for the whole process or not."""
-    return bool(ctypes.c_uint8.from_address(attach().options["debug"].record.variable).value)
+    return bool(ctypes.c_uint8.from_address(attach().options["debug"].variable).value)
 
 
 @pytest.fixture(scope="module")
@@ -375,7 +375,7 @@ def test_all_code_that_looks_at_the_flag_asks_for_the_type_as_well() -> None:
     from optctx.arch.x86_64.sites import find_sites
 
     image = attach().image
-    address = attach().options["debug"].record.variable
+    address = attach().options["debug"].variable
     asked = image.symbol("_ZN4llvm18isCurrentDebugTypeEPKci")
     assert asked is not None
     sites, refusals = find_sites(image, [(address, 1)])

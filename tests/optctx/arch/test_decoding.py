@@ -51,7 +51,7 @@ def make(name: str) -> CapstoneDecoder:
 def test_in_the_whole_library_both_find_the_same() -> None:
     image = llvmlite_image()
     surveyed = survey(image)
-    options = sorted({(record.address, record.size) for record in surveyed.records if record.size})
+    options = sorted({(option.address, option.size) for option in surveyed.options if option.size})
     assert len(options) > 2000
     targets = called(surveyed.functions.intercepted)
 
@@ -118,8 +118,8 @@ def test_a_length_that_needs_no_decoder_is_the_one_that_iced_says(
 @pytest.mark.iced
 def test_instructions_are_where_iced_finds_them_in_every_function_that_refers_to_an_option() -> None:
     image, iced = llvmlite_image(), make("iced-x86")
-    records = attach().survey.records
-    spans = sorted({(record.address, record.size) for record in records if record.size})
+    options = attach().survey.options
+    spans = sorted({(option.address, option.size) for option in options if option.size})
     located = 0
     for references in find_references(image, [Span(*span) for span in spans]):
         function = references.function

@@ -199,7 +199,7 @@ def test_stacks_change_nothing_that_is_recorded_or_compiled() -> None:
     assert plain.code == again.code
     assert dict(kept.reads) == dict(log.reads)
     options = reader_index(attach()).options
-    assert {o.record.name for read in stacks_in(recording) for o in options[read.reader]} >= set(log.reads)
+    assert {o.name for read in stacks_in(recording) for o in options[read.reader]} >= set(log.reads)
 
 
 def test_recordings_nest() -> None:

@@ -149,7 +149,7 @@ def test_so_do_those_that_contexts_can_set() -> None:
 def test_a_number_that_is_an_address_of_the_option_stays_that_number() -> None:
     """A copy of an option moves the addresses along that it keeps of its own storage, and nothing else."""
     name = "mem-intrinsic-expand-size"  # 64 bits
-    number = attach().options[name].record.address + 40
+    number = attach().options[name].address + 40
     set_option(name, str(number))
     assert drift()[name].value == OptionContext()[name] == number
 

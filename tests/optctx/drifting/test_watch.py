@@ -6,6 +6,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -20,7 +21,6 @@ from optctx import (
     watch,
 )
 from optctx._native import watchers
-from optctx.drifting import interception
 from optctx.drifting.comparison import Allowance
 from tests.optctx.drifting.watching import ignore, told
 from tests.support.ir_texts import COUNTED
@@ -329,7 +329,7 @@ def test_where_llvm_cannot_be_watched_nothing_is_left_half_done(monkeypatch: pyt
         raise RuntimeError("the kernel forbids it")
 
     watch(ignore).close()
-    monkeypatch.setattr(interception, "add_watcher", refuse)
+    monkeypatch.setattr(import_module("optctx.drifting.watch"), "add_watcher", refuse)
     with pytest.raises(UnsupportedImageError, match="the kernel forbids it; nothing was changed"):
         watch(ignore)
     assert watchers(LLVMLITE) == ()

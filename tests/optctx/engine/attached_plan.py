@@ -8,11 +8,11 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
-from optctx._native import read_bytes, trampolines
+from optctx._native import NO_SLOT, read_bytes, trampolines
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.engine.thread_engine import ThreadEngine, _trampolines
-from optctx.image.options import OptionRecord
+from optctx.image.options import RegisteredOption
 
 _REGION = (
     "size", "role", "kind", "ownership", "variable", "value_offset", "has_defaults", "scoped", "written",
@@ -39,21 +39,21 @@ def decided(engine: Engine) -> dict[str, Any]:
     def at(address: int) -> int | None:
         return address - base if contains(address) else None
 
-    names = {record.address: record.names for record in engine.survey.records}
+    names = {option.address: option.names for option in engine.survey.options}
     return {
-        "layout": (engine.survey.registry.layout, engine.survey.value_offset),
+        "layout": (engine.survey.registry.layout, engine.survey.registry.value_offset),
         "records": [
             (
-                record.names, at(record.address), record.size, record.type, record.callback,
-                at(record.variable), record.variable_size, record.has_defaults, names.get(record.alias_of),
-                record.set_default_index, record.flag_default_index, record.heap_size, _stored(record, base),
-                record.choices and record.choices.helps(),
+                option.names, at(option.address), option.size, option.type, option.callback,
+                at(option.variable), option.variable_size, option.has_defaults, names.get(option.alias_of),
+                option.set_default_index, option.flag_default_index, option.heap_size, _stored(option, base),
+                option.choices and option.choices.helps(),
             )
-            for record in engine.survey.records
+            for option in engine.survey.options
         ],
         "options": [
-            (option.record.names, option.scope, _placeless(option.reason, base), option.slot,
-             option.variable_slot, option.readers)
+            (option.names, option.scope, _placeless(option.reason, base), option.slot,
+             NO_SLOT if option.value_slot in (None, option.slot) else option.value_slot, option.readers)
             for option in plan.options.values()
         ],
         "regions": [
@@ -61,7 +61,7 @@ def decided(engine: Engine) -> dict[str, Any]:
         ],
         "slots": [(at(address), slot) for address, slot in plan.slots.items()],
         "set_default": plan.set_default,
-        "served": {slot: [option.record.names for option in served] for slot, served in plan.served.items()},
+        "served": {slot: [option.names for option in served] for slot, served in plan.served.items()},
         "unavailable": plan.unavailable,
         "sites": [site._replace(address=site.address - base, region=site.region - base) for site in sites],
         "refusals": [refusal._replace(address=refusal.address - base, region=refusal.region - base)
@@ -85,9 +85,9 @@ def _placeless(reason: str, base: int) -> str:
     )
 
 
-def _stored(record: OptionRecord, base: int) -> Any:
-    names, values, size = record.stored_choices()
-    return names, [value - base for value in values] if record.type.registry_parser else values, size
+def _stored(option: RegisteredOption, base: int) -> Any:
+    names, values, size = option.stored_choices()
+    return names, [value - base for value in values] if option.type.registry_parser else values, size
 
 
 def changed(engine: Engine) -> list[int]:

@@ -40,7 +40,7 @@ class Registry:
         self.wild = wild_words(Arena())
         found = read_registry(self.image)
         self.offset = found.value_offset
-        self.records = {name: record for record in found.records for name in record.names}
+        self.options = {name: option for option in found.options for name in option.names}
 
     def outcome(self, address: int, word: int) -> bool:
         """Whether the registry is refused with this word there, which is put back."""
@@ -66,7 +66,7 @@ def test_any_word_of_the_registry_and_of_its_options_may_be_wild() -> None:
     its = Registry()
     dice = random.Random(1)
     table = place(its.map + 8).value
-    some = [(record.address, record.size) for record in its.records.values() if record.size is not None]
+    some = [(option.address, option.size) for option in its.options.values() if option.size is not None]
     places = [its.map + at for at in (8, 16, 24)]
     places += [table + 8 * dice.randrange(3 * 4096) for _ in range(20)]
     for address, size in dice.sample(some, 60):
@@ -82,16 +82,16 @@ def test_what_an_option_points_at_is_proven_by_its_type() -> None:
     its = Registry()
 
     def of(kind: str, external: bool = False) -> Any:
-        types = ((record, record.type) for record in its.records.values())
+        types = ((option, option.type) for option in its.options.values())
         return next(each for each, type in types if (type.kind.name, type.external) == (kind, external))
 
     nowhere, junk = its.wild[-3], its.wild[-5]
-    text, names, numbers, values = of("string"), of("list"), of("bits"), its.records["spirv-ext"]
-    alias = next(record for record in its.records.values() if record.type.alias)
+    text, names, numbers, values = of("string"), of("list"), of("bits"), its.options["spirv-ext"]
+    alias = next(option for option in its.options.values() if option.type.alias)
     outside = of("boolean", external=True)
 
-    def value(record: Any) -> int:
-        return record.address + its.offset
+    def value(option: Any) -> int:
+        return option.address + its.offset
 
     for address, word in [
         (text.address, nowhere),  # its virtual functions

@@ -94,7 +94,7 @@ def test_each_image_has_an_engine_of_its_own(copy: pathlib.Path, expected: Diges
     assert other.image.path == str(copy)
     assert own.image.path == ffi.lib._name
     assert [each["path"] for each in optctx.info()["images"]] == [str(copy), ffi.lib._name]
-    assert other.options["unroll-count"].record.address != own.options["unroll-count"].record.address
+    assert other.options["unroll-count"].address != own.options["unroll-count"].address
     assert second.digests() == first.digests() == expected[""], "attaching changes nothing"
 
 
@@ -285,7 +285,7 @@ def test_process_wide_changes_of_one_image_are_not_those_of_the_other(
     def values() -> list[int]:
         return [
             int.from_bytes(
-                ctypes.string_at(engine.options["rng-seed"].record.address + engine.survey.value_offset, 8),
+                ctypes.string_at(engine.options["rng-seed"].place.address, 8),
                 "little",
             )
             for engine in (own, other)

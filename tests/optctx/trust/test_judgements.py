@@ -55,7 +55,7 @@ def options() -> list[Option]:
 def test_every_option_has_been_judged_with_its_type() -> None:
     lines = files("optctx.trust").joinpath("judgements.tsv").read_text().splitlines()
     judged = [tuple(line.split("\t")[:2]) for line in lines if not line.startswith("#")]
-    there = {(option._target.record.name, option.type) for option in options()}
+    there = {(option._target.name, option.type) for option in options()}
     assert len(judged) == len(set(judged)) > 2500
     assert set(judged) == there
     for option in options():

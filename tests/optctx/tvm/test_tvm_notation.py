@@ -63,9 +63,9 @@ def test_the_type_must_be_the_one_that_llvm_registered() -> None:
     allowed = {"bool": {"bool"}, "int": {"int", "uint"}, "uint": {"int", "uint"}, "string": {"string"}}
     values: list[bool | int | str] = [True, 1, 1, "1"]
     matched = 0
-    for name, planned in engine.options.items():
-        registered = engine.resolve(planned)
-        kind = type_name(registered.record.type.kind)
+    for name, found in engine.options.items():
+        registered = engine.resolve(found)
+        kind = type_name(registered.type.kind)
         for (given, kinds), value in zip(allowed.items(), values, strict=True):
             option = ClOption(name, given, value)  # type: ignore[arg-type]  # the keys are the types
             if kind in kinds:

@@ -256,8 +256,8 @@ def test_reads_are_recorded() -> None:
 @alone
 def test_a_set_that_llvm_is_replacing_is_read_as_it_was_or_as_it_is() -> None:
     names: list[Any] = [OptionContext({"spirv-ext": text})["spirv-ext"] for text in ("", "all", "khr")]
-    option = attach().options["spirv-ext"].record
-    value = option.address + attach().survey.value_offset
+    option = attach().options["spirv-ext"]
+    value = option.place.address
     members = attach().image.functions_named([("_ZN4llvm2cl3optISt3setI", "")])[0]
     [found] = [each for each in members if "handleOccurrence" in each.name]
     text, size = ctypes.c_char_p, ctypes.c_size_t
@@ -306,6 +306,6 @@ def test_sets_are_told_by_their_type() -> None:
     assert parse_vtable_name(name.format("Ss", 0), enumerated=True).kind == Kind.other
     image = attach().image
     assert find_element_names(image, enum) is None
-    names = find_element_names(image, attach().options["spirv-ext"].record.type.enum)
+    names = find_element_names(image, attach().options["spirv-ext"].type.enum)
     assert names is not None
     assert {WRAP, SHARE} < set(names.names())

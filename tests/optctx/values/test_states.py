@@ -1,0 +1,41 @@
+"""When two states of an option are equal, and the texts that stand for them in keys which users keep."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from optctx.values.read_values import Value
+from optctx.values.states import State
+
+
+def test_states_are_equal_that_llvm_treats_alike() -> None:
+    assert State(4, 1) == State(4, 2), "it asks whether an option was given, not how often"
+    assert State(4, 0) != State(4, 1)
+    assert State(4, 1) != State(5, 1)
+    assert State(math.nan, 0) == State(math.nan, 0)
+    assert State(0.0, 0) != State(-0.0, 0)
+    assert State(None, 1, readable=False) != State(None, 2, readable=False), "all that shows of a change"
+    assert hash(State(["a"], 1)) == hash(State(["a"], 3))
+    assert len({State(4, 1), State(4, 2), State(math.nan, 0), State(math.nan, 0)}) == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "None"),
+        (True, "True"),
+        (4, "4"),
+        (1.5, "0x1.8000000000000p+0"),
+        (0.1, "0x1.999999999999ap-4"),
+        (math.nan, "nan"),
+        ("it's", '"it\'s"'),
+        ([], "[]"),
+        (["a", "b, c"], "['a', 'b, c']"),
+        ([1.5, 2], "[0x1.8000000000000p+0, 2]"),
+    ],
+)
+def test_the_texts_of_states_never_change(value: Value, text: str) -> None:
+    assert State(value, 0).text == f"not given {text}"
+    assert State(value, 2).text == f"given {text}"
