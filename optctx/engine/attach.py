@@ -63,9 +63,9 @@ def attach(image: Image | None = None, narrow: Narrow | None = None) -> Engine:
     `narrow`: for models of another LLVM, in which not every read sees the values of contexts. Contexts take
     every option that they would take otherwise. Counts for the first call alone.
     """
-    engine = attached(image)
-    if engine is not None:
-        return engine
+    found = _find(image)
+    if found is not None and found.used and found.engine is not None and found.engine.attached:
+        return found.engine
     image = _unless_default(image)
     found = _find(image)
     if is_held(_lock) and (found is None or not found.used):  # later ones only repeat one native step
@@ -92,9 +92,11 @@ def _attach(image: Image | None, narrow: Narrow | None) -> Engine:
         found.engine = _prepare(found, host, clock, narrow)
     host.attaching()
     if image is None:
-        _begin_with_default(found)
-    if not found.engine.attached:
+        _tell_listeners(found)
+    if not (found.used and found.engine.attached):
         _commit(found, clock)
+    if image is None:
+        _begin_with_default(found)
     return found.engine
 
 
@@ -114,7 +116,7 @@ def _choose(image: Image, host: Host, clock: Clock, narrow: Narrow | None) -> En
     try:
         surveyed = _survey(image, host)
         clock.lap("registry")
-        return _publish(choose(surveyed, clock, narrow), clock)
+        return choose(surveyed, clock, narrow)
     finally:
         image.release_pages()
 
@@ -133,27 +135,36 @@ def _commit(found: _Attachment, clock: Clock) -> None:
     """Attach in one native step. The first time, another engine may take the place of one that cannot."""
     engine = found.engine
     assert engine is not None  # it is prepared
-    start = time.perf_counter()
-    try:
-        engine.attach()
-    except CannotRedirectError as error:
-        if found.used:  # contexts were made for this engine
-            raise cannot_redirect(error) from error
-        engine = found.engine = _publish(fall_back(error, engine.survey, clock), clock)
-        engine.attach()
-    except UnsupportedImageError:
-        if not found.used:
-            found.engine = None  # the next call chooses again
-        raise
-    engine.seconds["commit"] = time.perf_counter() - start
+    if not engine.attached:  # else an exception came after that step
+        start = time.perf_counter()
+        try:
+            engine.attach()
+        except CannotRedirectError as error:
+            if found.used:  # contexts were made for this engine
+                raise cannot_redirect(error) from error
+            engine = found.engine = fall_back(error, engine.survey, clock)
+            engine.attach()
+        except UnsupportedImageError:
+            if not found.used:
+                found.engine = None  # the next call chooses again
+            raise
+        engine.seconds["commit"] = time.perf_counter() - start
     if not found.used:
-        found.used = True
         clock.lap("commit")
-        _keep(found, engine)
-        clock.lap("keeping")
-        engine.seconds.update(clock.laps)
-        if engine.fell_back:
-            warn_of_fallback(engine.reason)
+        _finish(found, engine, clock)
+
+
+def _finish(found: _Attachment, engine: Engine, clock: Clock) -> None:
+    """Publish the options, with the plan in force, for lookups from C++; keep what can be kept."""
+    atexit.register(process_ends)
+    publish_options(engine.plan, engine.index, engine.image)
+    found.used = True
+    clock.lap("lookups")
+    _keep(found, engine)
+    clock.lap("keeping")
+    engine.seconds.update(clock.laps)
+    if engine.fell_back:
+        warn_of_fallback(engine.reason)
 
 
 def _keep(found: _Attachment, engine: Engine) -> None:
@@ -179,14 +190,17 @@ def _attachment(image: Image | None) -> _Attachment:
     return _attachments.setdefault(wanted.base, _Attachment(wanted))
 
 
-def _begin_with_default(found: _Attachment) -> None:
-    """What is said of no image, and what the host reports, concerns this one from now on."""
-    global _default
-    assert found.engine is not None  # the caller has made it
-    begin_lookups_with(found.engine.index)
+def _tell_listeners(found: _Attachment) -> None:
     if _default is not found or attached() is None:
         for listener in _listeners:
             listener()
+
+
+def _begin_with_default(found: _Attachment) -> None:
+    """Have what is said of no image, and what the host reports, concern this one from now on."""
+    global _default
+    assert found.engine is not None  # the caller has made it
+    begin_lookups_with(found.engine.index)
     _default = found
 
 
@@ -274,11 +288,3 @@ def _refuse(users: Users) -> None:
             f"cannot detach from LLVM: {counted(users.recorders, 'block records', 'blocks record')} what it "
             "reads; leave every record() block first"
         )
-
-
-def _publish(engine: Engine, clock: Clock) -> Engine:
-    """Make its options known to lookups from C++."""
-    atexit.register(process_ends)
-    publish_options(engine.plan, engine.index, engine.image)
-    clock.lap("lookups")
-    return engine

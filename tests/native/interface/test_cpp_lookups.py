@@ -14,7 +14,8 @@ import pytest
 
 import optctx
 from optctx import OptionContext, current, registry, unbind
-from optctx._native import Kind
+from optctx._native import Kind, redirect
+from optctx.engine import thread_engine
 from optctx.engine.attach import attach
 from optctx.fresh.options import set_process_options
 from optctx.hosts.llvmlite import llvm_context_address
@@ -114,6 +115,18 @@ def test_every_option_reads_as_in_python_inside_a_scope(cpp: Lookups) -> None:
         assert kind is not None
         assert context[name] != current()[name], "the override must matter"
         assert cpp.get(name, kind) == current()[name], "and is gone after the scope"
+
+
+@alone(OPTCTX_ENGINE="")
+def test_an_engine_that_took_the_place_of_another_has_its_own_values(library: pathlib.Path) -> None:
+    """The plan of each gives other slots to the options."""
+    pytest.MonkeyPatch().setattr(thread_engine, "redirect", lambda a, b, c, d: redirect(a, b, c, d, 1))
+    with pytest.warns(optctx.EngineWarning):
+        registry()
+    cpp, context = Lookups(library), OptionContext(MANY)
+    with context:
+        compare(cpp, context)
+    compare(cpp, current())
 
 
 @pytest.mark.redirected
