@@ -50,5 +50,6 @@ CORE = (
     "tests/optctx/image/test_several_images.py",
     "tests/optctx/reads/test_unread_properties.py",
     "tests/promises/test_conformance_sample.py",
+    "tests/native/interface/test_cpp_lookups.py",
     "tests/native/os/test_forks.py",
 )

@@ -255,6 +255,13 @@ _MACHINE = (
         "        if (each.original == original) return each.machine;",
     ),
     Mutation(
+        "machine-by-result",
+        "the door takes the first argument for the machine, also where that is room for a result",
+        "tests/optctx/hosts/test_shared_machines.py",
+        "machine::before(image, static_cast<machine::Use>(detail), argument, arguments);",
+        "machine::before(image, static_cast<machine::Use>(detail), 0, arguments);",
+    ),
+    Mutation(
         "machine-never-made",
         "a target machine keeps the values of the scope that it was made in, wherever it is used",
         "tests/optctx/hosts/test_shared_machines.py",

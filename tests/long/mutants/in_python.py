@@ -237,6 +237,21 @@ _ENGINE = (
         "sites.packed[:-256], words[:-8].tobytes(), loads[:-8], thread",
     ),
     Mutation(
+        "fallback-published",
+        "lookups from C++ have the slots of the engine that could not be had, after a fallback",
+        "tests/native/interface/test_cpp_lookups.py",
+        "            engine = found.engine = fall_back(error, engine.survey, clock)\n",
+        "            publish_options(engine.plan, engine.index, engine.image)\n"
+        "            engine = found.engine = fall_back(error, engine.survey, clock)\n",
+    ),
+    Mutation(
+        "start-not-intercepted",
+        "LLVM's parser works for the process inside a scope, as if nothing stood in front of it",
+        "tests/native/intercept/test_contained.py",
+        "Transaction([*hooks.calls, *hooks.starts],",
+        "Transaction([*hooks.calls],",
+    ),
+    Mutation(
         "detached-while-bound",
         "detaching says nothing where contexts are bound",
         "tests/optctx/travelling/test_binding_checks.py",
