@@ -14,7 +14,7 @@ namespace {
 
 struct Image {
     std::unique_ptr<const Facts> facts;
-    void (*tell_cannot_make)(const char*) = nullptr;
+    void (*tell_cannot_make)(unsigned, const char*) = nullptr;
     Pool pool;
 };
 
@@ -192,7 +192,7 @@ void* emitting_for(void* machine) noexcept {
 
 }  // namespace
 
-void configure(unsigned image, const LlvmCalls& calls, void (*cannot_make)(const char*)) {
+void configure(unsigned image, const LlvmCalls& calls, void (*cannot_make)(unsigned, const char*)) {
     auto checked = std::make_unique<const Facts>(calls);  // throws before anything has changed
     images[image].tell_cannot_make = cannot_make;
     images[image].facts = std::move(checked);
@@ -211,7 +211,7 @@ void* in_force(unsigned image, void* machine) noexcept {
         thread.answer = answer;
         return answer;
     } catch (const std::exception& error) {
-        tell_cannot_make(error.what());
+        tell_cannot_make(image, error.what());
         spoil(image, original_of(machine));
         return machine;
     }

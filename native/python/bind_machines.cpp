@@ -21,8 +21,8 @@ using namespace optctx;
 
 namespace {
 
-void cannot_make(const char* why) {
-    callbacks::tell(callbacks::Callback::cannot_make_machine, [&] { return nb::make_tuple(why); });
+void cannot_make(unsigned image, const char* why) {
+    callbacks::tell(callbacks::Callback::cannot_make_machine, [&] { return nb::make_tuple(image, why); });
 }
 
 void configure(unsigned image, const std::map<std::string, std::uintptr_t>& calls,

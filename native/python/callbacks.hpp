@@ -21,7 +21,7 @@ enum class Callback : std::uint8_t {
     resolve,  // (image, text of an attribute, owner of the scope or None, number of other texts of the module so far,
               // triple) -> context, False to ignore the text, or None to refuse it
     cannot_run_in,        // (owner of a context, why it could not be entered)
-    cannot_make_machine,  // (why there is no TargetMachine for the values in force)
+    cannot_make_machine,  // (image, why there is no TargetMachine for the values in force)
     leave_problem,        // (exception) that the enclosing call raises
     // LLVM's setters inside a context that does not contain what they do (optctx/context/setters.py).
     not_contained,   // (image, address of the option)

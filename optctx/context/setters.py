@@ -19,7 +19,7 @@ from optctx.errors import (
     UnsupportedImageError,
     shown,
 )
-from optctx.tasks.problems import tell
+from optctx.tasks.problems import tell_of
 
 if TYPE_CHECKING:
     from optctx.engine.engine import Engine
@@ -50,6 +50,10 @@ def native_mode(engine: Engine, mode: SetsMode) -> _native.Sets:
     return _MODES[mode]
 
 
+def _tell(image: int, problem: BaseException) -> None:
+    tell_of(engine_of(image).image, problem)
+
+
 def _not_contained(image: int, address: int) -> None:
     """Warn, from inside LLVM, that code in a context sets the option at `address` for the whole process."""
     option = engine_of(image).plan.options.get(address)
@@ -61,18 +65,21 @@ def _not_contained(image: int, address: int) -> None:
         name = repr(option.name)
         words = f"contexts cannot contain it: {option.reason or 'it takes several values at once'}"
         advice = 'set it before the scope, or leave it to OptionContext(..., process_wide="exclusive")'
-    tell(ContainmentWarning(f"{name} was set for the whole process inside a context; {words}; {advice}"))
+    _tell(
+        image, ContainmentWarning(f"{name} was set for the whole process inside a context; {words}; {advice}")
+    )
 
 
 def _ends_with_call(image: int, address: int) -> None:
     """Warn, from inside LLVM, that a value ends with this call: another thread entered this task's scope."""
     option = engine_of(image).plan.options.get(address)
     what = "a reset of LLVM's options" if option is None else f"the value given to {option.name!r}"
-    tell(
+    _tell(
+        image,
         ContainmentWarning(
             f"{what} ended with the call: this thread works in a scope that another thread has entered, and "
             "must not change it; enter a context on this thread"
-        )
+        ),
     )
 
 
@@ -82,16 +89,17 @@ def _not_set(image: int, address: int) -> None:
     what = "reset LLVM's options" if address == 0 else "set an LLVM option"
     if option is not None:
         what = f"set {option.name!r}"
-    tell(
+    _tell(
+        image,
         ContainmentError(
             f'cannot {what} inside a context with sets="error": nothing was changed; leave the context '
             'before, or make it with sets="contain"'
-        )
+        ),
     )
 
 
 def _failed(image: int, why: str) -> None:
-    tell(OptctxError(f"an LLVM option was not set inside a context, nothing was changed: {why}"))
+    _tell(image, OptctxError(f"an LLVM option was not set inside a context, nothing was changed: {why}"))
 
 
 _native.set_callbacks(

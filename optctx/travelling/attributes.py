@@ -25,7 +25,7 @@ from optctx.errors import (
 from optctx.image.loaded import Image
 from optctx.plan.ways_in import belongs_to_machine
 from optctx.reads.unread import marks
-from optctx.tasks.problems import tell
+from optctx.tasks.problems import tell_of
 from optctx.travelling.owners import seen_by
 from optctx.trust import TUNING, Trust, trusting
 from optctx.values.args import parse_args
@@ -148,7 +148,7 @@ def resolve(
     except (OptctxError, UnicodeDecodeError) as error:
         problem = _problem(text, error, policy.attributes == "warn")
     # Outside the `except` block: a traceback would keep the caller's frames alive, and the modules in them.
-    tell(problem)
+    tell_of(engine_attach.engine_of(image).image, problem)
     return False if isinstance(problem, Warning) else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 from optctx import _native
-from optctx.engine.attach import made
+from optctx.engine.attach import engine_of, made
 from optctx.engine.host import host_of
 from optctx.errors import (
     ContextMismatchError,
@@ -141,13 +141,14 @@ def _cannot_run_in(context: Owner, why: str) -> None:
     )
 
 
-def _cannot_make_machine(why: str) -> None:
+def _cannot_make_machine(image: int, why: str) -> None:
     """Leave an error, on the thread that runs LLVM, for the enclosing call to raise."""
-    tell(
+    tell_of(
+        engine_of(image).image,
         UnsupportedImageError(
             f"the code is not what the option values in force ask for: LLVM made no target machine for them "
             f"({why}); make the target machine inside the scope"
-        )
+        ),
     )
 
 

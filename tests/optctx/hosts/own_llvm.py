@@ -137,6 +137,33 @@ def refused_runs() -> None:
     llvm.library.LLVMPY_ContextDispose(context)
 
 
+def refused_sets() -> None:
+    """What a scope or an attribute cannot set is told to a hook, because no call can raise it."""
+    heard: list[Any] = []
+    sys.unraisablehook = heard.append
+    with OptionContext(unroll_count=4, sets="error", image=image):
+        llvm.set_option("-unroll-count=2")
+        assert llvm.digests() == expected["-unroll-count=4"]
+    with OptionContext(unroll_count=4, image=image):
+        llvm.set_option("-time-passes")
+    assert [type(each.exc_value) for each in heard] == [optctx.ContainmentError, optctx.ContainmentWarning]
+    assert "cannot set 'unroll-count' inside a context with sets=\"error\"" in str(heard[0].exc_value)
+    assert "'time-passes' was set for the whole process" in str(heard[1].exc_value)
+    heard.clear()
+    optctx.attach(image, attributes="error")
+    library = llvm.library
+    context = library.LLVMPY_ContextCreate(1)
+    text = JOBS["count"].replace(") {", ') "optctx"="-time-passes" {', 1)
+    assert '"optctx"' in text
+    module = library.LLVMPY_ParseAssembly(context, text.encode(), byref(c_char_p()))
+    before = llvm.text(module)
+    llvm.run(module)
+    assert llvm.text(module) == before
+    assert {type(each.exc_value) for each in heard} == {optctx.UntrustedOptionError}
+    library.LLVMPY_DisposeModule(module)
+    library.LLVMPY_ContextDispose(context)
+
+
 def modules() -> None:
     """Options travel in modules."""
     library = llvm.library
@@ -198,6 +225,8 @@ def mistakes() -> None:
 
 
 if __name__ == "__main__":
-    {each.__name__: each for each in (scopes, bindings, refused_runs, modules, mistakes)}[sys.argv[1]]()
+    {each.__name__: each for each in (scopes, bindings, refused_runs, refused_sets, modules, mistakes)}[
+        sys.argv[1]
+    ]()
     assert sys.modules["llvmlite"] is None
     assert not [name for name in sys.modules if name.startswith("llvmlite.")]

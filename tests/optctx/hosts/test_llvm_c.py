@@ -34,7 +34,10 @@ def expected(library: pathlib.Path) -> pathlib.Path:
 @pytest.mark.parametrize(
     ("engine", "what"),
     [
-        *(("thread", what) for what in ("scopes", "bindings", "refused_runs", "modules", "mistakes")),
+        *(
+            ("thread", what)
+            for what in ("scopes", "bindings", "refused_runs", "refused_sets", "modules", "mistakes")
+        ),
         *(("exclusive", what) for what in ("scopes", "modules", "mistakes")),
     ],
 )
