@@ -25,7 +25,7 @@ def _check_platform() -> None:
 
 
 def _is_main() -> bool:
-    """Whether this is the main interpreter, whose number is 0."""
+    """Tell whether this is the main interpreter, whose number is 0."""
     try:
         import ctypes
     except ModuleNotFoundError:  # a Python without it

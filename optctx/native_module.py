@@ -55,7 +55,7 @@ def _absent(copy: str | None) -> str:
 
 
 def _is_same(copy: str) -> bool:
-    """Whether the copy has every Python file of this package, byte for byte."""
+    """Tell whether the copy has every Python file of this package, byte for byte."""
     import filecmp
 
     for folder, _, names in os.walk(_PACKAGE):
@@ -67,7 +67,7 @@ def _is_same(copy: str) -> bool:
 
 
 def _built(package: str) -> list[str]:
-    """The files of native modules in a folder of the package, for any Python."""
+    """List the files of native modules in a folder of the package, for any Python."""
     try:
         return sorted(
             name for name in os.listdir(package) if name.startswith("_native.") and name[-3:] == ".so"
@@ -77,7 +77,7 @@ def _built(package: str) -> list[str]:
 
 
 def _installed() -> Iterator[str]:
-    """Other copies of the package on the path that have a native module."""
+    """Yield other copies of the package on the path that have a native module."""
     for entry in filter(lambda entry: isinstance(entry, str), sys.path):
         package = os.path.join(os.path.abspath(entry), "optctx")
         if _built(package) and not os.path.samefile(package, _PACKAGE):

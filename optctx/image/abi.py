@@ -80,7 +80,7 @@ class OptionType(NamedTuple):
 
 @cache  # thousands of options have a few dozen types
 def parse_vtable_name(name: str, enumerated: bool) -> OptionType:
-    """The type behind a vtable symbol; `enumerated` says that the option's parser has a list of choices."""
+    """Return the type behind a vtable symbol. `enumerated`: the option's parser has a list of choices."""
     if name == types.ALIAS:
         return OptionType(Kind.other, alias=True)
     unknown = Kind.enumeration if enumerated else Kind.other
@@ -110,12 +110,12 @@ def parse_vtable_name(name: str, enumerated: bool) -> OptionType:
 
 
 def type_name(kind: Kind) -> str:
-    """The name users see: "bool", "uint", "enum", ..."""
+    """Return the name users see: "bool", "uint", "enum", ..."""
     return _NAMES[kind]
 
 
 def element_size(kind: Kind) -> int:
-    """Bytes that one list element takes, or 0 if its type does not say."""
+    """Return the bytes of a list element, or 0 if its type does not determine them."""
     return _ELEMENT_SIZES.get(kind, 0)
 
 
@@ -139,11 +139,10 @@ _SCALARS = {
 def prove_contents(
     name: str, option_type: OptionType, address: int, size: int | None, has_defaults: bool = True
 ) -> None:
-    """The option's value is at `address`; `size` in bytes where that is a variable with a name.
+    """Prove that an option's value has its type. Raises MisfitError if it keeps failing.
 
-    `has_defaults`: of a list, whether it holds default elements.
-
-    Raises MisfitError if it does not fit, again and again.
+    `address`: of the value. `size`: in bytes, if the value is in a named variable. `has_defaults`: whether a
+    list holds default elements.
     """
     for attempt in range(_ATTEMPTS):
         try:
@@ -197,7 +196,7 @@ def _prove_list(element: Kind, address: int, has_defaults: bool) -> None:
 
 
 def _prove_vector(address: int, element: int) -> tuple[int, int]:
-    """(begin, end) of its elements, of so many bytes each."""
+    """Prove a vector and return (begin, end) of its elements. `element`: bytes of one."""
     begin, end, storage = load_words(address, _VECTOR, "a vector")
     if not (begin <= end <= storage and (end - begin) % element == 0 and end - begin <= _MOST):
         raise MisfitError(f"expected a vector at {address:#x}, found one from {begin:#x} to {end:#x}")

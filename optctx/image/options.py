@@ -138,7 +138,7 @@ def _strings(address: int) -> list[tuple[str, int]]:
 
 
 def _by_value(address: int, entries: list[tuple[str, int]]) -> dict[int, str]:
-    """Index the names by value, ascending. Raises MisfitError."""
+    """Sort the names by value. Raises MisfitError unless names ascend and values differ."""
     found: dict[int, str] = {}
     last = ""
     for name, value in entries:

@@ -176,7 +176,7 @@ def _option(
     size = symbol.size if symbol is not None and symbol.address == address else None
     vtable = vtables.get(option_at(address).vtable)
     if vtable is None:
-        raise MisfitError(f"the virtual functions of the option {names[0]} are no table of the library")
+        raise MisfitError(f"the virtual functions of the option {names[0]} are not a table of the library")
     if size is not None and (size < max(_HEAD, offset + WORD) or size % WORD):
         raise MisfitError(f"the option {names[0]} has {size} bytes")
     words = load_words(address, (size or _SMALLEST) // WORD, "an option")

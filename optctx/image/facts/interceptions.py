@@ -51,7 +51,7 @@ class Interception(NamedTuple):
 
 
 def inside_a_scope(what: Fact[Any] | Family) -> str:
-    """The feature that a function of the parser is needed for."""
+    """Name the feature that a function of the parser is needed for."""
     return f"{what.what} inside a scope"
 
 
