@@ -13,7 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 from optctx._native import Kind, read_checked
-from optctx.image.facts import types
+from optctx.image.facts import mangled_names
 from optctx.image.memory import WORD, MisfitError, load_words, walk_tree
 
 __all__ = [
@@ -81,30 +81,30 @@ class OptionType(NamedTuple):
 @cache  # thousands of options have a few dozen types
 def parse_vtable_name(name: str, enumerated: bool) -> OptionType:
     """Return the type behind a vtable symbol. `enumerated`: the option's parser has a list of choices."""
-    if name == types.ALIAS:
+    if name == mangled_names.ALIAS:
         return OptionType(Kind.other, alias=True)
     unknown = Kind.enumeration if enumerated else Kind.other
-    if match := re.fullmatch(types.OPT, name):
+    if match := re.fullmatch(mangled_names.OPT, name):
         mangled = match["type"]
-        if held := re.fullmatch(types.SET, mangled):
+        if held := re.fullmatch(mangled_names.SET, mangled):
             # cl::location of a set is nowhere in this library, so copying it is untested.
             return OptionType(Kind.set, Kind.enumeration, held["enum"], supported=match["external"] == "0")
-        if mangled.startswith(types.STANDARD_CLASS):
+        if mangled.startswith(mangled_names.STANDARD_CLASS):
             unknown = Kind.other  # a class of the standard library (std::set), whatever its parser is
         return OptionType(
-            types.SCALARS.get(mangled, unknown),
+            mangled_names.SCALARS.get(mangled, unknown),
             external=match["external"] == "1",
-            registry_parser=types.REGISTRY_PARSER in match["parser"],
-            supported=types.NEW_STRING not in mangled,
+            registry_parser=mangled_names.REGISTRY_PARSER in match["parser"],
+            supported=mangled_names.NEW_STRING not in mangled,
         )
-    if match := re.fullmatch(types.LIST, name):
+    if match := re.fullmatch(mangled_names.LIST, name):
         # "<element>b<parser>": the b is the storage class `bool`, that is: internal.
         element, storage, _ = match["type"].partition("bN")
         kind = Kind.list if match["class"] == "4list" else Kind.bits
         return OptionType(
             kind,
-            element=types.SCALARS.get(element, unknown),
-            supported=bool(storage) and types.NEW_STRING not in element,
+            element=mangled_names.SCALARS.get(element, unknown),
+            supported=bool(storage) and mangled_names.NEW_STRING not in element,
         )
     return OptionType(Kind.other, supported=False)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from optctx._native import call_virtual_pointer, call_virtual_text, call_virtual_uint
 from optctx.arch.processor import Functions
 from optctx.image.abi import OptionType
-from optctx.image.facts.names import ENUM_TABLES
+from optctx.image.facts.mangled_names import ENUM_TABLES
 from optctx.image.loaded import Image
 from optctx.image.memory import WORD, MisfitError, checking, load_text, load_words, walk_tree
 

@@ -8,7 +8,7 @@ import re
 from ctypes import c_bool, c_int, c_void_p
 from functools import cache
 
-from optctx.image.facts.names import END_STREAM, MAKE_STREAM, PRINT_PASS_NAMES
+from optctx.image.facts.mangled_names import END_STREAM, MAKE_STREAM, PRINT_PASS_NAMES
 from optctx.image.loaded import Image
 
 __all__ = ["pass_names"]

@@ -13,9 +13,9 @@ from optctx._native import (
     walk_registry,
 )
 from optctx.image.abi import MANY_PARTS, OptionType, element_size, parse_vtable_name, prove_contents
-from optctx.image.facts import types
+from optctx.image.facts import mangled_names
 from optctx.image.facts.fact import Found
-from optctx.image.facts.names import (
+from optctx.image.facts.mangled_names import (
     OPT_OF_UNSIGNED,
     OPTION_VALUE_OF_UNSIGNED,
     REGISTERED_OPTIONS,
@@ -66,7 +66,7 @@ class _Vtables:
         symbol = self._image.object_at(address) if self._image.contains(address) else None
         if (
             symbol is None
-            or not symbol.name.startswith(types.VTABLE)
+            or not symbol.name.startswith(mangled_names.VTABLE)
             or address < symbol.address + _VTABLE_HEAD
         ):
             return None
@@ -76,7 +76,7 @@ class _Vtables:
             function = self._image.function_at(word) if self._image.contains(word) else None
             if function is None:
                 break  # the head of a second base's table
-            for part in types.VIRTUAL_FUNCTIONS:
+            for part in mangled_names.VIRTUAL_FUNCTIONS:
                 if part in function.name:
                     slots[part] = index
         return _Vtable(symbol.name, slots)
@@ -241,7 +241,8 @@ def _has_callback(image: Image, words: list[int]) -> bool:
     """Return whether setting the option calls anything that does something."""
     *_, manager, invoker = words  # std::function is the last member: {functor, functor, manager, invoker}
     function = image.function_at(invoker) if image.contains(invoker) else None
-    return manager != 0 and (function is None or re.search(types.IDLE_CALLBACK, function.name) is None)
+    idle = function is not None and re.search(mangled_names.IDLE_CALLBACK, function.name)
+    return manager != 0 and not idle
 
 
 def _find_choices(vtables: _Vtables, address: int, words: list[int], offset: int) -> Choices | None:

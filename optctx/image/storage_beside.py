@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from optctx._native import Kind, Span, Symbol, call_pointer, find_data_pointers
 from optctx.errors import UnsupportedImageError
-from optctx.image.facts.names import (
+from optctx.image.facts.mangled_names import (
     CURRENT_DEBUG_TYPES,
     DEBUG_FLAG,
     DEFAULTS,

@@ -20,7 +20,7 @@ from optctx._native import Library, Symbol, group_readers
 from optctx.arch import processor
 from optctx.arch.processor import Site, SiteRefusal, Sites
 from optctx.errors import UnsupportedImageError
-from optctx.image.facts.types import GUARD
+from optctx.image.facts.mangled_names import GUARD
 from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import PointerTable, Printing, ReportingObject, find_pointers

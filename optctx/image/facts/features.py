@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from optctx.image.facts.fact import Fact, Family
 from optctx.image.facts.interceptions import BINDING, INTERCEPTIONS
-from optctx.image.facts.names import (
+from optctx.image.facts.mangled_names import (
     COMPILING,
     CURRENT_DEBUG_TYPES,
     DEBUG_FLAG,

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from optctx._native import MachineUse, ParserFunction, Skip, Subject
 from optctx.image.facts.fact import Fact, Family, named
 from optctx.image.facts.machines import CONSTRUCTOR, DESTRUCTOR, RESET_TARGET_OPTIONS
-from optctx.image.facts.names import (
+from optctx.image.facts.mangled_names import (
     PARSE_OPTIONS,
     REGISTERED_OPTIONS,
     RESET_OPTIONS,
