@@ -18,7 +18,7 @@ __all__ = [
     "CannotDecodeError",
     "CodeReferences",
     "FunctionEntrance",
-    "Functions",
+    "NumberedFunctions",
     "Processor",
     "Site",
     "SiteRefusal",
@@ -54,7 +54,7 @@ class SiteRefusal(NamedTuple):
     reason: str
 
 
-class Functions(NamedTuple):
+class NumberedFunctions(NamedTuple):
     """Functions of an image, by the numbers of their symbols. Names are read from its file on demand."""
 
     image: Library

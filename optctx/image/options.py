@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from optctx._native import call_virtual_pointer, call_virtual_text, call_virtual_uint
-from optctx.arch.processor import Functions
+from optctx.arch.processor import NumberedFunctions
 from optctx.image.abi import OptionType
 from optctx.image.facts.mangled_names import ENUM_TABLES
 from optctx.image.loaded import Image
@@ -258,7 +258,7 @@ class RegisteredOption:
         self.reason = ""
         self.slot: int | None = None
         self.value_slot: int | None = None
-        self.functions: Functions | None = None
+        self.functions: NumberedFunctions | None = None
 
     def refuse(self, reason: str) -> None:
         """Keep contexts from setting it. The first reason counts."""

@@ -27,7 +27,7 @@ from optctx.image.loaded import Image
 from optctx.image.memory import WORD, MisfitError, checking, load_words
 from optctx.image.options import Choices, RegisteredOption, find_element_names
 
-__all__ = ["Registry", "keep_registry", "read_registry"]
+__all__ = ["ImageRegistry", "keep_registry", "read_registry"]
 
 _QUESTION = "registry"
 _VTABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
@@ -37,7 +37,7 @@ _HEAD = 0x50  # bytes of an Option before its value can come
 _EARLIEST, _SAMPLE = 0x60 // WORD, 24  # words: where a value's default can begin; what is looked at for it
 
 
-class Registry(NamedTuple):
+class ImageRegistry(NamedTuple):
     """The registry of one image as it was when it was read."""
 
     layout: str
@@ -82,7 +82,7 @@ class _Vtables:
         return _Vtable(symbol.name, slots)
 
 
-def read_registry(image: Image) -> Registry:
+def read_registry(image: Image) -> ImageRegistry:
     """Walk LLVM's registry and prove what every option holds and points at, with reads that cannot fault.
 
     Raises UnsupportedImageError with what does not fit.
@@ -104,7 +104,7 @@ def _subcommand(found: Found[TopLevel]) -> int:
     return made
 
 
-def _read(image: Image, registry: int) -> Registry:
+def _read(image: Image, registry: int) -> ImageRegistry:
     layout, entries = walk_registry(registry)
     names: dict[int, tuple[str, ...]] = {}
     for name, address in entries:
@@ -112,7 +112,7 @@ def _read(image: Image, registry: int) -> Registry:
     named = [(own, address) for address, own in names.items()]
     kept = image.findings.recall(_QUESTION, question_of(image, layout, named))
     if kept is not None and (known := unpack_registry(image, named, kept)) is not None:
-        found = Registry(layout, *known)
+        found = ImageRegistry(layout, *known)
         for option in found.options:
             if option.type.external or option.type.kind in MANY_PARTS:
                 _prove_value(option)
@@ -122,10 +122,10 @@ def _read(image: Image, registry: int) -> Registry:
     options = [_option(image, vtables, offset, own, address) for own, address in named]
     _prove_aliases(options)
     _measure_heap(image, options)
-    return Registry(layout, offset, options)
+    return ImageRegistry(layout, offset, options)
 
 
-def keep_registry(image: Image, registry: Registry) -> None:
+def keep_registry(image: Image, registry: ImageRegistry) -> None:
     """Keep it with what else is known of the library's file."""
     named = [(option.names, option.address) for option in registry.options]
     packed = pack_registry(image, registry.value_offset, registry.options)
