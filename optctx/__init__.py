@@ -10,7 +10,9 @@ Importing changes nothing. The first use attaches to the LLVM in this process.
 import sys
 from typing import TYPE_CHECKING
 
-from optctx import interpreter, native_module  # noqa: F401  # refuse what cannot run  # isort: split
+from optctx.starting import get_include  # refuses what cannot run, and loads native code
+
+# isort: split
 from optctx.context import OptionContext, attach, bound, contained, current, detach, lookup, tool, unbind
 from optctx.engine.attach import when_attached
 from optctx.engine.host import use_hosts
@@ -50,7 +52,6 @@ if TYPE_CHECKING:  # imported on first use
     from optctx.drifting.drift import drift
     from optctx.drifting.watch import watch
     from optctx.engine.report import info
-    from optctx.headers import get_include
     from optctx.hosts.llvmlite.compiling import emit_assembly, emit_object, run_passes
     from optctx.links import check_link
     from optctx.links.check import stamp
@@ -121,7 +122,6 @@ _LATER = {
     "optctx.context.wrap": ("propagating", "wrap"),
     "optctx.drifting": ("Drift", "DriftEvent", "Drifts", "Watcher", "drift", "watch"),
     "optctx.engine.report": ("info",),
-    "optctx.headers": ("get_include",),
     "optctx.links": ("check_link", "stamp"),
     "optctx.hosts.llvmlite.compiling": ("emit_assembly", "emit_object", "run_passes"),
     "optctx.reads": ("Log", "Read", "Unread", "record"),

@@ -191,7 +191,7 @@ class EngineWarning(RuntimeWarning):
 
 
 def shown(value: object) -> str:
-    """The repr of a value that a caller passed, for a message; cut if it is long. Never raises."""
+    """Return the repr of a value that a caller passed, for a message; cut if it is long. Never raises."""
     try:
         text = repr(value)
     except Exception:  # an int with too many digits, or an error in the caller's class
@@ -200,13 +200,13 @@ def shown(value: object) -> str:
 
 
 def clipped(words: str) -> str:
-    """LLVM's words, or another library's, for a message: without the middle if they quote a long value."""
+    """Shorten what LLVM or another library says, for a message: drop the middle of a long text."""
     half = _MOST_SAID // 2
     return words if len(words) <= _MOST_SAID else f"{words[:half]}...{words[-half:]}"
 
 
 def llvms_reason(said: str) -> str:
-    """Why LLVM refuses a value, without the name of the program that it parsed for last.
+    """Extract why LLVM refuses a value, without the name of the program that it parsed for last.
 
     LLVM says "tool: for the --name option: ...".
     """
@@ -215,7 +215,7 @@ def llvms_reason(said: str) -> str:
 
 
 def level_outside(*others: str) -> int:
-    """The stack level of the innermost function outside optctx, as the caller's `warnings.warn` counts.
+    """Return the `stacklevel`, for the caller's `warnings.warn`, of the innermost function outside optctx.
 
     `others`: packages that count as optctx does.
     """

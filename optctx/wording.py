@@ -13,12 +13,12 @@ _LONGEST = 100  # characters; difflib takes quadratic time
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """A number with its noun: "1 option", "2 options", "1,000 options". `plural`: if it is not noun + "s"."""
+    """Write a number with its noun: "1 option", "1,000 options". `plural`: if it is not noun + "s"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def nearest(word: str, known: Iterable[str]) -> list[str]:
-    """The known names nearest to `word`, nearest first: at most three, possibly none. Ignores case."""
+    """Find the known names nearest to `word`, nearest first: at most three, possibly none. Ignores case."""
     import difflib  # imported here because programs without mistakes do not need it
 
     if len(word) > _LONGEST:
@@ -35,7 +35,7 @@ def nearest(word: str, known: Iterable[str]) -> list[str]:
 
 
 def did_you_mean(names: Iterable[str]) -> str:
-    """ "did you mean a or b?", or an empty string for no names."""
+    """Suggest names: "did you mean a or b?", or an empty string for no names."""
     listed = list(names)
     return f"did you mean {' or '.join(listed)}?" if listed else ""
 
@@ -51,7 +51,7 @@ def columns(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def printable(text: str) -> str:
-    """The text on one line, as a person can be shown it, with escapes for what is not printable.
+    """Put the text on one line that can be shown to a person, with escapes for what is not printable.
 
     That is: control characters, among them line ends and what terminals act on; marks that change the
     direction of writing, or cannot be seen; and bytes of file names that are not UTF-8.

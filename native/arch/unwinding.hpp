@@ -19,7 +19,7 @@ struct MadeCode {
         std::uintptr_t site;
     };
     std::vector<Call> calls;  // by address
-    // Thunks, each with a frame of its own (optctx/arch/x86_64/thunks.py).
+    // Thunks, each with a frame of its own (optctx/arch/x86_64/intercepting.py).
     std::uintptr_t thunks_begin = 0;
     std::uintptr_t thunks_end = 0;
 };

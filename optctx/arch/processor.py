@@ -18,7 +18,7 @@ __all__ = [
     "CannotDecodeError",
     "CodeReferences",
     "FunctionEntrance",
-    "Functions",
+    "NumberedFunctions",
     "Processor",
     "Site",
     "SiteRefusal",
@@ -54,14 +54,14 @@ class SiteRefusal(NamedTuple):
     reason: str
 
 
-class Functions(NamedTuple):
+class NumberedFunctions(NamedTuple):
     """Functions of an image, by the numbers of their symbols. Names are read from its file on demand."""
 
     image: Library
     numbers: tuple[int, ...]
 
     def names(self) -> tuple[str, ...]:
-        """Their mangled names, each once."""
+        """Return their mangled names, each once."""
         symbols = map(self.image.numbered, self.numbers)
         return tuple(dict.fromkeys(symbol.name for symbol in symbols if symbol is not None))
 
@@ -96,7 +96,7 @@ class Sites:
     """
 
     def __init__(self, image: Library, packed: bytes) -> None:
-        """`packed`: the attribute `packed` of other Sites of the same library.
+        """Take `packed` from other Sites of the same library.
 
         Raises ValueError for bytes that are not whole rows.
         """
@@ -155,7 +155,7 @@ class Sites:
         return self._site(_Row(*_PACKED.unpack_from(self.packed, index % len(self) * _PACKED.size)))
 
     def where(self, keep: Callable[[Site], bool], regions: Container[int] | None = None) -> Sites:
-        """The sites without those for which `keep` is false.
+        """Drop the sites for which `keep` is false.
 
         `regions`: addresses of the regions whose sites `keep` judges; None for all.
         """
@@ -168,7 +168,7 @@ class Sites:
         return Sites(self.image, b"".join(kept))
 
     def of_regions(self, regions: Container[int]) -> Sites:
-        """The sites that refer to one of the regions (addresses)."""
+        """Return the sites that refer to one of the regions (addresses)."""
         size, base = _PACKED.size, self.image.base
         kept = [
             self.packed[at * size : (at + 1) * size]
@@ -178,12 +178,12 @@ class Sites:
         return Sites(self.image, b"".join(kept))
 
     def taking_addresses(self) -> list[Site]:
-        """The sites that take an address."""
+        """Return the sites that take an address."""
         rows = map(_Row._make, _PACKED.iter_unpack(self.packed))
         return [self._site(row) for row in rows if row.uses & _TAKES_ADDRESS]
 
     def counts(self) -> dict[int, int]:
-        """Region -> number of sites that refer to it."""
+        """Count the sites that refer to each region, by its address."""
         base = self.image.base
         found: dict[int, int] = {}
         for row in _PACKED.iter_unpack(self.packed):
@@ -191,15 +191,15 @@ class Sites:
         return found
 
     def uses(self) -> dict[int, Uses]:
-        """By region, what its sites do with it."""
+        """Tell, by region, what its sites do with it."""
         return group_uses(self.packed, self.image.base)
 
     def words(self, slots: Mapping[int, int], readers: array[int], first: int) -> tuple[array[int], bytes]:
-        """For each (the word of the view that it goes through, whether that leads to an address it takes).
+        """Return, for each site, its word of the view, and whether that leads to an address that it takes.
 
-        `slots`: by region (address). `readers`: for each the index of its reader, or NO_READER; `first`: the
-        word of the first reader. What LLVM reports through has none: it is replaced by slot while values are
-        parsed.
+        `slots`: by region (address). `readers`: the index of each site's reader, or NO_READER; `first`: the
+        word of the first reader. What LLVM reports through has no reader: it is replaced by slot while values
+        are parsed.
         """
         base = self.image.base
         places = {(region - base) % _ADDRESSES: slot for region, slot in slots.items()}
@@ -276,48 +276,48 @@ class Processor(Protocol):
         """The packages that can decode. The first one that is installed is used."""
 
     def decoder_name(self) -> str:
-        """The package that decodes in this process."""
+        """Return the package that decodes in this process."""
 
     def find_sites(
         self, image: Library, spans: Sequence[tuple[int, int]]
     ) -> tuple[list[Site], list[SiteRefusal]]:
-        """Every run-time reference into the spans."""
+        """Find every run-time reference into the spans."""
 
     def find_references_to(
         self, image: Library, spans: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
     ) -> CodeReferences:
-        """As `find_sites`, with the accesses at or in the `others`."""
+        """Find what `find_sites` finds, and the accesses at or in the `others`."""
 
     def find_targets(
         self, image: Library, spans: Sequence[tuple[int, int]], functions: Iterable[int]
     ) -> list[tuple[int, int]]:
-        """(function, address in the spans that it refers to). `functions`: numbers of their symbols."""
+        """Find (function, address in the spans that it refers to). `functions`: numbers of their symbols."""
 
     def find_branches(self, image: Library, targets: Mapping[int, str]) -> Iterable[Branch]:
-        """Every branch to one of the targets, in functions whose names have the right prefix.
+        """Find every branch to one of the targets, in functions whose names have the right prefix.
 
         `targets`: address -> prefix of the names of the functions whose branches count.
         """
 
     def tactic_name(self, tactic: int) -> str:
-        """The name of a tactic, for reports."""
+        """Return the name of a tactic, for reports."""
 
     def access_at(self, site: Site) -> int:
-        """Bytes from the start of a trampoline to its instruction that uses the word of the view."""
+        """Return the bytes from a trampoline's start to its instruction that uses the word of the view."""
 
     def saves_scratch(self, site: Site) -> bool:
-        """Whether the site's trampoline has its register on the stack when it uses the word of the view."""
+        """Tell whether the trampoline has its register on the stack when it uses the word of the view."""
 
     def calls(self, site: Site) -> bool:
-        """Whether the site calls or jumps through memory."""
+        """Tell whether the site calls or jumps through memory."""
 
     def trampoline_size(self, site: Site) -> int:
-        """Bytes of the site's trampoline, without the jump back."""
+        """Return the bytes of the site's trampoline, without the jump back."""
 
     def thunk(
         self, target: int, entry: int, before: int, after: int, skip_answer: int, switch: int = 0
     ) -> bytes:
-        """Position-independent code that runs instead of `target`.
+        """Make position-independent code that runs instead of `target`.
 
         It calls `before(entry, arguments)`, which may change the six integer arguments. If the answer is
         `skip_answer`, the code returns the result that `before` has put behind the arguments. Otherwise it
@@ -326,16 +326,16 @@ class Processor(Protocol):
         """
 
     def passing_thunk(self, target: int, entry: int, passing: int) -> bytes:
-        """Code that calls `passing(entry, arguments)`, which may change them, and jumps to `target`."""
+        """Make code that calls `passing(entry, arguments)`, which may change them, and jumps to `target`."""
 
     def branch_to(self, address: int, *, is_jump: bool) -> bytes:
-        """A call of an absolute address, or a jump to it."""
+        """Make a call of an absolute address, or a jump to it."""
 
     def find_entrance(self, image: Library, function: int) -> FunctionEntrance | None:
-        """Where the function at this address can be redirected. None if it does not begin as expected."""
+        """Find where this function can be redirected. Returns None if it does not begin as expected."""
 
     def entrance_code(self, entrance: FunctionEntrance, entry: int, before: int) -> bytes:
-        """Code to run instead of the instruction at the entrance, without the jump back.
+        """Make code to run instead of the instruction at the entrance, without the jump back.
 
         It calls `before(entry, arguments, stack)`. `arguments` points at the six integer arguments, with room
         for a result behind them, and `stack` at the return address. If the answer is not 0, the function

@@ -51,7 +51,7 @@ _listeners: list[Callable[[], None]] = []
 
 
 def attach(image: Image | None = None, narrow: Narrow | None = None) -> Engine:
-    """The attached engine of an image, by default that of the default host.
+    """Return the attached engine of an image, by default the default host's. Attaches if need be.
 
     The first call redirects that LLVM's option reads for the whole process. Every thread keeps reading LLVM's
     globals until it enters a context. Takes about a third of a second once. Where the code cannot be changed,
@@ -168,7 +168,7 @@ def _finish(found: _Attachment, engine: Engine, clock: Clock) -> None:
 
 
 def _keep(found: _Attachment, engine: Engine) -> None:
-    """For the next process. What only attaching needs is dropped."""
+    """Keep what the next process can use, and drop what only attaching needs."""
     findings = engine.image.findings
     if findings.changed:
         missing_features(engine.image)  # facts that are asked for later, when the index of symbols is gone
@@ -185,7 +185,7 @@ def _keep(found: _Attachment, engine: Engine) -> None:
 
 
 def _attachment(image: Image | None) -> _Attachment:
-    """Of an image, or of the default host's."""
+    """Find or make the attachment of an image, by default the default host's."""
     wanted = default_host().image() if image is None else image
     return _attachments.setdefault(wanted.base, _Attachment(wanted))
 
@@ -205,15 +205,15 @@ def _begin_with_default(found: _Attachment) -> None:
 
 
 def when_attached(listener: Callable[[], None]) -> None:
-    """Has the listener called before this process attaches to the default host's LLVM.
+    """Call the listener before this process attaches to the default host's LLVM.
 
-    It may be called again and does nothing then.
+    The listener may be called again, and must then do nothing.
     """
     _listeners.append(listener)
 
 
 def _unless_default(image: Image | None) -> Image | None:
-    """None for the default host's image: however it is asked for, what concerns the host begins with it."""
+    """Replace the default host's image with None: what concerns the host begins with it either way."""
     return None if image is None or default_host().has(image) else image
 
 
@@ -226,31 +226,31 @@ def _find(image: Image | None) -> _Attachment | None:
 
 
 def attached(image: Image | None = None) -> Engine | None:
-    """The engine of an image, by default the default host's, if it is attached, else None; never attaches."""
+    """Return the engine of an image, by default the default host's, if it is attached. Never attaches."""
     found = _find(image)
     engine = None if found is None else found.engine
     return engine if engine is not None and engine.attached else None
 
 
 def made(image: Image | None = None) -> Engine | None:
-    """The engine of an image, by default the default host's, attached or not, if there is one; makes none."""
+    """Return the engine of an image, by default the default host's, attached or not. Never makes one."""
     found = _find(image)
     return None if found is None else found.engine
 
 
 def engines() -> list[Engine]:
-    """Those of all images of this process, attached or not, by their indexes."""
+    """List the engines of all images of this process, attached or not, by their indexes."""
     found = [each.engine for each in list(_attachments.values()) if each.engine is not None]
     return sorted(found, key=lambda engine: engine.index)
 
 
 def engine_of(index: int) -> Engine:
-    """The engine of the image with this index, attached or not. There must be one."""
+    """Return the engine of the image with this index, attached or not. There must be one."""
     return next(engine for engine in engines() if engine.index == index)
 
 
 def is_default(engine: Engine) -> bool:
-    """Whether what concerns the default host concerns the engine's image."""
+    """Tell whether the engine's image is the default host's."""
     return made() is engine
 
 
@@ -271,7 +271,7 @@ def _detach(image: Image | None) -> None:
 
 
 def _refuse(users: Users) -> None:
-    """Raises ScopeError if anything needs what attaching has done."""
+    """Raise ScopeError if anything needs LLVM to be attached."""
     if users.bindings:
         raise ScopeError(
             f"cannot detach from LLVM: contexts are bound to {counted(users.bindings, 'LLVMContext')}, "

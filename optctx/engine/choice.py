@@ -22,10 +22,10 @@ _AUTOMATIC = ""
 
 
 def choose(survey: Survey, clock: Clock, narrow: Narrow | None = None) -> Engine:
-    """The engine "thread" where nothing stands against it, else "exclusive". Attaches nothing yet.
+    """Make the engine "thread" if the machine and the library allow it, else "exclusive". Attaches nothing.
 
-    `narrow`: of the values of contexts, where it is not every read. Raises OptctxError for another value of
-    the variable, and UnsupportedImageError.
+    `narrow`: see `attach`. Raises OptctxError if OPTCTX_ENGINE has an unknown value, and
+    UnsupportedImageError.
     """
     wanted = _wanted()
     if wanted == ExclusiveEngine.name:
@@ -47,9 +47,9 @@ def choose(survey: Survey, clock: Clock, narrow: Narrow | None = None) -> Engine
 
 
 def fall_back(error: CannotRedirectError, survey: Survey, clock: Clock) -> Engine:
-    """The engine "exclusive", in place of one that could not be had.
+    """Make the engine "exclusive", because "thread" is not available.
 
-    Raises UnsupportedImageError if the variable asks for that one.
+    Raises UnsupportedImageError if OPTCTX_ENGINE asks for "thread".
     """
     if _wanted() == ThreadEngine.name:
         raise cannot_redirect(error) from error
@@ -66,7 +66,7 @@ def _taking_turns(survey: Survey, clock: Clock, reason: str) -> ExclusiveEngine:
 
 
 def cannot_redirect(error: CannotRedirectError) -> UnsupportedImageError:
-    """For a process that must have the engine "thread"."""
+    """Make the error for a process that must have the engine "thread"."""
     return UnsupportedImageError(
         f"could not redirect LLVM's option reads, nothing was changed: {error}; "
         f"{VARIABLE}={ExclusiveEngine.name} works without"
@@ -74,7 +74,7 @@ def cannot_redirect(error: CannotRedirectError) -> UnsupportedImageError:
 
 
 def warn_of_fallback(reason: str) -> None:
-    """Says to the caller of this package that threads take turns, and why."""
+    """Warn the caller of this package that threads take turns, and why."""
     warnings.warn(
         f"threads with different LLVM options take turns in this process: {reason}; set {VARIABLE} to "
         f"{ExclusiveEngine.name} where that is expected, or to {ThreadEngine.name} for an error instead",

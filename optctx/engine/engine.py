@@ -59,7 +59,7 @@ class Engine(ABC):
     shares_machines: bool = False
 
     def __init__(self, survey: Survey, plan: Plan) -> None:
-        """Raises UnsupportedImageError if the library does not check out."""
+        """Raise UnsupportedImageError if the library does not check out."""
         self.image = survey.image
         self.index = survey.image.index
         self.survey = survey
@@ -80,7 +80,10 @@ class Engine(ABC):
 
     @abstractmethod
     def attach(self) -> None:
-        """Raises CannotRedirectError or UnsupportedImageError with nothing changed."""
+        """Let contexts reach the image. If that fails, nothing is changed.
+
+        Raises CannotRedirectError and UnsupportedImageError.
+        """
 
     @abstractmethod
     def detach(self) -> Users:
@@ -88,11 +91,11 @@ class Engine(ABC):
 
     @abstractmethod
     def covering(self) -> Context | None:
-        """Where process-wide values are while it lives; None: always in LLVM's own storage."""
+        """Return what holds the process-wide values while it lives; None: LLVM's own storage does."""
 
     @abstractmethod
     def report(self) -> dict[str, Any]:
-        """What `info()` says of the code: plain data."""
+        """Report on the code for `info()`, as plain data."""
 
     @property
     def why_not_intercepted(self) -> str:
@@ -108,13 +111,13 @@ class Engine(ABC):
         return self.plan.resolve(option)
 
     def process_wide(self, option: RegisteredOption) -> Storage:
-        """Where the process-wide value of an option is now, while any threads are inside contexts."""
+        """Find where the process-wide value of an option is now, even while threads are inside contexts."""
         if option.slot is not None and (context := self.covering()) is not None:
             return Storage(context.address(option.slot), option.value_in(context.address), context)
         return Storage(option.address, option.place.address, None)
 
     def drifted(self, drift: Setting) -> Iterator[tuple[RegisteredOption, Storage]]:
-        """The copies that a drift of the space holds, of each option that is not as it was registered."""
+        """Yield each option that is not as it was registered, and its copy in a drift of the space."""
         addresses = {patch.slot: patch.address for patch in drift.patches}
         for option in self.plan.options.values():
             if option.slot is not None and option.slot in addresses:

@@ -20,7 +20,7 @@ class ExclusiveEngine(Engine):
     redirects = False
 
     def __init__(self, survey: Survey, plan: Plan, clock: Clock) -> None:
-        """Raises UnsupportedImageError if the library does not check out."""
+        """Raise UnsupportedImageError if the library does not check out."""
         super().__init__(survey, plan)
         image = survey.image
         stream, handler, data = survey.reporting
@@ -51,8 +51,7 @@ class ExclusiveEngine(Engine):
         set_attached(self.index)
 
     def detach(self) -> Users:
-        """Nothing was changed outside of scopes."""
-        return Users(*set_detached(self.index))
+        return Users(*set_detached(self.index))  # outside of scopes nothing was changed
 
     def covering(self) -> Context | None:
         return Context.make(self.space, self.space.drift(), [])

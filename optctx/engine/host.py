@@ -20,10 +20,10 @@ class Host(Protocol):
         """Whether it tells of its calls, and they raise what LLVM's work leaves (`tasks/problems.py`)."""
 
     def has(self, image: Image) -> bool:
-        """Whether the image is its LLVM. Loads nothing."""
+        """Tell whether the image is its LLVM. Loads nothing."""
 
     def refusal(self, reason: UnsupportedImageError) -> UnsupportedImageError:
-        """The error for its LLVM, which did not check out: with the release, and the command that helps."""
+        """Make the error for its LLVM that did not check out, with the release and the command that helps."""
 
     def llvm_context_address(self, llvm_context: object) -> int:
         """Find the llvm::LLVMContext behind what its users hold.
@@ -35,7 +35,7 @@ class Host(Protocol):
         """Find the llvm::Module behind what its users hold; raises as `llvm_context_address` does."""
 
     def lock(self) -> AbstractContextManager[object]:
-        """What each of its calls into its LLVM holds. No exception at any moment leaves it held."""
+        """Return the lock that each of its calls into its LLVM holds. No exception leaves it held."""
 
     def attaching(self) -> None:
         """Hook its calls and its freeing: contexts are about to reach its LLVM. Again does nothing."""
@@ -52,7 +52,7 @@ class DefaultHost(Host, Protocol):
         """The Python package through which programs use it."""
 
     def image(self) -> Image:
-        """Its LLVM; loads it. Raises UnsupportedImageError."""
+        """Return its LLVM, and load it if need be. Raises UnsupportedImageError."""
 
 
 _default: DefaultHost
@@ -66,12 +66,12 @@ def use_hosts(default: DefaultHost, *others: Host) -> None:
 
 
 def default_host() -> DefaultHost:
-    """The host whose LLVM is meant where no image is named."""
+    """Return the host whose LLVM is meant where no image is named."""
     return _default
 
 
 def host_of(image: Image | None) -> Host:
-    """The host that an image belongs to, by default the default host. Loads nothing."""
+    """Return the host that an image belongs to, by default the default host. Loads nothing."""
     if image is None or _default.has(image):
         return _default
     return next(host for host in _others if host.has(image))

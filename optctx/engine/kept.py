@@ -113,7 +113,7 @@ def _open() -> _Store:
 
 
 def _name(image: Image) -> str:
-    """Everything that the findings follow from: the library's file, the decoder's, and this package's own.
+    """Name an entry by all that the findings follow from: files of the library, the decoder and this package.
 
     Files count by device, inode, size and times: a file that was changed has another time of change.
     """

@@ -17,7 +17,7 @@ __all__ = ["info"]
 
 
 def info(image: Image | None = None) -> dict[str, Any]:
-    """A report that can be printed as JSON. Attaches at first use; where that fails, says why.
+    """Return a report that can be printed as JSON. Attaches at first use; if that fails, says why.
 
     `image`: about which LLVM, from `loaded_image`; None means llvmlite's, with the `images` of all.
 

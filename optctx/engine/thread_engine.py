@@ -40,7 +40,7 @@ class ThreadEngine(Engine):
     intercepts = True
 
     def __init__(self, survey: Survey, plan: Plan, clock: Clock) -> None:
-        """Everything but the change: trampolines, views.
+        """Prepare trampolines and views. Changes no code yet.
 
         Raises CannotRedirectError, CannotDecodeError, and UnsupportedImageError if the library does not check
         out.
@@ -57,7 +57,7 @@ class ThreadEngine(Engine):
         clock.lap("views")
 
     def _prepare_code(self, clock: Clock) -> None:
-        """What runs in the place of LLVM's instructions, and in front of its functions."""
+        """Make the code that runs instead of LLVM's instructions, and in front of its functions."""
         image, index = self.image, self.index
         hooks = self.hooks = prepare_hooks(self.survey, index)
         self.follows_lljit = hooks.begins_llvm_contexts
@@ -73,7 +73,7 @@ class ThreadEngine(Engine):
         clock.lap("trampolines")
 
     def _prepare_views(self) -> None:
-        """Storage for every thread."""
+        """Make the storage that every thread reads."""
         slots = [self.plan.slots[part.address] for part in self.survey.reporting]
         self.space = Space.redirected(
             self.index,
@@ -102,8 +102,11 @@ class ThreadEngine(Engine):
         return Users(*restore(self.index, self.transaction, self.hooks.tables, self.setters))
 
     def reading_instructions(self) -> list[tuple[int, int, int, int, bool]]:
-        """Of each behind a reader's word: address, number of the base register, index of the reader, address
-        of the site, whether the trampoline has the register on the stack."""
+        """Describe each instruction of a trampoline that uses a reader's word.
+
+        Each: address, number of the base register, index of the reader, address of the site, whether the
+        trampoline has the register on the stack.
+        """
         assert self.plan.references.sites is not None
         assert self.plan.readers is not None
         return [
@@ -119,7 +122,7 @@ class ThreadEngine(Engine):
         ]
 
     def made_calls(self) -> list[tuple[int, int, int]]:
-        """(begin, end, address of the site) of the code that calls in the place of LLVM's instruction."""
+        """Return (begin, end, address of the site) of the code that calls instead of LLVM's instruction."""
         assert self.plan.references.sites is not None
         sizes = [
             (site.address, self.processor.trampoline_size(site))
@@ -154,7 +157,7 @@ class ThreadEngine(Engine):
 
 
 def _scope_printing(space: Space, plan: Plan) -> None:
-    """Debug output for those threads only that are inside a context with `debug`."""
+    """Limit debug output to the threads that are inside a context with `debug`."""
     printing = plan.printing
     if printing is not None:
         space.scope_debugging(
@@ -169,7 +172,7 @@ def _scope_printing(space: Space, plan: Plan) -> None:
 
 
 def _trampolines(plan: Plan, index: int) -> Trampolines:
-    """Of every site of the image with this index."""
+    """Build the trampolines of all sites of the image with this index."""
     sites = plan.references.sites
     assert sites is not None  # a redirected plan
     words, loads = plan.words()

@@ -50,7 +50,7 @@ def check_file(status: os.stat_result, most: int, *, beside: int = 0, trusted: b
     `trusted`: only this user and root may be able to change it.
     """
     if not stat.S_ISREG(status.st_mode):
-        raise UnusableError("it is no regular file")
+        raise UnusableError("it is not a regular file")
     if trusted and (why := untrusted(status)):
         raise UnusableError(why)
     if status.st_size > most + beside:
@@ -170,21 +170,20 @@ def check_key(key: object) -> bytes | None:
 
 
 class Seal:
-    """BLAKE2b of 32 bytes: without a key it finds damage, with one it finds forgery."""
+    """BLAKE2b of 32 bytes: without a key it finds damage, with one of 16 bytes or more it finds forgery."""
 
     def __init__(self, key: bytes | None, domain: bytes = COMPILED_CODE) -> None:
-        """`key`: of at least 16 bytes."""
         if key is not None and len(key) > _LONGEST_KEY:
             key = blake2b(key).digest()
         # The state after the domain, never the key itself: nothing can show it.
         self._copy = blake2b(domain, digest_size=TAG_SIZE, key=key or b"").copy
 
     def name(self, key: str) -> str:
-        """The file of an entry. Caches with different keys have different files in one folder."""
+        """Return the file name of an entry. Caches with different keys have different files in one folder."""
         return self._digest(b"name\0", key.encode()).hex()
 
     def tag(self, name: str, value: bytes | memoryview) -> bytes:
-        """What goes in front of a value. It covers the name: an entry that was moved does not match."""
+        """Return the tag of a value. It covers the name, so an entry that was moved does not match."""
         return self._digest(b"value\0", name.encode(), value)
 
     def matches(self, name: str, value: bytes | memoryview, tag: bytes | memoryview) -> bool:

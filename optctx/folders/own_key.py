@@ -23,7 +23,7 @@ _SIZE = 32  # bytes
 
 
 def own_key(folder: str, name: str) -> bytes:
-    """The key in that file of a folder; the first call makes it.
+    """Return the key in that file of a folder. The first call makes it.
 
     Raises OSError and UnusableError. Nothing repairs a file that other users could have read or written.
     """
@@ -56,7 +56,7 @@ def _read(folder: int, name: str) -> bytes:
 
 
 def _make(folder: int, name: str) -> None:
-    """Of two processes that make one, the first counts. Its file is whole when it gets its name."""
+    """Make a key. If two processes do, the first wins. The file is complete before it gets its name."""
     temporary = f"{name}.{os.urandom(8).hex()}.new"
     file = os.open(temporary, WRITE_FLAGS, 0o600, dir_fd=folder)
     try:

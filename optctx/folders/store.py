@@ -116,7 +116,10 @@ class FolderStore:
         self._report(Problem.ENTRY, f"could not use {self._seal.name(key)}: it holds no entry")
 
     def changing(self) -> AbstractContextManager[object]:
-        """If two processes change an entry at once, one of the changes is lost. That costs a miss."""
+        """Return the lock to change an entry under.
+
+        Other processes do not take it. If two change an entry at once, one change is lost: a miss.
+        """
         return self._changing
 
     def clear(self) -> None:

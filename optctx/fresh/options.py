@@ -6,8 +6,13 @@ import ctypes
 from collections.abc import Sequence
 
 from optctx.hosts.llvmlite import llvmlite_image
-from optctx.image.facts.calls import PARSE_PARAMETERS
-from optctx.image.facts.names import ADD_OCCURRENCE, PARSE_OPTIONS, RESET_OPTION, RESET_OPTIONS
+from optctx.image.facts.mangled_names import (
+    ADD_OCCURRENCE,
+    PARSE_OPTIONS,
+    PARSE_PARAMETERS,
+    RESET_OPTION,
+    RESET_OPTIONS,
+)
 
 __all__ = ["add_occurrence", "reset_option", "reset_process_options", "set_process_options"]
 

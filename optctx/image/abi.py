@@ -13,7 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 from optctx._native import Kind, read_checked
-from optctx.image.facts import types
+from optctx.image.facts import mangled_names
 from optctx.image.memory import WORD, MisfitError, load_words, walk_tree
 
 __all__ = [
@@ -80,42 +80,42 @@ class OptionType(NamedTuple):
 
 @cache  # thousands of options have a few dozen types
 def parse_vtable_name(name: str, enumerated: bool) -> OptionType:
-    """The type behind a vtable symbol; `enumerated` says that the option's parser has a list of choices."""
-    if name == types.ALIAS:
+    """Return the type behind a vtable symbol. `enumerated`: the option's parser has a list of choices."""
+    if name == mangled_names.ALIAS:
         return OptionType(Kind.other, alias=True)
     unknown = Kind.enumeration if enumerated else Kind.other
-    if match := re.fullmatch(types.OPT, name):
+    if match := re.fullmatch(mangled_names.OPT, name):
         mangled = match["type"]
-        if held := re.fullmatch(types.SET, mangled):
+        if held := re.fullmatch(mangled_names.SET, mangled):
             # cl::location of a set is nowhere in this library, so copying it is untested.
             return OptionType(Kind.set, Kind.enumeration, held["enum"], supported=match["external"] == "0")
-        if mangled.startswith(types.STANDARD_CLASS):
+        if mangled.startswith(mangled_names.STANDARD_CLASS):
             unknown = Kind.other  # a class of the standard library (std::set), whatever its parser is
         return OptionType(
-            types.SCALARS.get(mangled, unknown),
+            mangled_names.SCALARS.get(mangled, unknown),
             external=match["external"] == "1",
-            registry_parser=types.REGISTRY_PARSER in match["parser"],
-            supported=types.NEW_STRING not in mangled,
+            registry_parser=mangled_names.REGISTRY_PARSER in match["parser"],
+            supported=mangled_names.NEW_STRING not in mangled,
         )
-    if match := re.fullmatch(types.LIST, name):
+    if match := re.fullmatch(mangled_names.LIST, name):
         # "<element>b<parser>": the b is the storage class `bool`, that is: internal.
         element, storage, _ = match["type"].partition("bN")
         kind = Kind.list if match["class"] == "4list" else Kind.bits
         return OptionType(
             kind,
-            element=types.SCALARS.get(element, unknown),
-            supported=bool(storage) and types.NEW_STRING not in element,
+            element=mangled_names.SCALARS.get(element, unknown),
+            supported=bool(storage) and mangled_names.NEW_STRING not in element,
         )
     return OptionType(Kind.other, supported=False)
 
 
 def type_name(kind: Kind) -> str:
-    """The name users see: "bool", "uint", "enum", ..."""
+    """Return the name users see: "bool", "uint", "enum", ..."""
     return _NAMES[kind]
 
 
 def element_size(kind: Kind) -> int:
-    """Bytes that one list element takes, or 0 if its type does not say."""
+    """Return the bytes of a list element, or 0 if its type does not determine them."""
     return _ELEMENT_SIZES.get(kind, 0)
 
 
@@ -139,11 +139,10 @@ _SCALARS = {
 def prove_contents(
     name: str, option_type: OptionType, address: int, size: int | None, has_defaults: bool = True
 ) -> None:
-    """The option's value is at `address`; `size` in bytes where that is a variable with a name.
+    """Prove that an option's value has its type. Raises MisfitError if it keeps failing.
 
-    `has_defaults`: of a list, whether it holds default elements.
-
-    Raises MisfitError if it does not fit, again and again.
+    `address`: of the value. `size`: in bytes, if the value is in a named variable. `has_defaults`: whether a
+    list holds default elements.
     """
     for attempt in range(_ATTEMPTS):
         try:
@@ -197,7 +196,7 @@ def _prove_list(element: Kind, address: int, has_defaults: bool) -> None:
 
 
 def _prove_vector(address: int, element: int) -> tuple[int, int]:
-    """(begin, end) of its elements, of so many bytes each."""
+    """Prove a vector and return (begin, end) of its elements. `element`: bytes of one."""
     begin, end, storage = load_words(address, _VECTOR, "a vector")
     if not (begin <= end <= storage and (end - begin) % element == 0 and end - begin <= _MOST):
         raise MisfitError(f"expected a vector at {address:#x}, found one from {begin:#x} to {end:#x}")

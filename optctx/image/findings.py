@@ -45,7 +45,7 @@ class Findings:
         return True
 
     def data(self) -> tuple[Any, ...]:
-        """For `take_over`."""
+        """Return everything that `take_over` accepts."""
         return self._symbols, self._objects, self._functions, self._families, self._answers
 
     def settle(self) -> None:
@@ -53,7 +53,7 @@ class Findings:
         self._answers = {}
 
     def symbol(self, name: str) -> Symbol | None:
-        """The function or object with this mangled name."""
+        """Find the function or object with this mangled name."""
         number = self._symbols.get(name)
         if number == _NONE:
             return None
@@ -65,11 +65,11 @@ class Findings:
         return found
 
     def object_at(self, address: int) -> Symbol | None:
-        """The object whose storage holds the address."""
+        """Find the object whose storage contains the address."""
         return self._at(self._objects, address, self._library.object_at)
 
     def function_at(self, address: int) -> Symbol | None:
-        """The function whose code holds the address."""
+        """Find the function whose code contains the address."""
         return self._at(self._functions, address, self._library.function_at)
 
     def _at(self, known: dict[int, int], address: int, ask: Callable[[int], Symbol | None]) -> Symbol | None:
@@ -128,7 +128,7 @@ class Findings:
         return f"{expected(missing)}, found none" if missing else ""
 
     def _families_of(self, patterns: Sequence[_Pattern]) -> list[list[Symbol]]:
-        """For each (prefix, infix), the functions whose name starts with the one and holds the other."""
+        """Find, for each (prefix, infix), the functions named with that prefix and, later, the infix."""
         missing = [each for each in patterns if each not in self._families]
         if missing:
             for pattern, symbols in zip(missing, self._library.functions_named(missing), strict=True):
@@ -146,7 +146,7 @@ class Findings:
         return members
 
     def pointers_to(self, address: int) -> list[tuple[int, int]]:
-        """(where it is, the address) of each pointer in the library's data that leads there exactly."""
+        """Return (its place, the address) of every pointer in the library's data to exactly this address."""
         base = self._library.base
         places = self.recall("pointers", address - base)
         if places is None:
@@ -155,7 +155,7 @@ class Findings:
         return [(place + base, address) for place in places]
 
     def recall(self, question: str, inputs: Any) -> Any:
-        """The answer to a question, if it was asked about the same `inputs`; else None."""
+        """Return the kept answer to a question; None unless it was kept for the same `inputs`."""
         known = self._answers.get(question)
         return known[1] if known is not None and known[0] == inputs else None
 

@@ -16,7 +16,7 @@ from optctx.image.facts.interceptions import (
     Work,
 )
 from optctx.image.facts.machines import CALLS, CREATE, SETTINGS
-from optctx.image.facts.names import ADD_OCCURRENCE, INTERCEPTING
+from optctx.image.facts.mangled_names import ADD_OCCURRENCE, INTERCEPTING
 from optctx.image.loaded import Image
 
 __all__ = ["Functions", "MachineCalls", "find_functions"]

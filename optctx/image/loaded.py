@@ -40,7 +40,7 @@ _images: dict[tuple[str, int], Image] = {}  # by path and base
 
 
 def open_image(path: str, base: int) -> Image:
-    """The library at this base, with its symbols: always the same object. Raises UnsupportedImageError."""
+    """Return the library at this base, always the same object. Raises UnsupportedImageError."""
     if (path, base) in _images:
         return _images[path, base]
     try:
@@ -50,7 +50,7 @@ def open_image(path: str, base: int) -> Image:
 
 
 def loaded_image(library: str | os.PathLike[str]) -> Image:
-    """The LLVM in a library that this process has loaded, for the parameter `image`. Loads nothing.
+    """Return the LLVM in a library that this process has loaded, for the parameter `image`. Loads nothing.
 
     Without it, functions are about llvmlite's LLVM. Every call returns the same object for the same library;
     its `path` and `build_id` say which one it is.

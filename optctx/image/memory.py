@@ -41,12 +41,12 @@ def checking(path: str) -> Iterator[None]:
 
 
 def load_bytes(address: int, size: int, what: str) -> bytes:
-    """A copy, taken for `what`. Raises MisfitError if the bytes cannot be read."""
+    """Copy bytes. Raises MisfitError, which names `what`, if they cannot be read."""
     return read_checked(address, size, what)
 
 
 def load_words(address: int, count: int, what: str) -> list[int]:
-    """64-bit words, taken for `what`. Raises MisfitError if there are too many or they cannot be read."""
+    """Read 64-bit words. Raises MisfitError, which names `what`, for too many or unreadable ones."""
     if not 0 <= count <= _MOST // WORD:
         raise MisfitError(f"expected {what} at {address:#x}, found a size of {count * WORD} bytes")
     return list(struct.unpack(f"<{count}Q", read_checked(address, count * WORD, what)))
@@ -62,13 +62,13 @@ def follow_pointer(address: int, what: str) -> None:
 
 
 def load_text(address: int, size: int, what: str) -> str:
-    """A name of at least one character. Raises MisfitError if it is too long, unreadable or no UTF-8."""
+    """Read a name. Raises MisfitError if it is empty, too long, unreadable or not UTF-8."""
     if not 0 < size <= LONGEST_TEXT:
         raise MisfitError(f"expected {what} at {address:#x}, found a length of {size} bytes")
     try:
         return read_checked(address, size, what).decode()
     except UnicodeDecodeError as error:
-        raise MisfitError(f"expected {what} at {address:#x}, found bytes that are no text") from error
+        raise MisfitError(f"expected {what} at {address:#x}, found bytes that are not text") from error
 
 
 # In words. The object: {comparison, {colour, root, smallest, largest}, count}. A node: {colour, parent, left,
@@ -78,7 +78,7 @@ _PARENT, _LEFT, _RIGHT, _HELD = 1, 2, 3, 4
 
 
 def walk_tree(address: int, held: int, what: str) -> list[list[int]]:
-    """The `held` words that each node of the object at `address` holds, in the tree's order.
+    """Return the `held` words of each node of the std::set or std::map at `address`, in its order.
 
     Raises MisfitError if the count, the links or the way back up do not fit: a cycle, a node that is there
     twice, a wild pointer.
@@ -95,7 +95,7 @@ def walk_tree(address: int, held: int, what: str) -> list[list[int]]:
         while at:
             node = load_words(at, _HELD + held, what)
             if node[_PARENT] != above or len(found) + len(stack) >= count:
-                raise MisfitError(f"expected {what} at {address:#x}, found links that are no tree")
+                raise MisfitError(f"expected {what} at {address:#x}, found links that are not a tree")
             stack.append((at, node))
             above, at = at, node[_LEFT]
         above, node = stack.pop()

@@ -10,9 +10,9 @@ from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from optctx._native import call_virtual_pointer, call_virtual_text, call_virtual_uint
-from optctx.arch.processor import Functions
+from optctx.arch.processor import NumberedFunctions
 from optctx.image.abi import OptionType
-from optctx.image.facts.names import ENUM_TABLES
+from optctx.image.facts.mangled_names import ENUM_TABLES
 from optctx.image.loaded import Image
 from optctx.image.memory import WORD, MisfitError, checking, load_text, load_words, walk_tree
 
@@ -138,7 +138,7 @@ def _strings(address: int) -> list[tuple[str, int]]:
 
 
 def _by_value(address: int, entries: list[tuple[str, int]]) -> dict[int, str]:
-    """Index the names by value, ascending. Raises MisfitError."""
+    """Sort the names by value. Raises MisfitError unless names ascend and values differ."""
     found: dict[int, str] = {}
     last = ""
     for name, value in entries:
@@ -258,7 +258,7 @@ class RegisteredOption:
         self.reason = ""
         self.slot: int | None = None
         self.value_slot: int | None = None
-        self.functions: Functions | None = None
+        self.functions: NumberedFunctions | None = None
 
     def refuse(self, reason: str) -> None:
         """Keep contexts from setting it. The first reason counts."""

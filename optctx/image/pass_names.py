@@ -8,7 +8,7 @@ import re
 from ctypes import c_bool, c_int, c_void_p
 from functools import cache
 
-from optctx.image.facts.names import END_STREAM, MAKE_STREAM, PRINT_PASS_NAMES
+from optctx.image.facts.mangled_names import END_STREAM, MAKE_STREAM, PRINT_PASS_NAMES
 from optctx.image.loaded import Image
 
 __all__ = ["pass_names"]
@@ -20,11 +20,9 @@ _LONGEST = 1 << 20  # bytes; LLVM 22 prints 12 KB
 
 @cache
 def pass_names(image: Image) -> dict[str, str]:
-    """Name, without parameters -> what it runs on: "module", "cgscc", "function" or "loop".
+    """Map each pass, without parameters, to what it runs on: "module", "cgscc", "function" or "loop".
 
-    Empty if the library cannot list them.
-
-    Takes a millisecond, and changes nothing.
+    Returns an empty dict if the library cannot list them. Takes a millisecond, and changes nothing.
     """
     facts = (PRINT_PASS_NAMES, MAKE_STREAM, END_STREAM)
     print_names, make_stream, end_stream = (image.findings.find(fact) for fact in facts)
@@ -46,7 +44,7 @@ def pass_names(image: Image) -> dict[str, str]:
 
 
 def _passes(text: str) -> dict[str, str]:
-    """Those of the sections of passes; analyses are no passes, and llvmlite cannot run machine passes."""
+    """Parse the sections of passes, without analyses and the machine passes, which llvmlite cannot run."""
     found: dict[str, str] = {}
     kind = ""
     for line in text.splitlines():

@@ -13,9 +13,9 @@ from optctx._native import (
     walk_registry,
 )
 from optctx.image.abi import MANY_PARTS, OptionType, element_size, parse_vtable_name, prove_contents
-from optctx.image.facts import types
+from optctx.image.facts import mangled_names
 from optctx.image.facts.fact import Found
-from optctx.image.facts.names import (
+from optctx.image.facts.mangled_names import (
     OPT_OF_UNSIGNED,
     OPTION_VALUE_OF_UNSIGNED,
     REGISTERED_OPTIONS,
@@ -27,7 +27,7 @@ from optctx.image.loaded import Image
 from optctx.image.memory import WORD, MisfitError, checking, load_words
 from optctx.image.options import Choices, RegisteredOption, find_element_names
 
-__all__ = ["Registry", "keep_registry", "read_registry"]
+__all__ = ["ImageRegistry", "keep_registry", "read_registry"]
 
 _QUESTION = "registry"
 _VTABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
@@ -37,7 +37,7 @@ _HEAD = 0x50  # bytes of an Option before its value can come
 _EARLIEST, _SAMPLE = 0x60 // WORD, 24  # words: where a value's default can begin; what is looked at for it
 
 
-class Registry(NamedTuple):
+class ImageRegistry(NamedTuple):
     """The registry of one image as it was when it was read."""
 
     layout: str
@@ -66,7 +66,7 @@ class _Vtables:
         symbol = self._image.object_at(address) if self._image.contains(address) else None
         if (
             symbol is None
-            or not symbol.name.startswith(types.VTABLE)
+            or not symbol.name.startswith(mangled_names.VTABLE)
             or address < symbol.address + _VTABLE_HEAD
         ):
             return None
@@ -76,13 +76,13 @@ class _Vtables:
             function = self._image.function_at(word) if self._image.contains(word) else None
             if function is None:
                 break  # the head of a second base's table
-            for part in types.VIRTUAL_FUNCTIONS:
+            for part in mangled_names.VIRTUAL_FUNCTIONS:
                 if part in function.name:
                     slots[part] = index
         return _Vtable(symbol.name, slots)
 
 
-def read_registry(image: Image) -> Registry:
+def read_registry(image: Image) -> ImageRegistry:
     """Walk LLVM's registry and prove what every option holds and points at, with reads that cannot fault.
 
     Raises UnsupportedImageError with what does not fit.
@@ -104,7 +104,7 @@ def _subcommand(found: Found[TopLevel]) -> int:
     return made
 
 
-def _read(image: Image, registry: int) -> Registry:
+def _read(image: Image, registry: int) -> ImageRegistry:
     layout, entries = walk_registry(registry)
     names: dict[int, tuple[str, ...]] = {}
     for name, address in entries:
@@ -112,7 +112,7 @@ def _read(image: Image, registry: int) -> Registry:
     named = [(own, address) for address, own in names.items()]
     kept = image.findings.recall(_QUESTION, question_of(image, layout, named))
     if kept is not None and (known := unpack_registry(image, named, kept)) is not None:
-        found = Registry(layout, *known)
+        found = ImageRegistry(layout, *known)
         for option in found.options:
             if option.type.external or option.type.kind in MANY_PARTS:
                 _prove_value(option)
@@ -122,10 +122,10 @@ def _read(image: Image, registry: int) -> Registry:
     options = [_option(image, vtables, offset, own, address) for own, address in named]
     _prove_aliases(options)
     _measure_heap(image, options)
-    return Registry(layout, offset, options)
+    return ImageRegistry(layout, offset, options)
 
 
-def keep_registry(image: Image, registry: Registry) -> None:
+def keep_registry(image: Image, registry: ImageRegistry) -> None:
     """Keep it with what else is known of the library's file."""
     named = [(option.names, option.address) for option in registry.options]
     packed = pack_registry(image, registry.value_offset, registry.options)
@@ -176,7 +176,7 @@ def _option(
     size = symbol.size if symbol is not None and symbol.address == address else None
     vtable = vtables.get(option_at(address).vtable)
     if vtable is None:
-        raise MisfitError(f"the virtual functions of the option {names[0]} are no table of the library")
+        raise MisfitError(f"the virtual functions of the option {names[0]} are not a table of the library")
     if size is not None and (size < max(_HEAD, offset + WORD) or size % WORD):
         raise MisfitError(f"the option {names[0]} has {size} bytes")
     words = load_words(address, (size or _SMALLEST) // WORD, "an option")
@@ -241,7 +241,8 @@ def _has_callback(image: Image, words: list[int]) -> bool:
     """Return whether setting the option calls anything that does something."""
     *_, manager, invoker = words  # std::function is the last member: {functor, functor, manager, invoker}
     function = image.function_at(invoker) if image.contains(invoker) else None
-    return manager != 0 and (function is None or re.search(types.IDLE_CALLBACK, function.name) is None)
+    idle = function is not None and re.search(mangled_names.IDLE_CALLBACK, function.name)
+    return manager != 0 and not idle
 
 
 def _find_choices(vtables: _Vtables, address: int, words: list[int], offset: int) -> Choices | None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from optctx._native import Kind, Span, Symbol, call_pointer, find_data_pointers
 from optctx.errors import UnsupportedImageError
-from optctx.image.facts.names import (
+from optctx.image.facts.mangled_names import (
     CURRENT_DEBUG_TYPES,
     DEBUG_FLAG,
     DEFAULTS,
@@ -66,7 +66,7 @@ class StateBeside(NamedTuple):
 
 
 def find_state_beside(image: Image) -> tuple[list[StateBeside], set[str]]:
-    """(the variables found, names of options that lack one of theirs)."""
+    """Return (the variables found, names of options that lack one of theirs)."""
     findings = image.findings
     found: list[StateBeside] = []
     missing: set[str] = set()
@@ -101,8 +101,8 @@ class Pointers(NamedTuple):
     nameless: list[tuple[int, int]]
 
     def windows(self) -> list[tuple[int, int]]:
-        """(address, bytes): what code that reads a nameless pointer, or its neighbours with it, refers to."""
-        reach = 64  # bytes of the longest vector load
+        """Return (address, bytes) of the spans that code refers to if it reads a nameless pointer."""
+        reach = 64  # bytes of the longest vector load, which reads its neighbours too
         spans: list[tuple[int, int]] = []
         for at, _ in sorted(self.nameless):
             begin = max(at - reach, sum(spans[-1]) if spans else 0)
@@ -110,7 +110,7 @@ class Pointers(NamedTuple):
         return spans
 
     def loose(self, accesses: list[tuple[int, int]]) -> list[int]:
-        """Targets of the nameless pointers that one of the (address, bytes) accesses reads."""
+        """Return the targets of the nameless pointers that one of the (address, bytes) accesses reads."""
         return [
             target
             for at, target in self.nameless
@@ -119,7 +119,7 @@ class Pointers(NamedTuple):
 
 
 def find_pointers(image: Image, spans: list[tuple[int, int]]) -> Pointers:
-    """Those that lead into the spans."""
+    """Find the pointers in the image's data that lead into the (address, bytes) spans."""
     tables: dict[tuple[int, int], list[tuple[int, int]]] = {}
     nameless = []
     for at, target in find_data_pointers(image, [Span(begin, size) for begin, size in spans]):
@@ -149,7 +149,7 @@ class StreamTable(NamedTuple):
 
 
 def find_reporting(image: Image) -> list[ReportingObject]:
-    """errs()'s stream, the fatal error handler, its data.
+    """Find the stream of errs(), the handler of fatal errors and its data, in this order.
 
     Raises UnsupportedImageError with what is not as expected.
     """
@@ -173,7 +173,7 @@ def find_reporting(image: Image) -> list[ReportingObject]:
 
 
 def find_stream_table(image: Image, stream: ReportingObject) -> StreamTable:
-    """The vtable that the stream uses. Raises UnsupportedImageError if that is not raw_fd_ostream's."""
+    """Find the vtable that the stream uses. Raises UnsupportedImageError if it is not raw_fd_ostream's."""
     with checking(image.path):
         (begin,) = load_words(stream.address, 1, "llvm::errs()")
     symbol = image.findings.object_at(begin) if image.contains(begin) else None
@@ -214,7 +214,7 @@ class Printing(NamedTuple):
 
 
 def find_debug_types(image: Image) -> DebugTypes:
-    """The list of types; has LLVM make it, which is empty unless some were given.
+    """Find the list of types, which is empty unless some were given. Makes LLVM create it.
 
     Raises UnsupportedImageError if the image lacks it, or if its types are not what their reader says.
     """
@@ -239,9 +239,9 @@ def _check_deleter(image: Image, types: Symbol, type_size: int) -> None:
 
 
 def find_printing(image: Image, registered: Iterable[RegisteredOption]) -> Printing:
-    """Raises UnsupportedImageError where anything is not as in an LLVM that has debug output.
+    """Find how LLVM decides about debug output, which an LLVM built without assertions does not have.
 
-    Those that were built without assertions have none.
+    Raises UnsupportedImageError if anything is not as in an LLVM that has it.
     """
     types = find_debug_types(image)
     flag = image.findings.need(DEBUG_FLAG).address

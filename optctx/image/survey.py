@@ -9,7 +9,7 @@ from optctx.errors import UnsupportedImageError
 from optctx.image.functions import Functions, find_functions
 from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
-from optctx.image.registry_reader import Registry, read_registry
+from optctx.image.registry_reader import ImageRegistry, read_registry
 from optctx.image.storage_beside import (
     Printing,
     ReportingObject,
@@ -36,7 +36,7 @@ class Survey(NamedTuple):
     """
 
     image: Image
-    registry: Registry
+    registry: ImageRegistry
     state: list[StateBeside]
     missing: set[str]
     reporting: list[ReportingObject]

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping
 
 from optctx._native import Kind, Ownership, Region, Role
-from optctx.arch.processor import Functions, Sites, Uses
+from optctx.arch.processor import NumberedFunctions, Sites, Uses
 from optctx.image.facts.features import DEBUG_OUTPUT
 from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import Printing, StateBeside
@@ -107,7 +107,7 @@ def plan_redirected(survey: Survey, references: References, narrow: Narrow | Non
         if of_variable is not None:
             readers += of_variable.functions
         if readers:
-            option.functions = Functions(image, readers)
+            option.functions = NumberedFunctions(image, readers)
         elif option.scope == "thread" and not option.alias_of:
             option.scope = "unread"
     for part in survey.reporting:

@@ -20,7 +20,7 @@ from optctx._native import Library, Symbol, group_readers
 from optctx.arch import processor
 from optctx.arch.processor import Site, SiteRefusal, Sites
 from optctx.errors import UnsupportedImageError
-from optctx.image.facts.types import GUARD
+from optctx.image.facts.mangled_names import GUARD
 from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import PointerTable, Printing, ReportingObject, find_pointers
@@ -36,9 +36,9 @@ _REASON = "it may mean the end of an array beside that storage, which the functi
 def find_ends(
     image: Image, sites: Sites, sizes: Mapping[int, int], tables: AbstractSet[int]
 ) -> list[SiteRefusal]:
-    """Refusals for the sites that may not be what they seem.
+    """Refuse the sites whose address may be the end of an array beside an option.
 
-    `sizes`: bytes of every region by its address. Options and variables are no arrays; `tables` are. A table
+    `sizes`: bytes of every region by its address. Options and variables are not arrays; `tables` are. A table
     is in the library only because some instruction refers to it, so its only reference is its own.
     """
     taking = sites.taking_addresses()
@@ -66,7 +66,7 @@ def find_ends(
 
 
 def _may_be_an_end(site: Site, array: Symbol, offsets: AbstractSet[int]) -> bool:
-    """Whether a loop over the array can meet the site's address.
+    """Tell whether a loop over the array can meet the site's address.
 
     `offsets`: in the array, which the function refers to. The loop begins at one of them, as many bytes into
     an element as its end is past the array.
@@ -93,7 +93,7 @@ def _objects_beside(image: Image, region: int, size: int) -> Iterator[Symbol]:
 def _referred(
     image: Image, arrays: Mapping[int, Symbol], functions: AbstractSet[int]
 ) -> dict[tuple[int, int], set[int]]:
-    """(function, array) -> offsets in the array that the function refers to."""
+    """Map (function, array) to the offsets in the array that the function refers to."""
     spans: list[tuple[int, int]] = []
     for symbol in sorted(arrays.values(), key=lambda symbol: symbol.address):
         if not spans or symbol.address >= sum(spans[-1]):
@@ -128,8 +128,10 @@ class References(NamedTuple):
 
 
 def read_references(survey: Survey) -> References:
-    """Decodes every function that refers to an option, to what its value passes through, to the reporting, or
-    to what decides about debug output.
+    """Find the code that refers to options, to what their values pass through or LLVM reports through.
+
+    Decodes every function that refers to one of these, or to what decides about debug output, unless the
+    answer is kept.
 
     Raises CannotDecodeError, and UnsupportedImageError if an instruction that LLVM reports through cannot be
     redirected.
@@ -258,16 +260,16 @@ class Reader(NamedTuple):
 class Readers:
     """Every reader of an image, in the order of the code: words of one function are close together.
 
-    Thousands live as long as the process, 16 bytes each. Iterating makes a `Reader` each time.
+    Thousands live as long as the process, 16 bytes each. Iterating makes a `Reader` each time. `by_site`: the
+    index of the reader of each site, or NO_READER.
     """
 
     def __init__(self, image: Library | None, packed: bytes, by_site: array[int]) -> None:
-        """`by_site`: index of the reader of each site, or NO_READER."""
         self._image, self._packed, self.by_site = image, packed, by_site
 
     @classmethod
     def of(cls, image: Library, sites: Sites, slots: Mapping[int, int]) -> Readers:
-        """`slots`: by the address of a region; sites of other regions have no reader."""
+        """Group sites into readers. `slots`: by address of a region; sites of others have no reader."""
         by_place = {(address - image.base) % _ADDRESSES: slot for address, slot in slots.items()}
         packed, of_site = group_readers(sites.packed, by_place)
         return cls(image, packed, array("I", of_site))
@@ -288,5 +290,5 @@ class Readers:
 
 
 def no_readers() -> Readers:
-    """Of code that is left as it is."""
+    """Return the readers of code that is left as it is."""
     return Readers(None, b"", array("I"))

@@ -13,9 +13,14 @@ from typing import Any
 
 from optctx.errors import OptctxError, PassPipelineError, UnsupportedImageError, clipped, shown
 from optctx.hosts.llvmlite import llvmlite_image
-from optctx.image.facts.calls import PARSE_PARAMETERS
 from optctx.image.facts.fact import Fact
-from optctx.image.facts.names import COMPILING, INSTRUCTION_COUNT, PARSE_OPTIONS, PARSE_PIPELINE
+from optctx.image.facts.mangled_names import (
+    COMPILING,
+    INSTRUCTION_COUNT,
+    PARSE_OPTIONS,
+    PARSE_PARAMETERS,
+    PARSE_PIPELINE,
+)
 
 __all__ = ["LibraryCopy", "TargetNames"]
 

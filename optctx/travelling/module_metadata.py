@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias, TypeVar, Union
 from optctx._native import inside
 from optctx.engine.host import host_of
 from optctx.errors import UnsupportedImageError
-from optctx.image.facts.names import METADATA
+from optctx.image.facts.mangled_names import METADATA
 from optctx.image.loaded import Image
 
 __all__ = [

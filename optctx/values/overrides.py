@@ -21,7 +21,7 @@ from optctx.errors import (
     shown,
 )
 from optctx.image.facts.fact import Fact
-from optctx.image.facts.names import DEBUG_FLAG, OPT_BISECTOR, PASS_GATE, SET_DEBUG_TYPES
+from optctx.image.facts.mangled_names import DEBUG_FLAG, OPT_BISECTOR, PASS_GATE, SET_DEBUG_TYPES
 from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import find_debug_types
 from optctx.plan.refusals import COPIED_FOR_GOOD

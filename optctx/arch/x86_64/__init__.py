@@ -1,8 +1,14 @@
 """x86-64: implements `optctx.arch.processor.Processor`."""
 
-from optctx.arch.x86_64.branches import find_branches
 from optctx.arch.x86_64.decoder import decoder
-from optctx.arch.x86_64.entrances import entrance_code, find_entrance
+from optctx.arch.x86_64.intercepting import (
+    branch_to,
+    entrance_code,
+    find_branches,
+    find_entrance,
+    passing_thunk,
+    thunk,
+)
 from optctx.arch.x86_64.sites import (
     Tactic,
     access_at,
@@ -14,7 +20,6 @@ from optctx.arch.x86_64.sites import (
     saves_scratch,
     trampoline_size,
 )
-from optctx.arch.x86_64.thunks import branch_to, passing_thunk, thunk
 
 __all__ = [
     "access_at",

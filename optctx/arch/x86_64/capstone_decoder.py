@@ -54,7 +54,7 @@ _DOUBTFUL = re.compile(rb"\x0f[\xb9\xff]|\x66" + _PREFIXES + rb"[\x40-\x4f]?(\x0
 
 
 def _registers() -> tuple[dict[int, int], list[int]]:
-    """(capstone's register of any size -> number of the 64-bit register, the 64-bit registers by number)."""
+    """Return (capstone's register of any size -> number of the 64-bit one, the 64-bit ones by number)."""
     sizes = [["rax", "eax", "ax", "al", "ah"], ["rcx", "ecx", "cx", "cl", "ch"]]
     sizes += [["rdx", "edx", "dx", "dl", "dh"], ["rbx", "ebx", "bx", "bl", "bh"]]
     sizes += [[f"r{name}", f"e{name}", name, f"{name}l"] for name in ("sp", "bp", "si", "di")]
@@ -145,7 +145,7 @@ class CapstoneDecoder:
         return f"decodes as '{now_text}', expected '{was_text}' on another base"
 
     def _parts(self, code: bytes, address: int) -> tuple[list[Any], tuple[int, int, int] | None, str]:
-        """(what another base does not change; (base, index, displacement) if in memory; the instruction)."""
+        """Return (what another base keeps; (base, index, displacement) if in memory; the text)."""
         instruction = self._decode(code, address)
         detail = instruction.detail.contents.arch.x86
         kept = [instruction.id, bytes(detail.prefix), bytes(detail.opcode), detail.addr_size]
@@ -213,5 +213,5 @@ def _reference(place: tuple[int, bytes, int, int], mnemonic: str, detail: Any) -
 
 
 def _accesses(mnemonic: str, access: int) -> int:
-    """The number of operands in memory: the named one, and the stack."""
+    """Count the operands in memory: the named one, and the stack."""
     return int(access != 0) + (mnemonic in ("push", "pop"))

@@ -120,7 +120,7 @@ class _Regions:
         self._sizes = [size for _, size in spans]
 
     def find(self, address: int) -> tuple[int, int] | None:
-        """(begin, size) of the region that holds the address."""
+        """Return (begin, size) of the region that contains the address."""
         index = bisect.bisect_right(self._begins, address) - 1
         if index >= 0 and address - self._begins[index] < self._sizes[index]:
             return self._begins[index], self._sizes[index]
@@ -128,7 +128,7 @@ class _Regions:
 
 
 def find_sites(image: Library, spans: Sequence[tuple[int, int]]) -> tuple[list[Site], list[SiteRefusal]]:
-    """Every run-time reference into the (address, size) spans, which are sorted and disjoint."""
+    """See `Processor`."""
     refusals: list[SiteRefusal] = []
     references = find_references(image, _native_spans(spans))
     return list(_judged(image, references, _Regions(spans), refusals)), refusals
@@ -147,7 +147,7 @@ def find_references_to(
 def _judged(
     image: Library, found: Iterable[FunctionReferences], regions: _Regions, refusals: list[SiteRefusal]
 ) -> Iterator[Site]:
-    """The references that can be redirected. Adds the others to `refusals`."""
+    """Yield the references that can be redirected. Adds the others to `refusals`."""
     for references in found:
         name, number = references.function.name, references.function.number
         for reference in _references(image, references):
@@ -163,7 +163,7 @@ def _judged(
 
 
 def find_accesses(image: Library, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """(address, bytes) of each run-time reference at or in the spans, redirectable or not."""
+    """Return (address, bytes) of each run-time reference at or in the spans, redirectable or not."""
     return _accesses(image, find_references(image, _native_spans(spans)))
 
 
@@ -312,7 +312,7 @@ def _is_aligned(mnemonic: str) -> bool:
 
 
 def _destination(reference: Reference) -> int | None:
-    """The number of a register that the instruction overwrites wholly, unread, if it can be a base."""
+    """Return the number of a register that it overwrites completely, unread, if that can be a base."""
     if reference.mnemonic not in _OVERWRITING or reference.first_bytes < 4:
         return None  # writing 8 or 16 bits keeps the other bits
     return None if reference.first in _NEEDS_SIB else reference.first

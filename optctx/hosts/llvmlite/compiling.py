@@ -27,7 +27,7 @@ from optctx.hosts.llvmlite.library import llvmlite_image
 from optctx.hosts.llvmlite.objects import module_address, pipeline_text, target_machine_address
 from optctx.hosts.llvmlite.tuning_options import setter_addresses, settings_of
 from optctx.image.facts.fact import Fact
-from optctx.image.facts.names import COMPILING, INSTRUCTION_COUNT, MODULE_CONTEXT
+from optctx.image.facts.mangled_names import COMPILING, INSTRUCTION_COUNT, MODULE_CONTEXT
 from optctx.image.loaded import Image
 from optctx.image.pass_names import pass_names
 from optctx.tasks.problems import forget_problems, raise_problems

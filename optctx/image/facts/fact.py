@@ -11,12 +11,14 @@ Form = TypeVar("Form")
 
 
 class Fact(Generic[Form]):
-    """A function or an object of LLVM. `names`: (symbol, what is true under that name), newest first."""
+    """A function or an object of LLVM. `what`: its name in LLVM's headers.
+
+    `names`: (symbol, what is true under that name), newest first.
+    """
 
     __slots__ = ("names", "what")
 
     def __init__(self, what: str, names: tuple[tuple[str, Form], ...]) -> None:
-        """`what`: as LLVM's headers call it."""
         self.what = what
         self.names = names
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from optctx.image.facts.fact import Fact, Family
 from optctx.image.facts.interceptions import BINDING, INTERCEPTIONS
-from optctx.image.facts.names import (
+from optctx.image.facts.mangled_names import (
     COMPILING,
     CURRENT_DEBUG_TYPES,
     DEBUG_FLAG,
@@ -43,11 +43,11 @@ FAMILIES: Final = tuple(row.what for row in INTERCEPTIONS if isinstance(row.what
 
 
 def why_missing(image: Image, feature: str) -> str:
-    """What the image lacks for a feature; empty if it has every fact."""
+    """Say which facts of a feature the image lacks; empty if it has them all."""
     return image.findings.lacking(_FEATURES[feature])
 
 
 def missing_features(image: Image) -> dict[str, str]:
-    """What cannot be done with the image -> why: facts that it lacks."""
+    """Map each feature that the image cannot have to the facts that it lacks."""
     reasons = {feature: why_missing(image, feature) for feature in _FEATURES}
     return {feature: reason for feature, reason in reasons.items() if reason}

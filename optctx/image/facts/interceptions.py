@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from optctx._native import MachineUse, ParserFunction, Skip, Subject
 from optctx.image.facts.fact import Fact, Family, named
 from optctx.image.facts.machines import CONSTRUCTOR, DESTRUCTOR, RESET_TARGET_OPTIONS
-from optctx.image.facts.names import (
+from optctx.image.facts.mangled_names import (
     PARSE_OPTIONS,
     REGISTERED_OPTIONS,
     RESET_OPTIONS,
@@ -51,7 +51,7 @@ class Interception(NamedTuple):
 
 
 def inside_a_scope(what: Fact[Any] | Family) -> str:
-    """The feature that a function of the parser is needed for."""
+    """Name the feature that a function of the parser is needed for."""
     return f"{what.what} inside a scope"
 
 

@@ -12,7 +12,7 @@ import pytest
 from optctx._native import Span, find_references, instruction_length, locate
 from optctx.arch import CannotDecodeError
 from optctx.arch.processor import SiteRefusal
-from optctx.arch.x86_64 import branches, sites
+from optctx.arch.x86_64 import intercepting, sites
 from optctx.arch.x86_64.capstone_decoder import CapstoneDecoder
 from optctx.arch.x86_64.decoder import decoder as decoder_of_process
 from optctx.arch.x86_64.decoding import LONGEST, Reference
@@ -56,7 +56,7 @@ def test_in_the_whole_library_both_find_the_same() -> None:
     targets = called(surveyed.functions.intercepted)
 
     def everything(decoder: CapstoneDecoder) -> dict[str, Any]:
-        for module in (branches, sites):
+        for module in (intercepting, sites):
             pytest.MonkeyPatch().setattr(module, "decoder", lambda: decoder)
         image.findings.forget()
         plan = plan_redirected(surveyed, read_references(surveyed))

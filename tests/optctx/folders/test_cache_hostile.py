@@ -152,7 +152,7 @@ def test_a_folder_in_place_of_an_entry_is_a_miss_every_time(tmp_path: Path) -> N
         assert counts(cache) == (0, 3)
         cache.clear()
     read, written, cleared = texts
-    assert "no regular file" in read
+    assert "not a regular file" in read
     assert "could not keep" in written
     assert "could not drop" in cleared
 

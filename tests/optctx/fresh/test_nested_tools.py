@@ -16,7 +16,7 @@ from llvmlite.binding import ffi
 
 from optctx import OptionContext, contained, current, drift, tool
 from optctx.engine.attach import attach
-from optctx.image.facts.names import PARSE_OPTIONS, RESET_OPTIONS
+from optctx.image.facts.mangled_names import PARSE_OPTIONS, RESET_OPTIONS
 from tests.support.cpp_build import ROOT, SHARED, compile_cpp
 from tests.support.ir_texts import COUNTED
 from tests.support.processes import in_child

@@ -135,7 +135,7 @@ def test_no_address_at_all_is_a_registry() -> None:
 @alone
 def test_names_that_no_registry_has_are_refused() -> None:
     wrong = [
-        ([b"a", b"\xff\xfe"], "found bytes that are no text"),
+        ([b"a", b"\xff\xfe"], "found bytes that are not text"),
         ([b"a", b"b" * 257], "found a length of 257 bytes"),
         ([b"a", b""], "is empty or there twice"),
         ([b"a", b"a"], "is empty or there twice"),

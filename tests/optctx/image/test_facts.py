@@ -14,7 +14,7 @@ import optctx
 from optctx.engine.attach import attach
 from optctx.errors import UnsupportedImageError
 from optctx.hosts.llvmlite import llvmlite_image
-from optctx.image.facts import features, interceptions, machines, names, types
+from optctx.image.facts import features, interceptions, machines, mangled_names
 from optctx.image.facts.fact import Fact, Family, named
 from optctx.image.facts.features import missing_features, why_missing
 from optctx.image.facts.interceptions import BINDING
@@ -96,12 +96,12 @@ def test_an_image_without_facts_lacks_every_feature_and_says_why() -> None:
 
 def test_this_llvm_has_every_fact() -> None:
     image: Image = llvmlite_image()
-    everything = [fact for module in (names, machines) for fact in facts_of(module)]
+    everything = [fact for module in (mangled_names, machines) for fact in facts_of(module)]
     everything += [row.what for row in interceptions.INTERCEPTIONS if isinstance(row.what, Fact)]
     assert len(everything) > 70
     assert [fact.what for fact in everything if image.findings.find(fact) is None] == []
     assert missing_features(image) == {}
-    assert types.VTABLE == "_ZTV"
+    assert mangled_names.VTABLE == "_ZTV"
 
 
 LACKING = named("llvm::f", "none")

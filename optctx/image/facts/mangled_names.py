@@ -1,13 +1,20 @@
-"""Functions and variables of LLVM, and functions of C, which optctx calls, reads or redirects."""
+"""Functions, variables and types of LLVM, and functions of C, by their symbols (Itanium C++ ABI).
+
+What optctx calls, reads or redirects; how it is called through ctypes; and what the types of options are
+called in the names of their vtables.
+"""
 
 from __future__ import annotations
 
-from typing import Final, Literal
+import ctypes
+from typing import Any, Final, Literal
 
+from optctx._native import Kind
 from optctx.image.facts.fact import Fact, named
 
 __all__ = [
     "ADD_OCCURRENCE",
+    "ALIAS",
     "COMPILING",
     "CURRENT_DEBUG_TYPES",
     "DEBUG_FLAG",
@@ -19,29 +26,41 @@ __all__ = [
     "ERROR_HANDLER_DATA",
     "ERRS",
     "ERRS_STREAM",
+    "GUARD",
+    "IDLE_CALLBACK",
     "INSTRUCTION_COUNT",
     "INTERCEPTING",
     "IS_DEBUG_TYPE",
+    "LIST",
     "LIST_DELETERS",
     "MAKE_STREAM",
     "METADATA",
     "MODULE_CONTEXT",
+    "NEW_STRING",
     "ONCE",
+    "OPT",
     "OPTION_VALUE_OF_UNSIGNED",
     "OPT_BISECTOR",
     "OPT_OF_UNSIGNED",
     "PARSE_OPTIONS",
+    "PARSE_PARAMETERS",
     "PARSE_PIPELINE",
     "PASS_GATE",
     "PLAIN",
     "PRINT_PASS_NAMES",
     "REGISTERED_OPTIONS",
+    "REGISTRY_PARSER",
     "RESET_OPTION",
     "RESET_OPTIONS",
     "RESET_PARSER",
+    "SCALARS",
+    "SET",
     "SET_DEBUG_TYPES",
+    "STANDARD_CLASS",
     "STREAM_TABLE",
     "TOP_LEVEL",
+    "VIRTUAL_FUNCTIONS",
+    "VTABLE",
     "WRITE_TO_STREAM",
     "TopLevel",
 ]
@@ -122,6 +141,17 @@ PARSE_OPTIONS: Final = Fact(
         ),
     ),
 )
+# Parameter of llvm::cl::ParseCommandLineOptions -> its type and its argument. `argc` and `argv` vary.
+PARSE_PARAMETERS: Final[dict[str, tuple[Any, Any]]] = {
+    "argc": (ctypes.c_int, None),
+    "argv": (ctypes.POINTER(ctypes.c_char_p), None),
+    "overview": (ctypes.c_char_p, b""),
+    "overview size": (ctypes.c_size_t, 0),
+    "errors": (ctypes.c_void_p, None),  # none: print errors to standard error and exit
+    "files": (ctypes.c_void_p, None),  # none: the real file system
+    "variable": (ctypes.c_char_p, None),  # none: no arguments from the environment
+    "long as --": (ctypes.c_bool, False),
+}
 
 # What LLVM reports through.
 ERRS: Final = named("llvm::errs", "_ZN4llvm4errsEv")
@@ -248,3 +278,44 @@ COMPILING: Final = {
         )
     },
 }
+
+# The types of options, as the names of their vtables have them.
+SCALARS: Final = {
+    "b": Kind.boolean,
+    "NS0_13boolOrDefaultE": Kind.bool_or_default,
+    "i": Kind.int32,
+    "j": Kind.uint32,
+    "l": Kind.int64,
+    "x": Kind.int64,
+    "m": Kind.uint64,
+    "y": Kind.uint64,
+    "f": Kind.float32,
+    "d": Kind.float64,
+    "c": Kind.character,
+    "Ss": Kind.string,  # the copy-on-write std::string
+}
+NEW_STRING: Final = "__cxx11"  # in the name of a type that holds the newer std::string, which is refused
+STANDARD_CLASS: Final = ("St", "NSt")  # how the names of the standard library's classes begin
+REGISTRY_PARSER: Final = "RegisterPassParser"
+
+VTABLE: Final = "_ZTV"
+GUARD: Final = "_ZGV"  # how the names begin of what guards the making of a variable: a word
+ALIAS: Final = "_ZTVN4llvm2cl5aliasE"
+OPT: Final = r"_ZTVN4llvm2cl3optI(?P<type>.+?)Lb(?P<external>[01])E(?P<parser>.+)EE"
+# A set of an enum, ordered and allocated as any other.
+SET: Final = r"St3setI(?P<enum>N.+E)St4lessIS\w*_ESaIS\w*_EE"
+LIST: Final = r"_ZTVN4llvm2cl(?P<class>4list|4bits)I(?P<type>.+)EE"
+
+# Parts of the names of the virtual functions that are called by their place in a vtable.
+VIRTUAL_FUNCTIONS: Final = (
+    "getNumOptions",
+    "getOptionEj",
+    "getDescription",
+    "getOptionValueEj",
+    "setDefault",
+    "getValueExpectedFlagDefault",
+)
+
+# What invokes the callback that options up to LLVM 21 have unless they are given another: an empty lambda,
+# the initialiser of the member. Later ones have none.
+IDLE_CALLBACK: Final = r"8CallbackMUl.*9_M_invoke"

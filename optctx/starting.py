@@ -1,4 +1,9 @@
-"""Loads the native module, or says in one sentence why that fails and what to do.
+"""Loads the native module, unless optctx cannot run here: then the import fails with one sentence.
+
+Pythons that are too old must be able to parse this file.
+
+LLVM, its redirected code and the types of the native module belong to the process. A second interpreter that
+loads the native module replaces the types that the main interpreter works with, so it is refused before.
 
 A source folder has optctx without its native module, and Python started in it imports that optctx before an
 installed copy. If both have the same Python code, the native module of the installed copy is used.
@@ -9,15 +14,42 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import platform
 import sys
 from collections.abc import Iterator
 
-__all__: list[str] = []
+__all__ = ["get_include"]
 
+_NEEDED = "optctx needs CPython 3.10 or later on 64-bit Linux on x86-64 (AMD64)"
 _NAME = "optctx._native"
 _AGAIN = "install optctx again, with this Python"
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 _PARENT = os.path.dirname(_PACKAGE)
+
+
+def _check_platform() -> None:
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    if sys.implementation.name != "cpython" or sys.version_info < (3, 10):
+        raise ImportError(f"{_NEEDED}; this is {python}")
+    bits = 64 if sys.maxsize > 1 << 32 else 32
+    machine = platform.machine()
+    if not sys.platform.startswith("linux") or machine != "x86_64" or bits != 64:
+        raise ImportError(f"{_NEEDED}; this is {platform.system()} on {machine}, with a {bits}-bit {python}")
+
+
+def _is_main() -> bool:
+    """Tell whether this is the main interpreter, whose number is 0."""
+    try:
+        import ctypes
+    except ModuleNotFoundError:  # a Python without it
+        raise
+    except ImportError:  # Python 3.12 does not load it in a subinterpreter
+        return False
+    current = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyInterpreterState_Get", ctypes.pythonapi))
+    number = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(
+        ("PyInterpreterState_GetID", ctypes.pythonapi)
+    )
+    return bool(number(current()) == 0)
 
 
 def _load() -> None:
@@ -49,13 +81,14 @@ def _absent(copy: str | None) -> str:
             f"{source}, and the copy that is installed in {os.path.dirname(copy)} has other code; "
             f"run `pip install .` again, or start Python in another folder{safely}"
         )
-    if built := _built(_PACKAGE):
+    built = _built(_PACKAGE)
+    if built:
         return f"optctx in {_PACKAGE} is built for another Python ({', '.join(built)}); {_AGAIN}"
     return f"optctx in {_PACKAGE} has no native module; {_AGAIN}"
 
 
 def _is_same(copy: str) -> bool:
-    """Whether the copy has every Python file of this package, byte for byte."""
+    """Tell whether the copy has every Python file of this package, byte for byte."""
     import filecmp
 
     for folder, _, names in os.walk(_PACKAGE):
@@ -67,7 +100,7 @@ def _is_same(copy: str) -> bool:
 
 
 def _built(package: str) -> list[str]:
-    """The files of native modules in a folder of the package, for any Python."""
+    """List the files of native modules in a folder of the package, for any Python."""
     try:
         return sorted(
             name for name in os.listdir(package) if name.startswith("_native.") and name[-3:] == ".so"
@@ -77,11 +110,22 @@ def _built(package: str) -> list[str]:
 
 
 def _installed() -> Iterator[str]:
-    """Other copies of the package on the path that have a native module."""
+    """Yield other copies of the package on the path that have a native module."""
     for entry in filter(lambda entry: isinstance(entry, str), sys.path):
         package = os.path.join(os.path.abspath(entry), "optctx")
         if _built(package) and not os.path.samefile(package, _PACKAGE):
             yield package
 
 
+def get_include() -> str:
+    """Return the folder for a C++ compiler's -I, which has `optctx/option_context.hpp`."""
+    return os.path.join(_PACKAGE, "include")
+
+
+_check_platform()
+if not _is_main():
+    raise ImportError(
+        "optctx cannot be imported in a subinterpreter, because LLVM's options belong to the whole process; "
+        "import it in the main interpreter (mod_wsgi: WSGIApplicationGroup %{GLOBAL}) or in another process"
+    )
 _load()
