@@ -16,7 +16,7 @@ enum class Callback : std::uint8_t {
     cannot_leave,   // (context, text) -> exception
     judge,          // (context, whether its block failed)
     waits,          // (threads that changed options process-wide) while this thread waits for them
-    // LLVM's work (optctx/travelling/bindings.py).
+    // LLVM's work (optctx/travelling/bindings.py, attributes.py).
     may_run,  // (owner of a binding, owner of the scope or None, whether a mismatch is an error) -> bool
     resolve,  // (image, text of an attribute, owner of the scope or None, number of other texts of the module so far,
               // triple) -> context, False to ignore the text, or None to refuse it

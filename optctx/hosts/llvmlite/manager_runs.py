@@ -19,11 +19,11 @@ from optctx.hosts.llvmlite import recipes
 from optctx.hosts.llvmlite.ffi_calls import address_of, function_names, watch
 from optctx.hosts.llvmlite.pass_managers import CHANGES, MAKES, RUNS_MANAGER, ManagerRun
 from optctx.tasks.problems import raise_problems
-from optctx.travelling.owners import seen_by
+from optctx.travelling.bindings import seen_by
 from optctx.values.layers import Layers
 
 if TYPE_CHECKING:
-    from optctx.travelling.owners import Owner
+    from optctx.travelling.bindings import Owner
 
 __all__ = ["arm"]
 
