@@ -76,7 +76,7 @@ void check_size(std::uintptr_t address, std::size_t size, std::size_t most, cons
 
 void check_text(std::span<const std::uint8_t> text, std::uintptr_t address, const char* what) {
     if (!is_text(text))
-        throw Misfit(std::string("expected ") + what + " at " + hex(address) + ", found bytes that are no text");
+        throw Misfit(std::string("expected ") + what + " at " + hex(address) + ", found bytes that are not text");
 }
 
 std::string checked_text(std::string text, std::uintptr_t address, const char* what) {

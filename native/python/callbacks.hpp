@@ -9,21 +9,21 @@
 namespace optctx::callbacks {
 
 enum class Callback : std::uint8_t {
-    // Entering and leaving contexts (optctx/context/context.py): before anything has changed, or after everything has.
+    // Entering and leaving contexts (optctx/context/callbacks.py), before anything has changed or after everything has.
     attach,         // (index of an image that was attached before)
     check_in_line,  // (context or None, "enter", "leave" or "compile") raises if another task is suspended here
     cannot_enter,   // (context, native exception class, text) -> exception
     cannot_leave,   // (context, text) -> exception
     judge,          // (context, whether its block failed)
     waits,          // (threads that changed options process-wide) while this thread waits for them
-    // LLVM's work (optctx/travelling/bindings.py).
+    // LLVM's work (optctx/travelling/bindings.py, attributes.py).
     may_run,  // (owner of a binding, owner of the scope or None, whether a mismatch is an error) -> bool
     resolve,  // (image, text of an attribute, owner of the scope or None, number of other texts of the module so far,
               // triple) -> context, False to ignore the text, or None to refuse it
     cannot_run_in,        // (owner of a context, why it could not be entered)
     cannot_make_machine,  // (image, why there is no TargetMachine for the values in force)
     leave_problem,        // (exception) that the enclosing call raises
-    // LLVM's setters inside a context that does not contain what they do (optctx/context/setters.py).
+    // LLVM's setters inside a context that does not contain what they do (optctx/context/callbacks.py).
     not_contained,   // (image, address of the option)
     ends_with_call,  // (image, address of the option, or 0 for a reset)
     not_set,         // (image, address of the option, or 0 for a reset)

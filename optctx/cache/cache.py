@@ -48,10 +48,9 @@ class Store(Protocol):
 
 
 class MemoryStore:
-    """A store in the memory of this process."""
+    """A store in the memory of this process, of at most `size_limit` bytes of values."""
 
     def __init__(self, size_limit: int) -> None:
-        """`size_limit`: bytes of values."""
         self._limit = size_limit
         self._values: OrderedDict[str, bytes] = OrderedDict()
         self._lock = lock_held_by_fork(Rank.STORE)
@@ -238,7 +237,7 @@ class CompileCache:
 
 
 def _compile_and_tell(engine: Engine, job: Job) -> tuple[Result, list[str]]:
-    """The result, and the names of the options that the compilation may have read."""
+    """Compile; return the result, and the names of the options that it may have read."""
     from optctx.fresh import compile_job
 
     if not engine.redirects:

@@ -30,7 +30,7 @@ _PIECE = 1 << 20  # bytes of a file to read at a time
 
 
 def input_key(engine: Engine, job: Job) -> str:
-    """The key of everything but the options that can be scoped."""
+    """Return the key of everything but the options that can be scoped."""
     from llvmlite import binding  # importing optctx works without llvmlite
 
     fields: dict[str, Any] = asdict(job)
@@ -54,7 +54,7 @@ class Situation:
             self._files[name] = [(path, _content(path)) for path in _paths(value_under(context, option))]
 
     def key(self, under: str, read: Collection[str]) -> str:
-        """The key of a compilation of the input with the key `under` that reads the options `read`.
+        """Return the key of a compilation of the input with key `under` that reads the options `read`.
 
         `read`: names in order. If the value of an option is the path of a file, its content is part of the
         key.
@@ -99,7 +99,7 @@ def pack_result(result: Result) -> bytes:
 
 
 def unpack_result(entry: bytes, emit: Emit, seconds: float) -> Result | None:
-    """The result of a compilation that emits `emit`, or None if the bytes are not such a result.
+    """Return the result of a compilation that emits `emit`; None if the bytes are not such a result.
 
     `seconds`: the time that finding it took.
     """
@@ -135,7 +135,7 @@ def pack_reads(reads: list[list[str]]) -> bytes:
 
 
 def unpack_reads(entry: bytes | None) -> list[list[str]] | None:
-    """Invert `pack_reads`. Returns an empty list for no entry, and None if the bytes are not an entry."""
+    """Unpack what `pack_reads` packed: an empty list for no entry, and None if it is not an entry."""
     if not entry:
         return []
     if len(entry) > _MOST_BYTES or not entry.endswith(b"\n"):

@@ -3,47 +3,41 @@
 from __future__ import annotations
 
 import copy
-import functools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from optctx import _native
+from optctx.context.bases import Base, engine_for, layers_of_base, seen_inside
+from optctx.context.callbacks import SetsMode, native_mode
+from optctx.context.copying import layers_as_text, state_of, with_state
 from optctx.context.inputs import (
-    Base,
     ContextType,
     call_inside,
-    checked_mapping,
+    check_lookup,
     decorated,
     given_options,
-    is_compiled,
+    named_values,
     no_attribute,
     refuse_deferred,
-    resolve_base,
-    wrong_lookup,
 )
-from optctx.context.setters import SetsMode, native_mode
-from optctx.context.subclass import state_of, with_state
-from optctx.context.waiting import warn_of_deadlock
-from optctx.engine.attach import attach, attach_again, attached, is_default
-from optctx.engine.engine import Engine
-from optctx.errors import OptionTypeError, ScopeError, shown
+from optctx.engine.attach import attach, attached
+from optctx.errors import OptionTypeError
 from optctx.image.loaded import Image
-from optctx.reads.unread import UnreadMode, check_mode, judge, marks
-from optctx.tasks.scopes import cannot_enter, cannot_leave, check_in_line, entered, follow_tasks
+from optctx.reads.unread import UnreadMode, check_mode, marks
+from optctx.tasks.scopes import follow_tasks
 from optctx.travelling.bindings import OnMismatch, bind
 from optctx.travelling.option_files import read_options, write_options
 from optctx.travelling.stamps import agreed, stamped_overrides
 from optctx.trust import trusting
 from optctx.values.args import parse_args
-from optctx.values.layers import Layers, rebuild, set_inside
+from optctx.values.layers import Layers, rebuild
 from optctx.values.overrides import Override, ProcessWideMode, make_override, scopable
-from optctx.values.read_values import Value, python_types
-from optctx.values.registry import find
+from optctx.values.read_values import Value
 from optctx.values.texts import Texts, texts_of
 
-__all__ = ["OptionContext", "process_wide_values", "seen"]
+__all__ = ["OptionContext"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -114,16 +108,12 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         image: Image | None = None,
         **named: object,
     ) -> None:
-        engine = _engine_of(base, image)
-        given: dict[str, object] = {} if overrides is None else dict(checked_mapping(overrides))
-        for name, value in named.items():
-            given[name if name in engine.options else name.replace("_", "-")] = value
+        engine = engine_for(base, image)
         made = []
-        for name, value in given.items():
+        for name, value in named_values(engine, overrides, named).items():
             texts = texts_of(scopable(engine, name, process_wide), name, value)
             made.append(make_override(engine, name, texts, process_wide))
-        parent = _parent(engine, base)
-        inherited = resolve_base(engine, base, parent)
+        inherited = layers_of_base(engine, base)
         self._fill(inherited.on_top(made), inherited, unread, sets)
 
     def _fill(
@@ -134,10 +124,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         sets: SetsMode = "contain",
         new: Iterable[Override] | None = None,
     ) -> None:
-        """Fill a new object with layers. Reads count for `parent`, too, but for those of the overrides `new`.
-
-        `new`: if None, all own ones.
-        """
+        """Fill a new object with layers. Reads count for `parent` too, but not of `new` (None: all own)."""
         check_mode(unread)
         reads = marks(layers.engine, unread, parent, layers.own.values() if new is None else new)
         native = layers.make_native(reads, native_mode(layers.engine, sets))
@@ -159,16 +146,16 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         sets: SetsMode = "contain",
         image: Image | None = None,
     ) -> OptionContext:
-        """Make a context from a command line: a list such as `["-unroll-count=4", "-enable-gvn-hoist"]`, or a
-        string.
+        """Make a context from a command line: a list, such as `["-unroll-count=4"]`, or a string.
 
         Accepts what `opt` accepts: `-name=value`, `--name=value`, `-name value` if a value is required, and
         `-name`. Raises as the constructor does.
         """
-        engine = _engine_of(base, image)
+        engine = engine_for(base, image)
         parsed = parse_args(engine, args, process_wide)
         made = [make_override(engine, name, texts, process_wide) for name, texts in parsed.items()]
-        return cls._on_top(engine, base, made, unread, sets)
+        inherited = layers_of_base(engine, base)
+        return cls._of(inherited.on_top(made), inherited, unread, sets)
 
     @classmethod
     def from_options(
@@ -185,31 +172,12 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
 
         The object is an instance of a dataclass: one of `optctx export --format python`, or your own. A field
         is the option of its `metadata["option"]`, or without that of its name, with `-` for `_`. A field that
-        is None is not given. Fields that are dataclasses themselves count with their fields. A classmethod
-        beside `from_args` and `from_module`, because the constructor's mapping names options freely.
+        is None is not given. Fields that are dataclasses themselves count with their fields.
 
         Raises OptionTypeError for another object, and otherwise as the constructor does.
         """
-        return cls(
-            given_options(options),
-            base=base,
-            process_wide=process_wide,
-            unread=unread,
-            sets=sets,
-            image=image,
-        )
-
-    @classmethod
-    def _on_top(
-        cls,
-        engine: Engine,
-        base: Base,
-        made: Iterable[Override],
-        unread: UnreadMode = "ignore",
-        sets: SetsMode = "contain",
-    ) -> OptionContext:
-        inherited = resolve_base(engine, base, _parent(engine, base))
-        return cls._of(inherited.on_top(made), inherited, unread, sets)
+        values = given_options(options)
+        return cls(values, base=base, process_wide=process_wide, unread=unread, sets=sets, image=image)
 
     @classmethod
     def _of(cls, *arguments: Any, **keywords: Any) -> OptionContext:
@@ -269,9 +237,8 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
             path: The file.
             base: The values of the options that the file does not name, as in the constructor.
             process_wide: As in the constructor.
-            trust: What the file may set: classes of options (`Option.trust`), and names of single options.
-                The default accepts only options that change nothing but the generated code, because the
-                file may come from an untrusted source.
+            trust: What the file may set, as in `from_module`. The default accepts only options that change
+                nothing but the generated code, because the file may come from an untrusted source.
             image: As in the constructor.
 
         Raises:
@@ -280,9 +247,10 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
                 trusted, or an option or value that this LLVM does not have.
             ProcessWideOptionError: The file names an option that cannot be set per thread.
         """
-        engine = _engine_of(base, image)
+        engine = engine_for(base, image)
         made = read_options(engine, path, process_wide, trusting(engine, trust))
-        return cls._on_top(engine, base, made)
+        inherited = layers_of_base(engine, base)
+        return cls._of(inherited.on_top(made), inherited)
 
     def save(self, path: str | os.PathLike[str], **about: str) -> None:
         """Write every option in which this context differs from what LLVM registered into a TOML file.
@@ -323,7 +291,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         return self._again(changed._layers.own.values(), mode, kept)
 
     def _again(self, changes: Iterable[Override], unread: UnreadMode, sets: SetsMode) -> OptionContext:
-        """A new context of the same layers, with changes on top."""
+        """Make a context of the same layers, with changes on top."""
         return self._of(self._layers.beside(changes), self._parent, unread, sets)
 
     def with_sets(self) -> OptionContext:
@@ -335,20 +303,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
 
         Raises ScopeError if this context is not the innermost one that this thread is inside.
         """
-        if entered(self._layers.engine, f"ask what was set inside {shown(self)}") is not self:
-            raise ScopeError(
-                f"cannot ask what was set inside {shown(self)}: it is not the innermost context that this "
-                "thread is inside; ask inside its block"
-            )
-        return self._as_seen()
-
-    def _as_seen(self) -> OptionContext:
-        """This context, on a thread inside it, or a new one if code inside has used LLVM's setters."""
-        found = set_inside(self, self._layers)
-        if found is None:
-            return self
-        layers, new = found
-        return self._of(layers, self._layers, "ignore", self._sets, new)
+        return seen_inside(self)
 
     def diff(self, other: OptionContext) -> dict[str, tuple[Value, Value]]:
         """Compare two contexts: name -> (value here, value there) for each option in which they differ.
@@ -402,10 +357,9 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
 
         Raises UnknownOptionError, and OptionTypeError if the option has another type.
         """
-        engine = self._layers.engine
-        option = engine.resolve(find(engine, name))
-        if type is not None and type not in python_types(option.type):
-            raise wrong_lookup(option, name, type)
+        option = self._layers.option(name)
+        if type is not None:
+            check_lookup(option, name, type)
         return self._layers.read(option)
 
     if not TYPE_CHECKING:  # where every other name stays an error
@@ -426,8 +380,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
     @property
     def overrides(self) -> Mapping[str, Value]:
         """The options that this context itself sets, on top of its base."""
-        own = self._layers.own.values()
-        return MappingProxyType({override.name: override.value() for override in own})
+        return MappingProxyType({each.name: each.value() for each in self._layers.own.values()})
 
     def args(self) -> list[str]:
         """Return the overrides as command-line arguments."""
@@ -445,18 +398,11 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         return repr(self._layers)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        engine = self._layers.engine
-        if not is_default(engine):
-            raise OptionTypeError(
-                f"cannot pickle {shown(self)}: it is for the LLVM of {engine.image.path}, and only a "
-                "context for llvmlite's LLVM means the same in another process; make it again there"
-            )
-        inherited, own = self._layers.portable()
-        made_of = (inherited, own, self._unread, self._sets, type(self))
+        made_of = (*layers_as_text(self), self._unread, self._sets, type(self))
         return _restore, made_of, state_of(self, OptionContext)
 
     def __copy__(self) -> OptionContext:
-        """Contexts never change, so a copy is the context itself. A subclass's is new, with attributes."""
+        """Return the context itself, because it never changes. A copy of a subclass's is new."""
         if type(self) is OptionContext:
             return self
         return with_state(self._again((), self._unread, self._sets), state_of(self, OptionContext))
@@ -467,7 +413,8 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         memo[id(self)] = made = self._again((), self._unread, self._sets)
         return with_state(made, copy.deepcopy(state_of(self, OptionContext), memo))
 
-    # Scopes
+    # Scopes. `__enter__` and `__exit__` are one native step each: `enter` and `leave` in
+    # native/python/scope_block.cpp. What they call in Python is in callbacks.py.
 
     def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call a function inside this context, on this thread, and return its result.
@@ -488,49 +435,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         Raises OptionTypeError for a function of Numba's without `optctx.numba`, and for what `run` refuses. A
         call raises it for the results that `run` refuses.
         """
-        if is_compiled(function):
-            return cast("Callable[P, R]", decorated(self, function))
-        refuse_deferred(function)
-
-        @functools.wraps(function)
-        def inside(*args: P.args, **kwargs: P.kwargs) -> R:
-            return call_inside(self, function, args, kwargs)
-
-        return inside
-
-
-def _engine_of(base: Base, image: Image | None) -> Engine:
-    """The attached engine that a new context is for: of the image, that of its base, or llvmlite's."""
-    if not isinstance(base, OptionContext):
-        return attach(image)
-    own = base._layers.engine
-    if image is not None and attach(image) is not own:
-        raise OptionTypeError(
-            f"a context for the LLVM of {image.path} cannot have the base {shown(base)}, which is for that "
-            f"of {own.image.path}; give a base of the same LLVM, or none"
-        )
-    return attach(None if is_default(own) else own.image)
-
-
-def _parent(engine: Engine, base: Base) -> OptionContext | None:
-    """The context that a new one inherits values from, if any."""
-    if isinstance(base, OptionContext):
-        return base
-    return seen(engine, "inherit from the current context") if base == "inherit" else None
-
-
-def seen(engine: Engine, what: str) -> OptionContext | None:
-    """The innermost context of this task, as code inside sees it (`_as_seen`). None outside any context.
-
-    Raises ScopeError as `check_in_line` does.
-    """
-    context = cast("OptionContext | None", entered(engine, what))
-    return None if context is None else context._as_seen()
-
-
-def process_wide_values(engine: Engine) -> OptionContext:
-    """Return a context of the image's process-wide values of this moment."""
-    return OptionContext._of(Layers.process_wide(engine), None)
+        return decorated(self, function)
 
 
 def _restore(
@@ -540,27 +445,5 @@ def _restore(
     sets: SetsMode = "contain",
     kind: type[OptionContext] = OptionContext,
 ) -> OptionContext:
-    """Unpickle a context: the registered defaults, then inherited values, then the overrides."""
-    engine = attached() or attach()
-    return kind._of(rebuild(engine, inherited, own), None, unread, sets)
-
-
-# The parts of `with` in Python. Native code calls each before it changes anything, or after its last change.
-
-
-def _check_in_line(context: OptionContext | None, verb: str) -> None:
-    check_in_line(verb if context is None else f"{verb} {shown(context)}")
-
-
-def _judge(context: OptionContext, failed: bool) -> None:
-    judge(context, context._unread, failed=failed)
-
-
-_native.set_callbacks(
-    attach=attach_again,
-    check_in_line=_check_in_line,
-    cannot_enter=cannot_enter,
-    cannot_leave=cannot_leave,
-    judge=_judge,
-    waits=warn_of_deadlock,
-)
+    """Make a context again for pickle: the registered defaults, then inherited values, then the overrides."""
+    return kind._of(rebuild(attached() or attach(), inherited, own), None, unread, sets)

@@ -12,7 +12,7 @@ import opcode
 from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from functools import partial
+from functools import partial, wraps
 from types import (
     AsyncGeneratorType,
     BuiltinFunctionType,
@@ -23,14 +23,13 @@ from types import (
     MethodType,
     WrapperDescriptorType,
 )
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, Union, cast
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar, cast
 
 from optctx.engine.attach import attached
 from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, clipped, shown
 from optctx.image.abi import type_name
 from optctx.image.options import RegisteredOption
-from optctx.values.layers import Layers
 from optctx.values.read_values import python_types
 from optctx.wording import did_you_mean, nearest
 
@@ -38,22 +37,16 @@ if TYPE_CHECKING:
     from optctx.context.context import OptionContext
 
 __all__ = [
-    "Base",
     "ContextType",
     "call_inside",
-    "checked_mapping",
+    "check_lookup",
     "decorated",
     "given_options",
-    "is_compiled",
+    "named_values",
     "no_attribute",
     "refuse_deferred",
-    "resolve_base",
     "use_decorator",
-    "wrong_lookup",
 ]
-
-
-Base = Union[Literal["inherit", "defaults"], "OptionContext"]
 
 
 class ContextType(ABCMeta):
@@ -68,17 +61,26 @@ class ContextType(ABCMeta):
             )
 
         def __exit__(cls, *error: object) -> None:
-            """Never called. `with` requires it before it calls `__enter__`."""
+            """Do nothing: `with` looks for it before it calls `__enter__`, which raises."""
 
 
-def checked_mapping(overrides: object) -> Mapping[str, object]:
-    """Return the overrides unchanged. Raises OptionTypeError for anything but a mapping."""
-    if isinstance(overrides, Mapping):
-        return overrides
-    raise OptionTypeError(
-        "overrides are a mapping from option name to value, such as {'unroll-count': 4}, found "
-        f"{shown(overrides)} of type {type(overrides).__name__}{_instead(overrides)}"
-    )
+def named_values(engine: Engine, overrides: object, keywords: Mapping[str, object]) -> dict[str, object]:
+    """Merge a mapping of overrides, or None, with keywords, which have `_` for `-`, into name -> value.
+
+    Raises OptionTypeError if `overrides` is not a mapping.
+    """
+    if overrides is None:
+        values: dict[str, object] = {}
+    elif isinstance(overrides, Mapping):
+        values = dict(overrides)
+    else:
+        raise OptionTypeError(
+            "overrides are a mapping from option name to value, such as {'unroll-count': 4}, found "
+            f"{shown(overrides)} of type {type(overrides).__name__}{_instead(overrides)}"
+        )
+    for name, value in keywords.items():
+        values[name if name in engine.options else name.replace("_", "-")] = value
+    return values
 
 
 def _instead(overrides: object) -> str:
@@ -92,34 +94,24 @@ def _instead(overrides: object) -> str:
     return ""
 
 
-def resolve_base(engine: Engine, base: Base, current: OptionContext | None) -> Layers:
-    """The layers that a new context starts from."""
-    if base == "inherit":
-        return Layers.process_wide(engine) if current is None else current._layers
-    if base == "defaults":
-        return Layers.registered(engine)
-    layers = getattr(base, "_layers", None)
-    if isinstance(layers, Layers):
-        return layers
-    raise OptionTypeError(f'base is "inherit", "defaults" or an OptionContext, found {shown(base)}')
-
-
-def wrong_lookup(option: RegisteredOption, name: str, asked: object) -> OptionTypeError:
-    """The error for `get(name, asked)` if `asked` is not a type of the option."""
-    own, python = type_name(option.type.kind), python_types(option.type)[0].__name__
+def check_lookup(option: RegisteredOption, name: str, asked: object) -> None:
+    """Raise OptionTypeError for `get(name, asked)` if `asked` is not a type of the option."""
+    types = python_types(option.type)
+    if asked in types:
+        return
     if not isinstance(asked, type):
-        return OptionTypeError(
+        raise OptionTypeError(
             f"cannot look up {name!r} with {shown(asked)}: the second argument of get is a type, here "
-            f"{python}; there is no default, because every option has a value"
+            f"{types[0].__name__}; there is no default, because every option has a value"
         )
-    return OptionTypeError(
-        f"cannot look up {name!r} as {clipped(asked.__name__)}: the option is of type {own}; "
-        f"use get({name!r}, {python})"
+    raise OptionTypeError(
+        f"cannot look up {name!r} as {clipped(asked.__name__)}: the option is of type "
+        f"{type_name(option.type.kind)}; use get({name!r}, {types[0].__name__})"
     )
 
 
 def no_attribute(context: OptionContext, name: str) -> AttributeError:
-    """The error for an attribute that contexts do not have, with a hint for the name of an option."""
+    """Return the error for an attribute that contexts do not have, with a hint for the name of an option."""
     words = f"{type(context).__name__!r} object has no attribute {shown(name)}"
     engine = attached()
     if name.startswith("_") or engine is None:
@@ -135,7 +127,7 @@ def no_attribute(context: OptionContext, name: str) -> AttributeError:
 
 
 def given_options(options: object) -> dict[str, object]:
-    """Name of an option -> its value, for each field that is not None, in nested dataclasses as well.
+    """Return name -> value for each field that is not None, in nested dataclasses as well.
 
     Raises OptionTypeError for anything but an instance of a dataclass, and for an option that is given twice.
     """
@@ -164,6 +156,7 @@ def _given(options: object) -> Iterator[tuple[str, object]]:
             yield each.metadata.get("option", each.name.replace("_", "-")), value
 
 
+P = ParamSpec("P")
 R = TypeVar("R")
 
 _LATER = 0x20 | 0x80 | 0x200  # of co_flags: a generator, a coroutine, an asynchronous generator
@@ -211,12 +204,12 @@ def call_inside(
 
 
 def _is_plain(function: Any) -> bool:
-    """Whether the code of a Python function is certain to run in the call."""
+    """Tell whether the code of a Python function is certain to run in the call."""
     return not (function.__code__.co_flags & _LATER or function.__dict__)
 
 
 def _layers(function: Any) -> Iterator[object]:
-    """The callable, and each one that a call of it goes on to: the last one has the body."""
+    """Yield the callable, and each one that a call of it goes on to; the last one has the body."""
     for _ in range(_DEEPEST):
         yield function
         if isinstance(function, partial):
@@ -263,19 +256,24 @@ def use_decorator(decorator: Decorator) -> None:
     _decorators[:] = [decorator]
 
 
-def is_compiled(function: object) -> bool:
-    """Whether Numba compiles the function; the classes of such functions have an attribute `__numba__`."""
-    return hasattr(type(function), "__numba__")
+def decorated(context: OptionContext, function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function with a context, as `@context` does.
 
-
-def decorated(context: OptionContext, function: Any) -> Any:
-    """Compile a Numba function under `context`.
-
-    Raises OptionTypeError if the program has not imported `optctx.numba`, or if that refuses the function.
+    Raises OptionTypeError for what `refuse_deferred` refuses; for a function that Numba compiles, if the
+    program has not imported `optctx.numba`, or if that refuses the function.
     """
-    if not _decorators:
-        raise OptionTypeError(
-            f"cannot put {shown(function)} inside {shown(context)}: Numba compiles it once for each "
-            "signature, which may be elsewhere; import optctx.numba, and Numba compiles it under this context"
-        )
-    return _decorators[-1](context, function)
+    if hasattr(type(function), "__numba__"):  # Numba compiles the functions of such a class
+        if not _decorators:
+            raise OptionTypeError(
+                f"cannot put {shown(function)} inside {shown(context)}: Numba compiles it once for each "
+                "signature, which may be elsewhere; import optctx.numba, and Numba compiles it under this "
+                "context"
+            )
+        return cast("Callable[P, R]", _decorators[-1](context, function))
+    refuse_deferred(function)
+
+    @wraps(function)
+    def inside(*args: P.args, **kwargs: P.kwargs) -> R:
+        return call_inside(context, function, args, kwargs)
+
+    return inside

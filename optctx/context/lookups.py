@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar, cast, overload
 
-from optctx.context.context import OptionContext, process_wide_values, seen
+from optctx.context.bases import seen
+from optctx.context.context import OptionContext
 from optctx.engine.attach import attach
+from optctx.engine.engine import Engine
 from optctx.image.loaded import Image
 from optctx.reads.unread import UnreadMode
 from optctx.travelling.bindings import bound_to
+from optctx.values.layers import Layers
 from optctx.values.read_values import Value
 
-__all__ = ["bound", "contained", "current", "lookup", "tool"]
+__all__ = ["bound", "contained", "current", "lookup", "process_wide_values", "tool"]
 
 T = TypeVar("T")
 
@@ -27,6 +30,11 @@ def current(image: Image | None = None) -> OptionContext:
     """
     engine = attach(image)
     return seen(engine, "say what is current") or process_wide_values(engine)
+
+
+def process_wide_values(engine: Engine) -> OptionContext:
+    """Return a context of the image's process-wide values of this moment."""
+    return OptionContext._of(Layers.process_wide(engine), None)
 
 
 def bound(llvm_context: object, image: Image | None = None) -> OptionContext | None:

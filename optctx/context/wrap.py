@@ -72,11 +72,11 @@ class PropagatingExecutor(Executor):
         self._executor = executor
 
     def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
-        """As the executor's own. Raises as `optctx.wrap` does; then nothing was submitted."""
+        """Submit a call to the executor. Raises as `optctx.wrap` does, before anything is submitted."""
         return self._executor.submit(wrap(fn), *args, **kwargs)
 
     def map(self, fn: Callable[..., R], *iterables: Any, **options: Any) -> Iterator[R]:
-        """As the executor's own, with the same keywords (`timeout`, `chunksize`, ...)."""
+        """Map with the executor, which takes the keywords (`timeout`, `chunksize`, ...)."""
         return self._executor.map(wrap(fn), *iterables, **options)
 
     def shutdown(self, wait: bool = True, **options: Any) -> None:

@@ -62,7 +62,7 @@ class DriftEvent:
     contained: bool = False
 
     def __str__(self) -> str:
-        """One line, for reports."""
+        """Return one line for reports."""
         change = f" from {self.before!r} to {self.after!r}" if self.readable else self._given()
         refused = f"; LLVM refused {self.text!r}" if self.refused else ""
         change += f" ({times(self.occurrences)}{refused})"
@@ -176,7 +176,7 @@ class Drift:
         return self.occurrences != 0
 
     def __str__(self) -> str:
-        """One line, for reports."""
+        """Return one line for reports."""
         if not self.readable:
             return f"{self.name}: {times(self.occurrences)} (its type has no readable form)"
         return (

@@ -381,12 +381,12 @@ def _each(act: Callable[[_Watching], None]) -> None:
 
 
 def _begins(image: int, address: int) -> None:
-    """Called inside LLVM, before it parses a value for the option at the address."""
+    """Take note, inside LLVM, that it is about to parse a value for the option at the address."""
     _watchings[image].begins(address)
 
 
 def _ends(image: int, address: int, text: bytes | None, refused: bool, contained: bool) -> None:
-    """Called inside LLVM, after it has parsed the text."""
+    """Take note, inside LLVM, that it has parsed the text."""
     _watchings[image].ends(address, text, refused, contained)
 
 

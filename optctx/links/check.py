@@ -108,7 +108,7 @@ class LinkReport:
         return "\n".join(lines)
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """(option, value, modules with that value); the name is empty in all but an option's first row."""
+        """Return rows of (option, value, modules with that value). Only an option's first row names it."""
         rows = []
         for mismatch in self.mismatches:
             name = mismatch.option if mismatch.known else f"{mismatch.option} (unknown here)"
@@ -117,13 +117,13 @@ class LinkReport:
         return rows
 
     def summary(self) -> str:
-        """One line: how many options differ among how many modules."""
+        """Say in one line how many options differ among how many modules."""
         count = len(self.mismatches)
         options = counted(count, "option differs", "options differ") if count else "no option differs"
         return f"{options} among {len(self.stamped)} stamped"
 
     def words(self) -> str:
-        """The words for an error: the first mismatches, and unstamped modules if they count."""
+        """Return the words for an error: the first mismatches, and unstamped modules if they count."""
         found = [str(mismatch) for mismatch in self.mismatches[:_SHOWN]]
         if len(self.mismatches) > _SHOWN:
             more = counted(len(self.mismatches) - _SHOWN, "more option differs", "more options differ")
@@ -200,7 +200,7 @@ def check_link(
 
 
 def _sources(engine: Engine, modules: Iterable[object]) -> tuple[list[_Source], list[str]]:
-    """(the stamps of all modules, labels of modules without a stamp)."""
+    """Return (the stamps of all modules, labels of modules without a stamp)."""
     image = engine.image
     sources, unstamped = [], []
     labels: set[str] = set()
@@ -221,7 +221,7 @@ def _sources(engine: Engine, modules: Iterable[object]) -> tuple[list[_Source], 
 
 
 def _label(name: str, producer: str) -> str:
-    """The label of a stamp in a report: the module, and its stamped part if that has another name."""
+    """Return the label of a stamp in a report: its module, and the stamped part if its name differs."""
     return f"{name} ({producer})" if name and producer and name != producer else name or producer
 
 
@@ -251,14 +251,14 @@ def _mismatches(engine: Engine, sources: Sequence[_Source]) -> Iterator[Mismatch
 
 
 def _state(engine: Engine, source: _Source, name: str) -> Hashable:
-    """What the sources that agree on an option have in common."""
+    """Return what the sources that agree on an option have in common."""
     if name in source.refused:
         return "text", source.refused[name]
     return source.layers.state(name) if name in engine.options else None
 
 
 def _said(engine: Engine, group: Sequence[_Source], name: str) -> Said:
-    """The state of an option in sources that agree on it."""
+    """Return the state of an option in sources that agree on it."""
     source = group[0]
     labels = tuple(each.label for each in group)
     if name in source.refused:
@@ -270,7 +270,7 @@ def _said(engine: Engine, group: Sequence[_Source], name: str) -> Said:
 
 
 def _taken(engine: Engine, stamp: Stamp) -> tuple[Layers, dict[str, Texts]]:
-    """Layers of the options in a stamp that this LLVM accepts, and the texts of the others by name."""
+    """Return layers of the options in a stamp that this LLVM accepts, and the other texts by name."""
     made, refused = [], {}
     for name, texts in stamp.options.items():
         try:

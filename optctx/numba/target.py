@@ -31,7 +31,7 @@ from numba.core.target_extension import (
 from numba.core.typing.templates import _OverloadFunctionTemplate
 
 from optctx.context import OptionContext
-from optctx.context.context import process_wide_values
+from optctx.context.lookups import process_wide_values
 from optctx.engine.attach import attach, is_default
 from optctx.errors import ProcessWideOptionError, UnsupportedImageError
 from optctx.numba.codegen import OptionsCodegen

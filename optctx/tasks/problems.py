@@ -81,5 +81,5 @@ def when_returning(listener: Callable[[], None]) -> None:
 
 
 def anything_left() -> bool:
-    """Whether `raise_problems` has anything to do on this thread."""
+    """Tell whether `raise_problems` has anything to do on this thread."""
     return bool(_problems.found or _listeners)

@@ -54,7 +54,7 @@ _following: set[int] = set()  # indexes of images
 
 
 def entered(engine: Engine, what: str) -> HasLayers | None:
-    """The innermost context of the engine's image that this task is in; None outside any.
+    """Return the innermost context of the engine's image that this task is in; None outside any.
 
     Raises ScopeError as `check_in_line` does.
     """
@@ -86,7 +86,7 @@ def check_in_line(what: str) -> None:
 
 
 def cannot_enter(context: object, kind: type[Exception], text: str) -> OptctxError:
-    """The error for a context that the native module refused to enter."""
+    """Return the error for a context that the native module refused to enter."""
     if issubclass(kind, _native.GateError):
         return ScopeError(f"cannot enter {shown(context)}: {clipped(text)}")
     if issubclass(kind, _native.UnwatchedError):
@@ -95,7 +95,7 @@ def cannot_enter(context: object, kind: type[Exception], text: str) -> OptctxErr
 
 
 def cannot_leave(context: object, text: str) -> ScopeError:
-    """The error for a scope that the native module refused to leave."""
+    """Return the error for a scope that the native module refused to leave."""
     return ScopeError(f"cannot leave {shown(context)}: {text}")
 
 
@@ -119,7 +119,7 @@ def _follow(engine: Engine) -> None:
 
 
 def library_calls(engine: Engine) -> LibraryCalls:
-    """The callbacks for the beginning and the end of a call through the host: always the same pair."""
+    """Return the callbacks for the beginning and end of a call through the host: always the same pair."""
     return _library_calls.setdefault(engine.index, _native.library_calls(engine.index))
 
 

@@ -26,7 +26,7 @@ from optctx.image.loaded import Image
 from optctx.plan.ways_in import belongs_to_machine
 from optctx.reads.unread import marks
 from optctx.tasks.problems import tell_of
-from optctx.travelling.owners import seen_by
+from optctx.travelling.bindings import seen_by
 from optctx.trust import TUNING, Trust, trusting
 from optctx.values.args import parse_args
 from optctx.values.layers import Layers
@@ -34,7 +34,7 @@ from optctx.values.overrides import make_override
 
 if TYPE_CHECKING:
     from optctx.engine.engine import Engine
-    from optctx.travelling.owners import Owner
+    from optctx.travelling.bindings import Owner
     from optctx.values.overrides import Override
 
 __all__ = ["Attributes", "attach", "attributes_policy", "detach", "resolve", "why_attributes_cannot_count"]
@@ -100,7 +100,7 @@ def attach(
 
 
 def why_attributes_cannot_count() -> str:
-    """The reason, as half a sentence; "" where they can. Attaches, and changes nothing else."""
+    """Return the reason, as half a sentence; "" where they can. Attaches, and changes nothing else."""
     engine = engine_attach.attach()
     return "" if engine.intercepts else engine.why_not_intercepted
 
@@ -123,7 +123,7 @@ def detach(image: Image | None = None) -> None:
 
 
 def attributes_policy() -> tuple[str, ...]:
-    """The setting for llvmlite's LLVM, as part of a cache key; `("ignore",)` if attributes do not count."""
+    """Return the setting for llvmlite's LLVM, for a cache key; `("ignore",)` if attributes do not count."""
     engine = engine_attach.made()
     policy = _IGNORE if engine is None else _policies.get(engine.index, _IGNORE)
     if policy.attributes == "ignore":
@@ -207,3 +207,6 @@ def _overrides(engine: Engine, text: str, trust: Trust) -> list[Override]:
         trust.check_value(option, name, override.value())
         made.append(override)
     return made
+
+
+_native.set_callbacks(resolve=resolve)

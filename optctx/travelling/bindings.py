@@ -1,8 +1,8 @@
-"""Contexts that travel with an LLVMContext."""
+"""Contexts that travel with an LLVMContext, and who owns the values that LLVM sees on a thread."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol, cast
+from typing import Literal, Protocol, TypeAlias, cast
 
 from optctx import _native
 from optctx.engine.attach import engine_of, made
@@ -17,18 +17,14 @@ from optctx.errors import (
     shown,
 )
 from optctx.image.loaded import Image
-from optctx.reads.unread import UnreadMode, judge
+from optctx.reads.unread import UnreadMode, judge, marks
 from optctx.tasks.problems import tell, tell_of
-from optctx.travelling.attributes import resolve
-from optctx.travelling.owners import seen_by
-from optctx.values.layers import HasLayers, Layers
+from optctx.values.layers import HasLayers, Layers, set_inside
 
-if TYPE_CHECKING:
-    from optctx.travelling.owners import Owner
-
-__all__ = ["OnMismatch", "bind", "bound_to", "unbind"]
+__all__ = ["OnMismatch", "Owner", "bind", "bound_to", "seen_by", "unbind"]
 
 OnMismatch = Literal["switch", "warn", "error"]
+Owner: TypeAlias = HasLayers | Layers  # a context, or the layers of a function's attribute
 
 _MODES = {
     "switch": _native.OnMismatch.switch_over,
@@ -79,7 +75,7 @@ def bind(context: Bindable, llvm_context: object, on_mismatch: OnMismatch) -> No
 
 
 def bound_to(llvm_context: object, image: Image | None) -> Bindable | None:
-    """The context that is bound to an LLVMContext of an image, or None. Raises as `optctx.bound` does."""
+    """Return the context that is bound to an LLVMContext, or None. Raises as `optctx.bound` does."""
     engine = made(image)
     address = host_of(image).llvm_context_address(llvm_context)
     if engine is None:  # no context was made yet
@@ -103,6 +99,20 @@ def unbind(llvm_context: object, image: Image | None = None) -> None:
     if context is None:
         raise ScopeError(f"cannot unbind the LLVMContext at {address:#x}: no context is bound to it")
     judge(context, context._unread, failed=False)
+
+
+def seen_by(owner: Owner) -> Layers:
+    """Return the layers of an owner as this thread sees them inside, with what was set there.
+
+    Reads of what is made on top of them count for the owner.
+    """
+    layers = owner if isinstance(owner, Layers) else owner._layers
+    found = set_inside(owner, layers)
+    if found is None:
+        return layers
+    seen, new = found
+    seen.make_native(marks(layers.engine, "ignore", layers, new))
+    return seen
 
 
 def _mismatch(owner: Layers, here: Layers) -> str:
@@ -154,7 +164,6 @@ def _cannot_make_machine(image: int, why: str) -> None:
 
 _native.set_callbacks(
     may_run=_may_run,
-    resolve=resolve,
     cannot_run_in=_cannot_run_in,
     cannot_make_machine=_cannot_make_machine,
     leave_problem=tell,

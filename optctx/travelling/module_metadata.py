@@ -62,7 +62,7 @@ class _Api:
             "LLVMAddModuleFlag", None, c_void_p, c_uint, c_char_p, c_size_t, c_void_p
         )
 
-        # Of a value: itself, or NULL if it is no such thing
+        # Of a value: itself, or NULL if it is not one
         self.as_node = self._function("LLVMIsAMDNode", c_void_p, c_void_p)
         self.as_string = self._function("LLVMIsAMDString", c_void_p, c_void_p)
         self.count = self._function("LLVMGetMDNodeNumOperands", c_uint, c_void_p)
@@ -98,9 +98,9 @@ def _with(image: Image, module: object, function: Callable[..., R], *arguments: 
 
 
 def module_names(image: Image, module: object) -> tuple[str, str]:
-    """(identifier, name of the source file) of a module of an image; what is no UTF-8 is replaced.
+    """Return (identifier, name of the source file) of a module. What is not UTF-8 is replaced.
 
-    Here and below: raises TypeError for what is no module, OptctxError for one that is closed, and
+    Here and below: raises TypeError for anything but a module, OptctxError for one that is closed, and
     UnsupportedImageError if the library lacks a function. No other thread may use the module's LLVMContext
     during the call except through the image's host, if that has a lock.
     """
@@ -121,15 +121,14 @@ class TooLargeError(Exception):
 
 
 class Room:
-    """How much of a node, and of the nodes in it, may be read."""
+    """How much of a node, and of the nodes in it, may be read: operands, and bytes of text."""
 
     def __init__(self, operands: int, size: int) -> None:
-        """`size`: in bytes."""
         self.operands = operands
         self.bytes = size
 
     def take(self, operands: int = 0, size: int = 0) -> None:
-        """Raises TooLargeError where there is not so much left."""
+        """Use up some of it. Raises TooLargeError if there is not so much left."""
         self.operands -= operands
         self.bytes -= size
         if self.operands < 0:
@@ -141,7 +140,7 @@ class Room:
 def read_named(
     image: Image, module: object, name: str, depth: int, nodes: int, room: Room
 ) -> list[tuple[object, ...]] | None:
-    """The nodes under a name, in the module's order; None if it has nothing of that name.
+    """Return the nodes under a name, in the module's order; None if it has nothing of that name.
 
     An operand is bytes, None, a tuple of operands, or OTHER: a constant, for instance, or a node inside more
     than `depth` nodes. Changes nothing that LLVM writes out. Raises TooLargeError, before it has read much,
@@ -164,7 +163,7 @@ def _read_named(
 
 
 def write_named(image: Image, module: object, name: str, nodes: Sequence[Node]) -> None:
-    """Makes `nodes` all that the module has under a name."""
+    """Replace all that the module has under a name with `nodes`."""
     _with(image, module, _write_named, name.encode(), nodes)
 
 
@@ -179,7 +178,7 @@ def _write_named(api: _Api, module: int, name: bytes, nodes: Sequence[Node]) -> 
 
 
 def write_flag(image: Image, module: object, key: str, text: str) -> None:
-    """Makes `text` the module flag of a key. Where LLVM links modules that differ in it, it warns."""
+    """Set the module flag of a key to a text. LLVM warns where it links modules that differ in it."""
     _with(image, module, _write_flag, key.encode(), text.encode())
 
 
@@ -223,7 +222,7 @@ def _operand(api: _Api, value: int | None, depth: int, room: Room) -> object:
 
 
 def _make(api: _Api, context: int, operand: bytes | Node | None) -> int | None:
-    """The metadata for an operand, by address; LLVM keeps it with the LLVMContext."""
+    """Make the metadata for an operand and return its address. LLVM keeps it with the LLVMContext."""
     if operand is None:
         return None
     if isinstance(operand, bytes):

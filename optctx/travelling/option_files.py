@@ -53,10 +53,11 @@ def write_options(
 def read_options(
     engine: Engine, path: str | os.PathLike[str], mode: ProcessWideMode, trust: Trust
 ) -> list[Override]:
-    """The options of a file that `write_options` wrote, as far as they are trusted.
+    """Read the options of a file that `write_options` wrote, if they are trusted.
 
-    Raises OptctxError for a file that cannot be read or is no such file; and UntrustedOptionError,
-    UnknownOptionError, OptionValueError and ProcessWideOptionError, with the file's name.
+    Raises OptctxError for a file that cannot be read or that `write_options` did not write. Raises
+    UntrustedOptionError, UnknownOptionError, OptionValueError and ProcessWideOptionError, with the file's
+    name.
     """
     name = shown(os.fsdecode(path))
     return trusted_overrides(engine, _options(path, name), name, mode, trust)

@@ -77,7 +77,7 @@ class Stamp(NamedTuple):
 
 
 def module_identifier(image: Image, module: object) -> str:
-    """The name that a module was given after it was read (`module.name`), or an empty string.
+    """Return the name that a module was given after it was read (`module.name`), or an empty string.
 
     `module`: as the users of the image's host hold it. Raises as `module_names` does.
     """
@@ -86,13 +86,13 @@ def module_identifier(image: Image, module: object) -> str:
 
 
 def module_label(image: Image, module: object) -> str:
-    """The identifier of a module, or else its source file, or empty. Raises as `module_identifier` does."""
+    """Return a module's identifier, else its source file, else "". Raises as `module_identifier` does."""
     names = module_names(image, module)
     return next((name for name in names if name not in _NO_NAMES), "")
 
 
 def called(label: str) -> str:
-    """How a message names a module."""
+    """Name a module in a message."""
     return f"module {shown(label)}" if label else "a module without a name"
 
 
@@ -181,7 +181,7 @@ def _malformed(label: str, node: tuple[object, ...], expected: str) -> OptctxErr
 
 
 def _plain(operand: object) -> object:
-    """An operand for a message."""
+    """Make an operand fit for a message: text for bytes, and `...` for what is not text."""
     if isinstance(operand, tuple):
         return tuple(_plain(each) for each in operand)
     if operand is OTHER:
@@ -196,7 +196,7 @@ _MOST_DIFFERENT = 64  # stamps to compare; different texts may stand for the sam
 def stamped_overrides(
     engine: Engine, module: object, mode: ProcessWideMode, trust: Trust
 ) -> list[tuple[Stamp, list[Override]]]:
-    """The different stamps of a module, each with its overrides.
+    """Return the different stamps of a module, each with its overrides.
 
     Raises as `read_stamps` does, OptctxError for a module without a stamp, and LinkMismatchError for one with
     more than 64 different stamps. Raises UntrustedOptionError, and as `make_override` does, with the name of
@@ -221,7 +221,7 @@ def stamped_overrides(
 
 
 def stamped_override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode) -> Override:
-    """The override for one option of a stamp. Raises as `make_override` does."""
+    """Make the override for one option of a stamp. Raises as `make_override` does."""
     if not texts and find(engine, name).type.kind not in (Kind.list, Kind.bits):
         raise OptionValueError(f"cannot set {name!r} without an occurrence: it is no list")
     return make_override(engine, name, texts, mode)
@@ -230,7 +230,7 @@ def stamped_override(engine: Engine, name: str, texts: Texts, mode: ProcessWideM
 def trusted_overrides(
     engine: Engine, options: Mapping[str, Texts], whose: str, mode: ProcessWideMode, trust: Trust
 ) -> list[Override]:
-    """The overrides that an untrusted text asks for; errors begin with "cannot take the options of `whose`".
+    """Make the overrides that an untrusted text asks for. Errors say `whose` options they are.
 
     Raises UntrustedOptionError, UnknownOptionError, OptionValueError and ProcessWideOptionError.
     """
@@ -250,7 +250,10 @@ def trusted_overrides(
 def _trusted_override(
     engine: Engine, name: str, texts: Texts, mode: ProcessWideMode, trust: Trust
 ) -> Override:
-    """As `stamped_override`. Raises UntrustedOptionError for an option or value that modules may not set."""
+    """Make an override as `stamped_override` does, if the option and its value are trusted.
+
+    Raises UntrustedOptionError if they are not.
+    """
     option = engine.resolve(find(engine, name))
     trust.check(option, name)
     trust.check_text(option, name, texts)
@@ -260,7 +263,7 @@ def _trusted_override(
 
 
 def agreed(found: Sequence[tuple[Stamp, Layers]]) -> Layers:
-    """The values that all stamps of a module agree on. Raises LinkMismatchError if they differ."""
+    """Return the values that all stamps of a module agree on. Raises LinkMismatchError if they differ."""
     (first, layers), *others = found
     for stamp, other in others:
         if other != layers:
@@ -274,7 +277,7 @@ def agreed(found: Sequence[tuple[Stamp, Layers]]) -> Layers:
 
 
 def in_words(value: Value, given: bool) -> str:
-    """The state of an option, for a message. LLVM can tell a default that was given from one that was not."""
+    """Describe the state of an option. LLVM can tell a default that was given from one that was not."""
     return shown(value) if given else f"not given ({shown(value)})"
 
 

@@ -40,7 +40,7 @@ class Judgement(NamedTuple):
     values: str = ""
 
     def holds_for(self, value: object) -> bool:
-        """Whether the option has its class with this value, which is as `registry()` returns it."""
+        """Tell whether the option has its class with this value, which is as `registry()` returns it."""
         least, between, most = self.values.partition("..")
         if between:
             return isinstance(value, int | float) and float(least) <= value <= float(most)  # false for NaN
@@ -51,7 +51,7 @@ _UNKNOWN = Judgement("code", "this option of this LLVM has not been judged")
 
 
 def judgement_of(option: RegisteredOption) -> Judgement:
-    """The judgement of an option. Aliases and literal choices have that of their option."""
+    """Return the judgement of an option. Aliases and literal choices have that of their option."""
     return _judgements().get((option.name, type_name(option.type.kind)), _UNKNOWN)
 
 
@@ -97,7 +97,7 @@ class Trust(NamedTuple):
         )
 
     def check_value(self, option: RegisteredOption, name: str, value: object) -> None:
-        """As `check`, for a value of an accepted option. `value`: as LLVM parsed it."""
+        """Raise as `check` does for a value of an accepted option. `value`: as LLVM parsed it."""
         judged = judgement_of(option)
         if option.name in self.names or "process" in self.classes or judged.holds_for(value):
             return
@@ -109,7 +109,7 @@ class Trust(NamedTuple):
         )
 
     def check_text(self, option: RegisteredOption, name: str, texts: Iterable[str | None]) -> None:
-        """As `check`, for a text of an accepted option, before LLVM parses it."""
+        """Raise as `check` does for a text of an accepted option, before LLVM parses it."""
         if option.name in self.names or option.type.kind not in _NUMBERS:
             return
         for text in texts:

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from optctx.context import OptionContext
-from optctx.context.context import _parent
-from optctx.context.inputs import Base, resolve_base
+from optctx.context.bases import Base, layers_of_base
 from optctx.engine.attach import attach
 from optctx.errors import TargetError, shown
 from optctx.hosts.llvmlite.compiling import emit_assembly, emit_object, run_passes
@@ -63,7 +62,7 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
         engine = attach()
         self._options = read_options(engine, described, process_wide, unknown)
         self._describe(instance, described, unknown)
-        inherited = resolve_base(engine, base, _parent(engine, base))
+        inherited = layers_of_base(engine, base)
         self._fill(inherited.on_top(self._options.overrides), inherited, unread)
 
     @classmethod

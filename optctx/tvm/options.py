@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Literal
 
 from optctx.context import OptionContext
-from optctx.context.inputs import Base
+from optctx.context.bases import Base, layers_of_base
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.errors import (
@@ -76,7 +76,8 @@ def from_target(
     check_unknown(unknown)
     engine = attach()
     read = read_options(engine, Target(target), process_wide, unknown)
-    return OptionContext._on_top(engine, base, read.overrides, unread)
+    inherited = layers_of_base(engine, base)
+    return OptionContext._of(inherited.on_top(read.overrides), inherited, unread)
 
 
 def read_options(

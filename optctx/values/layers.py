@@ -53,7 +53,7 @@ class Layers:
         return cls(engine, engine.space.drift(), {}, {})
 
     def on_top(self, made: Iterable[Override]) -> Layers:
-        """Inherit everything, with `made` as own overrides."""
+        """Return layers that inherit everything, with `made` as own overrides."""
         return Layers(self.engine, self.drift, self.overridden(), _by_name(made))
 
     def beside(self, made: Iterable[Override]) -> Layers:
@@ -97,6 +97,10 @@ class Layers:
         drifted = (option.name for option, _ in self.engine.drifted(self.drift))
         return {*self.inherited, *self.own, *drifted}
 
+    def option(self, name: str) -> RegisteredOption:
+        """Return the option of this name, which may be an alias of it. Raises UnknownOptionError."""
+        return self.engine.resolve(find(self.engine, name))
+
     def read(self, option: RegisteredOption) -> Value:
         """Return the value of an option that is not an alias."""
         override = self.own.get(option.name) or self.inherited.get(option.name)
@@ -108,7 +112,7 @@ class Layers:
 
     def state(self, name: str) -> State:
         """Return all that LLVM can find out about an option here. Raises UnknownOptionError."""
-        option = self.engine.resolve(find(self.engine, name))
+        option = self.option(name)
         value = self.read(option)
         if option.slot is None:
             return State(value, int(name in self.inherited or name in self.own))
@@ -135,7 +139,7 @@ class Layers:
 
     def look_up(self, name: str) -> Value:
         """Return the value of an option or alias. Raises UnknownOptionError."""
-        return self.read(self.engine.resolve(find(self.engine, name)))
+        return self.read(self.option(name))
 
     def __repr__(self) -> str:
         values = {override.name: override.value() for override in self.own.values()}
@@ -235,7 +239,7 @@ def _as_given(option: RegisteredOption, value: Value) -> tuple[str, Texts]:
 
 
 def rebuild(engine: Engine, inherited: Mapping[str, Texts], own: Mapping[str, Texts]) -> Layers:
-    """Invert `Layers.portable`.
+    """Make layers again of what `Layers.portable` returned.
 
     Options that cannot be scoped are accepted: the original context was allowed to set them.
     """
@@ -247,5 +251,5 @@ def rebuild(engine: Engine, inherited: Mapping[str, Texts], own: Mapping[str, Te
 
 
 def _by_name(made: Iterable[Override]) -> dict[str, Override]:
-    """Index by the option's own name: the last one counts, whatever names it was given under."""
+    """Map the options' own names to the last override of each, whatever names these were given under."""
     return {override.option.name: override for override in made}

@@ -27,7 +27,7 @@ __all__ = [
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """A name of `compiling`, imported on first use: importing optctx takes no time for it."""
+        """Import a name of `compiling` on first use, so that importing optctx takes no time for it."""
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from optctx.hosts.llvmlite import compiling

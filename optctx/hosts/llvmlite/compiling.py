@@ -122,7 +122,7 @@ class NativeApi:
 
 @cache
 def native_api() -> NativeApi:
-    """The functions of llvmlite's own library, looked up once in a process.
+    """Return the functions of llvmlite's own library, looked up once in a process.
 
     Raises UnsupportedImageError if llvmlite's library is missing or lacks a function.
     """
@@ -130,7 +130,7 @@ def native_api() -> NativeApi:
 
 
 def _llvmlite_lock(api: NativeApi, context: int) -> Any:
-    """llvmlite's own lock for LLVM's global LLVMContext, which every user of llvmlite shares. Else None.
+    """Return llvmlite's own lock for LLVM's global LLVMContext, which all its users share. Else None.
 
     Do not compile in the global LLVMContext from a callback that llvmlite runs under its lock.
     """

@@ -38,7 +38,7 @@ class Watched:
 
 
 def llvmlite_lock() -> Any:
-    """llvmlite's lock, which every call through it holds, and which an exception cannot leave held."""
+    """Return llvmlite's lock: every call through it holds it, and an exception cannot leave it held."""
     from llvmlite.binding import ffi  # here and below: importing optctx works without llvmlite
 
     make_lock_safe(ffi.lib._lock)
@@ -46,7 +46,7 @@ def llvmlite_lock() -> Any:
 
 
 def function_names() -> list[str]:
-    """The names of the functions that llvmlite's modules have declared."""
+    """Return the names of the functions that llvmlite's modules have declared."""
     from llvmlite.binding import ffi
 
     return list(ffi.lib._fntab)
@@ -62,7 +62,7 @@ def watch(name: str, handler: Handler) -> None:
 
 
 def function(name: str) -> Any:
-    """The function of ctypes' that calls the library without llvmlite's lock, watched or not."""
+    """Return the function of ctypes' that calls the library without llvmlite's lock, watched or not."""
     from llvmlite.binding import ffi
 
     found = getattr(ffi.lib, name)._cfn
@@ -70,12 +70,12 @@ def function(name: str) -> Any:
 
 
 def code_address(function: Any) -> int:
-    """Where a function of ctypes' begins in the library."""
+    """Return the address at which a function of ctypes' begins in the library."""
     return ctypes.c_void_p.from_address(ctypes.addressof(function)).value or 0
 
 
 def address_of(thing: Any) -> int:
-    """The address behind an argument or a result of such a function; 0 for what is no pointer or object."""
+    """Return the address behind an argument or result of such a function; 0 if it is not a pointer."""
     pointer = getattr(thing, "_ptr", thing)
     try:
         return ctypes.addressof(pointer.contents)  # `ctypes.cast` would leave a reference cycle

@@ -33,7 +33,7 @@ def check_release() -> None:
 
 
 def _release() -> str:
-    """Such as "llvmlite 0.50.0 (LLVM 22.1)"."""
+    """Name the installed release, such as "llvmlite 0.50.0 (LLVM 22.1)"."""
     import llvmlite
     from llvmlite import binding
 
@@ -42,14 +42,14 @@ def _release() -> str:
 
 
 def _advice() -> str:
-    """What optctx needs, and the command that installs it."""
+    """Say what optctx needs, and the command that installs it."""
     command = _INSTALL_NUMBA if importlib.util.find_spec("numba") else INSTALL
     return f"{_NEEDED}. Run: {command}"
 
 
 @functools.cache
 def llvmlite_image() -> Image:
-    """The library that llvmlite has loaded, with its symbols; loads llvmlite if it is not loaded yet.
+    """Return the library that llvmlite has loaded, with its symbols; load llvmlite if need be.
 
     Lives as long as the process. Raises UnsupportedImageError if there is no llvmlite or an old one, or if
     its library has no symbol table or is not the file on disk.
@@ -66,7 +66,7 @@ def llvmlite_image() -> Image:
 
 
 def is_llvmlites(image: Image) -> bool:
-    """Whether an image is the library that llvmlite has loaded. Loads nothing."""
+    """Tell whether an image is the library that llvmlite has loaded. Loads nothing."""
     if "llvmlite.binding.ffi" not in sys.modules:
         return False
     try:
@@ -87,7 +87,7 @@ def _library_path() -> str:
 
 
 def unproven(reason: UnsupportedImageError) -> UnsupportedImageError:
-    """The error for the llvmlite that is installed, whose layout did not check out."""
+    """Return the error for the llvmlite that is installed, whose layout did not check out."""
     if _is_tried():
         return UnsupportedImageError(f"{_release()} cannot be used, nothing was changed: {reason}")
     return UnsupportedImageError(f"{_release()} is not supported ({reason}): {_advice()}")

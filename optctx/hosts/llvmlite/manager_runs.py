@@ -19,11 +19,11 @@ from optctx.hosts.llvmlite import recipes
 from optctx.hosts.llvmlite.ffi_calls import address_of, function_names, watch
 from optctx.hosts.llvmlite.pass_managers import CHANGES, MAKES, RUNS_MANAGER, ManagerRun
 from optctx.tasks.problems import raise_problems
-from optctx.travelling.owners import seen_by
+from optctx.travelling.bindings import seen_by
 from optctx.values.layers import Layers
 
 if TYPE_CHECKING:
-    from optctx.travelling.owners import Owner
+    from optctx.travelling.bindings import Owner
 
 __all__ = ["arm"]
 
@@ -32,7 +32,7 @@ _MACHINE = "_optctx_machine"  # attribute of a pointer to MCJIT's engine: the po
 
 
 def _values() -> recipes.Values:
-    """What tells apart the values under which this thread makes objects."""
+    """Return what tells apart the values under which this thread makes objects."""
     engine = made()
     if engine is None:  # no context was made yet
         return None
@@ -49,7 +49,7 @@ def _change(name: str, _: Any, arguments: tuple[Any, ...]) -> Any:
 
 
 def _make_engine(call: Any, arguments: tuple[Any, ...]) -> Any:
-    """MCJIT owns its target machine from now on."""
+    """Make an MCJIT engine, which owns its target machine from now on."""
     engine = call(*arguments)
     if engine:
         setattr(engine, _MACHINE, getattr(arguments[1], "_ptr", arguments[1]))
@@ -77,7 +77,7 @@ def _run(how: ManagerRun, call: Any, arguments: tuple[Any, ...]) -> Any:
 
 
 def _is_subject(call: Any, arguments: tuple[Any, ...]) -> bool:
-    """Whether argument 1 can be looked into. If not, ctypes refuses the call."""
+    """Tell whether argument 1 can be looked into. If not, ctypes refuses the call."""
     pointer = getattr(arguments[1], "_ptr", arguments[1]) if len(arguments) > 1 else None
     return isinstance(pointer, call.argtypes[1]) and bool(pointer)
 

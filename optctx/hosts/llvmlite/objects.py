@@ -18,7 +18,7 @@ __all__ = [
 
 
 def module_address(module: object) -> int:
-    """The llvm::Module of an open `llvmlite.binding.ModuleRef`.
+    """Return the address of the llvm::Module of an open `llvmlite.binding.ModuleRef`.
 
     Raises TypeError for anything else and OptctxError for a closed one.
     """
@@ -35,28 +35,28 @@ def module_address(module: object) -> int:
 
 
 def llvm_context_address(llvm_context: object) -> int:
-    """The llvm::LLVMContext of llvmlite's open object; raises as `module_address` does."""
+    """Return the address of an open LLVMContext of llvmlite's. Raises as `module_address` does."""
     from llvmlite.binding.context import ContextRef
 
     return _address(llvm_context, ContextRef, "LLVMContext")
 
 
 def target_machine_address(target_machine: object) -> int:
-    """The llvm::TargetMachine of llvmlite's open object; raises as `module_address` does."""
+    """Return the address of an open llvmlite target machine. Raises as `module_address` does."""
     from llvmlite import binding
 
     return _address(target_machine, binding.TargetMachine, "target machine")
 
 
 def tuning_address(tuning: object) -> int:
-    """The llvm::PipelineTuningOptions of llvmlite's open object; raises as `module_address` does."""
+    """Return the address of open llvmlite PipelineTuningOptions. Raises as `module_address` does."""
     from llvmlite import binding
 
     return _address(tuning, binding.PipelineTuningOptions, "tuning")
 
 
 def pipeline_text(pipeline: object) -> bytes:
-    """The text of a pipeline as LLVM takes it; raises TypeError or PassPipelineError."""
+    """Encode the text of a pipeline for LLVM. Raises TypeError or PassPipelineError."""
     if not isinstance(pipeline, str):
         raise TypeError(
             f"expected a pass pipeline as text, such as 'default<O3>', found {type(pipeline).__name__}"

@@ -110,12 +110,12 @@ def change(name: str, arguments: tuple[Any, ...], values: Values) -> Any:
 
 
 def end_machine(pointer: Any) -> None:
-    """The target machine behind a pointer ends without being closed."""
+    """Mark the target machine behind a pointer as gone: it ends without being closed."""
     setattr(pointer, _ENDED, True)
 
 
 def _recipe_of(argument: Any) -> _Recipe | None:
-    """The recipe of an object; None if it was made unseen."""
+    """Return the recipe of an object; None if it was made unseen."""
     found: _Recipe | None = getattr(getattr(argument, "_ptr", argument), _RECIPE, None)
     return found
 
@@ -128,7 +128,7 @@ def _kept(name: str, kinds: tuple[Argument, ...], arguments: tuple[Any, ...], re
 
 
 def _keep(argument: Any, kind: Argument | None, recipe: _Recipe) -> Any:
-    """What stands for an argument in a recipe."""
+    """Return what stands for an argument in a recipe."""
     if kind is Argument.CHANGED:
         return _CHANGED
     if kind is Argument.TUNING:

@@ -50,7 +50,7 @@ def setter_addresses(settings: Settings) -> list[tuple[int, int]]:
 
 @cache
 def _fields() -> dict[str, tuple[Callable[[Any], int], int]]:
-    """The fields that this llvmlite has: (function that returns one, its default)."""
+    """Return the fields that this llvmlite has: name -> (function that returns it, its default)."""
     names = set(function_names())
     getters = {
         field: function(f"LLVMPY_PTOGet{field}") for field in _FIELDS if f"LLVMPY_PTOGet{field}" in names

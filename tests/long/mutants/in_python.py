@@ -32,8 +32,8 @@ _CONTEXT = (
         "image-ignored",
         "a context for a named image is one for llvmlite's",
         "tests/promises/test_named_images.py",
-        "        return attach(image)\n    own = base._layers.engine",
-        "        return attach()\n    own = base._layers.engine",
+        "        return attach(image)\n    if image is not None",
+        "        return attach()\n    if image is not None",
     ),
     Mutation(
         "contained-shares",

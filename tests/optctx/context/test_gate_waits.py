@@ -10,7 +10,7 @@ import warnings
 import pytest
 
 from optctx import DeadlockWarning, OptionContext
-from optctx.context import waiting
+from optctx.context import callbacks
 from tests.support.alone import alone
 from tests.support.interrupts import state
 from tests.support.scopes import four, scopes_become
@@ -54,7 +54,7 @@ def end(*threads: threading.Thread) -> None:
 @alone
 def test_a_thread_that_an_exclusive_one_waits_for_says_so() -> None:
     (exclusive, _other, plain), before = make_contexts(), state()
-    waiting._PATIENCE = 0.2
+    callbacks._PATIENCE = 0.2
     told: list[tuple[object, ...]] = []
     said = threading.Event()
     here = "test_a_thread_that_an_exclusive_one_waits_for_says_so"
@@ -89,7 +89,7 @@ def test_a_thread_that_an_exclusive_one_waits_for_says_so() -> None:
 @alone
 def test_none_is_told_of_that_works_or_waits_for_a_moment() -> None:
     (exclusive, _other, plain), before = make_contexts(), state()
-    waiting._PATIENCE = 1.0
+    callbacks._PATIENCE = 1.0
 
     def enter() -> None:
         with plain:  # warnings are errors

@@ -1,19 +1,38 @@
-"""What objects of a subclass have beside the parts of their base: attributes, for copies and pickles."""
+"""What copies and pickles of a context are made of: layers as text, and the attributes of a subclass."""
 
 from __future__ import annotations
 
 import copyreg
 from typing import Any, TypeVar
 
-__all__ = ["state_of", "with_state"]
+from optctx.engine.attach import is_default
+from optctx.errors import OptionTypeError, shown
+from optctx.values.layers import HasLayers
+from optctx.values.texts import Texts
+
+__all__ = ["layers_as_text", "state_of", "with_state"]
 
 T = TypeVar("T")
 
 State = Any  # (attributes, slots), or what `__getstate__` of a subclass returns; None for an object without
 
 
+def layers_as_text(context: HasLayers) -> tuple[dict[str, Texts], dict[str, Texts]]:
+    """Return the layers of a context for a pickle, as `Layers.portable` does.
+
+    Raises OptionTypeError for a context of another LLVM than llvmlite's, which another process may not have.
+    """
+    engine = context._layers.engine
+    if not is_default(engine):
+        raise OptionTypeError(
+            f"cannot pickle {shown(context)}: it is for the LLVM of {engine.image.path}, and only a "
+            "context for llvmlite's LLVM means the same in another process; make it again there"
+        )
+    return context._layers.portable()
+
+
 def state_of(value: object, base: type) -> State:
-    """The state that pickle takes for an object whose slots of `base` are made again otherwise."""
+    """Return the state of an object for a pickle, without the slots of `base`, which are made again."""
     getstate = getattr(type(value), "__getstate__", None)
     if getstate is not getattr(object, "__getstate__", None):
         return getstate(value)  # type: ignore[misc]

@@ -1,0 +1,84 @@
+"""Where a new context starts: in which LLVM, and on top of which values, such as those seen here and now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Union, cast
+
+from optctx import _native
+from optctx.engine.attach import attach, is_default
+from optctx.engine.engine import Engine
+from optctx.errors import OptionTypeError, ScopeError, shown
+from optctx.image.loaded import Image
+from optctx.tasks.scopes import entered
+from optctx.values.layers import Layers, set_inside
+
+if TYPE_CHECKING:
+    from optctx.context.context import OptionContext
+
+__all__ = ["Base", "engine_for", "layers_of_base", "seen", "seen_inside"]
+
+Base = Union[Literal["inherit", "defaults"], "OptionContext"]
+
+
+def engine_for(base: Base, image: Image | None) -> Engine:
+    """Return the attached engine that a new context is for: of the image, that of its base, or llvmlite's.
+
+    Raises OptionTypeError if the base is for another LLVM than the image.
+    """
+    own = _layers_in(base)
+    if own is None:
+        return attach(image)
+    if image is not None and attach(image) is not own.engine:
+        raise OptionTypeError(
+            f"a context for the LLVM of {image.path} cannot have the base {shown(base)}, which is for that "
+            f"of {own.engine.image.path}; give a base of the same LLVM, or none"
+        )
+    return attach(None if is_default(own.engine) else own.engine.image)
+
+
+def layers_of_base(engine: Engine, base: Base) -> Layers:
+    """Return the layers that a new context starts from.
+
+    Raises OptionTypeError if `base` is not a Base, and ScopeError for "inherit" as `seen` does.
+    """
+    if base == "inherit":
+        context = seen(engine, "inherit from the current context")
+        return Layers.process_wide(engine) if context is None else context._layers
+    if base == "defaults":
+        return Layers.registered(engine)
+    layers = _layers_in(base)
+    if layers is None:
+        raise OptionTypeError(f'base is "inherit", "defaults" or an OptionContext, found {shown(base)}')
+    return layers
+
+
+def _layers_in(base: Base) -> Layers | None:
+    return base._layers if isinstance(base, _native.ScopeBase) else None
+
+
+def seen(engine: Engine, what: str) -> OptionContext | None:
+    """Return the innermost context of this task, as code inside sees it (`_as_seen`). None outside any.
+
+    Raises ScopeError as `check_in_line` does.
+    """
+    context = cast("OptionContext | None", entered(engine, what))
+    return None if context is None else _as_seen(context)
+
+
+def seen_inside(context: OptionContext) -> OptionContext:
+    """Return a context as code inside sees it. Raises ScopeError as `OptionContext.with_sets` does."""
+    if entered(context._layers.engine, f"ask what was set inside {shown(context)}") is not context:
+        raise ScopeError(
+            f"cannot ask what was set inside {shown(context)}: it is not the innermost context that this "
+            "thread is inside; ask inside its block"
+        )
+    return _as_seen(context)
+
+
+def _as_seen(context: OptionContext) -> OptionContext:
+    """Return a context, on a thread inside it, or a new one if code inside has used LLVM's setters."""
+    found = set_inside(context, context._layers)
+    if found is None:
+        return context
+    layers, new = found
+    return context._of(layers, context._layers, "ignore", context._sets, new)

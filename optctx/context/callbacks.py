@@ -1,0 +1,208 @@
+"""What native code calls back for contexts: when one is entered or left, and when LLVM's setters run inside.
+
+LLVM's setters are `cl::ParseCommandLineOptions` (which llvmlite's `set_option` calls), the resets, and
+`addOccurrence` of LLVM's own option objects. Native code shows contained values to the thread until it leaves
+(native/intercept/setters); values/layers.py makes layers of them. This module reports values that a context
+did not contain.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+import warnings
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Literal
+
+from optctx import _native
+from optctx.engine.attach import attach_again, engine_of
+from optctx.errors import (
+    ContainmentError,
+    ContainmentWarning,
+    DeadlockWarning,
+    OptctxError,
+    OptionTypeError,
+    UnsupportedImageError,
+    level_outside,
+    shown,
+)
+from optctx.reads.unread import judge
+from optctx.tasks.problems import tell_of
+from optctx.tasks.scopes import cannot_enter, cannot_leave, check_in_line
+
+if TYPE_CHECKING:
+    from optctx.context.context import OptionContext
+    from optctx.engine.engine import Engine
+
+__all__ = ["SetsMode", "native_mode"]
+
+
+def _check_in_line(context: OptionContext | None, verb: str) -> None:
+    check_in_line(verb if context is None else f"{verb} {shown(context)}")
+
+
+def _judge(context: OptionContext, failed: bool) -> None:
+    judge(context, context._unread, failed=failed)
+
+
+# A deadlock: a thread waits to enter, and one inside a process-wide context waits for it. What a thread waits
+# for cannot be known. It counts as waiting if it stands still in a function of the standard library that
+# waits.
+
+_PATIENCE = 3.0  # seconds for which the other thread has to stand still
+_LONGEST_GAP = 1.0  # seconds between two looks at it
+_WAITING = ("threading", "queue", "selectors", "subprocess", "concurrent", "multiprocessing", "asyncio")
+
+Place = tuple[tuple[CodeType, int], ...]
+
+
+class _Wait(threading.local):
+    """What this thread has seen of the others: thread -> (where it stands, since when, last seen there)."""
+
+    def __init__(self) -> None:
+        self.places: dict[int, tuple[Place, float, float]] = {}
+        self.told: set[Place] = set()
+
+
+_wait = _Wait()
+
+
+def _warn_of_deadlock(threads: list[int]) -> None:
+    """Warn, on a thread that waits for `threads` to leave a context, if one of them has stopped to wait.
+
+    Each place is named once for each waiting thread. Called several times a second.
+    """
+    frames = sys._current_frames()
+    now = time.monotonic()
+    for thread in threads:
+        frame = frames.get(thread)
+        if frame is None or not _waits(frame):
+            _wait.places.pop(thread, None)
+            continue
+        place = _place(frame)
+        before, since, last = _wait.places.get(thread, (None, now, now))
+        if before != place or now - last > _LONGEST_GAP:
+            since = now
+        _wait.places[thread] = place, since, now
+        if now - since > _PATIENCE and place not in _wait.told:
+            _wait.told.add(place)
+            warnings.warn(_message(thread, frame), DeadlockWarning, stacklevel=level_outside())
+
+
+def _waits(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] in _WAITING
+
+
+def _place(frame: FrameType | None) -> Place:
+    place = []
+    while frame is not None:
+        place.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(place)
+
+
+def _message(thread: int, frame: FrameType) -> str:
+    names = {each.ident: each.name for each in threading.enumerate()}
+    outer: FrameType = frame
+    while _waits(outer) and outer.f_back is not None:
+        outer = outer.f_back
+    where = f"{os.path.basename(outer.f_code.co_filename)}:{outer.f_lineno}"
+    return (
+        f"{threading.current_thread().name} waits to enter a context until {names.get(thread, thread)} has "
+        f'left one with process_wide="exclusive", which waits itself in {outer.f_code.co_name} ({where}): if '
+        "it waits for this thread, neither goes on; leave the context before waiting for other threads"
+    )
+
+
+# LLVM's own setters
+
+SetsMode = Literal["contain", "process", "error"]
+
+_MODES = {
+    "contain": _native.Sets.contain,
+    "process": _native.Sets.process,
+    "error": _native.Sets.error,
+}
+
+
+def native_mode(engine: Engine, mode: SetsMode) -> _native.Sets:
+    """Return the native form of `mode`.
+
+    Raises OptionTypeError if it is not a SetsMode, and UnsupportedImageError if the engine does not offer it.
+    """
+    if mode not in _MODES:
+        raise OptionTypeError(f'sets is "contain", "process" or "error", found {shown(mode)}')
+    if mode != "contain" and not engine.redirects:
+        raise UnsupportedImageError(
+            f'sets="{mode}" cannot be had where threads take turns: what is set inside a scope ends with it '
+            f'({engine.reason}); use sets="contain"'
+        )
+    return _MODES[mode]
+
+
+def _tell(image: int, problem: BaseException) -> None:
+    tell_of(engine_of(image).image, problem)
+
+
+def _not_contained(image: int, address: int) -> None:
+    """Warn, from inside LLVM, that code in a context sets the option at `address` for the whole process."""
+    option = engine_of(image).plan.options.get(address)
+    if option is None:
+        words = "an option that was registered after optctx attached has no storage of its own in contexts"
+        advice = "set it before the scope"
+        name = "an LLVM option"
+    else:
+        name = repr(option.name)
+        words = f"contexts cannot contain it: {option.reason or 'it takes several values at once'}"
+        advice = 'set it before the scope, or leave it to OptionContext(..., process_wide="exclusive")'
+    _tell(
+        image, ContainmentWarning(f"{name} was set for the whole process inside a context; {words}; {advice}")
+    )
+
+
+def _ends_with_call(image: int, address: int) -> None:
+    """Warn, from inside LLVM, that a value ends with this call: another thread entered this task's scope."""
+    option = engine_of(image).plan.options.get(address)
+    what = "a reset of LLVM's options" if option is None else f"the value given to {option.name!r}"
+    _tell(
+        image,
+        ContainmentWarning(
+            f"{what} ended with the call: this thread works in a scope that another thread has entered, and "
+            "must not change it; enter a context on this thread"
+        ),
+    )
+
+
+def _not_set(image: int, address: int) -> None:
+    """Leave an error, from inside LLVM: the context of this thread refuses LLVM's setters."""
+    option = engine_of(image).plan.options.get(address)
+    what = "reset LLVM's options" if address == 0 else "set an LLVM option"
+    if option is not None:
+        what = f"set {option.name!r}"
+    _tell(
+        image,
+        ContainmentError(
+            f'cannot {what} inside a context with sets="error": nothing was changed; leave the context '
+            'before, or make it with sets="contain"'
+        ),
+    )
+
+
+def _failed(image: int, why: str) -> None:
+    _tell(image, OptctxError(f"an LLVM option was not set inside a context, nothing was changed: {why}"))
+
+
+_native.set_callbacks(
+    attach=attach_again,
+    check_in_line=_check_in_line,
+    cannot_enter=cannot_enter,
+    cannot_leave=cannot_leave,
+    judge=_judge,
+    waits=_warn_of_deadlock,
+    not_contained=_not_contained,
+    ends_with_call=_ends_with_call,
+    not_set=_not_set,
+    failed=_failed,
+)
