@@ -15,19 +15,18 @@ ARGUMENTS = ("", "-unroll-count=2", "-unroll-count=4", "-force-vector-width=2", 
 
 # `paths`: llvmlite's own library first; `expected[n][arguments]`: what fresh processes of each one give.
 SCRIPT = """
-    import contextlib, json, os, random, sys
+    import contextlib, json, random, sys
     from tests.support.bare_llvm import BareLlvm
     import optctx
-    from optctx import OptionContext, current
-    from optctx._native import held, loaded_libraries
+    from optctx import OptionContext, current, loaded_image
+    from optctx._native import held
     from optctx.context import process_wide_values
     from optctx.engine.attach import attach, detach
     from tests.support.scopes import in_threads, unrolled
 
     paths, expected, arguments = map(json.loads, sys.argv[1:])
     llvms = [BareLlvm(path) for path in paths]
-    bases = {os.path.realpath(name): base for name, base in loaded_libraries()}
-    engines = [attach(Image(path, bases[os.path.realpath(path)])) for path in paths]
+    engines = [attach(loaded_image(path)) for path in paths]
     assert len({engine.image.build_id for engine in engines}) == len({len(e.options) for e in engines}) == 3
     layouts = {engine.survey.registry.layout for engine in engines}
     assert len(layouts) == 2, layouts
