@@ -10,31 +10,21 @@ import ctypes
 import re
 from typing import Any
 
-import capstone
-from capstone import x86_const as x86
-
 from optctx.arch.processor import CannotDecodeError
+from optctx.arch.x86_64.capstone_library import (
+    INSTRUCTION,
+    MEMORY,
+    NO_REGISTER,
+    REGISTER,
+    open_decoder,
+    open_library,
+)
 from optctx.arch.x86_64.decoding import LONGEST, Decoded, Reference
 from optctx.arch.x86_64.effects import AS_FIRST, AS_OTHER, READ, WRITE, implicit_registers, is_vex
 
 __all__ = ["CapstoneDecoder"]
 
-_MAJOR = 5  # version of the library with the structures used here
-_INSTRUCTION = ctypes.POINTER(capstone._cs_insn)
 _PLACE, _SIZE, _ADDRESS = ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64
-_FUNCTIONS: dict[str, tuple[Any, ...]] = {  # result, handle, other arguments (capstone.h)
-    "cs_malloc": (_INSTRUCTION, _SIZE),
-    "cs_free": (None, _INSTRUCTION, _SIZE),
-    "cs_disasm": (_SIZE, _SIZE, _PLACE, _SIZE, _ADDRESS, _SIZE, ctypes.POINTER(_INSTRUCTION)),
-    "cs_disasm_iter": (
-        ctypes.c_bool,
-        _SIZE,
-        ctypes.POINTER(_PLACE),
-        ctypes.POINTER(_SIZE),
-        ctypes.POINTER(_ADDRESS),
-        _INSTRUCTION,
-    ),
-}
 
 _BRANCHES = {"call", "jmp", "lcall", "ljmp"}
 _NEAR = {2, 4}  # the register field of ModRM, in near branches through memory
@@ -46,24 +36,23 @@ _UNSURE_WITH_SIZE = {"movsxd", "push", "pop"}  # with that prefix capstone has t
 
 # Instructions whose length capstone gets wrong: ud0 and ud1, which have operands; and jo, jno and ret with an
 # operand-size prefix, which the processor ignores. _DOUBTFUL matches bytes that may be one of them.
-_NEVER = {x86.X86_INS_UD0, x86.X86_INS_UD1}
-_NOT_WITH_SIZE = {x86.X86_INS_JO, x86.X86_INS_JNO, x86.X86_INS_RET}
+_NEVER = {"ud0", "ud1"}
+_NOT_WITH_SIZE = {"jo", "jno", "ret"}
 _PREFIXES = rb"[\x26\x2e\x36\x3e\x64-\x67\xf0\xf2\xf3]*"
 _WITH_SIZE = re.compile(_PREFIXES + rb"\x66")
 _DOUBTFUL = re.compile(rb"\x0f[\xb9\xff]|\x66" + _PREFIXES + rb"[\x40-\x4f]?(\x0f[\x80\x81]|\xc2)")
 
 
-def _registers() -> tuple[dict[int, int], list[int]]:
-    """Return (capstone's register of any size -> number of the 64-bit one, the 64-bit ones by number)."""
+def _registers() -> list[list[str]]:
+    """List the names of each general-purpose register, of any size, by the number of the 64-bit one."""
     sizes = [["rax", "eax", "ax", "al", "ah"], ["rcx", "ecx", "cx", "cl", "ch"]]
     sizes += [["rdx", "edx", "dx", "dl", "dh"], ["rbx", "ebx", "bx", "bl", "bh"]]
     sizes += [[f"r{name}", f"e{name}", name, f"{name}l"] for name in ("sp", "bp", "si", "di")]
-    sizes += [[f"r{n}", f"r{n}d", f"r{n}w", f"r{n}b"] for n in range(8, 16)]
-    found = [[getattr(x86, f"X86_REG_{name.upper()}") for name in names] for names in sizes]
-    return {each: number for number, same in enumerate(found) for each in same}, [same[0] for same in found]
+    return sizes + [[f"r{n}", f"r{n}d", f"r{n}w", f"r{n}b"] for n in range(8, 16)]
 
 
-_GENERAL, _BASES = _registers()
+_GENERAL = {name: number for number, names in enumerate(_registers()) for name in names}
+_BASES = [names[0] for names in _registers()]
 
 
 class CapstoneDecoder:
@@ -75,19 +64,12 @@ class CapstoneDecoder:
     name = "capstone"
 
     def __init__(self) -> None:
-        """Raise ImportError if the library has another version."""
-        major, minor, _ = capstone.cs_version()
-        if major != _MAJOR:
-            raise ImportError(f"found capstone {major}.{minor}, expected {_MAJOR}")
-        self._library = ctypes.CDLL(capstone._cs._name)  # with prototypes of its own
-        for name, (result, *arguments) in _FUNCTIONS.items():
-            function = getattr(self._library, name)
-            function.restype, function.argtypes = result, arguments
+        """Raise ImportError if there is no library, or one of another version."""
+        self._library = open_library()
         # Details take most of the time, and instructions that are only skipped need none.
-        self._plain = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
-        self._detailed = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
-        self._detailed.detail = True
-        self._one = self._library.cs_malloc(self._detailed.csh)
+        self._plain = open_decoder(self._library, details=False)
+        self._detailed = open_decoder(self._library, details=True)
+        self._one = self._library.cs_malloc(self._detailed)
 
     def start_over(self, code: bytes, address: int, place: int) -> int:
         """Return the address of the instruction that contains the byte at `place`.
@@ -97,8 +79,8 @@ class CapstoneDecoder:
         """
         # The decoder gets the bytes up to `place`. It does not decode an instruction that goes on after that.
         size = place + 1 - address
-        many = _INSTRUCTION()
-        count = self._library.cs_disasm(self._plain.csh, code, size, address, 0, ctypes.byref(many))
+        many = INSTRUCTION()
+        count = self._library.cs_disasm(self._plain, code, size, address, 0, ctypes.byref(many))
         end = address
         if count:
             last = many[count - 1]
@@ -127,24 +109,24 @@ class CapstoneDecoder:
         at = detail.encoding.modrm_offset
         if not at or code[at] & 0xC7 != 0x05:
             return Decoded(end, None)
-        if instruction.id == x86.X86_INS_MOV and not _has_memory(detail):
+        mnemonic = _mnemonic(instruction)
+        if mnemonic == "mov" and not _has_memory(detail):
             return Decoded(end, None)  # to or from a control register
         target = end + int.from_bytes(code[at + 1 : at + 5], "little", signed=True)
         if detail.addr_size == 4:
             target &= 0xFFFFFFFF
-        mnemonic = instruction.mnemonic.decode().rpartition(" ")[2]  # without lock, rep and so on
-        return Decoded(end, _reference((address, code, at, target), mnemonic, detail))
+        return Decoded(end, self._reference((address, code, at, target), mnemonic, detail))
 
     def difference(self, old: bytes, new: bytes, address: int, base: int, displacement: int) -> str:
         """Say what is wrong unless `new` is `old` with the operand [base register + displacement]."""
         was, _, was_text = self._parts(old, address)
         now, memory, now_text = self._parts(new, address)
         same = now == was and self._one.contents.size == len(new)
-        if same and memory == (_BASES[base], x86.X86_REG_INVALID, displacement):
+        if same and memory == (_BASES[base], "", displacement):
             return ""
         return f"decodes as '{now_text}', expected '{was_text}' on another base"
 
-    def _parts(self, code: bytes, address: int) -> tuple[list[Any], tuple[int, int, int] | None, str]:
+    def _parts(self, code: bytes, address: int) -> tuple[list[Any], tuple[str, str, int] | None, str]:
         """Return (what another base keeps; (base, index, displacement) if in memory; the text)."""
         instruction = self._decode(code, address)
         detail = instruction.detail.contents.arch.x86
@@ -152,11 +134,12 @@ class CapstoneDecoder:
         memory = None
         for operand in detail.operands[: detail.op_count]:
             kept += [operand.type, operand.size]
-            if operand.type == x86.X86_OP_MEM:
-                kept.append(operand.mem.segment)
-                memory = operand.mem.base, operand.mem.index, operand.mem.disp
+            if operand.type == MEMORY:
+                held = operand.value.memory
+                kept.append(held.segment)
+                memory = self._name(held.base), self._name(held.index), held.displacement
             else:
-                kept.append(operand.reg if operand.type == x86.X86_OP_REG else operand.imm)
+                kept.append(operand.value.register if operand.type == REGISTER else operand.value.immediate)
         return kept, memory, f"{instruction.mnemonic.decode()} {instruction.op_str.decode()}"
 
     def _decode(self, code: bytes, address: int) -> Any:
@@ -164,52 +147,65 @@ class CapstoneDecoder:
         # Zeros replace missing bytes: every instruction that can be truncated may end with them.
         place, size, at = _PLACE(code + bytes(LONGEST - len(code))), _SIZE(LONGEST), _ADDRESS(address)
         known = self._library.cs_disasm_iter(
-            self._detailed.csh, ctypes.byref(place), ctypes.byref(size), ctypes.byref(at), self._one
+            self._detailed, ctypes.byref(place), ctypes.byref(size), ctypes.byref(at), self._one
         )
         instruction = self._one.contents
         if not known or _is_doubtful(instruction):
             raise CannotDecodeError(f"capstone is not sure of {code.hex()} at {address:#x}")
         return instruction
 
+    def _name(self, register: int) -> str:
+        """Return a register's name; empty for none."""
+        name: bytes | None = (
+            self._library.cs_reg_name(self._detailed, register) if register != NO_REGISTER else None
+        )
+        return "" if name is None else name.decode()
+
+    def _reference(self, place: tuple[int, bytes, int, int], mnemonic: str, detail: Any) -> Reference:
+        operands = detail.operands[: detail.op_count]
+        at = next((i for i, each in enumerate(operands) if each.type == MEMORY), None)
+        access = None if at is None else (AS_OTHER if at else AS_FIRST).get(mnemonic)
+        if mnemonic in _BRANCHES:
+            size = operands[0].size if detail.modrm >> 3 & 7 in _NEAR else _MORE_THAN_ANY
+            return Reference(*place, size, mnemonic, branches=True, known=True)
+        unsure = mnemonic in _UNSURE_WITH_SIZE and _OPERAND_SIZE in detail.prefix
+        if is_vex(mnemonic):
+            unsure = place[1][0] not in _VEX  # EVEX, which masks and repeats; or with another prefix
+        if at is None or access is None or unsure:
+            return Reference(*place, _MORE_THAN_ANY, mnemonic, branches=False, known=False)
+        size = _WRONG_SIZE.get(mnemonic, operands[at].size) if access else 0
+        named = [self._name(each.value.register) for each in operands if each.type == REGISTER]
+        return Reference(
+            *place,
+            size,
+            mnemonic,
+            branches=False,
+            known=True,
+            registers={_GENERAL[register] for register in named if register in _GENERAL}
+            | implicit_registers(mnemonic, len(operands), size),
+            first=_GENERAL.get(named[0]) if at else None,
+            first_bytes=operands[0].size if at else 0,
+            memory_accesses=_accesses(mnemonic, access),
+            reads=bool(access & READ),
+            writes=bool(access & WRITE),
+        )
+
 
 def _is_doubtful(instruction: Any) -> bool:
-    if instruction.id in _NOT_WITH_SIZE:
+    mnemonic = _mnemonic(instruction)
+    if mnemonic in _NOT_WITH_SIZE:
         return _WITH_SIZE.match(bytes(instruction.bytes)) is not None
-    return instruction.id in _NEVER
+    return mnemonic in _NEVER
+
+
+def _mnemonic(instruction: Any) -> str:
+    """Return the mnemonic without lock, rep and so on."""
+    name: str = instruction.mnemonic.decode()
+    return name.rpartition(" ")[2]
 
 
 def _has_memory(detail: Any) -> bool:
-    return any(operand.type == x86.X86_OP_MEM for operand in detail.operands[: detail.op_count])
-
-
-def _reference(place: tuple[int, bytes, int, int], mnemonic: str, detail: Any) -> Reference:
-    operands = detail.operands[: detail.op_count]
-    at = next((i for i, each in enumerate(operands) if each.type == x86.X86_OP_MEM), None)
-    access = None if at is None else (AS_OTHER if at else AS_FIRST).get(mnemonic)
-    if mnemonic in _BRANCHES:
-        size = operands[0].size if detail.modrm >> 3 & 7 in _NEAR else _MORE_THAN_ANY
-        return Reference(*place, size, mnemonic, branches=True, known=True)
-    unsure = mnemonic in _UNSURE_WITH_SIZE and _OPERAND_SIZE in detail.prefix
-    if is_vex(mnemonic):
-        unsure = place[1][0] not in _VEX  # EVEX, which masks and repeats; or with another prefix
-    if at is None or access is None or unsure:
-        return Reference(*place, _MORE_THAN_ANY, mnemonic, branches=False, known=False)
-    size = _WRONG_SIZE.get(mnemonic, operands[at].size) if access else 0
-    named = [each.reg for each in operands if each.type == x86.X86_OP_REG]
-    return Reference(
-        *place,
-        size,
-        mnemonic,
-        branches=False,
-        known=True,
-        registers={_GENERAL[register] for register in named if register in _GENERAL}
-        | implicit_registers(mnemonic, len(operands), size),
-        first=_GENERAL.get(named[0]) if at else None,
-        first_bytes=operands[0].size if at else 0,
-        memory_accesses=_accesses(mnemonic, access),
-        reads=bool(access & READ),
-        writes=bool(access & WRITE),
-    )
+    return any(operand.type == MEMORY for operand in detail.operands[: detail.op_count])
 
 
 def _accesses(mnemonic: str, access: int) -> int:

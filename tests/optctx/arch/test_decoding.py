@@ -12,7 +12,7 @@ import pytest
 from optctx._native import Span, find_references, instruction_length, locate
 from optctx.arch import CannotDecodeError
 from optctx.arch.processor import SiteRefusal
-from optctx.arch.x86_64 import intercepting, sites
+from optctx.arch.x86_64 import capstone_library, intercepting, sites
 from optctx.arch.x86_64.capstone_decoder import CapstoneDecoder
 from optctx.arch.x86_64.decoder import decoder as decoder_of_process
 from optctx.arch.x86_64.decoding import LONGEST, Reference
@@ -378,6 +378,10 @@ def test_an_instruction_on_another_base_is_the_same(decoder: CapstoneDecoder) ->
 
 
 def test_a_capstone_whose_structures_may_be_others_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("capstone.cs_version", lambda: (6, 0, 0x600))
-    with pytest.raises(CannotDecodeError, match=r"found capstone 6\.0, expected 5.*install"):
+    monkeypatch.setattr(capstone_library, "MAJOR", 6)
+    with pytest.raises(CannotDecodeError, match=r"found capstone 5\.\d, expected 6.*install"):
+        decoder_of_process.__wrapped__()
+    monkeypatch.undo()
+    monkeypatch.setattr(capstone_library, "_KNOWN", bytes.fromhex("488b0578563412"))
+    with pytest.raises(CannotDecodeError, match=r"lays instructions out otherwise.*install"):
         decoder_of_process.__wrapped__()

@@ -1,0 +1,194 @@
+"""The library in capstone's package, through ctypes.
+
+The package itself imports the tables of every processor, which take 7 MB and as long as a tenth of attaching.
+The structures are those of capstone 5 (capstone.h, x86.h); a known instruction is decoded to prove them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from importlib.util import find_spec
+from typing import Any
+
+__all__ = ["INSTRUCTION", "MEMORY", "NO_REGISTER", "REGISTER", "open_decoder", "open_library"]
+
+MAJOR = 5  # version of the library with these structures
+REGISTER, MEMORY = 1, 3  # types of operands
+NO_REGISTER = 0
+_X86, _MODE_64, _DETAIL, _ON = 3, 1 << 3, 2, 3
+_KNOWN = bytes.fromhex("488b0d78563412")  # mov rcx, [rip + 0x12345678]
+
+
+class _Memory(ctypes.Structure):
+    _fields_ = (
+        ("segment", ctypes.c_uint),
+        ("base", ctypes.c_uint),
+        ("index", ctypes.c_uint),
+        ("scale", ctypes.c_int),
+        ("displacement", ctypes.c_int64),
+    )
+
+
+class _Value(ctypes.Union):
+    _fields_ = (("register", ctypes.c_uint), ("immediate", ctypes.c_int64), ("memory", _Memory))
+
+
+class _Operand(ctypes.Structure):
+    _fields_ = (
+        ("type", ctypes.c_uint),
+        ("value", _Value),
+        ("size", ctypes.c_uint8),  # bytes
+        ("access", ctypes.c_uint8),
+        ("broadcast", ctypes.c_uint),
+        ("zeroes", ctypes.c_bool),
+    )
+
+
+class _Encoding(ctypes.Structure):
+    _fields_ = tuple(
+        (name, ctypes.c_uint8)
+        for name in ("modrm_offset", "disp_offset", "disp_size", "imm_offset", "imm_size")
+    )
+
+
+class _X86Detail(ctypes.Structure):
+    _fields_ = (
+        ("prefix", ctypes.c_uint8 * 4),
+        ("opcode", ctypes.c_uint8 * 4),
+        ("rex", ctypes.c_uint8),
+        ("addr_size", ctypes.c_uint8),
+        ("modrm", ctypes.c_uint8),
+        ("sib", ctypes.c_uint8),
+        ("disp", ctypes.c_int64),
+        ("sib_index", ctypes.c_uint),
+        ("sib_scale", ctypes.c_int8),
+        ("sib_base", ctypes.c_uint),
+        ("xop_cc", ctypes.c_uint),
+        ("sse_cc", ctypes.c_uint),
+        ("avx_cc", ctypes.c_uint),
+        ("avx_sae", ctypes.c_bool),
+        ("avx_rm", ctypes.c_uint),
+        ("flags", ctypes.c_uint64),
+        ("op_count", ctypes.c_uint8),
+        ("operands", _Operand * 8),
+        ("encoding", _Encoding),
+    )
+
+
+class _Arch(ctypes.Union):
+    _fields_ = (("x86", _X86Detail),)
+
+
+class _Detail(ctypes.Structure):
+    _fields_ = (
+        ("regs_read", ctypes.c_uint16 * 20),
+        ("regs_read_count", ctypes.c_ubyte),
+        ("regs_write", ctypes.c_uint16 * 20),
+        ("regs_write_count", ctypes.c_ubyte),
+        ("groups", ctypes.c_ubyte * 8),
+        ("groups_count", ctypes.c_ubyte),
+        ("writeback", ctypes.c_bool),
+        ("arch", _Arch),
+    )
+
+
+class _Instruction(ctypes.Structure):
+    _fields_ = (
+        ("id", ctypes.c_uint),
+        ("address", ctypes.c_uint64),
+        ("size", ctypes.c_uint16),
+        ("bytes", ctypes.c_ubyte * 24),
+        ("mnemonic", ctypes.c_char * 32),
+        ("op_str", ctypes.c_char * 160),
+        ("detail", ctypes.POINTER(_Detail)),
+    )
+
+
+INSTRUCTION = ctypes.POINTER(_Instruction)
+_HANDLE = ctypes.c_size_t
+_FUNCTIONS: dict[str, tuple[Any, ...]] = {  # result, arguments (capstone.h)
+    "cs_version": (ctypes.c_uint, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int)),
+    "cs_open": (ctypes.c_int, ctypes.c_uint, ctypes.c_uint, ctypes.POINTER(_HANDLE)),
+    "cs_option": (ctypes.c_int, _HANDLE, ctypes.c_uint, ctypes.c_size_t),
+    "cs_reg_name": (ctypes.c_char_p, _HANDLE, ctypes.c_uint),
+    "cs_malloc": (INSTRUCTION, _HANDLE),
+    "cs_free": (None, INSTRUCTION, ctypes.c_size_t),
+    "cs_disasm": (
+        ctypes.c_size_t,
+        _HANDLE,
+        ctypes.c_char_p,
+        ctypes.c_size_t,
+        ctypes.c_uint64,
+        ctypes.c_size_t,
+        ctypes.POINTER(INSTRUCTION),
+    ),
+    "cs_disasm_iter": (
+        ctypes.c_bool,
+        _HANDLE,
+        ctypes.POINTER(ctypes.c_char_p),
+        ctypes.POINTER(ctypes.c_size_t),
+        ctypes.POINTER(ctypes.c_uint64),
+        INSTRUCTION,
+    ),
+}
+
+
+def open_library() -> Any:
+    """Open the library. Raises ImportError if there is none, or one with other structures."""
+    spec = find_spec("capstone")
+    folders = list(spec.submodule_search_locations or ()) if spec is not None else []
+    paths = [os.path.join(folder, "lib", "libcapstone.so") for folder in folders]
+    path = next(
+        filter(os.path.exists, paths), f"libcapstone.so.{MAJOR}"
+    )  # Debian's package has none of its own
+    if not folders:
+        raise ImportError("the package capstone is not installed")
+    try:
+        library = ctypes.CDLL(path)
+        for name, (result, *arguments) in _FUNCTIONS.items():
+            function = getattr(library, name)
+            function.restype, function.argtypes = result, arguments
+    except (OSError, AttributeError) as error:
+        raise ImportError(f"capstone's library cannot be used: {error}") from error
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    library.cs_version(ctypes.byref(major), ctypes.byref(minor))
+    if major.value != MAJOR:
+        raise ImportError(f"found capstone {major.value}.{minor.value}, expected {MAJOR}")
+    _prove(library)
+    return library
+
+
+def open_decoder(library: Any, *, details: bool) -> int:
+    """Return a handle for x86-64, with or without details of each instruction."""
+    handle = _HANDLE()
+    if library.cs_open(_X86, _MODE_64, ctypes.byref(handle)) != 0:
+        raise ImportError("capstone's library has no decoder for x86-64")
+    if details:
+        library.cs_option(handle, _DETAIL, _ON)
+    return handle.value
+
+
+def _prove(library: Any) -> None:
+    """Raise ImportError if a known instruction is not laid out as the structures say."""
+    handle, found = open_decoder(library, details=True), INSTRUCTION()
+    if library.cs_disasm(handle, _KNOWN, len(_KNOWN), 0x1000, 1, ctypes.byref(found)) == 1:
+        one = found[0]
+        detail = one.detail.contents.arch.x86
+        first, second = detail.operands[0], detail.operands[1]
+        memory = second.value.memory
+        said = (
+            (one.address, one.size, one.mnemonic, detail.addr_size, detail.modrm, detail.op_count),
+            (first.type, library.cs_reg_name(handle, first.value.register), first.size),
+            (second.type, library.cs_reg_name(handle, memory.base), memory.index, memory.displacement),
+            (second.size, detail.encoding.modrm_offset, detail.encoding.disp_offset),
+        )
+        library.cs_free(found, 1)
+        if said == (
+            (0x1000, 7, b"mov", 8, 0x0D, 2),
+            (REGISTER, b"rcx", 8),
+            (MEMORY, b"rip", NO_REGISTER, 0x12345678),
+            (8, 2, 3),
+        ):
+            return
+    raise ImportError("capstone's library lays instructions out otherwise than version 5 does")
