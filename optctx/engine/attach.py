@@ -92,11 +92,9 @@ def _attach(image: Image | None, narrow: Narrow | None) -> Engine:
         found.engine = _prepare(found, host, clock, narrow)
     host.attaching()
     if image is None:
-        _tell_listeners(found)
+        _begin_with_default(found)
     if not (found.used and found.engine.attached):
         _commit(found, clock)
-    if image is None:
-        _begin_with_default(found)
     return found.engine
 
 
@@ -158,6 +156,8 @@ def _finish(found: _Attachment, engine: Engine, clock: Clock) -> None:
     """Publish the options, with the plan in force, for lookups from C++; keep what can be kept."""
     atexit.register(process_ends)
     publish_options(engine.plan, engine.index, engine.image)
+    if _default is found:
+        begin_lookups_with(engine.index)
     found.used = True
     clock.lap("lookups")
     _keep(found, engine)
@@ -190,17 +190,15 @@ def _attachment(image: Image | None) -> _Attachment:
     return _attachments.setdefault(wanted.base, _Attachment(wanted))
 
 
-def _tell_listeners(found: _Attachment) -> None:
-    if _default is not found or attached() is None:
-        for listener in _listeners:
-            listener()
-
-
 def _begin_with_default(found: _Attachment) -> None:
     """Have what is said of no image, and what the host reports, concern this one from now on."""
     global _default
     assert found.engine is not None  # the caller has made it
-    begin_lookups_with(found.engine.index)
+    if _default is not found or attached() is None:
+        for listener in _listeners:
+            listener()
+    if found.used:  # else when its options are published
+        begin_lookups_with(found.engine.index)
     _default = found
 
 

@@ -135,15 +135,15 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {  # result, arguments (capstone.h)
 
 
 def open_library() -> Any:
-    """Open the library. Raises ImportError if there is none, or one with other structures."""
+    """Open the library. Raises ImportError if there is none, or one of another version."""
     spec = find_spec("capstone")
-    folders = list(spec.submodule_search_locations or ()) if spec is not None else []
-    paths = [os.path.join(folder, "lib", "libcapstone.so") for folder in folders]
-    path = next(
-        filter(os.path.exists, paths), f"libcapstone.so.{MAJOR}"
-    )  # Debian's package has none of its own
-    if not folders:
+    if spec is None:
         raise ImportError("the package capstone is not installed")
+    paths = [
+        os.path.join(folder, "lib", "libcapstone.so") for folder in spec.submodule_search_locations or ()
+    ]
+    # Debian's package has no library of its own and takes the system's.
+    path = next(filter(os.path.exists, paths), f"libcapstone.so.{MAJOR}")
     try:
         library = ctypes.CDLL(path)
         for name, (result, *arguments) in _FUNCTIONS.items():
@@ -155,23 +155,26 @@ def open_library() -> Any:
     library.cs_version(ctypes.byref(major), ctypes.byref(minor))
     if major.value != MAJOR:
         raise ImportError(f"found capstone {major.value}.{minor.value}, expected {MAJOR}")
-    _prove(library)
     return library
 
 
 def open_decoder(library: Any, *, details: bool) -> int:
-    """Return a handle for x86-64, with or without details of each instruction."""
+    """Return a handle for x86-64, with or without details of each instruction.
+
+    Raises ImportError if instructions are laid out otherwise than the structures say.
+    """
     handle = _HANDLE()
     if library.cs_open(_X86, _MODE_64, ctypes.byref(handle)) != 0:
         raise ImportError("capstone's library has no decoder for x86-64")
     if details:
         library.cs_option(handle, _DETAIL, _ON)
+        _prove(library, handle.value)
     return handle.value
 
 
-def _prove(library: Any) -> None:
+def _prove(library: Any, handle: int) -> None:
     """Raise ImportError if a known instruction is not laid out as the structures say."""
-    handle, found = open_decoder(library, details=True), INSTRUCTION()
+    found = INSTRUCTION()
     if library.cs_disasm(handle, _KNOWN, len(_KNOWN), 0x1000, 1, ctypes.byref(found)) == 1:
         one = found[0]
         detail = one.detail.contents.arch.x86

@@ -15,6 +15,7 @@ import pytest
 import optctx
 from optctx._native import redirect
 from optctx.engine import thread_engine
+from optctx.engine.attach import attached
 from tests.support.alone import alone
 from tests.support.kernel_refusals import forbid_code, refuse
 from tests.support.library_code import changed_code
@@ -57,6 +58,18 @@ def test_a_kernel_without_membarrier_is_none() -> None:
     with optctx.OptionContext(unroll_count=4):
         assert unrolled() == 4
     assert optctx.info()["engine"] == "thread"
+
+
+@alone(OPTCTX_ENGINE="")
+def test_a_warning_that_is_an_error_leaves_what_detach_undoes() -> None:
+    forbid_code()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(optctx.EngineWarning):
+            optctx.attach()
+    assert attached() is not None
+    optctx.detach()
+    assert attached() is None
 
 
 @alone
