@@ -25,7 +25,7 @@ test-long: $(VENV)/.built
 
 # Searches on a Dask cluster of several processes, of which some are stopped, killed or have another library.
 cluster: $(VENV)/.built
-	$(BIN)/pytest -m cluster tests/optctx/tuning/test_tuning_cluster.py
+	$(BIN)/pytest -m cluster tests/optctx/lab/tuning/test_tuning_cluster.py
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from optctx.timing.x86_64.callgrind import counted
+from optctx.lab.timing.x86_64.callgrind import counted
 
 __all__ = ["counted", "run_counted"]
 

@@ -26,8 +26,8 @@ from benchmarks._module import module_text
 from benchmarks._report import Report
 from optctx.engine.attach import attach
 from optctx.hosts.llvmlite import emit_object, run_passes
+from optctx.lab.timing.x86_64.callgrind import counted
 from optctx.reads.readers import reader_index
-from optctx.timing.x86_64.callgrind import counted
 
 _SHOWN = 25
 

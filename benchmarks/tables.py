@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks._report import Report, spread
-from optctx.census import Census, census
+from optctx.lab.census import Census, census
 
 _FORMS = {
     "table": "a slot for each option",

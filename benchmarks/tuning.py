@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING
 from benchmarks._report import Report
 from optctx.errors import OptctxError
 from optctx.fresh import Job
+from optctx.lab.tuning import Budget, Space, Study, parse_space, tune
+from optctx.lab.tuning.evaluate import Candidate, make_setup
+from optctx.lab.tuning.evaluators import LocalEvaluator
+from optctx.lab.tuning.samplers import make_sampler, quiet
+from optctx.lab.tuning.space import text_of
+from optctx.lab.tuning.values import Choices, Integers, Value, Values
 from optctx.strategies.tools import CommandLineStrategy
-from optctx.tuning import Budget, Space, Study, parse_space, tune
-from optctx.tuning.evaluate import Candidate, make_setup
-from optctx.tuning.evaluators import LocalEvaluator
-from optctx.tuning.samplers import make_sampler, quiet
-from optctx.tuning.space import text_of
-from optctx.tuning.values import Choices, Integers, Value, Values
 
 if TYPE_CHECKING:
     import optuna

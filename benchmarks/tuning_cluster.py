@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks._report import Report, spread
 from benchmarks.tuning import OPTIONS, kernel
 from optctx.fresh import Job
-from optctx.tuning import Budget, Space, Study, parse_space, tune
+from optctx.lab.tuning import Budget, Space, Study, parse_space, tune
 
 _TRIALS = 500
 _RUNS = 3

@@ -16,9 +16,20 @@ from pathlib import Path
 
 from benchmarks._report import Report
 from optctx.fresh import Job
-from optctx.timing import Harness, Tolerance
-from optctx.tuning import Budget, Callgrind, Goal, Instructions, Size, Space, Study, Trial, parse_space, tune
-from optctx.tuning.search import Search
+from optctx.lab.timing import Harness, Tolerance
+from optctx.lab.tuning import (
+    Budget,
+    Callgrind,
+    Goal,
+    Instructions,
+    Size,
+    Space,
+    Study,
+    Trial,
+    parse_space,
+    tune,
+)
+from optctx.lab.tuning.search import Search
 
 _EXAMPLES = Path(__file__).parent.parent / "examples" / "tuning"
 _KERNELS = {"hash": 0.0, "matmul": 1e-5, "stencil": 1e-5}  # with tolerances

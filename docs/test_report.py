@@ -9,8 +9,8 @@ import pytest
 from browser import OFFLINE, loaded
 from PIL import Image
 
-from optctx.tuning.report import Source, write_report
-from optctx.tuning.results import Study
+from optctx.lab.tuning.report import Source, write_report
+from optctx.lab.tuning.results import Study
 from tests.support.tuning_studies import SIZE, SPEED, TIME, all_lost, hostile, study
 
 FIGURES = ["history", "importance", "front", "slices", "parallel"]

@@ -15,8 +15,8 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run `optctx.cli.main.main`. A signal before it ends the process at once, as nothing has begun. One
-    after it leaves the exit status as it is, until the process is gone.
+    """Run `optctx.lab.command.main.main`. A signal before it ends the process at once, as nothing has begun.
+    One after it leaves the exit status as it is, until the process is gone.
     """
     status = -1
 
@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for each in _ENDING:
         if signal.getsignal(each) is not signal.SIG_IGN:  # nohup, or a shell that runs it beside others
             signal.signal(each, end)
-    from optctx.cli.main import main as run
+    from optctx.lab.command.main import main as run
 
     status = run(sys.argv[1:] if argv is None else argv)
     return status

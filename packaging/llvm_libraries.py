@@ -1,4 +1,4 @@
-"""Write optctx/census/libraries.txt: which of LLVM's libraries each of its source files belongs to.
+"""Write optctx/lab/census/libraries.txt: which of LLVM's libraries each of its source files belongs to.
 
     apt-get download llvm-15-dev llvm-19-dev llvm-22-dev
     for deb in llvm-*-dev_*.deb; do dpkg-deb -x $deb unpacked-${deb%%_*}; done

@@ -14,7 +14,7 @@ from numba.np.arrayobj import populate_array
 
 from optctx.errors import OptctxError, shown
 from optctx.fresh import Job
-from optctx.timing import Array, Harness, Kind, Value
+from optctx.lab.timing import Array, Harness, Kind, Value
 
 __all__ = ["Call", "call_of"]
 
@@ -35,7 +35,7 @@ class Call:
 
 
 def call_of(function: Any, *arguments: Any, passes: str = "default<O3>") -> Call:
-    """A call of a Numba function, as what `optctx.tuning.tune` and `optctx.timing` take.
+    """A call of a Numba function, as what `optctx.lab.tuning.tune` and `optctx.lab.timing` take.
 
     The function is compiled once more for the arguments, with what it calls, up to where LLVM would optimise
     the module. The harness holds a copy of each NumPy array, and compares what a call leaves in it. An

@@ -7,9 +7,9 @@ from typing import ClassVar, Literal, NamedTuple
 
 from optctx._native import demangle
 from optctx.arch.processor import Site
-from optctx.census.contexts import reaches_in
 from optctx.engine.attach import attach, attached
 from optctx.errors import OptctxError
+from optctx.lab.census.contexts import reaches_in
 from optctx.strategies.reach import Reach
 from optctx.strategies.scoped import LlvmContextStrategy
 

@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from optctx.census import OptionFacts, Reader
-from optctx.declared import declared_options
-from optctx.declared.tablegen import has_field
+from optctx.lab.census import OptionFacts, Reader
+from optctx.lab.declared import declared_options
+from optctx.lab.declared.tablegen import has_field
 from tests.long.conformance.designs.design import DESIGNS, Design, faults, handed_on, own
 from tests.long.conformance.usage import fate, uses
 

@@ -15,10 +15,10 @@ from llvmlite import binding
 from optctx import OptionContext, bound, propagating
 from optctx.fresh import Job, Result, compile_job
 from optctx.hosts.llvmlite import instruction_count
-from optctx.sensitivity import sensitivity
-from optctx.sweep import parse_axes, sweep
+from optctx.lab.sensitivity import sensitivity
+from optctx.lab.sweep import parse_axes, sweep
+from optctx.lab.tuning import parse_space, tune
 from optctx.trust import CLASSES
-from optctx.tuning import parse_space, tune
 from optctx.tvm import LLVMInstance, LLVMTarget, LLVMTargetInfo, from_target, parse_option_string
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.links_modules import module_of, noted, stamped

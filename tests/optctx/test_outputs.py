@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from optctx import OptionContext
-from optctx.cli.main import main
 from optctx.errors import OptctxError
 from optctx.fresh import Job
+from optctx.lab.command.main import main
+from optctx.lab.tuning.report import Source, write_report
 from optctx.outputs import write_whole
 from optctx.plots import save_figure
-from optctx.tuning.report import Source, write_report
 from tests.support.tuning_studies import study
 
 SOURCE = Source.of("kernel.ll", Job("", "default<O3>"))

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from optctx.cli.main import main
+from optctx.lab.command.main import main
 
 KERNEL = str(pathlib.Path(__file__).parents[2] / "examples" / "kernel.ll")
 COMMANDS = {
@@ -24,7 +24,7 @@ def command(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     def compile(*arguments: object, **more: object) -> None:
         raise AssertionError("it compiled")
 
-    monkeypatch.setattr(f"optctx.cli.{request.param}_command.{request.param}", compile)
+    monkeypatch.setattr(f"optctx.lab.command.{request.param}_command.{request.param}", compile)
     return COMMANDS[request.param]
 
 

@@ -17,17 +17,17 @@ from typing import Any
 import pytest
 
 from optctx import OptionContext
-from optctx.census import load_census
-from optctx.census.saved import MOST_BYTES
-from optctx.cli.files import read_file
 from optctx.errors import OptctxError
 from optctx.fresh.helper import address_space
-from optctx.sweep.rowfile import FileFormat, open_rows
-from optctx.timing import Harness, read_case
+from optctx.lab.census import load_census
+from optctx.lab.census.saved import MOST_BYTES
+from optctx.lab.command.files import read_file
+from optctx.lab.sweep.rowfile import FileFormat, open_rows
+from optctx.lab.timing import Harness, read_case
+from optctx.lab.tuning import Budget, journal, tune
+from optctx.lab.tuning.budget import MOST_TRIALS
+from optctx.lab.tuning.study_file import Steps
 from optctx.toml import parse_toml
-from optctx.tuning import Budget, journal, tune
-from optctx.tuning.budget import MOST_TRIALS
-from optctx.tuning.study_file import Steps
 from optctx.tvm import Target
 from tests.support.census_files import HEAD as CENSUS
 from tests.support.census_files import OPTION

@@ -6,7 +6,7 @@ import ast
 import pathlib
 import re
 import runpy
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import pytest
@@ -26,16 +26,23 @@ def picture(top: str) -> dict[str, int]:
     return lines
 
 
+def place(parts: Sequence[str]) -> str:
+    """What the picture calls a module, by its path below optctx: a folder, of the lab one inside it."""
+    return "/".join(parts[: 2 if parts[0] == "lab" else 1])
+
+
 def imported(file: pathlib.Path) -> set[str]:
     """The folders and modules of optctx that a file imports, those in functions included."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module == "optctx":
-            found.update(name.name for name in node.names)
+        if isinstance(node, ast.ImportFrom) and node.module in ("optctx", "optctx.lab"):
+            found.update(place([*node.module.split(".")[1:], name.name]) for name in node.names)
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("optctx."):
-            found.add((node.module or "").split(".")[1])
+            found.add(place((node.module or "").split(".")[1:]))
         elif isinstance(node, ast.Import):
-            found.update(name.name.split(".")[1] for name in node.names if name.name.startswith("optctx."))
+            found.update(
+                place(name.name.split(".")[1:]) for name in node.names if name.name.startswith("optctx.")
+            )
     return found
 
 
@@ -93,11 +100,10 @@ FREE = {"__init__", "__main__", "_native"}
 def test_imports_go_one_way() -> None:
     lines, wrong = picture("optctx"), []
     for file in PYTHON:
-        part = file.relative_to(ROOT / "optctx").parts
-        own = part[0] if len(part) > 1 else file.stem
+        own = place(file.relative_to(ROOT / "optctx").with_suffix("").parts)
         for name in imported(file) - FREE - {own} if own not in FREE else ():
             # The narrow door is for what compiles in a process of its own.
-            if lines[name] >= lines[own] if name in lines else own not in ("sensitivity", "sweep"):
+            if lines[name] >= lines[own] if name in lines else own not in ("lab/sensitivity", "lab/sweep"):
                 wrong.append(f"{file.relative_to(ROOT)} imports {name}")
     assert not wrong, "what is imported is drawn above it"
 
@@ -106,8 +112,7 @@ def test_what_is_common_to_all_hosts_names_none() -> None:
     """They ask the host of an image. What only users read, docstrings and advice, may name llvmlite."""
     lines, found = picture("optctx"), []
     for file in PYTHON:
-        part = file.relative_to(ROOT / "optctx").parts
-        if lines.get(part[0] if len(part) > 1 else file.stem, 99) < lines["hosts"]:
+        if lines.get(place(file.relative_to(ROOT / "optctx").with_suffix("").parts), 99) < lines["hosts"]:
             tree = ast.parse(file.read_text())
             names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
             names |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
@@ -124,7 +129,7 @@ def test_what_is_common_to_all_hosts_names_none() -> None:
 # Files that import each other, through others or in functions. A new circle fails, and one that is gone.
 CIRCLES = {
     # A harness is read, written and checked by its own methods, which import what that takes.
-    frozenset({"optctx.timing.harness", "optctx.timing.harness_file", "optctx.timing.signature"}),
+    frozenset({"optctx.lab.timing.harness", "optctx.lab.timing.harness_file", "optctx.lab.timing.signature"}),
 }
 
 
@@ -181,7 +186,8 @@ def test_includes_go_one_way() -> None:
 
 def test_every_folder_is_drawn() -> None:
     for top in ("optctx", "native"):
-        folders = {file.relative_to(ROOT / top).parts[0] for file in sources(top, ".py", ".cpp", ".hpp")}
+        paths = [file.relative_to(ROOT / top).parts for file in sources(top, ".py", ".cpp", ".hpp")]
+        folders = {place(path) if top == "optctx" else path[0] for path in paths}
         folders = {name for name in folders if (ROOT / top / name).is_dir()}
         assert folders - {"include"} == {name for name in picture(top) if (ROOT / top / name).is_dir()}
 
@@ -260,9 +266,9 @@ HOMES = {
     "lowering limits": Home(("optctx/fresh/limits.py",), r"setrlimit\(", tuple(PYTHON)),
     # Through the doors, what is printed is made printable.
     "printing": Home(
-        ("optctx/cli/console.py",),
+        ("optctx/lab/command/console.py",),
         r"(?<![\w.])print\(|from rich\S* import (?!(\w+Column(, )?)+$)",
-        tuple(file for file in PYTHON if file.parent.name == "cli"),
+        tuple(file for file in PYTHON if file.parent.name == "command"),
     ),
 }
 
@@ -297,8 +303,8 @@ def test_no_file_imports_a_test_file() -> None:
 
 
 # Folders whose modules tests of other folders still name. The others can be rebuilt without a look at those.
-OPEN = {"arch", "census", "cli", "declared", "engine", "folders", "fresh", "image"}
-OPEN |= {"strategies", "sweep", "testing", "tuning"}
+OPEN = {"arch", "engine", "folders", "fresh", "image", "lab/census", "lab/command", "lab/declared"}
+OPEN |= {"lab/sweep", "lab/tuning", "strategies", "testing"}
 
 
 def test_a_folder_is_known_to_tests_of_other_folders_by_its_own_name() -> None:
@@ -312,10 +318,11 @@ def test_a_folder_is_known_to_tests_of_other_folders_by_its_own_name() -> None:
     for file in sources("tests", ".py"):
         text = file.read_text("utf-8")
         names = set(re.findall(r"\b(?:from|import) (optctx\.\w+\.[\w.]+)", text))
-        for folder, listed in re.findall(r"\bfrom (optctx\.\w+) import (\([^)]*\)|[^\n#]*)", text):
+        for folder, listed in re.findall(r"\bfrom (optctx\.(?:lab\.)?\w+) import (\([^)]*\)|[^\n#]*)", text):
             names |= {f"{folder}.{name}" for name in re.findall(r"\w+", listed)}
         for name in names & modules:
-            if (folder := name.split(".")[1]) not in file.relative_to(ROOT).parts:
+            folder = place(name.split(".")[1:])
+            if folder.removeprefix("lab/") not in file.relative_to(ROOT).parts:
                 found.setdefault(folder, []).append(f"{file.relative_to(ROOT)} imports {name}")
     assert {folder: wrong for folder, wrong in found.items() if folder not in OPEN} == {}
     assert found.keys() == OPEN, "whoever closes one takes it out of the list"

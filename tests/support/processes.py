@@ -19,7 +19,7 @@ SECONDS = 120.0  # far more than anything here takes
 LISTENING = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from optctx.cli.main import main
+from optctx.lab.command.main import main
 sys.exit(main())
 """
 

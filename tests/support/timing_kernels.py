@@ -6,7 +6,7 @@ from functools import cache
 
 from optctx import OptionContext
 from optctx.fresh import Job, compile_job
-from optctx.timing import Array, Harness, Value
+from optctx.lab.timing import Array, Harness, Value
 
 __all__ = ["HASH", "MATMUL", "SUM", "compiled", "hash_harness", "loop", "matmul_harness", "sum_harness"]
 

@@ -9,11 +9,11 @@ import sqlite3
 from typing import Any
 
 from optctx.fresh import Job
-from optctx.sweep.emissions import Emitted
-from optctx.sweep.plan import Answer
-from optctx.timing import Array, Harness, Tolerance, Value
-from optctx.tuning import Space, Study, parse_space, tune
-from optctx.tuning.evaluate import Candidate, Setup, evaluate
+from optctx.lab.sweep.emissions import Emitted
+from optctx.lab.sweep.plan import Answer
+from optctx.lab.timing import Array, Harness, Tolerance, Value
+from optctx.lab.tuning import Space, Study, parse_space, tune
+from optctx.lab.tuning.evaluate import Candidate, Setup, evaluate
 from tests.support.ir_texts import SCALE
 
 TINY = "define i32 @f(i32 %a) {\n  %b = add i32 %a, 1\n  ret i32 %b\n}\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from optctx.tuning.results import Goal, State, Study, Trial
+from optctx.lab.tuning.results import Goal, State, Study, Trial
 
 SIZE = Goal("size", "object bytes")
 TIME = Goal("time", "times the base", confirmed=True)

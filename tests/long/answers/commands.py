@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.__main__ import ALL as BENCHMARKS
-from optctx.cli import compare_command
-from optctx.cli.main import parse as parse_optctx
 from optctx.errors import OptctxError
+from optctx.lab.command import compare_command
+from optctx.lab.command.main import parse as parse_optctx
 from tests.long import conformance
 from tests.long.conformance import experiments, reads, usage
 from tests.long.conformance.designs import main as designs

@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from optctx import OptionContext
-from optctx.census.children import run_in_children
-from optctx.census.reads import ReadPlace, Reads, first_reads, reads_as_json
-from optctx.census.signature import signature_of
-from optctx.census.tables import reads_summary, totals_lines
 from optctx.errors import OptctxError
+from optctx.lab.census.children import run_in_children
+from optctx.lab.census.reads import ReadPlace, Reads, first_reads, reads_as_json
+from optctx.lab.census.signature import signature_of
+from optctx.lab.census.tables import reads_summary, totals_lines
 from tests.long.conformance.choice import add_choice, choose, tests_root, value_needs
 from tests.long.conformance.job import Job, compile_job, initialise
 from tests.long.conformance.runlines import read_jobs

@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from optctx.census import OptionFacts, Reader, census
+from optctx.lab.census import OptionFacts, Reader, census
 from optctx.strategies.library_options import has_context
 from tests.long.conformance.choice import add_source, tests_root
 from tests.long.conformance.runlines import commands

@@ -14,9 +14,9 @@ import pytest
 
 import optctx
 from optctx import OptctxError, registry
-from optctx.cli.main import main
 from optctx.engine.attach import attached
-from optctx.tuning.marking import marked_and_tried
+from optctx.lab.command.main import main
+from optctx.lab.tuning.marking import marked_and_tried
 from tests.support.alone import alone
 from tests.support.ir_texts import SCALE
 from tests.support.library_code import changed_code

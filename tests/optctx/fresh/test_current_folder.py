@@ -16,7 +16,7 @@ import pytest
 from llvmlite import binding
 
 from optctx.fresh.python import python_command
-from optctx.timing import run_command
+from optctx.lab.timing import run_command
 from tests.support.ir_texts import SCALE
 from tests.support.processes import SECONDS
 from tests.support.timing_kernels import SUM, compiled, sum_harness
@@ -32,7 +32,7 @@ MARK = "import posix; posix.close(posix.open({path!r}, posix.O_CREAT | posix.O_W
 # Each command line of optctx in one process, as the installed program runs it: without the current folder.
 RUN = """
 import json, os, sys
-from optctx.cli.main import main
+from optctx.lab.command.main import main
 
 status = {" ".join(words): main(words) for words in json.loads(sys.argv[1])}
 with open(sys.argv[2], "w") as file:
@@ -142,7 +142,7 @@ def test_neither_does_a_process_of_the_library(
             from optctx.fresh import Job
             from optctx.testing import Compiler
             from optctx.testing.last_line import Witness
-            from optctx.timing import Harness, check
+            from optctx.lab.timing import Harness, check
 
             with open("module.ll") as file, Compiler() as compiler:
                 assert compiler.compile(Job(file.read())).error is None

@@ -21,14 +21,14 @@ from typing import Any, NoReturn
 import pytest
 from llvmlite import binding
 
-from optctx.cli.main import main
 from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job, Result, compile_job, worker
 from optctx.fresh.exchange import Exchange
 from optctx.fresh.protocol import Decoder, Request
-from optctx.sweep import Row, parse_axes, sweep
-from optctx.sweep import worker as alone
-from optctx.sweep.plan import Answer, Asked, Plan
+from optctx.lab.command.main import main
+from optctx.lab.sweep import Row, parse_axes, sweep
+from optctx.lab.sweep import worker as alone
+from optctx.lab.sweep.plan import Answer, Asked, Plan
 from tests.support.ir_texts import SCALE, X86
 from tests.support.processes import SECONDS, in_child, run_python
 
@@ -39,7 +39,7 @@ _PR_CAPBSET_DROP, _CAP_SYS_RESOURCE = 24, 24
 # Runs commands in one process; prints (status, standard output, standard error) of each.
 RUN = """
 import contextlib, io, json, sys
-from optctx.cli.main import main
+from optctx.lab.command.main import main
 
 answers = []
 for words in json.loads(sys.argv[1]):
@@ -214,7 +214,7 @@ def test_a_command_that_gets_no_more_is_one_error(
     def fail(arguments: object) -> int:
         raise raised
 
-    monkeypatch.setattr("optctx.cli.info_command.run", fail)
+    monkeypatch.setattr("optctx.lab.command.info_command.run", fail)
     assert main(["info"]) == 2
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith("optctx: cannot go on: ")
@@ -235,7 +235,7 @@ def test_a_link_that_could_not_be_checked_is_an_error(
     folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And no broken pipe, as of `| head`, with which a command ends well."""
-    monkeypatch.setattr("optctx.cli.link_reader.Exchange", Gone)
+    monkeypatch.setattr("optctx.lab.command.link_reader.Exchange", Gone)
     assert main(["check-link", str(folder / "module.bc")]) == 2
     said = capsys.readouterr().err
     assert said == "optctx: cannot read the files: the process that reads ended: killed by SIGKILL\n"
@@ -244,7 +244,7 @@ def test_a_link_that_could_not_be_checked_is_an_error(
 def test_bitcode_that_could_not_be_read_has_not_crashed_llvm(
     folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("optctx.cli.inputs.FreshProcess", Late)
+    monkeypatch.setattr("optctx.lab.command.inputs.FreshProcess", Late)
     assert main(["record", str(folder / "module.bc")]) == 2
     said = capsys.readouterr().err
     assert "took longer than 1e-06 s" in said
@@ -313,7 +313,7 @@ def test_a_child_without_memory_for_an_answer_says_so(monkeypatch: pytest.Monkey
 
 
 def verified_by(kind: type[FreshProcess], monkeypatch: pytest.MonkeyPatch) -> list[Row]:
-    monkeypatch.setattr(importlib.import_module("optctx.sweep.sweep"), "FreshProcess", kind)
+    monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.sweep"), "FreshProcess", kind)
     return sweep(JOB, parse_axes(AXES), verify=True)
 
 
@@ -335,7 +335,7 @@ def test_a_comparison_that_could_not_be_made_is_no_difference(
 def test_the_command_says_that_it_could_not_compare(
     folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(importlib.import_module("optctx.sweep.sweep"), "FreshProcess", Killed)
+    monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.sweep"), "FreshProcess", Killed)
     assert main(["sweep", str(folder / "module.ll"), "--set", *AXES, "--verify"]) == 2
     out, said = capsys.readouterr()
     assert "DIFFERS" not in out
@@ -351,7 +351,7 @@ def test_a_row_without_memory_differs_from_nothing_and_a_crash_of_llvm_does(
         def compile(self, job: Job, *, timeout: float | None = None) -> Result:
             return Result(code=b"an object")
 
-    monkeypatch.setattr(importlib.import_module("optctx.sweep.sweep"), "FreshProcess", Rich)
+    monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.sweep"), "FreshProcess", Rich)
     [row] = sweep(  # an object of 1 GiB
         replace(JOB, passes="instsimplify"), parse_axes(["align-all-blocks=30"]), verify=True, memory=64 << 20
     )
@@ -368,7 +368,7 @@ def test_a_row_without_memory_differs_from_nothing_and_a_crash_of_llvm_does(
 def test_a_trial_that_fails_accepts_no_target(
     kind: type[FreshProcess], triple: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importlib.import_module("optctx.sweep.sweep"), "FreshProcess", kind)
+    monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.sweep"), "FreshProcess", kind)
     monkeypatch.setattr("optctx.fresh.compiling.FreshProcess", kind)
     asked = "cannot compile for the processor 'haswel': LLVM could not be asked: "
     with pytest.raises(OptctxError, match=asked):

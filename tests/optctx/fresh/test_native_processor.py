@@ -9,8 +9,8 @@ import pathlib
 import pytest
 from llvmlite import binding
 
-from optctx.cli.main import main
 from optctx.fresh import FreshProcess, Job, compile_job
+from optctx.lab.command.main import main
 
 KERNEL = pathlib.Path(__file__).parents[3] / "examples" / "kernel.ll"
 IR = KERNEL.read_text()

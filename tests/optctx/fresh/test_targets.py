@@ -7,9 +7,9 @@ import pathlib
 
 import pytest
 
-from optctx.cli.main import main
 from optctx.fresh import FreshProcess, Job, compile_job
-from optctx.sweep import sweep
+from optctx.lab.command.main import main
+from optctx.lab.sweep import sweep
 from tests.support.ir_texts import SCALE, X86
 
 AARCH64 = "aarch64-unknown-linux-gnu"

@@ -8,9 +8,9 @@ import pathlib
 import pytest
 from llvmlite import binding
 
-from optctx.cli import link_reader
-from optctx.cli.main import main
 from optctx.fresh.exchange import Exchange
+from optctx.lab.command import link_reader
+from optctx.lab.command.main import main
 from tests.support.links_modules import linked, module_of, stamped
 from tests.support.processes import python_process
 
@@ -109,7 +109,7 @@ def deadly(
 ) -> str:
     """A file over which the process that reads does what the parameter says: a stand-in for LLVM."""
     (tmp_path / "reader.py").write_text(
-        "import os, sys, time\nfrom optctx.cli import link_reader\n\n"
+        "import os, sys, time\nfrom optctx.lab.command import link_reader\n\n"
         f"def read(_, module):\n    if module.name.endswith('deadly.ll'):\n        {request.param}\n\n"
         "link_reader.read_stamps = read\nmain = link_reader.main\n"
     )

@@ -11,8 +11,8 @@ import time
 import pytest
 
 from optctx import Interrupted
-from optctx.cli.main import main
 from optctx.fresh import Job
+from optctx.lab.command.main import main
 from optctx.strategies.comparison import Comparison, compare
 from tests.support.interrupted_commands import STATUS, interrupted
 from tests.support.ir_texts import SCALE

@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple
 
 from optctx._native import demangle
 from optctx.arch.processor import Site
-from optctx.census.facts import OptionFacts
+from optctx.lab.census.facts import OptionFacts
 from optctx.strategies.library_options import CONTEXTS, has_context
 
 __all__ = ["DESIGNS", "Design", "Fault", "HasContext", "Model", "faults", "handed_on", "own"]

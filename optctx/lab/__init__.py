@@ -1,0 +1,1 @@
+"""The tools: experiments with option values, and what is known of an LLVM."""

@@ -1,0 +1,113 @@
+"""Reads the files that commands compile: LLVM IR as text or bitcode, or C and C++ through clang."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+
+from optctx.errors import OptctxError
+from optctx.fresh import FreshProcess, Job
+from optctx.fresh.helper import last_words
+from optctx.lab.command.files import read_file
+
+__all__ = ["BITCODE", "Clang", "read_input"]
+
+BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")  # bare, and in a wrapper
+_SOURCES = (".c", ".cc", ".cpp", ".cxx", ".c++", ".C")
+_LONGEST = 300  # characters of a message of clang
+
+
+@dataclass(frozen=True)
+class Clang:
+    """A program, and options for it as a shell would split them."""
+
+    program: str = "clang"
+    options: str = ""
+
+
+def read_input(path: str, target: Job, clang: Clang) -> str | bytes:
+    """Read the module in a file, as text or bitcode, for a job with this target. "-" is standard input.
+
+    LLVM reads bitcode in a fresh process first, because damaged bitcode can end the process. Raises
+    OptctxError for a file that cannot be read or compiled.
+    """
+    source = _is_source(path)
+    data = _compile(path, target, clang) if source else _read(path)
+    if data.startswith(BITCODE):
+        _check_bitcode(path, data, clang if source else None)
+        return data
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise OptctxError(
+            f"cannot read {path}: expected LLVM IR as text in UTF-8 or as bitcode, found neither"
+        ) from None
+
+
+def _is_source(path: str) -> bool:
+    return os.path.splitext(path)[1] in _SOURCES
+
+
+def _read(path: str) -> bytes:
+    if path == "-":
+        if sys.stdin is None:
+            raise OptctxError("cannot read standard input: it is closed; name a file instead of '-'")
+        return sys.stdin.buffer.read()
+    return read_file(path, "C or C++" if _is_source(path) else "LLVM IR or bitcode")
+
+
+def _compile(path: str, target: Job, clang: Clang) -> bytes:
+    """Compile a source file to bitcode, without optimisation."""
+    _read(path)  # raises if it cannot be read; clang's error would name clang
+    program = shutil.which(clang.program)
+    if program is None:
+        raise OptctxError(
+            f"cannot compile {path}: {clang.program} is not installed; "
+            "apt-get install clang, or name another one with --clang"
+        )
+    try:
+        options = shlex.split(clang.options)
+    except ValueError as error:
+        raise OptctxError(f"cannot use --clang-options: {error}") from None
+    # With -O0, clang would mark functions `optnone`.
+    fixed = ["-c", "-emit-llvm", "-O2", "-Xclang", "-disable-llvm-passes", "-o", "-"]
+    command = [program, *fixed, *_target_options(target), *options, "--", path]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
+    if done.returncode:
+        raise OptctxError(f"cannot compile {path}: clang says: {_first_error(done.stderr)}")
+    return done.stdout
+
+
+def _target_options(target: Job) -> list[str]:
+    """Options for the processor and features, which clang writes into functions: those of the job."""
+    options = [f"--target={target.triple}"] if target.triple else []
+    own = ["-target-cpu", target.cpu] if target.cpu else []
+    for feature in filter(None, target.features.split(",")):
+        own += ["-target-feature", feature]
+    return [*options, *(word for each in own for word in ("-Xclang", each))]
+
+
+def _first_error(stderr: bytes) -> str:
+    lines = [line.strip() for line in stderr.decode(errors="replace").splitlines() if line.strip()]
+    errors = [line for line in lines if "error:" in line]
+    return " ".join((errors or lines or ["nothing"])[0].split())[:_LONGEST]
+
+
+def _check_bitcode(path: str, data: bytes, clang: Clang | None) -> None:
+    """Raise OptctxError for bitcode that LLVM refuses, or crashes on."""
+    with FreshProcess() as fresh:
+        result = fresh.compile(Job(data, "verify", triple=_TRIPLE, emit="none"))
+    if result.error is None:
+        return
+    words = result.error.removeprefix("cannot read the module: ")
+    if result.died in ("signal", "exit"):
+        words = f"LLVM crashed: {last_words(result.stderr) or words}"
+    advice = f"; name an older clang than {clang.program!r} with --clang" if clang else ""
+    raise OptctxError(f"cannot read the bitcode of {path}: {words}{advice}")
+
+
+_TRIPLE = "x86_64-unknown-linux-gnu"  # any that LLVM knows, because the module's own is not checked here

@@ -1,0 +1,137 @@
+"""The argument parser of all commands. An error is one line, and each help text ends with an example."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import textwrap
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import optctx
+from optctx.errors import OptctxError
+from optctx.lab.command.console import say
+from optctx.wording import did_you_mean, nearest
+
+__all__ = ["Parser", "UsageError", "add_version", "positive", "seconds", "tolerance", "whole"]
+
+_WIDTH = 79
+_INDENT = 28  # the most columns before the help of an argument
+_CHOICE = re.compile(
+    r"(?:argument (?P<name>\S+): )?invalid choice: (?P<found>.*) \(choose from (?P<choices>.*)\)"
+)
+_INVALID = re.compile(r"^invalid int value: ")
+_ARGUMENT = re.compile(r"argument (\S+): (.*)")
+
+
+class UsageError(OptctxError):
+    """The command line itself cannot be read."""
+
+
+class Parser(argparse.ArgumentParser):
+    """As argparse's parser, but errors raise UsageError, instead of printing the usage and exiting."""
+
+    def __init__(self, *, example: str = "", description: str | None = None, **more: Any) -> None:
+        """`example`: lines for the end of the help text. Only `description` is wrapped."""
+        self.arguments: list[argparse.Action] = []
+        super().__init__(
+            description=textwrap.fill(description or "", _WIDTH),
+            epilog=f"example{'s' if example.count(chr(10)) else ''}:\n{textwrap.indent(example, '  ')}"
+            if example
+            else None,
+            formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(
+                prog, max_help_position=_INDENT
+            ),
+            **more,
+        )
+
+    def add_argument(self, *names: Any, **more: Any) -> argparse.Action:
+        """As argparse does, and keep them in a list, because argparse has no public one."""
+        self.arguments.append(super().add_argument(*names, **more))
+        return self.arguments[-1]
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UsageError with argparse's message, or a better one."""
+        if choice := _CHOICE.fullmatch(message):
+            raise UsageError(_no_such_choice(choice["name"], choice["found"], choice["choices"]))
+        if argument := _ARGUMENT.fullmatch(message):
+            name, words = argument.groups()
+            if words == "expected one argument":
+                raise UsageError(f"{name}: expected a value; write {name}=VALUE if it begins with '-'")
+            message = f"{name}: {_INVALID.sub('expected a whole number, found ', words)}"
+        raise UsageError(f"{message}; see `{self.prog} --help`")
+
+
+def add_version(parser: argparse.ArgumentParser) -> None:
+    """Add `--version`."""
+    parser.add_argument("--version", action=_ShowVersion)
+
+
+class _ShowVersion(argparse.Action):
+    """Print the version and exit. argparse's own action would look up the version for every command."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **more: Any) -> None:
+        super().__init__(
+            option_strings, argparse.SUPPRESS, nargs=0, help="print the version and exit", **more
+        )
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        say(f"optctx {optctx.__version__}")
+        parser.exit()
+
+
+def _no_such_choice(name: str | None, found: str, listed: str) -> str:
+    """Reword argparse's message, which quotes the choices in some versions of Python."""
+    choices = re.findall(r"[\w-]+", listed)
+    word = found.strip("'\"")
+    near = did_you_mean(nearest(word, choices))
+    expected = " or ".join(part for part in (", ".join(choices[:-1]), choices[-1]) if part)
+    return f"{name}: expected {expected}, found {found}" + (f"; {near}" if near else "")
+
+
+def positive(text: str) -> int:
+    """Read a whole number of 1 or more, for argparse."""
+    return _at_least(1, text)
+
+
+def whole(text: str) -> int:
+    """Read a whole number of 0 or more, for argparse."""
+    return _at_least(0, text)
+
+
+def _at_least(least: int, text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise argparse.ArgumentTypeError(f"expected a whole number, {least} or more, found {text!r}")
+    return number
+
+
+def tolerance(text: str) -> float:
+    """An argument that is a number of 0 or more, for argparse."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number, 0 or more, such as 1e-6, found {text!r}")
+    return number
+
+
+def seconds(text: str) -> float:
+    """Read a time above 0, in seconds, for argparse."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected seconds above 0, such as 2.5, found {text!r}")
+    return number

@@ -1,0 +1,105 @@
+"""`optctx record`: shows the options that LLVM reads for a file, and those set that it does not read."""
+
+from __future__ import annotations
+
+import argparse
+import pickle
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from optctx.context import OptionContext
+from optctx.errors import OptctxError
+from optctx.fresh import Job, compile_job
+from optctx.fresh.helper import cause_of_end
+from optctx.lab.census.children import endings
+from optctx.lab.command.compiling import add_job_arguments, job_of
+from optctx.lab.command.console import complain_printed, put, say, show
+from optctx.lab.command.files import naming_module
+from optctx.lab.command.settings import add_settings, parse_settings
+from optctx.reads import Recorded, log_as_csv, log_as_json, log_summary, read_cells, record
+from optctx.tables import table
+from optctx.values.read_values import value_text
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+    from optctx.lab.command.parser import Parser
+
+__all__ = ["add", "run"]
+
+_SECONDS = 1e6  # that LLVM may take: no limit that a compilation reaches
+
+
+def add(commands: _SubParsersAction[Parser]) -> None:
+    """Enter the command among `commands`."""
+    parser = commands.add_parser(
+        "record",
+        help="show which options LLVM reads for a file",
+        description="Compile a file once in a process of its own. Show every option that LLVM reads, with "
+        "its value and the functions that read it, and every option set by --set that LLVM does not read, "
+        "with the likely cause. Exit status 2 for bad input.",
+        example="optctx record kernel.ll --set unroll-count=4 --set hexagon-initial-cfg-cleanup=false\n"
+        "optctx record kernel.ll --passes 'default<O1>' --format json > read.json",
+    )
+    add_job_arguments(parser)
+    add_settings(parser, "an LLVM option to set; repeat for more")
+    parser.add_argument(
+        "--unread-only", action="store_true", help="show only what was set and not read, with the cause"
+    )
+    parser.add_argument(
+        "--format", choices=("table", "json", "csv"), default="table", help="how to print (default: table)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compile, and print the options that were read. Raises OptctxError and OSError."""
+    context = OptionContext(parse_settings(arguments.settings), process_wide="exclusive")
+    job = replace(job_of(arguments), emit="object")
+    with naming_module(arguments.file):
+        found = _in_child(context, job, arguments.file)
+    match arguments.format:
+        case "json":
+            put(log_as_json(found, unread_only=arguments.unread_only))
+        case "csv":
+            put(log_as_csv(found, unread_only=arguments.unread_only), end="")
+        case _:
+            _print(found, arguments.unread_only)
+    return 0
+
+
+def _in_child(context: OptionContext, job: Job, path: str) -> Recorded:
+    """Compile in a child, because what LLVM prints has names of the module in it, and LLVM may end it."""
+    [ending] = endings([(path, lambda: _recorded(context, job))], jobs=1, seconds=_SECONDS)
+    printed = ending.said.decode(errors="replace")
+    if not ending.data:
+        raise OptctxError(f"cannot compile {path}: LLVM crashed: {cause_of_end(ending.status, printed)}")
+    found = pickle.loads(ending.data)
+    complain_printed(Counter(line for line in printed.splitlines() if line.strip()))
+    if isinstance(found, str):
+        raise OptctxError(found)
+    assert isinstance(found, Recorded)
+    return found
+
+
+def _recorded(context: OptionContext, job: Job) -> Recorded | str:
+    """What LLVM read, or why it does not compile the job."""
+    try:
+        with context, record() as log:
+            result = compile_job(job)
+        return Recorded.of(log) if result.error is None else result.error
+    except OptctxError as error:
+        return str(error)
+
+
+def _print(found: Recorded, unread_only: bool) -> None:
+    if found.reads and not unread_only:
+        rows = [read_cells(read) for read in found.reads.values()]
+        show(table(("option", "value", "read by"), rows, whole=("option",)))
+        say("")
+    if found.unread:
+        rows = [(each.name, value_text(each.value), each.cause) for each in found.unread]
+        show(table(("override", "value", "not read because"), rows, whole=("override",)))
+        say("")
+    say(log_summary(len(found.reads), len(found.unread)))

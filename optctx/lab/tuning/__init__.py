@@ -1,0 +1,42 @@
+"""Search spaces of option values and pipelines for the best compilation. Needs Optuna (`optctx[tune]`)."""
+
+from optctx.lab.tuning.budget import Budget
+from optctx.lab.tuning.measured import Callgrind, Command, RunTime
+from optctx.lab.tuning.objectives import (
+    CompilationTime,
+    Function,
+    Instructions,
+    Objective,
+    Size,
+    objective_named,
+)
+from optctx.lab.tuning.propose import propose
+from optctx.lab.tuning.results import Goal, Study, Trial
+from optctx.lab.tuning.space import Dimension, Space, parse_space
+from optctx.lab.tuning.tuning import Tuning, tune
+from optctx.lab.tuning.values import Choices, Floats, Integers
+
+__all__ = [
+    "Budget",
+    "Callgrind",
+    "Choices",
+    "Command",
+    "CompilationTime",
+    "Dimension",
+    "Floats",
+    "Function",
+    "Goal",
+    "Instructions",
+    "Integers",
+    "Objective",
+    "RunTime",
+    "Size",
+    "Space",
+    "Study",
+    "Trial",
+    "Tuning",
+    "objective_named",
+    "parse_space",
+    "propose",
+    "tune",
+]

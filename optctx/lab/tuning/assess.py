@@ -1,0 +1,171 @@
+"""From compilations to trials: the figures of every objective, those that run something among them."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+from optctx.lab.sweep.plan import Answer
+from optctx.lab.timing import Harness, Outcome, Tolerance, reproduce
+from optctx.lab.tuning.evaluate import Candidate, Setup
+from optctx.lab.tuning.measured import Found, Measure, Measured
+from optctx.lab.tuning.objectives import Objective, Static
+from optctx.lab.tuning.place import Place
+from optctx.lab.tuning.results import Trial
+
+__all__ = ["Assessor"]
+
+Prune = Callable[[int, int, float], bool]
+_RUN = ("time", "intermediate", "reproduce")  # attributes that come of running
+
+
+class Assessor:
+    """Gives compilations their figures. Equal objects are run once.
+
+    Measuring begins with `measure_against`, and ends with `stop`. `wrong`: the folder in which a wrong result
+    leaves what reproduces it. `prune`: whether a trial is measured no further, by number, step and figure;
+    None never stops one.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        objectives: Sequence[Objective],
+        place: Place,
+        wrong: str,
+        prune: Prune | None = None,
+    ) -> None:
+        self._setup = setup
+        self._static = [each for each in objectives if isinstance(each, Static)]
+        self._measured = [each for each in objectives if isinstance(each, Measured)]
+        self._objectives = objectives
+        self._place = place
+        self._prune = prune
+        self._first: dict[str, int] = {}  # digest -> the first trial that gave it
+        self._wrong = wrong
+        self._base = b""
+        self._sessions = ExitStack()
+        self._measures: list[tuple[Measured, Measure]] = []
+        self._found: dict[str, dict[str, Found]] = {}  # by digest and objective
+
+    @property
+    def measures(self) -> bool:
+        """Whether anything is run."""
+        return bool(self._measured)
+
+    def measure_against(self, base: Answer) -> None:
+        """Start what measures. Raises OptctxError if the base cannot be run."""
+        self._base = base.code
+        for each in self._measured:
+            session = self._place.session(each, base.code, None if self._prune is None else self._stop)
+            self._measures.append((each, self._sessions.enter_context(session)))
+
+    def stop(self) -> None:
+        """End what measures, and give its processor back."""
+        self._measures = []
+        self._sessions.close()
+
+    def trials(self, compiled: Sequence[tuple[Candidate, Answer]]) -> list[Trial]:
+        """The trials of compilations, in their order."""
+        new = {
+            answer.digest: answer.code
+            for _, answer in compiled
+            if answer.state == "ok" and answer.digest not in self._found
+        }
+        for candidate, answer in reversed(compiled):
+            self._first[answer.digest] = candidate.number
+        for objective, measure in self._measures if new else ():
+            for digest, found in measure(new).items():
+                self._found.setdefault(digest, {})[objective.goal.name] = found
+        return [self._trial(candidate, answer) for candidate, answer in compiled]
+
+    def know(self, trials: Iterable[Trial]) -> None:
+        """Take what trials of an earlier run gave: their objects are not run again."""
+        for trial in trials:
+            digest = trial.attributes.get("digest")
+            if isinstance(digest, str) and (found := self._kept(trial)):
+                self._found.setdefault(digest, found)
+
+    def _kept(self, trial: Trial) -> dict[str, Found]:
+        """By objective; empty if not all of them are known."""
+        attributes = {name: trial.attributes[name] for name in _RUN if name in trial.attributes}
+        if trial.state == "ok":
+            return {
+                each.goal.name: Found("ok", trial.objectives[each.goal.name], attributes=attributes)
+                for each in self._measured
+            }
+        if len(self._objectives) > 1:  # which of them it was is not kept
+            return {}
+        found = Found(trial.state, error=trial.error, attributes=attributes)
+        return {each.goal.name: found for each in self._measured}
+
+    def _stop(self, digest: str, step: int, figure: float) -> bool:
+        number = self._first.get(digest, -1)
+        return self._prune is not None and number >= 0 and self._prune(number, step, figure)
+
+    def _trial(self, candidate: Candidate, answer: Answer) -> Trial:
+        trial = Trial(
+            candidate.number,
+            {name: text for name, text in candidate.point if name != "passes"},
+            candidate.pipeline(self._setup),
+            answer.state,
+            {},
+            seconds=answer.seconds,
+            error=answer.error,
+        )
+        if answer.state != "ok":
+            return trial
+        attributes: dict[str, Any] = {
+            "digest": answer.digest,
+            "size": answer.object_size,
+            "instructions": answer.instructions,
+        }
+        figures = {}
+        for objective in self._objectives:
+            found = self._figure(objective, answer)
+            attributes.update(found.attributes)
+            if found.state != "ok":
+                if found.wrong is not None:
+                    attributes["reproduce"] = self._reproduce(objective, candidate, answer, found.wrong)
+                return replace(trial, state=found.state, error=found.error, attributes=attributes)
+            figures[objective.goal.name] = found.figure
+        return replace(trial, objectives=figures, attributes=attributes)
+
+    def _figure(self, objective: Objective, answer: Answer) -> Found:
+        if not isinstance(objective, Static):
+            return self._found[answer.digest][objective.goal.name]
+        try:
+            figure = float(objective.figure(answer))
+        except Exception as error:  # of a function of the caller's
+            words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            return Found("failed", error=words)
+        if not math.isfinite(figure):
+            return Found("failed", error=f"the objective {objective.goal.name!r} gave {figure}")
+        return Found("ok", figure)
+
+    def _reproduce(self, objective: Objective, candidate: Candidate, answer: Answer, wrong: Outcome) -> str:
+        """The path of a file with which `python -m optctx.lab.timing` shows a wrong result again."""
+        job = self._setup.job
+        harness: Harness = getattr(objective, "harness")  # noqa: B009  of RunTime and Callgrind
+        tolerance: Tolerance = getattr(objective, "tolerance")  # noqa: B009
+        own = [f"-{name}={text}" for name, text in candidate.options.items()]
+        return reproduce(
+            os.path.join(self._wrong, f"trial-{candidate.number}"),
+            harness=harness,
+            ir=job.ir,
+            passes=candidate.pipeline(self._setup),
+            options=[*self._setup.arguments, *own],
+            base=self._base,
+            candidate=answer.code,
+            outcome=wrong,
+            tolerance=tolerance,
+            base_options=self._setup.arguments,
+            triple=job.triple,
+            cpu=job.cpu,
+            features=job.features,
+            opt_level=job.opt_level,
+        )

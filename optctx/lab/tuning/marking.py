@@ -1,0 +1,151 @@
+"""The best set as the attribute "optctx" of a module's functions, tried before it is written."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+
+from llvmlite import binding
+
+from optctx.context import OptionContext
+from optctx.errors import OptctxError
+from optctx.fresh import Job
+from optctx.fresh.base import all_arguments
+from optctx.lab.sweep.plan import Answer
+from optctx.lab.tuning.evaluate import Candidate, Setup
+from optctx.lab.tuning.evaluators import LocalEvaluator
+from optctx.travelling.attributes import why_attributes_cannot_count
+
+__all__ = ["check_marking", "marked", "marked_and_tried"]
+
+_POLICY = (
+    "error",
+    "tuning",
+    "",
+)  # of `attributes_policy`: tuning options alone, none by name
+_ATTRIBUTE = re.compile(r'"optctx"\s*=')
+_COMMENT = re.compile(";.*")  # or what follows a semicolon in a text; LLVM knows better, and reads it later
+# What stands between a function's arguments and its attributes.
+_BEHIND = re.compile(r"\s*(?:local_unnamed_addr|unnamed_addr|addrspace\(\d+\)|\s)*")
+
+
+def check_marking(ir: str | bytes) -> None:
+    """Raise OptctxError where attributes cannot count, and for the text of a module that has some already.
+
+    Changes nothing; call it before a search whose best set goes into the module.
+    """
+    _check_that_they_can_count()
+    if isinstance(ir, str):
+        _check_unmarked(_COMMENT.sub("", ir))
+
+
+def marked_and_tried(job: Job, options: Mapping[str, str]) -> str:
+    """The module of a job, as text, with the options as attributes of every function that it defines.
+
+    It is compiled: once inside a context with the options, once with the attributes. Raises OptctxError if
+    the objects differ, because some options are read outside of functions' own passes; for an option that
+    attributes may not set; and for a module that has such attributes already.
+    """
+    text = marked(job.ir, options)
+    if not options:
+        return text
+    _check_that_they_can_count()
+    expected = _compiled(job, ("ignore",), options)
+    found = _compiled(replace(job, ir=text), _POLICY, {})
+    if expected.digest != found.digest:
+        raise OptctxError(
+            "cannot write the best set as attributes of functions: they have another effect than a context, "
+            f"because LLVM reads some of {', '.join(options)} outside of functions; keep the set with --best"
+        )
+    return text
+
+
+def marked(ir: str | bytes, options: Mapping[str, str]) -> str:
+    """The same without trying. Raises OptctxError for a module that LLVM cannot read."""
+    words = " ".join(shlex.quote(f"-{name}={text}") for name, text in options.items())
+    attribute = f'"optctx"="{_escaped(words)}"'
+    text = _text(ir)
+    _check_unmarked(text)
+    lines = text.splitlines()
+    if not options:
+        return "\n".join(lines) + "\n"
+    return "\n".join(_with(line, attribute) if line.startswith("define ") else line for line in lines) + "\n"
+
+
+def _check_that_they_can_count() -> None:
+    if reason := why_attributes_cannot_count():
+        raise OptctxError(
+            f"cannot write the best set as attributes of functions: {reason}; keep the set with --best"
+        )
+
+
+def _check_unmarked(ir: str) -> None:
+    if _ATTRIBUTE.search(ir):
+        raise OptctxError(
+            'cannot write the best set into this module: functions in it have the attribute "optctx"; '
+            "take it out first"
+        )
+
+
+def _with(line: str, attribute: str) -> str:
+    """The first line of a function, as LLVM prints it, with one more attribute."""
+    end = _end_of_arguments(line)
+    behind = _BEHIND.match(line, end)
+    assert behind is not None
+    return f"{line[:end]}{line[end : behind.end()].rstrip()} {attribute} {line[behind.end() :].lstrip()}"
+
+
+def _end_of_arguments(line: str) -> int:
+    """Behind the parenthesis that closes the arguments, which begin behind the function's name."""
+    place = line.index("@") + 1
+    place = line.index('"', place + 1) + 1 if line[place] == '"' else line.index("(", place)
+    depth = 0
+    quoted = False
+    for at in range(line.index("(", place), len(line)):
+        if line[at] == '"':
+            quoted = not quoted
+        elif not quoted:
+            depth += {"(": 1, ")": -1}.get(line[at], 0)
+            if not depth:
+                return at + 1
+    raise AssertionError(f"not as LLVM prints it: {line}")
+
+
+def _escaped(text: str) -> str:
+    """For a text in quotes of LLVM IR."""
+    return "".join(
+        chr(each) if 32 <= each < 127 and each not in b'"\\' else f"\\{each:02X}" for each in text.encode()
+    )
+
+
+def _text(ir: str | bytes) -> str:
+    """As LLVM prints the module: one line for the head of each function."""
+    with binding.create_context() as context:
+        try:
+            read = binding.parse_bitcode if isinstance(ir, bytes) else binding.parse_assembly
+            with read(ir, context) as module:
+                return str(module)
+        except RuntimeError as error:
+            raise OptctxError(f"cannot read the module: {error}") from None
+
+
+def _compiled(job: Job, attributes: tuple[str, ...], options: Mapping[str, str]) -> Answer:
+    """Raises OptctxError if it does not come to an object."""
+    setup = Setup(
+        job=replace(job, options=(), emit="object"),
+        pipelines=(job.passes,),
+        arguments=all_arguments(OptionContext()),
+        attributes=attributes,
+        timeout=None,
+        memory=None,
+    )
+    with LocalEvaluator(setup, 1) as evaluator:
+        answer = evaluator.base()
+        if options:
+            evaluator.submit(Candidate(0, tuple(options.items())))
+            (answer,) = evaluator.answers()
+    if answer.state != "ok":
+        raise OptctxError(f"cannot write the best set as attributes of functions: {answer.error}")
+    return answer

@@ -1,0 +1,321 @@
+"""Objectives that run something: the kernel itself, callgrind, or a command of the user's."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from optctx.errors import OptctxError, shown
+from optctx.lab.timing import (
+    Bench,
+    Budget,
+    Clock,
+    Confirmation,
+    Harness,
+    Interval,
+    Outcome,
+    Stop,
+    Timing,
+    Tolerance,
+    check,
+    confirm,
+    run_command,
+)
+from optctx.lab.tuning.objectives import Objective, Wants
+from optctx.lab.tuning.results import Goal, State, Trial
+
+__all__ = ["Callgrind", "Command", "Found", "Measure", "Measured", "RunTime", "as_fast", "interval_of"]
+
+_COLLECTED = re.compile(r"Collected\s*:\s*(\d+)")
+_CALLS = (1, 11)  # of the two runs whose difference counts
+_LAST = 200  # characters of what a command printed, in an error
+_DECIMALS = 6
+_SAME = 0.99  # the ratio, and the end of its interval, of what is as fast
+_SURELY = 0.97
+
+
+@dataclass(frozen=True)
+class Found:
+    """What running a candidate gave. `figure` counts if `state` is "ok". `wrong`: how its output differs."""
+
+    state: State
+    figure: float = math.nan
+    error: str = ""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    wrong: Outcome | None = None
+
+
+# Objects by name -> what each of them gave.
+Measure = Callable[[Mapping[str, bytes]], dict[str, Found]]
+
+
+@dataclass(frozen=True)
+class Measured(Objective):
+    """One that runs what was compiled, on this machine, while nothing is compiled."""
+
+    wants: ClassVar[Wants] = "object"
+
+    def session(self, base: bytes, stop: Stop | None = None) -> AbstractContextManager[Measure]:
+        """Measure candidates against the base inside the block. `stop`: whether one is measured no further,
+        by name, step and figure; asked only where `intermediate` says so. Raises OptctxError if the base
+        cannot be run.
+        """
+        raise NotImplementedError
+
+    def share(self, candidates: int, at_once: int) -> Measured:
+        """The same for one of so many candidates, which are measured by themselves, several at once."""
+        return self
+
+
+@dataclass(frozen=True)
+class RunTime(Measured):
+    """The time of one call of an entry point, as a multiple of the base's: 0.5 is twice as fast.
+
+    Candidates are timed beside the base, in turn, on one processor (`optctx.lab.timing`). One whose output is
+    not the base's is a "wrong result". At the end the best one is checked again: without that it is no gain.
+    `seconds`: for the candidates of one block, which are timed together.
+    """
+
+    harness: Harness = Harness("main")  # noqa: RUF009  frozen
+    tolerance: Tolerance = Tolerance()  # noqa: RUF009  frozen
+    processor: int | None = None
+    seconds: float = 5.0
+    clock: Clock = "cpu"
+    name: ClassVar[str] = "time"
+    unit: ClassVar[str] = "times the base"
+    intermediate: ClassVar[bool] = True
+
+    @property
+    def goal(self) -> Goal:
+        return Goal(self.name, self.unit, self.direction, confirmed=True)
+
+    @property
+    def budget(self) -> Budget:
+        return Budget(seconds=self.seconds)
+
+    @property
+    def identity(self) -> str:
+        return f"{super().identity}, harness {self.harness.digest()}, {self.tolerance}, {self.clock}"
+
+    @contextmanager
+    def session(self, base: bytes, stop: Stop | None = None) -> Iterator[Measure]:
+        with Bench(
+            self.harness, base, processor=self.processor, tolerance=self.tolerance, clock=self.clock
+        ) as bench:
+            yield lambda candidates: self._measure(bench, candidates, stop)
+
+    def share(self, candidates: int, at_once: int) -> Measured:
+        return replace(self, seconds=self.seconds / max(1, math.ceil(candidates / at_once)))
+
+    def confirm(self, base: bytes, code: bytes, first: Interval, seed: int) -> Confirmation:
+        """Check a candidate once more, whose ratio was `first`."""
+        return confirm(
+            self.harness,
+            base,
+            code,
+            first,
+            processor=self.processor,
+            tolerance=self.tolerance,
+            budget=self.budget,
+            clock=self.clock,
+            seed=seed,
+        )
+
+    def _measure(self, bench: Bench, candidates: Mapping[str, bytes], stop: Stop | None) -> dict[str, Found]:
+        steps: dict[str, list[list[float]]] = {name: [] for name in candidates}
+
+        def asked(name: str, rounds: int, ratio: float) -> bool:
+            steps[name].append([rounds, 1 / ratio])
+            return stop is not None and stop(name, rounds, 1 / ratio)
+
+        measurement = bench.measure(candidates, budget=self.budget, stop=None if stop is None else asked)
+        return {
+            name: self._found(timing, measurement.noise, steps[name])
+            for name, timing in measurement.candidates.items()
+        }
+
+    def _found(self, timing: Timing, noise: Interval, steps: list[list[float]]) -> Found:
+        between = {"intermediate": steps} if steps else {}
+        if timing.ratio is None or timing.seconds is None:
+            return replace(_not_run(timing.outcome), attributes=between)
+        attributes = {
+            "seconds": _numbers(timing.seconds, 1e9),
+            "ratio": _numbers(timing.ratio),
+            "noise": _numbers(noise),
+            "rounds": timing.rounds,
+        }
+        figure = 1 / timing.ratio.middle
+        if timing.stopped:
+            error = f"{figure:.3f} times the base after {timing.rounds} rounds"
+            return Found("pruned", error=error, attributes={"time": attributes, **between})
+        return Found("ok", figure, attributes={"time": attributes, **between})
+
+
+@dataclass(frozen=True)
+class Callgrind(Measured):
+    """Instructions that one call of an entry point executes, as valgrind's callgrind counts them."""
+
+    harness: Harness = Harness("main")  # noqa: RUF009  frozen
+    tolerance: Tolerance = Tolerance()  # noqa: RUF009  frozen
+    timeout: float = 300.0  # seconds for one run under callgrind
+    name: ClassVar[str] = "callgrind"
+    unit: ClassVar[str] = "instructions executed"
+
+    @property
+    def identity(self) -> str:
+        return f"{super().identity}, harness {self.harness.digest()}, {self.tolerance}"
+
+    @contextmanager
+    def session(self, base: bytes, stop: Stop | None = None) -> Iterator[Measure]:
+        if shutil.which("valgrind") is None:
+            raise OptctxError(
+                "cannot count instructions: valgrind is not installed; apt-get install valgrind"
+            )
+        with tempfile.TemporaryDirectory(prefix="optctx-") as folder:
+            yield lambda candidates: self._measure(base, candidates, os.path.join(folder, "candidate.o"))
+
+    def _measure(self, base: bytes, candidates: Mapping[str, bytes], path: str) -> dict[str, Found]:
+        outcomes = check(self.harness, base, candidates, tolerance=self.tolerance)
+        found = {}
+        for name, outcome in outcomes.items():
+            if outcome.state != "ok":
+                found[name] = _not_run(outcome)
+                continue
+            with open(path, "wb") as file:
+                file.write(candidates[name])
+            found[name] = self._counted(path)
+        return found
+
+    def _counted(self, path: str) -> Found:
+        counts = []
+        for calls in _CALLS:
+            # Only the calls are counted: how much Python does to begin with varies.
+            tool = ["valgrind", "--tool=callgrind", "--instr-atstart=no", "--callgrind-out-file=/dev/null"]
+            done = _run([*tool, *run_command(self.harness, path, calls)], self.timeout)
+            if isinstance(done, Found):
+                return done
+            collected = _COLLECTED.search(done.stderr)
+            if done.returncode or collected is None:
+                return Found("failed", error=f"callgrind gave no count: {_end(done.stderr)}")
+            counts.append(int(collected[1]))
+        return Found("ok", (counts[1] - counts[0]) / (_CALLS[1] - _CALLS[0]))
+
+
+@dataclass(frozen=True)
+class Command(Measured):
+    """The number that a command prints last: it gets the object's path in place of `{object}`.
+
+    It is split as a shell would split it, and no shell runs it. One that fails, prints no number or takes
+    longer than `timeout` seconds is the state of its trial.
+    """
+
+    command: str = ""
+    timeout: float = 60.0
+    name: ClassVar[str] = "command"
+    unit: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        if "{object}" not in self.command:
+            raise OptctxError(
+                f"expected a command with '{{object}}' in it, where the object's path stands, found "
+                f"{shown(self.command)}"
+            )
+        try:
+            program = shlex.split(self.command)[0]
+        except ValueError as error:
+            raise OptctxError(f"cannot read the command {shown(self.command)}: {error}") from None
+        if shutil.which(program) is None:
+            raise OptctxError(
+                f"cannot run the command {shown(self.command)}: there is no program {shown(program)}"
+            )
+
+    @property
+    def identity(self) -> str:
+        return f"{super().identity}, {self.command}"
+
+    @contextmanager
+    def session(self, base: bytes, stop: Stop | None = None) -> Iterator[Measure]:
+        with tempfile.TemporaryDirectory(prefix="optctx-") as folder:
+            path = os.path.join(folder, "candidate.o")
+            yield lambda candidates: {name: self._one(code, path) for name, code in candidates.items()}
+
+    def _one(self, code: bytes, path: str) -> Found:
+        with open(path, "wb") as file:
+            file.write(code)
+        done = _run([word.replace("{object}", path) for word in shlex.split(self.command)], self.timeout)
+        if isinstance(done, Found):
+            return done
+        if done.returncode:
+            return Found(
+                "failed", error=f"the command ended with status {done.returncode}: {_end(done.stderr)}"
+            )
+        words = done.stdout.split()
+        with contextlib.suppress(ValueError):
+            figure = float(words[-1]) if words else math.nan
+            if math.isfinite(figure):
+                return Found("ok", figure)
+        return Found("failed", error=f"the command printed no number last: {_end(done.stdout)}")
+
+
+def as_fast(found: Found) -> bool:
+    """Whether a candidate that was measured beside the best one is no slower, but for what cannot be told."""
+    ratio = interval_of(Trial(0, {}, "", "ok", {}, attributes=found.attributes), "ratio")
+    return found.state == "ok" and ratio is not None and ratio.middle >= _SAME and ratio.low >= _SURELY
+
+
+def interval_of(trial: Trial, name: str) -> Interval | None:
+    """One of the intervals that a run time was kept with: "seconds", "ratio" or "noise". None for none."""
+    times = trial.attributes.get("time")
+    numbers = times.get(name) if isinstance(times, dict) else None
+    if not isinstance(numbers, dict):
+        return None
+    ends = [numbers.get(each) for each in ("middle", "low", "high")]
+    if not all(isinstance(each, float | int) and math.isfinite(each) and each > 0 for each in ends):
+        return None
+    return Interval(*map(float, ends))  # type: ignore[arg-type]
+
+
+def _run(command: list[str], timeout: float) -> subprocess.CompletedProcess[str] | Found:
+    """What a command did, which has no standard input; or what became of its trial."""
+    try:
+        return subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            env={**os.environ, "PYTHONHASHSEED": "0"},
+        )
+    except subprocess.TimeoutExpired:
+        return Found("timed out", error=f"{shown(command[0])} took longer than {timeout:g} s")
+    except OSError as error:
+        return Found("failed", error=f"cannot run {shown(command[0])}: {error.strerror}")
+
+
+def _not_run(outcome: Outcome) -> Found:
+    return Found(outcome.state, error=outcome.error, wrong=outcome if outcome.difference else None)
+
+
+def _end(text: str) -> str:
+    return " ".join(text.split())[-_LAST:] or "it printed nothing"
+
+
+def _numbers(interval: Interval, scale: float = 1.0) -> dict[str, float]:
+    """For JSON."""
+    digits = _DECIMALS + int(math.log10(scale))
+    return {
+        "middle": round(interval.middle, digits),
+        "low": round(interval.low, digits),
+        "high": round(interval.high, digits),
+    }

@@ -1,0 +1,153 @@
+"""A study as a table for people, and as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from optctx.lab.tuning.results import STATES, Goal, Study, Trial
+from optctx.tables import Table, add_row, ruled_table
+from optctx.wording import counted
+
+__all__ = ["as_json", "as_table", "figure_text", "summary", "trial_data"]
+
+
+def as_json(study: Study) -> str:
+    """One object: `trials` in the order of their numbers, `base`, `best` (null if none is better), `front`,
+    what was searched and how, the machine and the versions. Numbers are in the units of `objectives`.
+    Where `finished` is false the search was interrupted or failed. Its `best` is one so far, and null for a
+    run time that no second check has confirmed; `best_so_far` is the number of the trial in that case, too.
+    """
+    return json.dumps(study_data(study), indent=2)
+
+
+def study_data(study: Study) -> dict[str, Any]:
+    """The same, of JSON's types."""
+    best, so_far = study.best, study.best_so_far
+    return {
+        "objectives": [asdict(goal) for goal in study.goals],
+        "base": trial_data(study.base),
+        "best": None if best is None else trial_data(best),
+        "best_so_far": None if so_far is None else so_far.number,
+        "minimised": None if study.minimised is None else dict(study.minimised),
+        "front": [trial.number for trial in study.front],
+        "trials": [trial_data(trial) for trial in study.trials],
+        "space": list(study.space),
+        "pipelines": list(study.pipelines),
+        "sampler": study.sampler,
+        "pruner": study.pruner,
+        "seed": study.seed,
+        "seconds": study.seconds,
+        "compiled": study.compiled,
+        "emitted": study.emitted,
+        "ended": study.ended,
+        "finished": study.finished,
+        "total": study.total,
+        "study": study.file,
+        "machine": dict(study.machine),
+        "versions": dict(study.versions),
+        "refused_workers": list(study.refused),
+        "lost_workers": list(study.lost),
+        "confirmation": None if study.confirmation is None else dict(study.confirmation),
+    }
+
+
+def trial_data(trial: Trial) -> dict[str, Any]:
+    """A trial of JSON's types. The base has no number."""
+    return {
+        "number": trial.number if trial.number >= 0 else None,
+        "options": dict(trial.options),
+        "passes": trial.passes,
+        "state": trial.state,
+        "objectives": dict(trial.objectives),
+        "seconds": trial.seconds,
+        "error": trial.error,
+        "attributes": dict(trial.attributes),
+    }
+
+
+def as_table(study: Study, top: int) -> Table:
+    """A rich table: the base, then the best trials; with several objectives those of the Pareto front."""
+    varied = len(study.pipelines) > 1
+    names = list(dict.fromkeys(name for trial in study.trials for name in trial.options))
+    figures = [*(goal.unit or goal.name for goal in study.goals), *(["change"] * (len(study.goals) == 1))]
+    table = ruled_table(
+        ["trial", *(["passes"] * varied), *names, *figures], right=["trial", *names, *figures]
+    )
+    for trial in [study.base, *_shown(study, top)]:
+        passes = [trial.passes] * varied
+        options = [trial.options.get(name, "") for name in names]
+        shown = [figure_text(trial.objectives[goal.name], goal) for goal in study.goals]
+        change = [_change(trial, study)] if len(study.goals) == 1 else []
+        number = "base" if trial is study.base else str(trial.number)
+        add_row(table, [number, *passes, *options, *shown, *change])
+        if trial is study.base:
+            table.add_section()
+    return table
+
+
+def summary(study: Study) -> list[str]:
+    """Lines that say what is best, how the trials ended, and why the search did."""
+    so_far = "" if study.finished else " so far"
+    if len(study.goals) > 1:
+        lines = [f"{counted(len(study.front), 'trial')} on the Pareto front{so_far}"]
+    else:
+        lines = _best_lines(study, so_far)
+    ended = Counter(trial.state for trial in study.trials)
+    counts = [
+        study.progress if so_far else counted(len(study.trials), "trial"),
+        *(f"{ended[state]} {state}" for state in STATES if state != "ok" and ended[state]),
+    ]
+    lines += [f"refused {words}" for words in study.refused]
+    lines += [f"lost {words}; what it did was done again" for words in study.lost]
+    if so_far:
+        return [*lines, ", ".join(counts)]
+    why = f"ended after {study.ended}" if study.ended[0].isdigit() else f"ended: {study.ended}"
+    return [*lines, f"{', '.join(counts)}; {why}"]
+
+
+def _best_lines(study: Study, so_far: str) -> list[str]:
+    """What is best by the one objective, or that nothing is."""
+    (goal,) = study.goals
+    best, confirmed = study.best_so_far if so_far else study.best, study.best is not None
+    checked = study.confirmation
+    refuted = [f"trial {checked['trial']}: {checked['text']}"] if checked and not confirmed else []
+    if best is None and goal.confirmed and not so_far:
+        return ["no gain in run time was found and confirmed", *refuted]
+    if best is None:
+        return [f"no trial{so_far} is better than the base by {goal.unit or goal.name}"]
+    options = best.options if study.minimised is None else study.minimised
+    settings = " ".join(f"-{n}={t}" for n, t in options.items() if t != "default") or "no options"
+    passes = f"--passes '{best.passes}' " if len(study.pipelines) > 1 else ""
+    change = checked["text"] if checked and confirmed else _change(best, study)
+    doubt = ", not confirmed" if goal.confirmed and not confirmed else ""
+    return [f"best{so_far} by {goal.name}: {passes}{settings} ({change}{doubt})", *refuted]
+
+
+def figure_text(figure: float, goal: Goal) -> str:
+    """A figure as people read it."""
+    if goal.unit == "times the base":
+        return f"{figure:.4f}"
+    if goal.unit == "seconds":
+        return f"{figure * 1e3:.3f} ms"
+    return str(int(figure)) if figure == math.floor(figure) and abs(figure) < 1e15 else f"{figure:.6g}"
+
+
+def _shown(study: Study, top: int) -> Sequence[Trial]:
+    """The best ones first; of equal ones the first."""
+    if len(study.goals) > 1:
+        return study.front[:top]
+    (goal,) = study.goals
+    sign = 1 if goal.direction == "minimise" else -1
+    done = [trial for trial in study.trials if trial.state == "ok"]
+    return sorted(done, key=lambda trial: (sign * trial.objectives[goal.name], trial.number))[:top]
+
+
+def _change(trial: Trial, study: Study) -> str:
+    (goal,) = study.goals
+    base, figure = study.base.objectives[goal.name], trial.objectives[goal.name]
+    return f"{figure / base - 1:+.1%}" if base else ""

@@ -1,0 +1,215 @@
+"""Spaces of option values and pass pipelines to search in."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from optctx.context import OptionContext
+from optctx.errors import OptctxError, shown
+from optctx.lab.sweep import Axis
+from optctx.lab.sweep.grid import DEFAULT
+from optctx.lab.sweep.sweep import judge_settings
+from optctx.lab.tuning.conditions import Condition, parse_condition
+from optctx.lab.tuning.values import Choices, Floats, Integers, Value, Values, parse_values
+from optctx.values import registry
+
+__all__ = ["PASSES", "Dimension", "Point", "Space", "overrides_of", "parse_dimension", "parse_space"]
+
+# The dimension whose values are pipelines: LLVM has no option of this name.
+PASSES = "passes"
+# What a search may try: dimension -> text of its value, for those that count.
+Point = Mapping[str, str]
+
+_WHOLE = ("int", "uint", "int64", "uint64")
+_NUMBERS = (*_WHOLE, "float", "double")
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One option, or the pipeline, and the values to try. `condition`: when it counts; None is always."""
+
+    name: str
+    values: Values
+    condition: Condition | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.values}" + (f" if {self.condition}" if self.condition else "")
+
+
+@dataclass(frozen=True)
+class Space:
+    """Dimensions in an order in which each stands behind those that its condition asks for.
+
+    Make one with `parse_space` or `Space.of`. Plain data: it can be sent to another process.
+    """
+
+    dimensions: tuple[Dimension, ...]
+
+    @classmethod
+    def of(cls, dimensions: Sequence[Dimension]) -> Space:
+        """Order the dimensions and check them against LLVM's options.
+
+        Raises OptctxError for a name that stands twice, a condition about something else or in a circle, a
+        range for an option that is no number, and as OptionContext does for options and values.
+        """
+        space = cls(tuple(_ordered(dimensions)))
+        space.check()
+        return space
+
+    @property
+    def pipelines(self) -> tuple[str, ...]:
+        """The values of the dimension `passes`; none if there is no such dimension."""
+        return next((each.values.ends for each in self.dimensions if each.name == PASSES), ())
+
+    @property
+    def count(self) -> float:
+        """How many points there are at most; conditions make it fewer."""
+        return math.prod(each.values.count for each in self.dimensions)
+
+    @property
+    def names(self) -> list[str]:
+        return [each.name for each in self.dimensions]
+
+    def check(self) -> None:
+        """Raise OptctxError for dimensions that LLVM's options do not allow."""
+        options = [each for each in self.dimensions if each.name != PASSES]
+        targets: dict[str, str] = {}
+        for each in options:
+            option = registry()[each.name]
+            target = option.alias_of or each.name
+            if targets.setdefault(target, each.name) != each.name:
+                raise OptctxError(
+                    f"{targets[target]!r} and {each.name!r} are the same option; take one of them out"
+                )
+            _check_type(each, option.type)
+        judge_settings([Axis(each.name, each.values.ends) for each in options])
+
+    def holds(self, values: Mapping[str, object]) -> bool:
+        """Whether these are a point of the space: dimension -> value, for exactly those that count."""
+        chosen: dict[str, str] = {}
+        for each in self.dimensions:
+            counts = each.condition is None or each.condition.holds(chosen)
+            if counts is not (each.name in values):
+                return False
+            if counts:
+                if not each.values.holds(values[each.name]):
+                    return False
+                chosen[each.name] = text_of(values[each.name])
+        return len(chosen) == len(values)
+
+    def pick(self, dice: random.Random) -> dict[str, Value]:
+        """A random point."""
+        values: dict[str, Value] = {}
+        chosen: dict[str, str] = {}
+        for each in self.dimensions:
+            if each.condition is None or each.condition.holds(chosen):
+                values[each.name] = each.values.pick(dice)
+                chosen[each.name] = text_of(values[each.name])
+        return values
+
+    def points(self) -> Iterator[dict[str, Value]]:
+        """Every point once. Raises OptctxError for a dimension without end."""
+        seen = set()
+        for values in itertools.product(*(list(each.values.each()) for each in self.dimensions)):
+            point: dict[str, Value] = {}
+            chosen: dict[str, str] = {}
+            for dimension, value in zip(self.dimensions, values, strict=True):
+                if dimension.condition is None or dimension.condition.holds(chosen):
+                    point[dimension.name] = value
+                    chosen[dimension.name] = text_of(value)
+            key = tuple(point.items())
+            if key not in seen:
+                seen.add(key)
+                yield point
+
+    def texts(self) -> list[str]:
+        """As `parse_space` reads them, but for pipelines."""
+        return [str(each) for each in self.dimensions]
+
+
+def text_of(value: object) -> str:
+    """A value as a command line has it."""
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def overrides_of(point: Point) -> dict[str, str]:
+    """What a point sets: all but the pipeline, and the options that it leaves alone."""
+    return {name: text for name, text in point.items() if name != PASSES and text != DEFAULT}
+
+
+def parse_dimension(setting: str) -> Dimension:
+    """From "unroll-count=1..16 if unroll-runtime==true". Raises OptctxError."""
+    body, _, condition = setting.partition(" if ")
+    name, equals, text = body.partition("=")
+    name = name.strip().lstrip("-")
+    if not equals or not name:
+        raise OptctxError(
+            f"expected NAME=VALUES, such as unroll-count=1..16 or unroll-count=1,2,4, found {shown(setting)}"
+        )
+    if name == PASSES:
+        raise OptctxError(f"{PASSES!r} is no option; write each pipeline with a --passes of its own")
+    values = parse_values(text.strip(), setting)
+    return Dimension(name, values, parse_condition(condition, setting) if condition else None)
+
+
+def parse_space(settings: Sequence[str], pipelines: Sequence[str] = ()) -> Space:
+    """A space from texts such as "unroll-count=1..16", and pipelines if there are several.
+
+    Raises OptctxError for a text that cannot be read, and as `Space.of` does.
+    """
+    dimensions = [parse_dimension(setting) for setting in settings]
+    if len(pipelines) > 1:
+        dimensions.insert(0, Dimension(PASSES, Choices(tuple(dict.fromkeys(pipelines)))))
+    return Space.of(dimensions)
+
+
+def _ordered(dimensions: Sequence[Dimension]) -> list[Dimension]:
+    """Each behind those that its condition asks for; otherwise as they were given."""
+    by_name: dict[str, Dimension] = {}
+    for each in dimensions:
+        if by_name.setdefault(each.name, each) is not each:
+            raise OptctxError(f"option {shown(each.name)} is set twice; write all its values in one --set")
+    ordered: dict[str, Dimension] = {}
+
+    def place(dimension: Dimension, above: tuple[str, ...]) -> None:
+        if dimension.name in above:
+            circle = " and ".join(map(repr, above[above.index(dimension.name) :]))
+            raise OptctxError(f"the condition of {circle} asks for itself; take a condition out")
+        for name in dimension.condition.names if dimension.condition else ():
+            if name not in by_name:
+                raise OptctxError(
+                    f"the condition of {dimension.name!r} asks for {name!r}, which has no values of its own; "
+                    f"give them with --set {name}=..."
+                )
+            place(by_name[name], (*above, dimension.name))
+        ordered.setdefault(dimension.name, dimension)
+
+    for each in dimensions:
+        place(each, ())
+    return list(ordered.values())
+
+
+def _check_type(dimension: Dimension, kind: str) -> None:
+    """Raises OptctxError for a range where LLVM expects no number, or a whole one."""
+    values = dimension.values
+    if isinstance(values, Choices) or kind in (_NUMBERS if isinstance(values, Integers) else _NUMBERS[4:]):
+        return
+    if isinstance(values, Floats) and kind in _WHOLE:
+        raise OptctxError(
+            f"cannot try {values} for {dimension.name!r}: it takes whole numbers ({kind}); write the ends so"
+        )
+    choices = ",".join(registry()[dimension.name].choices) or "true,false"
+    raise OptctxError(
+        f"cannot try the range {values} for {dimension.name!r}: it is of type {kind}; list its values, "
+        "such as "
+        f"{dimension.name}={choices}"
+    )
+
+
+def context_of(point: Point) -> OptionContext:
+    """A context with what a point sets. Raises as OptionContext does."""
+    return OptionContext(overrides_of(point))

@@ -1,0 +1,89 @@
+"""`optctx record`: what LLVM reads for a file, compared with what `record()` sees of the same compilation."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import pathlib
+
+import pytest
+
+from optctx import OptionContext, record, registry
+from optctx.fresh import Job, compile_job
+from optctx.lab.command.main import main
+from tests.support.ir_texts import COUNTED, UNROLL, X86
+
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+
+# The last is of another target, so it is not read.
+SETTINGS = {"unroll-count": "4", "unroll-threshold": "150", "hexagon-initial-cfg-cleanup": "false"}
+
+
+@pytest.fixture
+def command(tmp_path: pathlib.Path) -> list[str]:
+    (tmp_path / "counted.ll").write_text(COUNTED)
+    settings = [f"--set={name}={value}" for name, value in SETTINGS.items()]
+    return ["record", str(tmp_path / "counted.ll"), "--passes", UNROLL, "--triple", X86, *settings]
+
+
+def test_it_is_what_a_recording_of_the_same_compilation_sees(
+    command: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command, "--format", "json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    with OptionContext(SETTINGS), record() as log:
+        assert compile_job(Job(COUNTED, UNROLL, triple=X86)).error is None
+    assert [entry["name"] for entry in found["read"]] == list(log.reads)
+    for entry in found["read"]:
+        read = log.reads[entry["name"]]
+        assert entry["functions"] == list(read.functions)
+        assert entry["values"] == list(read.values)
+    assert [entry["name"] for entry in found["unread"]] == ["hexagon-initial-cfg-cleanup"]
+    assert found["unread"][0]["cause"] == log.unread[0].cause
+
+
+def test_a_read_that_changes_nothing_says_so(command: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    default = registry()["unroll-max-count"].default
+    assert main([*command, f"--set=unroll-max-count={default}", "--format", "json"]) == 0
+    notes = {entry["name"]: entry["note"] for entry in json.loads(capfd.readouterr().out)["read"]}
+    noted = {name: note for name, note in notes.items() if note}
+    assert noted == {"unroll-max-count": "read, but equal to its process-wide value"}
+
+
+def test_table_and_csv_say_the_same(command: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main([*command, "--format", "csv"]) == 0
+    lines = list(csv.DictReader(io.StringIO(capfd.readouterr().out)))
+    assert main(command) == 0
+    table = capfd.readouterr().out.splitlines()
+    for line in lines:
+        [row] = [row for row in table if row.split()[:1] == [line["option"]]]
+        assert row.split()[1] == (line["value"] or '""')
+    read = [line for line in lines if line["read"] == "true"]
+    assert {line["option"]: line["value"] for line in read}["unroll-count"] == "4"
+    assert table[-1] == f"{len(read)} options read, 1 override not read"
+    assert any(row.startswith("hexagon-initial-cfg-cleanup") and "only Hexagon code" in row for row in table)
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv"])
+def test_unread_only_leaves_the_reads_out(
+    form: str, command: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command, "--unread-only", "--format", form]) == 0
+    out = capfd.readouterr().out
+    assert "hexagon-initial-cfg-cleanup" in out
+    assert "only Hexagon code reads it" in out
+    assert "computeUnrollCount" not in out
+
+
+def test_llvm_that_ends_the_process_is_one_line(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """An unknown processor has no 64 bits."""
+    function = 'define void @f() "target-cpu"="none" {\n  ret void\n}\n'
+    (tmp_path / "dies.ll").write_text(function)
+    assert main(["record", str(tmp_path / "dies.ll"), "--triple", X86]) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.startswith(f"optctx: cannot compile {tmp_path / 'dies.ll'}: LLVM crashed: LLVM ERROR: 64-bit")
+    assert err.count("\n") == 1

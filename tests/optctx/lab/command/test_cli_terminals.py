@@ -1,0 +1,191 @@
+"""Text from outside at the doors of the command line: nothing of it acts on a terminal or forges a line."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+
+import pytest
+
+from optctx.lab.command.console import doors, say
+from optctx.lab.command.main import main
+from optctx.wording import printable
+from tests.support.ir_texts import X86
+from tests.support.links_modules import stamped
+from tests.support.processes import SECONDS
+
+# A title of the window, a colour, a mark that turns the direction of writing, the control sequence of C1,
+# markup of rich, a line that looks like one of the command's, and what erases a line.
+EVIL = "\x1b]0;owned\x07\x1b[31m\u202e\u009b31m[bold]x[/bold]\noptctx: all is well\r\x1b[2K"
+ESCAPED = "".join(f"\\{byte:02X}" for byte in EVIL.encode())  # in a string of IR
+SOUND = "define i32 @f(i32 %x) {\n  %y = add i32 %x, 1\n  ret i32 %y\n}\n"
+MODULES = {
+    # What LLVM's parser quotes of a line, and of a name.
+    "parsed.ll": f"define i32 @f(i32 %x) {{\n  %y = \x1b[31m\u202e\u009b ad i32 %x, 0\n}}\n; {EVIL}\n",
+    "name.ll": f'define i32 @f() {{\n  ret i32 %"{ESCAPED}"\n}}\n',
+    # What LLVM itself prints about a function's processor and features.
+    "cpu.ll": SOUND.replace("{", "#0 {")
+    + f'attributes #0 = {{ "target-cpu"="{ESCAPED}" "target-features"="+64bit,+{ESCAPED}" }}\n',
+    # What the assembler says about a line of a module that LLVM accepts.
+    "asm.ll": f'define void @f() {{\n  call void asm sideeffect "{ESCAPED}", ""()\n  ret void\n}}\n',
+    "sound.ll": SOUND,
+}
+QUICK = ["--triple", X86, "--passes", "default<O1>"]
+TUNE = [*QUICK, "--set", "unroll-count=1,2", "--sampler", "grid"]
+COMMANDS: dict[str, list[str]] = {
+    "record, a line": ["record", "parsed.ll"],
+    "record, a name": ["record", "name.ll"],
+    "record, a processor": ["record", "cpu.ll", *QUICK],
+    "record, assembly": ["record", "asm.ll", *QUICK],
+    "sensitivity, a line": ["sensitivity", "parsed.ll"],
+    "sensitivity, a processor": ["sensitivity", "cpu.ll", *QUICK, "--options", "inline-threshold"],
+    "sensitivity, assembly": ["sensitivity", "asm.ll", *QUICK],
+    "sweep, a line": ["sweep", "parsed.ll"],
+    "sweep, rows": ["sweep", "asm.ll", *QUICK, "--set", "unroll-count=1,2"],
+    "sweep, a processor": ["sweep", "cpu.ll", *QUICK],
+    "check-link, a line": ["check-link", "parsed.ll"],
+    "check-link, stamps": ["check-link", "four.ll", "eight.ll"],
+    "tune, a line": ["tune", "parsed.ll", *TUNE],
+    "tune, assembly": ["tune", "asm.ll", *TUNE],
+    "tune, a processor": ["tune", "cpu.ll", *TUNE],
+    "census, reads": ["census", "sound.ll", "asm.ll", "--reads", "--totals", *QUICK],
+    "census, a saved one": ["census", "old.json", "new.json"],
+    "no such file": ["record", EVIL],
+    "no such option": ["show", EVIL],
+    "no such command": [EVIL],
+    "no such argument": ["list", f"--{EVIL}"],
+}
+# Nothing of the module is in what this prints.
+SILENT = {"tune, a processor"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    made = tmp_path_factory.mktemp("evil")
+    for name, text in MODULES.items():
+        (made / name).write_text(text)
+    for name, count in (("four", 4), ("eight", 8)):
+        (made / f"{name}.ll").write_text(str(stamped(f"{name}{EVIL}", unroll_count=count)))
+    for name, options in (("old", []), ("new", [_facts(EVIL)])):
+        head = {"census": 1, "library": EVIL, "build_id": "", "llvm": EVIL, "llvmlite": ""}
+        (made / f"{name}.json").write_text(json.dumps({**head, "options": options}))
+    return made
+
+
+def _facts(name: str) -> dict[str, object]:
+    texts = ("type", "form", "storage", "file", "library", "default", "scope", "reason", "alias_of")
+    facts: dict[str, object] = dict.fromkeys(texts, name)
+    return {**facts, "name": name, "names": [name], "categories": [], "callback": False, "copied_once": False}
+
+
+@pytest.fixture
+def inside(folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+
+
+@pytest.mark.redirected
+@pytest.mark.usefixtures("attached", "inside")
+@pytest.mark.parametrize("case", COMMANDS)
+def test_no_byte_of_a_module_acts_on_a_terminal(case: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    main(COMMANDS[case])
+    out, err = (text.decode() for text in capfdbinary.readouterr())
+    check_harmless(out, err)
+    assert ("\\x1b" in out + err) is (case not in SILENT), "the name is shown, or the test shows nothing"
+
+
+def check_harmless(out: str, err: str) -> None:
+    """Nothing acts on a terminal, and no line looks like the command's that is not."""
+    for text in (out, err):
+        assert [each for each in text if not each.isprintable() and each != "\n"] == []
+    assert [line for line in err.splitlines() if not line.startswith("optctx: ")] == []
+    assert not any(line.lstrip().startswith("optctx: ") for line in out.splitlines())
+    assert [line for line in err.splitlines() if line.startswith("optctx: all is well")] == []
+
+
+@pytest.mark.usefixtures("attached", "inside")
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_no_byte_of_a_row_acts_on_a_terminal(form: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    command = ["sweep", "sound.ll", *QUICK, "-o", f"rows.{form}"]
+    assert main([*command, "--verify"]) == 0
+    rows = pathlib.Path(f"rows.{form}")
+    ok = '"error": "", "difference": ""' if form == "json" else ",,,"
+    evil = f'"error": {json.dumps(EVIL)}, "difference": {json.dumps(EVIL)}'
+    text = rows.read_text().replace(ok, evil if form == "json" else f',"{EVIL}","{EVIL}",')
+    for yes, no in (('"state": "ok"', '"state": "failed"'), (",ok,", ",failed,"), ("true", "false")):
+        text = text.replace(yes, no)
+    rows.write_text(text, newline="")
+    capfdbinary.readouterr()
+    assert main([*command, "--verify", "--resume"]) == 1
+    out, err = (text.decode() for text in capfdbinary.readouterr())
+    check_harmless(out, err)
+    assert "\\x1b" in out
+    assert "\\x1b" in err
+
+
+def test_what_a_program_reads_is_exact_on_a_pipe_and_harmless_on_a_terminal(folder: pathlib.Path) -> None:
+    command = [sys.executable, "-m", "optctx", "sweep", "asm.ll", *QUICK, "--format", "csv"]
+    piped = subprocess.run(command, cwd=folder, capture_output=True, timeout=SECONDS)
+    assert b"\x1b[31m\xe2\x80\xae" in piped.stdout
+    assert piped.stdout.count(b"\n") == 2
+    shown = on_a_terminal(command, folder)
+    assert b"\\x1b[31m\\u202e" in shown
+    assert b"\x1b" not in shown.replace(b"\x1b[?25", b"")  # the cursor of a bar
+    assert all(each.isprintable() for line in shown.decode().splitlines() for each in line)
+
+
+def on_a_terminal(command: list[str], folder: pathlib.Path) -> bytes:
+    """What a command writes to standard output, where that is a terminal."""
+    reading, terminal = os.openpty()
+    shown = b""
+    try:
+        with subprocess.Popen(command, cwd=folder, stdout=terminal, stderr=subprocess.DEVNULL) as process:
+            os.close(terminal)
+            while chunk := _read(reading):
+                shown += chunk
+        assert process.returncode == 0
+    finally:
+        os.close(reading)
+    return shown
+
+
+def _read(reading: int) -> bytes:
+    try:
+        return os.read(reading, 1 << 16)
+    except OSError:  # EIO: no process has the terminal open
+        return b""
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda: print(EVIL),
+        lambda: print(EVIL, file=sys.stderr),
+        lambda: sys.stdout.write(EVIL),
+        lambda: say(EVIL),
+        lambda: sys.stderr.write(warnings.formatwarning(EVIL, UserWarning, EVIL, 1)),
+        lambda: os.write(2, EVIL.encode()),
+    ],
+    ids=["print", "print to standard error", "write", "say", "a warning", "LLVM"],
+)
+def test_code_that_knows_nothing_of_it_passes_the_door_as_well(
+    write: Callable[[], object], capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    with doors(sys.stdout):
+        write()
+        sys.stdout.flush()
+    text = b"".join(capfdbinary.readouterr()).decode()
+    assert "[bold]x[/bold]" in text
+    assert [each for each in text if not each.isprintable() and each != "\n"] == []
+
+
+def test_a_text_for_a_person_is_one_line_of_printable_characters() -> None:
+    every = "".join(map(chr, range(sys.maxunicode + 1)))
+    assert printable(every).isprintable()
+    kept = "".join(filter(str.isprintable, every))
+    assert printable(kept) == kept
+    assert printable("\udcff\x1b\n") == "\\udcff\\x1b\\n"

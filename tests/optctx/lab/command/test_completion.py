@@ -1,0 +1,116 @@
+"""`optctx completion`: the script in a real bash, with the words as its readline would hand them over."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+
+from optctx import registry
+from optctx.lab.command.main import COMMANDS, main
+from tests.support.processes import SECONDS
+
+BASH = shutil.which("bash") or "/bin/bash"
+# Calls the function that `complete` registered as bash does, and prints what it replies, a word on a line.
+ASK = """
+source "$1"; shift
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE="$*" COMP_POINT=${#COMP_LINE} COMPREPLY=()
+words=($(complete -p optctx))
+for ((at = 0; at < ${#words[@]}; ++at)); do [[ ${words[at]} == -F ]] && function=${words[at + 1]}; done
+"$function" optctx "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}" 2>/dev/null
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("completion") / "optctx"
+    command = [sys.executable, "-m", "optctx", "completion", "bash"]
+    path.write_bytes(subprocess.check_output(command, timeout=SECONDS))
+    return str(path)
+
+
+def replies(script: str, *words: str, folder: pathlib.Path | None = None) -> set[str]:
+    """What bash would offer for the last word of a line."""
+    done = subprocess.run(
+        [BASH, "--norc", "-c", ASK, "bash", script, "optctx", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert done.stderr == ""
+    return set(done.stdout.split())
+
+
+def test_commands_and_their_arguments_are_completed(script: str) -> None:
+    assert replies(script, "") == set(COMMANDS)
+    assert replies(script, "sw") == {"sweep"}
+    assert replies(script, "record", "--unread") == {"--unread-only"}
+    assert replies(script, "record", "--format", "") == {"table", "json", "csv"}
+    assert replies(script, "completion", "") == {"bash", "zsh"}
+
+
+def test_names_of_llvm_options_are_completed(script: str) -> None:
+    wanted = {name for name in registry() if name.startswith("unroll-")}
+    assert replies(script, "show", "unroll-") == replies(script, "list", "unroll-") == wanted
+    assert replies(script, "sensitivity", "x.ll", "--options", "unroll-") == wanted
+    for command in ("sweep", "record", "sensitivity"):
+        assert replies(script, command, "x.ll", "--set", "unroll-") == {f"{name}=" for name in wanted}
+
+
+def test_files_are_completed(script: str, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "kernel.ll").touch()
+    (tmp_path / "other.bc").touch()
+    assert replies(script, "sweep", "k", folder=tmp_path) == {"kernel.ll"}
+    assert replies(script, "check-link", "o", folder=tmp_path) == {"other.bc"}
+
+
+def test_a_user_who_presses_tab_gets_the_name_and_goes_on_behind_the_equals_sign(script: str) -> None:
+    child, terminal = pty.fork()
+    if not child:
+        os.environ.update(PS1="> ", TERM="dumb", INPUTRC="/dev/null", HISTFILE="/dev/null")
+        os.execv(BASH, ["bash", "--norc", "--noprofile", "-i"])
+    try:
+        os.write(terminal, f"optctx() {{ printf '<%s>' \"$@\"; echo; }}; source {script}\n".encode())
+        os.write(terminal, b"optctx record --set unroll-cou\t4 --unr\t\n")
+        assert_appears(terminal, b"<record><--set><unroll-count=4><--unread-only>")
+    finally:
+        os.close(terminal)
+        os.waitpid(child, 0)
+
+
+def assert_appears(terminal: int, wanted: bytes) -> None:
+    seen = b""
+    deadline = time.monotonic() + SECONDS
+    while wanted not in seen:
+        ready, _, _ = select.select([terminal], [], [], max(0.0, deadline - time.monotonic()))
+        assert ready, f"expected {wanted!r}, found {seen[-500:]!r}"
+        seen += os.read(terminal, 4096)
+
+
+def test_the_script_for_zsh_has_the_commands_and_the_names(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", "zsh"]) == 0
+    text = capfd.readouterr().out
+    assert text.startswith("#compdef optctx")
+    assert all(re.search(rf"^ *{command}\) _arguments", text, re.MULTILINE) for command in COMMANDS)
+    assert " unroll-count " in text
+
+
+def test_without_shtab_one_line_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert main(["completion", "bash"]) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    install = f"{sys.executable} -m pip install shtab"
+    assert err == f"optctx: cannot make a completion script: shtab is not installed; {install}\n"

@@ -1,0 +1,136 @@
+"""What the commands compile: IR as text or bitcode, by any name, and C and C++ through clang."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import shutil
+import stat
+import sys
+
+import pytest
+from llvmlite import binding
+
+from optctx.errors import OptctxError
+from optctx.fresh import Job
+from optctx.lab.command.inputs import Clang, read_input
+from optctx.lab.command.main import main
+from tests.support.ir_texts import COUNTED, SCALE, X86
+
+TARGET = Job("", triple=X86, cpu="haswell", features="+avx2,-fma")
+SOURCE = """void scale(float *o, const float *a, int n) {
+  for (int i = 0; i < n; i++) o[i] = a[i] * FACTOR;
+}
+"""
+
+
+def bitcode_of(ir: str) -> bytes:
+    with binding.create_context() as context, binding.parse_assembly(ir, context) as module:
+        return bytes(module.as_bitcode())
+
+
+def test_bitcode_is_known_by_its_first_bytes_and_compiles_as_its_text(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "text.ll").write_text(SCALE)
+    (tmp_path / "named.ll").write_bytes(bitcode_of(SCALE))
+    files = [str(tmp_path / "text.ll"), str(tmp_path / "named.ll")]
+    assert main(["sweep", *files, "--set", "unroll-count=2,4", "--format", "json"]) == 0
+    digests = [row["digest"] for row in json.loads(capfd.readouterr().out)]
+    assert digests[:2] == digests[2:]
+    assert len({*digests}) == 2
+
+
+@pytest.mark.redirected
+def test_sensitivity_takes_bitcode(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "scale.bc").write_bytes(bitcode_of(SCALE))
+    assert (
+        main(["sensitivity", str(tmp_path / "scale.bc"), "--options", "unroll-count", "--max-trials", "1"])
+        == 0
+    )
+    assert "1 changes the output" in capfd.readouterr().out
+
+
+def test_damaged_bitcode_is_an_error_however_it_is_damaged(tmp_path: pathlib.Path) -> None:
+    whole = bitcode_of(COUNTED)
+    damaged = [
+        whole[:4] + b"\xff",
+        whole[: len(whole) // 2 & ~3],
+        whole[:600] + bytes(64) + whole[664:],  # which LLVM may not survive
+        b"\xde\xc0\x17\x0b" + bytes(16),
+    ]
+    for data in damaged:
+        path = tmp_path / "damaged.bc"
+        path.write_bytes(data)
+        with pytest.raises(OptctxError, match=r"cannot read the bitcode of \S+damaged.bc: \S"):
+            read_input(str(path), TARGET, Clang())
+
+
+def test_clang_that_is_not_installed_is_named_with_its_package(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "a.c").write_text(SOURCE)
+    with pytest.raises(OptctxError, match="no-clang is not installed; apt-get install clang"):
+        read_input(str(tmp_path / "a.c"), TARGET, Clang("no-clang"))
+
+
+# In place of clang: notes how it was called, and answers with a module or an error.
+STAND_IN = """#!{python}
+import pathlib, sys
+folder = pathlib.Path(__file__).parent
+(folder / "arguments").write_text("\\n".join(sys.argv[1:]))
+if (folder / "error").exists():
+    sys.exit((folder / "error").read_text())
+sys.stdout.buffer.write((folder / "module").read_bytes())
+"""
+
+
+@pytest.fixture
+def stand_in(tmp_path: pathlib.Path) -> pathlib.Path:
+    program = tmp_path / "program"
+    program.write_text(STAND_IN.format(python=sys.executable))
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    (tmp_path / "module").write_bytes(bitcode_of(SCALE))
+    (tmp_path / "a.cpp").write_text(SOURCE)
+    return program
+
+
+def test_clang_gets_the_target_and_the_options_and_does_not_optimise(
+    stand_in: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    path = str(tmp_path / "a.cpp")
+    made = read_input(path, TARGET, Clang(str(stand_in), "-Dx='a b' -Iinclude"))
+    assert made == bitcode_of(SCALE)
+    arguments = (tmp_path / "arguments").read_text().splitlines()
+    assert arguments[-4:] == ["-Dx=a b", "-Iinclude", "--", path]
+    for each in ("-disable-llvm-passes", f"--target={X86}", "-target-cpu", "haswell", "+avx2", "-fma"):
+        assert each in arguments
+
+
+def test_what_clang_says_and_bitcode_that_is_too_new_are_one_line(
+    stand_in: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    path = str(tmp_path / "a.cpp")
+    (tmp_path / "module").write_bytes(bitcode_of(SCALE)[:40])
+    with pytest.raises(OptctxError, match=r"cannot read the bitcode of .* older clang than .* with --clang"):
+        read_input(path, TARGET, Clang(str(stand_in)))
+    (tmp_path / "error").write_text(
+        "a.cpp:1: note: first\na.cpp:2:5: error: no such thing\n1 error generated.\n"
+    )
+    with pytest.raises(OptctxError, match=r"clang says: a.cpp:2:5: error: no such thing$"):
+        read_input(path, TARGET, Clang(str(stand_in)))
+    with pytest.raises(OptctxError, match="cannot use --clang-options"):
+        read_input(path, TARGET, Clang(str(stand_in), "'"))
+
+
+@pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang (Debian: clang)")
+def test_c_compiles_through_clang_for_the_processor_that_is_asked_for(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "scale.c").write_text(SOURCE)
+    command = ["sweep", str(tmp_path / "scale.c"), "--clang-options=-DFACTOR=3", "--triple", X86]
+    digests = set()
+    for cpu in ("x86-64", "haswell"):
+        assert main([*command, "--cpu", cpu, "--set", "unroll-count=1,4", "--format", "json"]) == 0
+        digests |= {row["digest"] for row in json.loads(capfd.readouterr().out)}
+    assert len(digests) == 4
+    assert main(["sweep", str(tmp_path / "scale.c")]) == 2
+    assert "clang says" in capfd.readouterr().err

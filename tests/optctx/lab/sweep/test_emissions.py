@@ -1,0 +1,211 @@
+"""Equal modules are emitted once, and nothing comes out that a fresh process would not give."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import tempfile
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from llvmlite import binding
+from llvmlite.binding import ModuleRef, TargetMachine
+
+from optctx import OptionContext, registry
+from optctx.fresh import FreshProcess, Job
+from optctx.fresh.base import all_arguments
+from optctx.fresh.job import compile_unchecked, emit_all
+from optctx.lab.sweep.emissions import Emission, Emissions, digest_of
+from optctx.lab.sweep.plan import Answer, Asked
+from optctx.lab.sweep.worker import _compile
+from optctx.lab.tuning import CompilationTime, Study, parse_space, tune
+from optctx.lab.tuning.evaluate import Candidate, Setup, make_setup, plan_of
+from optctx.lab.tuning.evaluators import LocalEvaluator
+from tests.support.ir_texts import SCALE
+
+pytestmark = pytest.mark.skipif(
+    "preserve-bc-uselistorder" not in registry(), reason="needs an LLVM that tells equal modules"
+)
+
+# Code for `min-bit-test-cmps`, which is read when a subtarget is made, and the passes make one; and for
+# `trap-unreachable`, which is read when the target machine is made, before the passes.
+SWITCH = """
+declare void @stop() noreturn
+define void @g(i32 %a, ptr %p) {
+entry:
+  switch i32 %a, label %never [
+    i32 1, label %odd
+    i32 3, label %odd
+    i32 7, label %odd
+    i32 13, label %odd
+    i32 4, label %even
+  ]
+odd:
+  store volatile i32 1, ptr %p
+  ret void
+even:
+  store volatile i32 2, ptr %p
+  ret void
+never:
+  call void @stop()
+  unreachable
+}
+"""
+JOB = Job(SCALE + SWITCH, "default<O2>")
+SETTINGS = [
+    "unroll-count=1,2,4",  # read by passes
+    "inline-threshold=100,200",  # read by passes, and changes nothing here
+    "min-bit-test-cmps=2,20",
+    "trap-unreachable=true,false",
+    "align-all-blocks=0,4",  # read by the code generator
+]
+
+
+@functools.cache
+def _one_by_one(*settings: str, job: Job = JOB) -> Study:
+    return tune(job, parse_space(settings), sampler="grid", threads=1, window=1)
+
+
+@pytest.mark.redirected
+def test_objects_are_those_of_fresh_processes(fresh: FreshProcess) -> None:
+    study = _one_by_one(*SETTINGS)
+    assert len(study.trials) == study.compiled == 48
+    digests = set()
+    for trial in study.trials:
+        options = all_arguments(OptionContext(dict(trial.options)))
+        code = fresh.compile(replace(JOB, options=options)).code
+        assert hashlib.sha256(code).hexdigest() == trial.attributes["digest"], trial.options
+        digests.add(trial.attributes["digest"])
+    assert len(digests) == 3 * 2 * 2 * 2
+    assert study.emitted == len(digests)
+
+
+@pytest.mark.redirected
+def test_threads_find_what_others_have_emitted() -> None:
+    alone, together = _one_by_one(*SETTINGS), tune(JOB, parse_space(SETTINGS), sampler="grid", threads=3)
+    assert [trial.attributes for trial in alone.trials] == [trial.attributes for trial in together.trials]
+    assert alone.emitted <= together.emitted < together.compiled
+
+
+def test_what_emitting_would_have_read_counts_as_read() -> None:
+    """A compilation whose object was known is itself known under the code generator's options."""
+    by_point = {
+        (trial.options["inline-threshold"], trial.options["align-all-blocks"]): trial.attributes["digest"]
+        for trial in _one_by_one("inline-threshold=100,200", "align-all-blocks=0,4,5").trials
+    }
+    for threshold, align in itertools.product(("100", "200"), ("0", "4", "5")):
+        assert by_point[threshold, align] == by_point["100", align]
+    assert len(set(by_point.values())) == 3
+
+
+def test_a_time_is_never_one_of_before() -> None:
+    study = tune(
+        JOB, parse_space(["inline-threshold=100,200"]), (CompilationTime(),), sampler="grid", window=1
+    )
+    assert study.emitted == study.compiled == 6
+
+
+def _setup(job: Job, *settings: str) -> Setup:
+    space = parse_space(settings)
+    return make_setup(job, space, timeout=None, memory=None, emit=None, noted=True, repeats=1)
+
+
+def _answers(job: Job, points: list[dict[str, str]], *settings: str) -> list[Answer]:
+    """In turn, on one thread."""
+    found = []
+    with LocalEvaluator(_setup(job, *settings), 1) as evaluator:
+        evaluator.base()
+        for number, point in enumerate(points):
+            evaluator.submit(Candidate(number, tuple(point.items())))
+            found += evaluator.answers()
+    return found
+
+
+@pytest.mark.redirected
+def test_what_llvm_prints_while_it_emits_is_printed_each_time() -> None:
+    points = [{"inline-threshold": text} for text in ("100", "200", "300")]
+    quiet = _answers(JOB, points, "inline-threshold=100,200,300")
+    assert [answer.emitted for answer in quiet] == [False] * 3  # the base was emitted
+    loud = Job(
+        "declare void @g(ptr)\n"
+        "define void @f() #0 {\n  %a = alloca [64 x i8]\n  call void @g(ptr %a)\n  ret void\n}\n"
+        'attributes #0 = { "warn-stack-size"="8" }\n'
+    )
+    answers = _answers(loud, points, "inline-threshold=100,200,300")
+    assert all("exceeds limit" in " ".join(answer.printed) for answer in answers)
+    assert [answer.emitted for answer in answers] == [True] * 3
+
+
+def _emitted(emissions: Emissions, printed: int, job: Job = JOB) -> Emission:
+    emission = emissions.start({}, printed)
+    assert compile_unchecked(job, emit=emission).code
+    return emission
+
+
+@pytest.mark.redirected
+def test_what_is_known_comes_with_its_time() -> None:
+    emissions = Emissions(("align-all-blocks",), keep=True)
+    with tempfile.TemporaryFile() as printed:
+        assert _emitted(emissions, printed.fileno()).saved == 0
+        known = _emitted(emissions, printed.fileno())
+    assert known.saved > 0
+    assert known.read == {"align-all-blocks"}
+
+
+@pytest.mark.redirected
+@pytest.mark.parametrize("different", [{"opt_level": 0}, {"features": "+avx2"}, {"triple": "i686-linux-gnu"}])
+def test_what_others_have_emitted_counts_for_equal_target_machines(different: dict[str, Any]) -> None:
+    theirs, own = (Emissions(("align-all-blocks",), keep=False) for _ in range(2))
+    with tempfile.TemporaryFile() as printed:
+        told = _emitted(theirs, printed.fileno()).emitted
+        assert told is not None
+        assert not told.code
+        own.learn([told])
+        there, here = (
+            _emitted(each, printed.fileno(), replace(JOB, **different)) for each in (own, Emissions((), True))
+        )
+        assert not there.saved
+        assert there.emitted is not None
+        assert here.emitted is not None
+        assert there.emitted.digest == here.emitted.digest != told.digest
+        emission = own.start({}, printed.fileno())
+        assert compile_unchecked(JOB, emit=emission).code == b""
+        assert emission.emitted == told
+        assert emission.saved == told.seconds
+
+
+class _Slow(Emission):
+    """Of an object that took long to emit the first time."""
+
+    def __call__(self, job: Job, module: ModuleRef, machine: TargetMachine) -> tuple[str | None, bytes]:
+        self.saved = 1000.0
+        return emit_all(job, module, machine)
+
+
+@pytest.mark.redirected
+def test_the_time_of_a_compilation_has_that_of_its_emission() -> None:
+    plan = plan_of(_setup(JOB, "align-all-blocks=0,4"), 1)
+    answer = _compile(plan, Asked(0, 0, {}), _Slow(Emissions(plan.noted, keep=True), {}, -1))
+    assert answer.seconds > 1000.0
+    assert not answer.emitted
+
+
+def test_every_module_is_emitted_where_equal_ones_cannot_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    emissions = Emissions(("align-all-blocks",), keep=True)
+    monkeypatch.setattr(emissions, "_tells", False)
+    with tempfile.TemporaryFile() as printed:
+        assert [_emitted(emissions, printed.fileno()).saved for _ in range(2)] == [0, 0]
+
+
+def test_modules_that_list_uses_in_another_order_are_not_equal() -> None:
+    text = "define i32 @f(i32 %a) {\n  %b = add i32 %a, 1\n  %c = mul i32 %a, 3\n  ret i32 %c\n}\n"
+    listed = text.replace("ret i32 %c\n", "ret i32 %c\n  uselistorder i32 %a, { 1, 0 }\n")
+    texts, digests = [], []
+    for source in (text, text, listed):
+        with binding.create_context() as context, binding.parse_assembly(source, context) as module:
+            texts.append(str(module))
+            digests.append(digest_of(module))
+    assert texts[0] == texts[1] == texts[2]  # LLVM leaves the order out of texts
+    assert digests[0] == digests[1] != digests[2]

@@ -1,0 +1,333 @@
+"""Candidates that are wrong, crash, hang or misbehave: each is a row, and the others are right."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from optctx.errors import OptctxError
+from optctx.lab.timing import (
+    Array,
+    Bench,
+    Budget,
+    Harness,
+    Kind,
+    Outcome,
+    Tolerance,
+    Value,
+    check,
+    measure,
+    read_case,
+    reproduce,
+)
+from tests.support.scopes import process_state
+from tests.support.timing_kernels import (
+    HASH,
+    MATMUL,
+    SUM,
+    compiled,
+    hash_harness,
+    loop,
+    matmul_harness,
+    sum_harness,
+)
+
+LIBC = """
+declare i32 @raise(i32)
+declare void @exit(i32)
+declare i64 @write(i32, ptr, i64)
+declare i32 @pause()
+declare i32 @close(i32)
+@text = constant [6 x i8] c"hello\\0A"
+"""
+CALL = "%v = add i32 %e, 0"
+TRAP = "call void @llvm.trap()\n  "
+
+
+HOSTILE = {
+    "wrong": (loop("%v = add i32 %e, 1"), "wrong result", "the returned value is "),
+    "crashes": (
+        loop(CALL, before="store i32 1, ptr inttoptr (i64 8 to ptr)"),
+        "crashed",
+        "killed by SIGSEGV",
+    ),
+    "divides by zero": (
+        loop(CALL, before="%z = sub i64 %n, 2048\n  %q = udiv i64 %n, %z\n  store volatile i64 %q, ptr %a"),
+        "crashed",
+        "killed by SIGFPE",
+    ),
+    "traps": (
+        loop("call void @llvm.trap()\n  " + CALL, declared="declare void @llvm.trap()"),
+        "crashed",
+        "SIGILL",
+    ),
+    "aborts": (
+        loop(CALL, before="%r = call i32 @raise(i32 6)", declared=LIBC),
+        "crashed",
+        "killed by SIGABRT",
+    ),
+    "exits": (loop(CALL, "call void @exit(i32 3)", LIBC), "crashed", "exited with status 3"),
+    "hangs": (
+        loop(CALL, before="%r = call i32 @pause()", declared=LIBC),
+        "timed out",
+        "it ran for longer than",
+    ),
+    "recurses": (
+        loop("%w = call i32 @total(ptr %a, i64 %n)\n  %v = add i32 %e, %w"),
+        "crashed",
+        "killed by SIGSEGV",
+    ),
+    "closes everything": (
+        loop("%d = trunc i64 %i to i32\n  %r = call i32 @close(i32 %d)\n  " + CALL, declared=LIBC),
+        "crashed",
+        "exited with status 1",
+    ),
+    "writes to every descriptor": (
+        loop(
+            "%d = trunc i64 %i to i32\n  %t = call i64 @write(i32 %d, ptr @text, i64 6)\n  " + CALL,
+            declared=LIBC,
+        ),
+        "crashed",
+        "it wrote to a descriptor that is not its own",
+    ),
+    "writes beyond its array": (
+        loop(CALL, before="%far = getelementptr i32, ptr %a, i64 %n\n  store i32 1, ptr %far"),
+        "wrong result",
+        "it writes beyond the array of argument 1",
+    ),
+    "needs what is not there": (
+        loop(CALL, before="call void @nowhere()", declared="declare void @nowhere()"),
+        "failed",
+        "it needs nowhere, which no library defines",
+    ),
+    "has another name": (loop(CALL, name="totals"), "failed", "it does not define total"),
+    "has less to say": (SUM, "ok", ""),
+}
+
+
+def test_what_candidates_do_reaches_neither_each_other_nor_this_process() -> None:
+    before = process_state()
+    objects = {name: compiled(ir, passes="default<O1>") for name, (ir, _, _) in HOSTILE.items()}
+    objects["no object"] = b"nothing"
+    found = check(sum_harness(), compiled(SUM), objects)
+    expected = {name: (state, words) for name, (_, state, words) in HOSTILE.items()}
+    expected["no object"] = ("failed", "it cannot be loaded: it is no object in 64-bit ELF")
+    for name, (state, words) in expected.items():
+        assert (found[name].state, words in found[name].error) == (state, True), (name, found[name])
+    assert process_state() == before
+
+
+def test_what_dies_only_while_it_is_timed_is_a_row_as_well() -> None:
+    """The first call is right; the third crashes, or never returns."""
+    counts = (
+        "@calls = internal global i32 0\n"
+        "declare i32 @pause()\ndeclare i32 @raise(i32)\n"
+        "define internal i32 @third(i32 %what) {{\n"
+        "  %old = load i32, ptr @calls\n  %new = add i32 %old, 1\n  store i32 %new, ptr @calls\n"
+        "  %is = icmp eq i32 %new, 3\n  br i1 %is, label %now, label %not\n"
+        "now:\n  {now}\n  br label %not\nnot:\n  ret i32 0\n}}"
+    )
+    third = "%r = call i32 @third(i32 0)"
+    crash, hang = "%x = call i32 @raise(i32 11)", "%x = call i32 @pause()"
+    objects = {
+        name: compiled(loop(CALL, before=third, declared=counts.format(now=now)), passes="default<O1>")
+        for name, now in (("crash", crash), ("hang", hang))
+    }
+    objects["fine"] = compiled(SUM, "-unroll-count=2")
+    harness = Harness("total", sum_harness().arguments, "i32", repeat=1)
+    found = measure(harness, compiled(SUM), objects, budget=quick())
+    assert found.candidates["crash"].outcome == Outcome("crashed", "in round 1 killed by SIGSEGV")
+    assert found.candidates["hang"].outcome.state == "timed out"
+    assert found.candidates["hang"].ratio is None
+    assert found.candidates["fine"].outcome == Outcome("ok")
+    assert found.candidates["fine"].rounds == 10
+
+
+def quick() -> Budget:
+    return Budget(seconds=0)
+
+
+@pytest.mark.parametrize(
+    ("ir", "words"),
+    [
+        (HOSTILE["crashes"][0], "the base cannot be measured: killed by SIGSEGV"),
+        (HOSTILE["hangs"][0], "the base cannot be measured: it ran for longer than 0.5 s"),
+        (
+            HOSTILE["needs what is not there"][0],
+            "the base cannot be measured: it cannot be loaded: it needs nowhere",
+        ),
+        (HOSTILE["writes beyond its array"][0], "the base writes beyond the array of argument 1"),
+        # Reads beyond its array, and a variable on the stack that it never wrote.
+        (
+            loop("%q = getelementptr i32, ptr %p, i64 8\n  %v = load i32, ptr %q"),
+            "the base gives different outputs",
+        ),
+        (
+            loop(
+                "%v = load volatile i32, ptr %never",
+                before="%room = alloca [4096 x i32]\n  %never = getelementptr i32, ptr %room, i64 99",
+            ),
+            "it reads what was never written",
+        ),
+    ],
+)
+def test_a_base_that_says_nothing_about_candidates_is_refused(ir: str, words: str) -> None:
+    with pytest.raises(OptctxError) as raised:
+        check(sum_harness(), compiled(ir, passes="default<O1>"), {}, timeout=0.5)
+    assert words in str(raised.value)
+
+
+def test_options_that_change_the_order_of_a_sum_need_a_tolerance() -> None:
+    """LLVM vectorises the sum of a dot product: it adds the floats in another order."""
+    harness = dot_harness()
+    base = compiled(DOT, "-force-vector-width=1", "-force-vector-interleave=1")
+    other = {"vectors": compiled(DOT, "-force-vector-width=8", "-force-vector-interleave=2")}
+    assert base != other["vectors"]
+    exact = check(harness, base, other)["vectors"]
+    assert exact.state == "wrong result"
+    assert exact.difference is not None
+    assert exact.difference.argument is None
+    assert exact.difference.found == pytest.approx(exact.difference.expected, rel=1e-4)
+    assert check(harness, base, other, tolerance=Tolerance(relative=1e-4))["vectors"] == Outcome("ok")
+
+
+DOT = """
+define float @dot(ptr %a, ptr %b, i64 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %s = phi float [ 0.0, %entry ], [ %sum, %loop ]
+  %p = getelementptr float, ptr %a, i64 %i
+  %q = getelementptr float, ptr %b, i64 %i
+  %x = load float, ptr %p
+  %y = load float, ptr %q
+  %xy = fmul reassoc float %x, %y
+  %sum = fadd reassoc float %s, %xy
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %end
+end:
+  ret float %sum
+}
+"""
+
+
+def dot_harness() -> Harness:
+    return Harness("dot", (Array("f32", (1000,), seed=1), Array("f32", (1000,), seed=2), Value(1000)), "f32")
+
+
+@pytest.mark.parametrize("ir", [SUM, HASH, MATMUL], ids=["sum", "hash", "matmul"])
+def test_right_candidates_under_many_options_are_right(ir: str) -> None:
+    harness = {SUM: sum_harness, HASH: hash_harness, MATMUL: matmul_harness}[ir]()
+    tolerance = Tolerance(relative=1e-4, absolute=1e-6)
+    options = (
+        "-unroll-count=8",
+        "-force-vector-width=8",
+        "-align-all-blocks=5",
+        "-misched-prera-direction=bottomup",
+    )
+    with Bench(harness, compiled(ir), tolerance=tolerance) as bench:
+        found = bench.check({option: compiled(ir, option) for option in options})
+        again = bench.check({"same": compiled(ir, options[0])})
+    assert set(found.values()) | set(again.values()) == {Outcome("ok")}
+
+
+def test_arguments_of_every_type_arrive_as_they_are() -> None:
+    types: dict[Kind, int] = {"i8": -3, "u8": 200, "i16": -300, "u16": 60000}
+    types |= {"i32": -70000, "u32": 2**32 - 1, "i64": -(2**40)}
+    extended = {"i8": "sext i8", "u8": "zext i8", "i16": "sext i16", "u16": "zext i16"}
+    extended |= {"i32": "sext i32", "u32": "zext i32"}
+    parameters = ", ".join(f"i{name[1:]} %{name}" for name in types)
+    lines = [
+        f"%w.{name} = {extended[name]} %{name} to i64"
+        if name in extended
+        else f"%w.{name} = add i64 %{name}, 0"
+        for name in types
+    ]
+    stores = [
+        f"%p.{name} = getelementptr i64, ptr %out, i64 {place}\n  store i64 %w.{name}, ptr %p.{name}"
+        for place, name in enumerate(types)
+    ]
+    body = "\n  ".join([*lines, *stores])
+    ir = f"define i1 @f(ptr %out, float %x, double %y, i1 %yes, {parameters}) {{\n  {body}\n  ret i1 %yes\n}}"
+    wrong = ir.replace("ret i1 %yes", "ret i1 false")
+    harness = Harness(
+        "f",
+        (
+            Array("i64", (len(types),), fill="zeros", output=True),
+            Value(0.5, "f32"),
+            Value(1.5, "f64"),
+            Value(True, "bool"),
+            *(Value(number, name) for name, number in types.items()),
+        ),
+        "bool",
+    )
+    harness.check(ir)
+    constants = ir
+    for name, number in types.items():  # the base has the numbers in its code
+        width = int(name[1:])
+        constants = constants.replace(f"%{name} to i64", f"{number - (number >> width << width)} to i64")
+        constants = constants.replace(f"add i64 %{name}, 0", f"add i64 {number}, 0")
+    found = check(harness, compiled(constants), {"right": compiled(ir), "wrong": compiled(wrong)})
+    assert found["right"] == Outcome("ok")
+    assert found["wrong"].error == "the returned value is 0, and the base returns 1"
+
+
+def test_a_wrong_result_is_shown_again_by_a_folder(tmp_path: pathlib.Path) -> None:
+    harness = dot_harness()
+    options = ("-force-vector-width=4", "-force-vector-interleave=4")
+    base, candidate = compiled(DOT), compiled(DOT, *options)
+    outcome = check(harness, base, {"wide": candidate})["wide"]
+    assert outcome.state == "wrong result"
+    path = reproduce(
+        tmp_path / "case",
+        harness=harness,
+        ir=DOT,
+        passes="default<O3>",
+        options=options,
+        base=base,
+        candidate=candidate,
+        outcome=outcome,
+    )
+    case = read_case(path)
+    assert (case.harness, case.job.options, case.tolerance) == (harness, options, Tolerance())
+    command = [sys.executable, "-m", "optctx.lab.timing", path]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, f"wrong result: {outcome.error}\n")
+    text = pathlib.Path(path).read_text()
+    pathlib.Path(path).write_text(text.replace("relative_tolerance = 0.0", "relative_tolerance = 1e-4"))
+    assert case != read_case(path)
+    assert read_case(path).run() == Outcome("ok")
+
+
+def test_a_file_that_is_no_case_is_one_clear_error(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "case.toml"
+    path.write_text('module = "module.ll"')
+    (tmp_path / "module.ll").write_text(SUM)
+    with pytest.raises(
+        OptctxError, match=r"it is no case .* \(expected 'harness' as a text .*, found None\)"
+    ):
+        read_case(path)
+    with pytest.raises(OptctxError, match="cannot write a case into"):
+        reproduce(
+            path,
+            harness=sum_harness(),
+            ir=SUM,
+            passes="",
+            options=(),
+            base=b"",
+            candidate=b"",
+            outcome=Outcome("ok"),
+        )
+
+
+def test_no_process_is_left(tmp_path: pathlib.Path) -> None:
+    with Bench(sum_harness(), compiled(SUM)) as bench:
+        pid = bench._exchange._running().pid
+        assert bench.check({"hangs": compiled(HOSTILE["hangs"][0], passes="default<O1>")})["hangs"].state
+    assert not os.path.exists(f"/proc/{pid}")

@@ -1,0 +1,69 @@
+"""The kernels of examples/tuning: their harnesses fit, and options matter for them."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import shlex
+
+import pytest
+
+from optctx.lab.command.main import main
+from optctx.lab.timing import Harness, Outcome, Tolerance, check
+from tests.support.timing_kernels import compiled
+
+EXAMPLES = pathlib.Path(__file__).parents[4] / "examples" / "tuning"
+OPTIONS = {
+    "matmul": ("-force-vector-interleave=4", "-unroll-count=8", "-force-vector-width=1"),
+    "stencil": ("-force-vector-interleave=8", "-locally-hot-callsite-threshold=0", "-force-vector-width=8"),
+    "hash": ("-force-vector-width=8", "-force-vector-interleave=4", "-unroll-count=8"),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_change_the_code_of_an_example_and_not_what_it_does(name: str) -> None:
+    ir = (EXAMPLES / f"{name}.ll").read_text()
+    harness = Harness.from_toml(EXAMPLES / f"{name}.toml")
+    harness.check(ir)
+    objects = {option: compiled(ir, option) for option in OPTIONS[name]}
+    base = compiled(ir)
+    assert len({base, *objects.values()}) == 4
+    found = check(harness, base, objects, tolerance=Tolerance(1e-4, 1e-5))
+    assert set(found.values()) == {Outcome("ok")}
+
+
+def commands(page: pathlib.Path) -> list[list[str]]:
+    """The words of each `optctx tune` of a page, without `optctx`."""
+    blocks = "".join(re.findall(r"^```sh\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE))
+    lines = blocks.replace("\\\n", "").splitlines()
+    return [shlex.split(line)[1:] for line in lines if line.startswith("optctx tune")]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(command, id=command[1]) for command in commands(EXAMPLES / "README.md")],
+)
+@pytest.mark.long
+def test_a_command_of_the_page_finds_a_gain_or_none_and_goes_on(
+    command: list[str],
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """With a few trials: which gain is found depends on the machine."""
+    name = command[1]
+    for each in (EXAMPLES / name, (EXAMPLES / name).with_suffix(".toml")):
+        (tmp_path / each.name).write_bytes(each.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    for trials in ("2", "3"):
+        assert main([*command, "--trials", trials, "--measure-seconds", "0.2", "--patience", "9"]) == 0
+        said = capfd.readouterr().out.splitlines()
+        assert re.search("confirmed|no gain", said[-2])
+        assert said[-1] == f"{trials} trials; ended after {trials} trials"
+    assert pathlib.Path(command[-1]).stat().st_size > 1_000_000
+
+
+def test_the_readme_tunes_one_of_them() -> None:
+    [command] = commands(EXAMPLES.parent.parent / "README.md")
+    ours = next(each for each in commands(EXAMPLES / "README.md") if each[1] == "hash.ll")
+    assert command == [word.replace("hash.ll", "examples/tuning/hash.ll") for word in ours]

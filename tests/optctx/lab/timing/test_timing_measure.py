@@ -1,0 +1,267 @@
+"""Kernels timed by real rounds: what is announced holds on a machine that is busy with other things."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import pathlib
+import pickle
+import re
+import subprocess
+import sys
+
+import pytest
+
+from optctx.errors import OptctxError
+from optctx.lab.timing import (
+    Bench,
+    Budget,
+    Clock,
+    Harness,
+    Measurement,
+    Outcome,
+    ProcessorLock,
+    confirm,
+    measure,
+    processors,
+    run_command,
+)
+from tests.support import timing_kernels
+from tests.support.timing_kernels import HASH, SUM, compiled, hash_harness, loop, sum_harness
+
+# Ten rounds, however long they take.
+SHORT = Budget(seconds=0, width=1.0)
+# The hash depends on itself: each step waits for the one before. Twice the bytes are twice the work.
+TWICE = (
+    HASH.replace("define i64 @hash(", "define internal i64 @once(")
+    + """
+define i64 @hash(ptr %bytes, i64 %n) {
+  %one = call i64 @once(ptr %bytes, i64 %n) noinline
+  %x = load volatile i64, ptr %bytes
+  %two = call i64 @once(ptr %bytes, i64 %n) noinline
+  ret i64 %two
+}
+"""
+)
+
+
+def twice() -> bytes:
+    """Hashes the bytes two times, and returns what hashing them once does."""
+    ir = TWICE.replace("%h = phi i64 [ 14695981039346656037, %entry ]", "%h = phi i64 [ %start, %entry ]")
+    ir = ir.replace("entry:\n", "entry:\n  %start = load volatile i64, ptr @start\n", 1)
+    return compiled("@start = global i64 14695981039346656037\n" + ir)
+
+
+@pytest.mark.long
+def test_an_object_with_twice_the_work_takes_twice_as_long() -> None:
+    found = measure(hash_harness(), twice(), {"once": compiled(HASH)}, budget=SHORT, confidence=0.99)
+    timing = found.candidates["once"]
+    assert timing.outcome == Outcome("ok")
+    assert timing.ratio is not None
+    assert 1.6 < timing.ratio.middle < 2.4
+    assert timing.ratio.low < 2.1
+    assert timing.ratio.high > 1.9
+    assert found.faster() == ["once"]
+    assert found.base.seconds is not None
+    assert timing.seconds is not None
+    assert 0 < timing.seconds.middle < found.base.seconds.middle < 1e-3
+    assert found.base.ratio == found.noise
+    assert 0 <= found.waited < 1
+    second = confirm(hash_harness(), twice(), compiled(HASH), timing.ratio, budget=SHORT)
+    assert second.gain
+    assert re.fullmatch(r"[12]\.\d\d times as fast \([\d.]+ to [\d.]+\), confirmed", str(second))
+    back = confirm(hash_harness(), compiled(HASH), twice(), timing.ratio, budget=SHORT)
+    assert not back.gain
+    assert str(back).startswith("no gain: 0.")
+
+
+@pytest.mark.parametrize("seeds", [range(5), pytest.param(range(5, 25), marks=pytest.mark.long)])
+def test_no_gain_is_announced_for_equal_code(seeds: range) -> None:
+    """The objects differ in a variable that no code reads."""
+    base, other = compiled(SUM), compiled(SUM + "@never = global i32 1")
+    assert base != other
+    harness = Harness("total", sum_harness(256).arguments, "i32", repeat=20)
+    with Bench(harness, base) as bench:
+        found = {seed: bench.measure({"other": other}, budget=SHORT, seed=seed) for seed in seeds}
+    for seed, each in found.items():
+        ratio = each.candidates["other"].ratio
+        assert ratio is not None
+        if each.faster():
+            assert not confirm(harness, base, other, ratio, budget=SHORT, seed=seed + 1000).gain
+
+
+def test_wrong_outputs_are_never_winners() -> None:
+    wrong = compiled("define i32 @total(ptr %a, i64 %n) { ret i32 0 }")
+    with Bench(sum_harness(), compiled(SUM)) as bench:
+        found = bench.measure({"wrong": wrong, "same": compiled(SUM)}, budget=SHORT)
+    assert found.candidates["wrong"].outcome.state == "wrong result"
+    assert found.candidates["wrong"].ratio is None
+    assert found.candidates["wrong"].rounds == 0
+    assert "wrong" not in found.faster()
+    right = found.candidates["same"].ratio
+    assert right is not None
+    second = confirm(sum_harness(), compiled(SUM), wrong, right, budget=SHORT)
+    assert not second.gain
+    assert second.second is None
+    assert str(second).startswith("no gain: the returned value is 0")
+
+
+def test_many_candidates_are_timed_in_groups_and_equal_ones_once() -> None:
+    harness = Harness("total", sum_harness(64).arguments, "i32", repeat=1)
+    objects = {f"unrolled {count}": compiled(SUM, f"-unroll-count={count}") for count in range(1, 12)}
+    objects["again"] = objects["unrolled 2"]
+    with Bench(harness, compiled(SUM)) as bench:
+        found = bench.measure(objects, budget=SHORT, seed=3)
+    assert list(found.candidates) == list(objects)
+    assert {timing.outcome for timing in found.candidates.values()} == {Outcome("ok")}
+    assert found.candidates["again"] == found.candidates["unrolled 2"]
+    assert found.base.rounds == 20
+    assert found.narrow
+    assert pickle.loads(pickle.dumps(found)) == found
+    again = json.loads(json.dumps(found.as_dict()))
+    assert (ratio := found.candidates["again"].ratio) is not None
+    assert again["candidates"]["again"]["ratio"]["low"] == ratio.low
+    assert isinstance(found, Measurement)
+
+
+def test_without_candidates_the_noise_of_the_machine_is_measured() -> None:
+    found = measure(sum_harness(), compiled(SUM), {}, budget=SHORT)
+    assert found.candidates == {}
+    assert found.noise.low <= found.noise.middle <= found.noise.high
+    assert found.faster() == []
+
+
+def test_measuring_goes_on_until_the_budget_ends() -> None:
+    # Long calls never take equally many ticks of the clock; of short ones the interval may have no width.
+    harness = Harness("total", sum_harness(100_000).arguments, "i32", repeat=1)
+    with Bench(harness, compiled(SUM)) as bench:
+        found = bench.measure({}, budget=Budget(seconds=1e9, rounds=12, width=0.0))
+        assert (found.base.rounds, found.narrow) == (12, False)
+        assert bench.measure({}, budget=Budget(seconds=0, width=0.0)).base.rounds == 10
+
+
+@pytest.mark.parametrize("clock", ["cpu", "wall"])
+def test_a_kernel_that_waits_takes_time_by_one_clock_only(clock: Clock) -> None:
+    waiting = loop("%v = add i32 %e, 0", "%r = call i32 @usleep(i32 5000)", "declare i32 @usleep(i32)")
+    harness = Harness("total", sum_harness(64).arguments, "i32", repeat=1)
+    found = measure(harness, compiled(waiting), {}, budget=SHORT, clock=clock)
+    assert found.base.seconds is not None
+    assert (found.base.seconds.middle > 0.005) == (clock == "wall")
+    assert found.waited > 0.5
+
+
+def test_mistakes_are_one_clear_error() -> None:
+    base = compiled(SUM)
+    missing = max(processors()) + 1
+    for keywords, words in (
+        ({"processor": missing}, f"cannot measure on processor {missing}: this process may use 0"),
+        ({"clock": "sun"}, "a clock is 'cpu' or 'wall', found 'sun'"),
+        ({"patience": -1}, "patience is a number of seconds, found -1"),
+        ({"confidence": 1.5}, "a confidence lies between 0 and 1, found 1.5"),
+    ):
+        with pytest.raises(OptctxError, match=re.escape(words)):
+            measure(sum_harness(), base, {}, **keywords)
+
+
+def test_the_kernel_runs_on_the_processor_that_was_asked_for_and_locked() -> None:
+    ir = loop("%v = add i32 %e, 0", "%cpu = call i32 @sched_getcpu()", "declare i32 @sched_getcpu()")
+    ir = ir.replace("%s = phi i32 [ 0, %entry ]", "%s = phi i32 [ %cpu, %entry ]")
+    for number in processors()[:2]:
+        zero = ir.replace("%cpu = call i32 @sched_getcpu()", f"%cpu = add i32 {number}, 0")
+        with Bench(sum_harness(), compiled(zero), processor=number) as bench:
+            assert bench.processor == number
+            assert bench.check({"tells": compiled(ir)})["tells"] == Outcome("ok")
+            words = f"processor {number} is taken by process {bench._exchange._running().pid} for"
+            with (
+                pytest.raises(OptctxError, match=words),
+                Bench(sum_harness(), compiled(SUM), processor=number, patience=0.0),
+            ):
+                pass
+
+
+def test_a_lock_ends_with_its_process_and_does_not_survive_in_a_fork() -> None:
+    number = processors()[0]
+    with ProcessorLock(number, patience=0.0) as mine:
+        assert mine.number == number
+        child = os.fork()
+        if not child:
+            os._exit(_taken(number))
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1  # the child does not have it, nor can
+    reading, writing = os.pipe()
+    holder = os.fork()
+    if not holder:
+        lock = ProcessorLock(number, patience=0.0)
+        lock.__enter__()
+        sleeper = os.fork()  # outlives the holder
+        if not sleeper:
+            os.read(reading, 1)
+            os._exit(0)
+        os.kill(os.getpid(), 9)
+    os.waitpid(holder, 0)
+    assert not _taken(number, patience=60.0)  # the sleeper lets go when it first runs
+    os.write(writing, b"x")
+    os.close(reading)
+    os.close(writing)
+
+
+def _taken(number: int, patience: float = 0.0) -> int:
+    try:
+        with ProcessorLock(number, patience):
+            return 0
+    except OptctxError:
+        return 1
+
+
+def test_any_free_processor_is_taken_until_none_is_left() -> None:
+    numbers = processors()
+    locks = [ProcessorLock(patience=0.0) for _ in numbers]
+    try:
+        assert sorted(lock.__enter__().number for lock in locks) == numbers
+        with pytest.raises(OptctxError, match="every processor is taken"):
+            ProcessorLock(patience=0.05).__enter__()
+    finally:
+        for lock in locks:
+            lock.__exit__()
+    with ProcessorLock(numbers[0]):
+        pass
+
+
+def test_a_fork_of_the_measuring_process_changes_nothing() -> None:
+    with Bench(sum_harness(), compiled(SUM)) as bench:
+        context = multiprocessing.get_context("fork")
+        child = context.Process(target=len, args=("",))
+        child.start()
+        child.join()
+        assert child.exitcode == 0
+        assert bench.check({"same": compiled(SUM)}) == {"same": Outcome("ok")}
+
+
+def test_a_command_calls_the_object_as_often_as_it_says(tmp_path: pathlib.Path) -> None:
+    declared = 'declare i32 @puts(ptr)\n@text = constant [2 x i8] c"x\\00"'
+    ir = loop("%v = add i32 %e, 0", "%r = call i32 @puts(ptr @text)", declared)
+    path = tmp_path / "total.o"
+    path.write_bytes(compiled(ir))
+    for calls in (1, 3):
+        command = run_command(sum_harness(), path, calls)
+        assert subprocess.run(command, capture_output=True, check=True).stdout == b"x\n" * calls
+
+
+def test_a_killed_caller_leaves_no_lock() -> None:
+    number = processors()[-1]
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from tests.support.timing_kernels import SUM, compiled, sum_harness\n"
+        "from optctx.lab.timing import Bench, Budget\n"
+        "with Bench(sum_harness(), compiled(SUM), processor=int(sys.argv[2])) as bench:\n"
+        "    print('measures', flush=True)\n"
+        "    bench.measure({}, budget=Budget(seconds=1e9, rounds=10**9, width=0.0))\n"
+    )
+    command = [sys.executable, "-c", script, str(pathlib.Path(timing_kernels.__file__).parent), str(number)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as caller:
+        assert caller.stdout is not None
+        assert caller.stdout.readline() == b"measures\n"
+        assert _taken(number)
+        caller.kill()
+    with ProcessorLock(number, patience=60.0) as lock:
+        assert lock.number == number

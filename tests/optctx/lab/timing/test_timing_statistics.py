@@ -1,0 +1,83 @@
+"""Intervals cover the median as often as they say, and equal programs are not called faster."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from optctx.lab.timing.bench import _Sums
+from optctx.lab.timing.plan import AGAIN, BASE, Rounded
+from optctx.lab.timing.results import is_gain
+from optctx.lab.timing.statistics import interval
+
+TRIALS = 300
+
+
+def covered(count: int, confidence: float, draw: Callable[[random.Random], float]) -> int:
+    """Of the trials, in how many the interval holds the median, which is 1."""
+    source = random.Random(count)
+    found = 0
+    for trial in range(TRIALS):
+        numbers = [draw(source) for _ in range(count)]
+        each = interval(numbers, confidence, trial, 200)
+        found += each.low <= 1 <= each.high
+    return found
+
+
+@pytest.mark.parametrize("count", [10, 15, 30])
+@pytest.mark.parametrize("confidence", [0.9, 0.95])
+def test_intervals_cover_the_median_as_often_as_they_say(count: int, confidence: float) -> None:
+    slack = 2.5 * (TRIALS * confidence * (1 - confidence)) ** 0.5
+    for draw in (
+        lambda source: source.gauss(1, 0.05),
+        lambda source: 2 ** source.expovariate(1) / 2**0.693147,
+    ):
+        assert covered(count, confidence, draw) >= TRIALS * confidence - slack
+
+
+def test_an_interval_is_the_same_for_the_same_seed_and_lies_around_its_median() -> None:
+    numbers = [random.Random(1).gauss(1, 0.1) for _ in range(20)]
+    one = interval(numbers, 0.95, 1)
+    assert one == interval(numbers, 0.95, 1)
+    assert min(numbers) <= one.low <= one.middle <= one.high <= max(numbers)
+    assert one.excludes(one.high + 1e-9)
+    assert not one.excludes(one.low)
+    assert interval(numbers, 0.99, 1).width >= one.width
+
+
+def synthetic(source: random.Random, speed: float) -> Rounded:
+    """A round on a busy machine: speed drifts from round to round, every fifth sample takes much longer."""
+    drift = source.lognormvariate(0, 0.3)
+
+    def sample(factor: float) -> float:
+        burst = source.uniform(1, 4) if source.random() < 0.2 else 1.0
+        return drift * source.gauss(1, 0.02) * burst / factor
+
+    return Rounded(
+        {name: [sample(at) for _ in range(5)] for name, at in ((BASE, 1), (AGAIN, 1), ("x", speed))}
+    )
+
+
+def announced(seed: int, speed: float) -> tuple[bool, float]:
+    """Whether a first and a second check both find a gain; and the second's ratio."""
+    gains = []
+    for check, confidence in ((0, 0.95), (1, 0.99)):
+        source = random.Random(2 * seed + check)
+        sums = _Sums(("x",), confidence, seed)
+        for _ in range(15):
+            sums.add(synthetic(source, speed))
+        ratio = interval(sums.ratios["x"], confidence, seed, 300)
+        gains.append(is_gain(ratio, interval(sums.ratios[AGAIN], confidence, seed, 300)))
+    return all(gains), ratio.middle
+
+
+def test_no_gain_is_announced_for_equal_programs_on_a_busy_machine() -> None:
+    assert not any(announced(seed, 1.0)[0] for seed in range(60))
+
+
+def test_a_gain_is_announced_for_a_faster_program_on_a_busy_machine() -> None:
+    found = [announced(seed, 1.5) for seed in range(10)]
+    assert sum(gain for gain, _ in found) >= 9
+    assert all(abs(ratio - 1.5) < 0.15 for _, ratio in found)

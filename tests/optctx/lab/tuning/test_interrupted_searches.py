@@ -1,0 +1,360 @@
+"""What an interrupted search says: how far it came, what is best so far, how to go on, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import pytest
+
+from optctx import Interrupted, OptionContext
+from optctx.errors import OptctxError
+from optctx.lab.command import tune_command
+from optctx.lab.command.main import main
+from optctx.lab.tuning import Budget, Study, Trial, Tuning, tune
+from optctx.lab.tuning.winner import Winner
+from tests.support.interrupted_commands import ENDLESS, STATUS, interrupted, moments
+from tests.support.ir_texts import SCALE
+from tests.support.processes import SECONDS, wait_for
+from tests.support.tuning_cases import JOB, SUM, TINY, kept, loops, told
+
+HARNESS = """
+entry = "sum"
+returns = "f32"
+arguments = [{array = "f32", shape = [1000], seed = 3}, {value = 1000, type = "i64"}]
+"""
+UNTRUE = re.compile(r"no gain|every point|ended", re.IGNORECASE)
+
+
+@pytest.fixture
+def timed(tmp_path: pathlib.Path) -> list[str]:
+    """A search by run time over twelve points. Vectors are faster than a base that has none."""
+    (tmp_path / "sum.ll").write_text(SUM)
+    (tmp_path / "sum.toml").write_text(HARNESS)
+    words = ["tune", str(tmp_path / "sum.ll"), "--objective", "time", "--tolerance", "1e-3"]
+    words += ["--measure-seconds", "0.1", "--sampler", "grid"]
+    return [*words, "--set", "force-vector-width=1,2,4,8", "--set", "unroll-count=1,2,4"]
+
+
+def stop_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have Ctrl-C come when so many trials have ended."""
+    ended: list[Trial] = []
+
+    def add(self: object, trial: Trial) -> None:
+        ended.append(trial)
+        if len(ended) == count:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(tune_command._Progress, "add", add)
+
+
+def stop_in(owner: type, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have Ctrl-C come in a method."""
+
+    def method(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(owner, name, method)
+
+
+def run(words: list[str], capfd: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    """What the interrupted command prints."""
+    with OptionContext(force_vector_width=1, unroll_count=1, force_vector_interleave=1):
+        assert main(words) == 130
+    return capfd.readouterr()
+
+
+def test_text_json_and_report_say_how_far_a_search_by_run_time_came(
+    timed: list[str],
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    study, page = str(tmp_path / "night.db"), tmp_path / "night.html"
+    words = [*timed, "--study", study, "--resume"]
+    stop_after(8, monkeypatch)
+    out, err = run([*words, "--report", str(page)], capfd)
+    assert err == f"optctx: interrupted after 8 of 12 trials; they are in {study}: go on with --resume\n"
+    assert not UNTRUE.search(out)
+    best, last = out.splitlines()[-2:]
+    assert re.fullmatch(
+        r"best so far by time: -force-vector-width=\d -unroll-count=\d \(-\d+.\d%, not confirmed\)", best
+    )
+    assert last == "interrupted after 8 of 12 trials"
+    said = page.read_text().partition("<h2>")[0]
+    assert not UNTRUE.search(said)
+    assert "Interrupted after 8 of 12 trials." in said
+    assert re.search(r"Best so far by time: trial \d+, [\d.]+ times the base, not confirmed", said)
+    stop_in(Tuning, "_ask", monkeypatch)
+    data = json.loads(run([*words, "--format", "json"], capfd)[0])
+    assert (data["ended"], data["finished"], data["total"], data["best"]) == ("interrupted", False, 12, None)
+    assert len(data["trials"]) == 8
+    figures = {each["number"]: each["objectives"]["time"] for each in data["trials"]}
+    assert data["best_so_far"] == min(figures, key=lambda number: figures[number])
+
+
+def test_without_a_trial_nothing_is_said_of_gains(
+    timed: list[str],
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    page = tmp_path / "night.html"
+    stop_in(Tuning, "_ask", monkeypatch)
+    out, err = run([*timed, "--report", str(page)], capfd)
+    assert err == "optctx: interrupted after 0 of 12 trials\n"
+    assert out.splitlines()[-1] == "interrupted after 0 of 12 trials"
+    assert not UNTRUE.search(out)
+    assert not UNTRUE.search(page.read_text().partition("<h2>")[0])
+
+
+def test_before_the_second_check_the_best_is_not_confirmed(
+    timed: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    stop_in(Winner, "confirm", monkeypatch)
+    out, err = run([*timed, "--trials", "4"], capfd)
+    assert err == "optctx: interrupted after 4 of 4 trials\n"
+    assert not UNTRUE.search(out)
+    assert ", not confirmed)" in out
+
+
+def test_a_picture_says_so_too(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from matplotlib.figure import Figure
+
+    titles: list[str] = []
+    monkeypatch.setattr(Figure, "suptitle", lambda self, text: titles.append(text))
+    (tmp_path / "tiny.ll").write_text(TINY)
+    stop_after(2, monkeypatch)
+    words = ["tune", str(tmp_path / "tiny.ll"), "--set", "unroll-count=1..3"]
+    run([*words, "--report", str(tmp_path / "tiny.png")], capfd)
+    assert titles[0].endswith("tiny.ll: interrupted after 2 of 3 trials")
+
+
+def test_a_report_that_cannot_be_written_hides_no_interrupt(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def full(*arguments: object, **more: object) -> None:
+        raise OptctxError("cannot write 'tiny.html': no space left on device")
+
+    (tmp_path / "tiny.ll").write_text(TINY)
+    monkeypatch.setattr("optctx.lab.tuning.report.write_report", full)
+    stop_after(2, monkeypatch)
+    words = ["tune", str(tmp_path / "tiny.ll"), "--set", "unroll-count=1..3"]
+    out, err = run([*words, "--report", str(tmp_path / "tiny.html")], capfd)
+    assert "interrupted after 2 of 3 trials" in out
+    assert err.splitlines() == [
+        "optctx: cannot write 'tiny.html': no space left on device",
+        "optctx: interrupted after 2 of 3 trials",
+    ]
+
+
+# From Python
+
+
+def test_ctrl_c_hands_over_what_a_search_without_a_file_has_found() -> None:
+    arguments: dict[str, Any] = {"seed": 5, "budget": Budget(trials=16)}
+
+    def stop(trial: Trial) -> None:
+        if trial.number == 9:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        tune(JOB, loops(), **arguments, on_trial=stop)
+    assert isinstance(caught.value, Interrupted)
+    study = caught.value.partial
+    assert isinstance(study, Study)
+    assert (study.ended, study.finished, study.total) == ("interrupted", False, 16)
+    whole = tune(JOB, loops(), **arguments)
+    assert whole.finished
+    assert all(trial in told(whole) for trial in told(study))  # one that runs may have a smaller number
+    assert len(study.trials) >= 9
+    assert study.best_so_far is not None
+
+
+def test_a_search_that_runs_does_not_claim_its_end() -> None:
+    seen: list[Study] = []
+    with Tuning(
+        JOB, loops(), budget=Budget(trials=3), on_trial=lambda trial: seen.append(tuning.study)
+    ) as tuning:
+        assert tuning.run().finished
+    assert [(study.ended, study.finished) for study in seen] == [("", False)] * 3
+
+
+# Files that vanish
+
+
+def vanish(how: str, file: pathlib.Path) -> None:
+    if how == "deleted":
+        file.unlink()
+    elif how == "moved":
+        file.rename(f"{file}.away")
+    else:
+        content = file.read_bytes()
+        file.unlink()
+        file.write_bytes(content)
+
+
+@pytest.mark.parametrize("at", [2, 6])  # and after the last trial
+@pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])
+def test_a_study_that_vanishes_midway_is_an_error(
+    how: str,
+    at: int,
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "tiny.ll").write_text(TINY)
+    file, ended = tmp_path / "study.db", []
+
+    def add(self: object, trial: Trial) -> None:
+        ended.append(trial)  # not always in the order of their numbers
+        if len(ended) == at:
+            vanish(how, file)
+
+    monkeypatch.setattr(tune_command._Progress, "add", add)
+    words = ["tune", str(tmp_path / "tiny.ll"), "--set", "unroll-count=1..6"]
+    assert main([*words, "--study", str(file)]) == 2
+    out, err = capfd.readouterr()
+    [line] = err.splitlines()
+    assert line.startswith(f"optctx: cannot write to {str(file)!r}: it was deleted, moved or replaced")
+    assert f"not finished: {at} of 6 trials" in out  # what is nowhere else
+
+
+@pytest.mark.parametrize("at", [1, 3])
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_rows_whose_file_vanishes_midway_are_an_error(
+    how: str,
+    at: int,
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    from optctx.lab.sweep import rowfile
+
+    (tmp_path / "tiny.ll").write_text(TINY)
+    file, written = tmp_path / "rows.csv", []
+    real = rowfile.RowFile.write
+
+    def write(self: rowfile.RowFile, row: Any) -> None:
+        real(self, row)
+        written.append(row)
+        if len(written) == at:
+            vanish(how, file)
+
+    monkeypatch.setattr(rowfile.RowFile, "write", write)
+    assert main(["sweep", str(tmp_path / "tiny.ll"), "--set", "unroll-count=1,2,3", "-o", str(file)]) == 2
+    out, err = capfd.readouterr()
+    [line] = err.splitlines()
+    assert line.startswith(f"optctx: cannot write to {str(file)!r}: it was deleted, moved or replaced")
+    assert "different object" in out
+
+
+# Signals
+
+
+SOME = [
+    signal.SIGTERM,
+    *(pytest.param(each, marks=pytest.mark.long) for each in (signal.SIGINT, signal.SIGHUP)),
+]
+
+
+@pytest.mark.parametrize("number", SOME)
+def test_every_signal_that_ends_a_process_says_how_to_go_on(number: int, tmp_path: pathlib.Path) -> None:
+    """Two, as `timeout` sends them. The helper has them as well, and must not be the first to end."""
+    (tmp_path / "tiny.ll").write_text(TINY)
+    study = tmp_path / "a study.db"
+    words = ["tune", str(tmp_path / "tiny.ll"), *ENDLESS, "--sampler", "grid", "--study", str(study)]
+    ended = interrupted(
+        [*words, "--format", "json"], tmp_path, lambda _: wait_for(lambda: kept(study) == 2), number, times=2
+    )
+    assert ended.status == STATUS[number]
+    assert ended.err == f"optctx: interrupted after 2 of 4 trials; they are in {study}: go on with --resume\n"
+    assert (len(ended.data["trials"]), ended.data["finished"]) == (2, False)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a study.db", "temporary", "tiny.ll"]
+
+
+@pytest.mark.parametrize("places", [3, pytest.param(15, marks=pytest.mark.long)])
+def test_a_signal_at_any_moment_is_one_line_that_says_how_to_go_on(
+    places: int, tmp_path: pathlib.Path
+) -> None:
+    """While modules are imported, the study is opened, a helper starts, the base and trials are compiled."""
+
+    def at(place: int, seconds: float) -> None:
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        (folder / "scale.ll").write_text(SCALE)
+        study, number = folder / "study.db", list(STATUS)[place % 3]
+        words = ["tune", str(folder / "scale.ll"), *ENDLESS, "--study", str(study)]
+        ended = interrupted(words, folder, lambda _: time.sleep(seconds), number)
+        assert (ended.status, ended.err.count("\n")) == (STATUS[number], 1), (seconds, ended.err)
+        assert ended.err.startswith("optctx: interrupted")
+        assert ("go on with --resume" in ended.err) == study.exists()
+        assert not UNTRUE.search(ended.out)
+
+    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+        list(pool.map(at, range(places), moments(places, 1.2)))
+
+
+def swallowed(work: Callable[[], object]) -> Callable[..., object]:
+    """As a finaliser does it, or a weakref's callback in an import: what is raised is printed and lost."""
+
+    class Finaliser:
+        def __del__(self) -> None:
+            work()
+
+    def wait() -> None:
+        Finaliser()
+        for _ in range(5000):  # far more than it takes to come again
+            time.sleep(0.001)
+        raise AssertionError("it was lost")
+
+    return lambda *arguments: wait()
+
+
+@pytest.mark.parametrize("number", STATUS)
+def test_an_interrupt_that_a_finaliser_swallows_comes_again(
+    number: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("optctx.lab.command.main._run", swallowed(partial(os.kill, os.getpid(), number)))
+    before = signal.signal(number, signal.default_int_handler)  # in the background it may be ignored
+    try:
+        assert main(["list"]) == STATUS[number]
+        assert capfd.readouterr() == ("", "optctx: interrupted\n")
+        assert signal.getsignal(number) is signal.default_int_handler
+    finally:
+        signal.signal(number, before)
+
+
+LATE = """
+import os, signal, sys
+from optctx_program import main
+
+number = int(sys.argv.pop(1))
+signal.signal(number, signal.SIG_DFL)
+
+class Late:
+    def __del__(self, kill=os.kill, this=os.getpid(), number=number):
+        kill(this, number)
+
+late = Late()  # goes with its module, when Python has given up its own signal handlers
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("number", STATUS)
+def test_a_signal_while_the_interpreter_ends_leaves_the_exit_status(number: int) -> None:
+    words = [sys.executable, "-c", LATE, str(int(number)), "list", "no-such-option"]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS)
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)

@@ -1,0 +1,249 @@
+"""Searches: what they try, what they find, and what they do where LLVM crashes or hangs."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from optctx import OptionContext
+from optctx.errors import OptctxError
+from optctx.fresh import FreshProcess, Job, compile_job
+from optctx.fresh.base import all_arguments
+from optctx.lab.sweep import parse_axes, sweep
+from optctx.lab.sweep.plan import Answer, Plan
+from optctx.lab.sweep.process import SweepProcess
+from optctx.lab.tuning import (
+    Budget,
+    CompilationTime,
+    Function,
+    Goal,
+    Instructions,
+    Size,
+    Trial,
+    parse_space,
+    tune,
+)
+from optctx.lab.tuning.results import front_of
+from tests.support.processes import too_long
+from tests.support.tuning_cases import JOB, TINY, loops, told
+
+
+def test_a_grid_finds_what_a_sweep_finds(fresh: FreshProcess) -> None:
+    rows = sweep(JOB, parse_axes(["unroll-count=1,2,3,4,5,6,7,8", "force-vector-width=1,2,4"]))
+    study = tune(JOB, loops(), sampler="grid")
+    found = {tuple(trial.options.items()): trial.objectives["size"] for trial in study.trials}
+    assert found == {tuple(row.options.items()): row.object_size for row in rows}
+    assert study.ended == "every point of the space was tried"
+    best = study.best
+    assert best is not None
+    assert best.objectives["size"] == min(row.object_size for row in rows) < study.base.objectives["size"]
+    options = all_arguments(OptionContext(dict(best.options)))
+    code = fresh.compile(replace(JOB, options=options)).code
+    assert (hashlib.sha256(code).hexdigest(), len(code)) == (
+        best.attributes["digest"],
+        best.objectives["size"],
+    )
+
+
+def test_equal_seeds_give_equal_trials_on_any_number_of_threads() -> None:
+    budget = Budget(trials=30)
+    one = tune(JOB, loops(), seed=7, budget=budget, threads=1)
+    two = tune(JOB, loops(), seed=7, budget=budget, threads=3)
+    assert told(one) == told(two)
+    assert len({tuple(trial.options.items()) for trial in one.trials}) == len(one.trials) == 24
+
+
+def test_a_search_learns() -> None:
+    space = parse_space(["unroll-count=1..200", "force-vector-width=1,2,4,8"])
+    study = tune(JOB, space, (Instructions("maximise"),), budget=Budget(trials=50))
+    figures = [trial.objectives["instructions"] for trial in study.trials]
+    assert sum(figures[-20:]) / 20 > 1.5 * sum(figures[:10]) / 10
+
+
+def test_crashes_hangs_and_refusals_are_states(fresh: FreshProcess) -> None:
+    # A width of 3 trips an assertion; with a limit of 0 the scheduler does not end.
+    space = parse_space(["force-vector-width=2,3", "misched-limit=default,0"])
+    study = tune(JOB, space, sampler="grid", timeout=too_long(lambda: fresh.compile(JOB)))
+    states = {tuple(trial.options.values()): trial.state for trial in study.trials}
+    assert states == {
+        (width, limit): "crashed" if width == "3" else "timed out" if limit == "0" else "ok"
+        for width, limit in itertools.product(("2", "3"), ("default", "0"))
+    }
+    errors = {trial.error for trial in study.trials if trial.state == "crashed"}
+    assert len(errors) == 1
+    assert "power of two" in errors.pop()
+    assert all(not trial.objectives for trial in study.trials if trial.state != "ok")
+
+
+@pytest.mark.redirected
+def test_options_that_are_not_read_cost_no_compilation() -> None:
+    settings = ["unroll-count=1,2", "amdgpu-enable-delay-alu=true,false", "aarch64-enable-ccmp=true,false"]
+    study = tune(JOB, parse_space(settings), sampler="grid", threads=1, window=1)
+    assert len(study.trials) == 8
+    assert study.compiled == 2
+    by_count = {(trial.options["unroll-count"], trial.attributes["digest"]) for trial in study.trials}
+    assert len(by_count) == 2
+
+
+def test_pipelines_are_a_dimension() -> None:
+    texts = ["default<O1>", "function(sroa,instcombine),globaldce", "default<O3>"]
+    study = tune(JOB, parse_space(["unroll-count=2,4"], texts), sampler="grid")
+    assert {(trial.passes, trial.options["unroll-count"]) for trial in study.trials} == set(
+        itertools.product(texts, ("2", "4"))
+    )
+    assert study.base.passes == texts[0]
+
+
+def test_conditions_leave_options_out() -> None:
+    space = parse_space(["unroll-count=1..8 if force-vector-width==1", "force-vector-width=1,4"])
+    study = tune(JOB, space, sampler="tpe")
+    assert {"unroll-count" in trial.options for trial in study.trials} == {True, False}
+    for trial in study.trials:
+        assert ("unroll-count" in trial.options) == (trial.options["force-vector-width"] == "1")
+    assert len(study.trials) == 9
+    assert study.ended == "every point of the space was tried"
+
+
+def test_several_objectives_give_a_front() -> None:
+    study = tune(JOB, loops(), (Size(), Instructions()), sampler="nsga2", budget=Budget(trials=20))
+    assert study.best is None
+    done = [trial for trial in study.trials if trial.state == "ok"]
+    for trial in study.front:
+        for other in done:
+            figures = [(other.objectives[name], trial.objectives[name]) for name in ("size", "instructions")]
+            assert not all(a <= b for a, b in figures) or all(a == b for a, b in figures)
+
+
+FIGURES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12)
+
+
+@given(FIGURES, st.sampled_from(["minimise", "maximise"]))
+def test_a_front_is_what_nothing_is_better_than(figures: list[tuple[int, int]], direction: str) -> None:
+    goals = [Goal("a", ""), Goal("b", "", direction)]  # type: ignore[arg-type]
+    trials = [
+        Trial(number, {}, "", "ok", {"a": a, "b": b if direction == "minimise" else -b})
+        for number, (a, b) in enumerate(figures)
+    ]
+    expected = {
+        pair
+        for pair in figures
+        if not any(a <= pair[0] and b <= pair[1] and (a, b) != pair for a, b in figures)
+    }
+    front = front_of(trials, goals)
+    assert {figures[trial.number] for trial in front} == expected
+    assert len(front) == len(expected)
+
+
+def test_a_function_is_an_objective() -> None:
+    def stores(code: bytes, ir: str) -> float:
+        assert code.startswith(b"\x7fELF")
+        return ir.count("store ")
+
+    study = tune(JOB, loops(), (Function("maximise", stores, "stores"),), sampler="grid")
+    best = study.best
+    assert best is not None
+    assert best.objectives["stores"] == max(trial.objectives["stores"] for trial in study.trials) > 1
+
+
+def test_an_exception_of_a_function_is_the_error_of_its_trial() -> None:
+    def sometimes(code: bytes, ir: str) -> float:
+        if "<2 x" in ir:
+            raise ValueError("no vectors of 2")
+        return len(code) if "<4 x" in ir else float("nan")
+
+    space = parse_space(["force-vector-width=1,2,4"])
+    study = tune(JOB, space, (Function(function=sometimes),), sampler="grid", window=1)
+    errors = {trial.options["force-vector-width"]: trial.error for trial in study.trials}
+    assert errors == {
+        "1": "the objective 'function' gave nan",
+        "2": "ValueError: no vectors of 2",
+        "4": "",
+    }
+
+
+def test_compile_times_are_of_one_compilation_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is the time of the fastest of three, one after the other."""
+    plans: list[Plan] = []
+    seconds: list[float] = []
+    prepare, answers = SweepProcess.prepare, SweepProcess.answers
+
+    def prepared(self: SweepProcess, plan: Plan) -> tuple[str, ...]:
+        plans.append(plan)
+        return prepare(self, plan)
+
+    def answered(self: SweepProcess) -> list[Answer]:
+        found = answers(self)
+        seconds.extend(answer.seconds for answer in found)
+        return found
+
+    monkeypatch.setattr(SweepProcess, "prepare", prepared)
+    monkeypatch.setattr(SweepProcess, "answers", answered)
+    space = parse_space(["unroll-count=2,4"])
+    study = tune(JOB, space, (CompilationTime(),), sampler="grid", threads=4)
+    assert [plan.threads for plan in plans] == [1]
+    fastest = [min(seconds[place : place + 3]) for place in range(0, len(seconds), 3)]
+    assert [each.objectives["compile-time"] for each in (study.base, *study.trials)] == fastest
+    assert study.compiled == 6
+
+
+def test_any_executor_gives_the_same_trials() -> None:
+    arguments = {"sampler": "random", "budget": Budget(trials=6), "timeout": 20.0}
+    space = parse_space(["unroll-count=1..8", "force-vector-width=2,3,4"])
+    here = tune(JOB, space, **arguments)  # type: ignore[arg-type]
+    with ProcessPoolExecutor(2, mp_context=None) as pool:
+        there = tune(JOB, space, executor=pool, **arguments)  # type: ignore[arg-type]
+    assert told(here) == told(there)
+    assert "crashed" in {trial.state for trial in here.trials}
+
+
+def test_budgets_end_a_search() -> None:
+    space = parse_space(["unroll-count=1..1000"])
+    assert tune(JOB, space, budget=Budget(trials=3)).ended == "3 trials"
+    job = Job(TINY, "default<O1>")  # nothing changes it
+    patient = tune(job, space, budget=Budget(None, patience=5), sampler="random")
+    assert patient.ended == "no progress for 5 trials"
+    assert 6 <= len(patient.trials) <= 6 + 8
+    assert patient.best is None
+    timed = Budget(None, seconds=0.2)
+    assert timed.reached([], 0, [], time.monotonic()) == ""
+    assert timed.reached([], 0, [], time.monotonic() - 1) == "0.2 seconds"
+
+
+def test_the_calling_threads_options_are_the_base() -> None:
+    with OptionContext(unroll_count=4):
+        study = tune(JOB, parse_space(["force-vector-width=1"]), sampler="grid")
+        code = compile_job(JOB).code
+    assert study.base.attributes["digest"] == hashlib.sha256(code).hexdigest()
+    assert code != compile_job(JOB).code
+
+
+@pytest.mark.parametrize(
+    ("job", "expected"),
+    [
+        (Job("define"), "cannot read the module"),
+        (Job(TINY, "no-such-pass"), "unknown pass name 'no-such-pass'"),
+        (Job(TINY, cpu="no-such-cpu"), "it is no processor of"),
+    ],
+)
+def test_what_llvm_refuses_is_said_before_anything_is_compiled(job: Job, expected: str) -> None:
+    with pytest.raises(OptctxError, match=expected):
+        tune(job, parse_space(["unroll-count=1,2"]))
+
+
+def test_a_base_that_crashes_is_an_error() -> None:
+    with pytest.raises(OptctxError, match="without any option the module crashes LLVM"):
+        tune(Job(TINY, "trigger-crash-module"), parse_space(["unroll-count=1,2"]))
+
+
+def test_nothing_of_this_process_changes(unchanged: None) -> None:
+    descriptors = len(os.listdir("/proc/self/fd"))
+    tune(JOB, loops(), budget=Budget(trials=3))
+    assert len(os.listdir("/proc/self/fd")) == descriptors

@@ -1,0 +1,122 @@
+"""The best set as attributes of functions: what these compile to is what a context gives."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from dataclasses import replace
+
+import pytest
+from llvmlite import binding
+
+from optctx import OptionContext
+from optctx.errors import OptctxError
+from optctx.fresh import FreshProcess, Job, compile_job
+from optctx.lab.command.main import main
+from optctx.lab.tuning.marking import marked, marked_and_tried
+from tests.support.ir_texts import SCALE
+from tests.support.tuning_cases import JOB
+
+NAMES = r"""
+%p = type { i32, ptr }
+define internal fastcc %p @"a (b) \22c"(%p %pair, ptr byval([4 x i8]) "x)"="y(" %p) #0 section "s" align 16 {
+  ret %p %pair
+}
+define i32 @plain() unnamed_addr personality ptr @personal {
+  ret i32 0
+}
+define void @grouped(ptr %f) #0 gc "statepoint-example" {
+  call void %f(i32 1) #0
+  ret void
+}
+declare i32 @personal(...)
+attributes #0 = { nounwind "target-cpu"="haswell" }
+"""
+
+
+@pytest.mark.redirected
+@pytest.mark.usefixtures("attributes")
+def test_attributes_compile_as_the_context_does(fresh: FreshProcess) -> None:
+    options = {"force-vector-width": "2", "force-vector-interleave": "1", "unroll-count": "4"}
+    text = marked_and_tried(JOB, options)
+    assert text.count('"optctx"=') == SCALE.count("define ")
+    inside = OptionContext(options).run(lambda: compile_job(JOB)).code
+    arguments = tuple(f"-{name}={value}" for name, value in options.items())
+    assert (
+        compile_job(replace(JOB, ir=text)).code
+        == inside
+        == fresh.compile(replace(JOB, options=arguments)).code
+    )
+    assert inside != compile_job(JOB).code
+
+
+def test_every_function_is_marked_whatever_its_head_looks_like() -> None:
+    text = marked(NAMES, {"unroll-count": "4"})
+    with binding.create_context() as context, binding.parse_assembly(text, context) as module:
+        heads = {
+            function.name: [each.decode() for each in function.attributes]
+            for function in module.functions
+            if not function.is_declaration
+        }
+        module.verify()
+    assert len(heads) == 3
+    for attributes in heads.values():
+        assert '"optctx"="-unroll-count=4"' in " ".join(attributes)
+    assert "call void %f(i32 1) #" in text
+
+
+@pytest.mark.redirected
+def test_what_functions_cannot_have_is_refused_by_name() -> None:
+    # When the pipeline is made
+    with pytest.raises(OptctxError, match="because LLVM reads some of vectorize-loops outside of functions"):
+        marked_and_tried(JOB, {"vectorize-loops": "false"})
+    with pytest.raises(OptctxError, match="its class is output"):
+        marked_and_tried(JOB, {"print-after-all": "true"})
+    with pytest.raises(OptctxError, match="take it out first"):
+        marked(marked(SCALE, {"unroll-count": "2"}), {"unroll-count": "4"})
+    with pytest.raises(OptctxError, match="cannot read the module"):
+        marked_and_tried(Job("define"), {"unroll-count": "4"})
+
+
+@pytest.mark.redirected
+def test_the_command_line_writes_the_module(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "scale.ll").write_text(SCALE)
+    out = tmp_path / "best.ll"
+    words = ["tune", str(tmp_path / "scale.ll"), "--passes", "default<O2>", "--set", "force-vector-width=1,4"]
+    assert main([*words, "--sampler", "grid", "--emit-ir", str(out), "--format", "json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    ((name, value),) = found["best"]["options"].items()
+    assert out.read_text() == marked(SCALE, {name: value})
+    assert main([*words, "--objective", "size", "--objective", "instructions", "--emit-ir", str(out)]) == 2
+    assert "take --emit-ir out" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--best", "--emit-ir"])
+def test_a_file_that_cannot_be_written_is_refused_before_the_search(
+    option: str, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "scale.ll").write_text(SCALE)
+    words = ["tune", str(tmp_path / "scale.ll"), "--set", "unroll-count=1,2"]
+    words += ["--study", str(tmp_path / "x.db")]
+    for path, reason in ((tmp_path / "none" / "x", "there is no directory"), (tmp_path, "it is a directory")):
+        assert main([*words, option, str(path)]) == 2
+        found = capfd.readouterr()
+        assert found.out == ""
+        assert found.err.startswith(f"optctx: cannot write {path}: {reason}")
+    assert [path.name for path in tmp_path.iterdir()] == ["scale.ll"]
+
+
+@pytest.mark.redirected
+def test_a_module_that_has_attributes_is_refused_before_the_search(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    study = tmp_path / "x.db"
+    words = ["tune", str(tmp_path / "a.ll"), "--set", "unroll-count=1,2", "--emit-ir", str(tmp_path / "b.ll")]
+    (tmp_path / "a.ll").write_text(marked(SCALE, {"unroll-count": "2"}))
+    assert main([*words, "--study", str(study)]) == 2
+    assert "take it out first" in capfd.readouterr().err
+    assert not study.exists()
+    (tmp_path / "a.ll").write_text('; it has no "optctx"="-unroll-count=2"\n' + SCALE)
+    assert main(words) == 0

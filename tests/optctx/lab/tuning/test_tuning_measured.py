@@ -1,0 +1,188 @@
+"""Objectives that run something, and what is done with the winner."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from optctx import OptionContext
+from optctx.errors import OptctxError
+from optctx.fresh import Job, compile_job
+from optctx.lab.command.main import main
+from optctx.lab.sensitivity import Limits
+from optctx.lab.sweep.plan import Answer
+from optctx.lab.tuning import Command, RunTime, Size, Space, parse_space, propose, tune
+from optctx.lab.tuning.measured import Callgrind
+from optctx.lab.tuning.minimise import minimised
+from tests.support.tuning_cases import HARNESS, JOB, KERNEL, LOOSE, SUM, TINY, loops
+
+
+@pytest.mark.long
+def test_run_time_is_searched_and_confirmed(tmp_path: pathlib.Path) -> None:
+    """One addition after the other is several times slower than four beside each other."""
+    space = parse_space(["force-vector-width=1,4", "unroll-count=1,2"])
+    with OptionContext(force_vector_width=1, unroll_count=1, force_vector_interleave=1):
+        objective = RunTime(harness=HARNESS, tolerance=LOOSE, seconds=1.0)
+        study = tune(
+            KERNEL, space, (objective,), sampler="grid", study=str(tmp_path / "night.db"), minimise=True
+        )
+    assert study.base.objectives["time"] == pytest.approx(1, abs=0.5)
+    assert {trial.state for trial in study.trials} == {"ok"}
+    best = study.best
+    assert best is not None
+    assert best.objectives["time"] < 0.7
+    assert best.options["force-vector-width"] == "4"
+    assert study.minimised is not None
+    assert study.minimised["force-vector-width"] == "4"
+    assert study.confirmation is not None
+    assert study.confirmation["second"]["low"] > 1
+    assert best.attributes["time"]["ratio"]["low"] > 1
+
+
+@pytest.mark.long
+def test_an_entry_point_without_arguments_needs_no_harness(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    main_loop = """
+define i32 @main_loop() {
+  %zeros = alloca [100 x float]
+  call void @llvm.memset.p0.i64(ptr %zeros, i8 0, i64 400, i1 false)
+  %sum = call float @sum(ptr %zeros, i64 100)
+  %whole = fptosi float %sum to i32
+  ret i32 %whole
+}
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+"""
+    (tmp_path / "kernel.ll").write_text(SUM + main_loop)
+    words = ["tune", str(tmp_path / "kernel.ll"), "--objective", "time", "--measure-seconds", "0.5"]
+    words += ["--set", "unroll-count=1,2", "--format", "json"]
+    assert main([*words, "--entry", "main_loop"]) == 0
+    trials = json.loads(capfd.readouterr().out)["trials"]
+    assert [trial["state"] for trial in trials] == ["ok", "ok"]
+    assert all(trial["objectives"]["time"] > 0 for trial in trials)
+    assert main([*words, "--entry", "sum"]) == 2
+    error = capfd.readouterr().err
+    assert error.startswith("optctx: cannot call 'sum': it takes 2 arguments, ptr (array), i64 (n), and no")
+    assert f"write into {tmp_path}/kernel.toml: entry = " in error
+
+
+def test_a_wrong_result_is_a_row_with_a_file_that_shows_it_again(tmp_path: pathlib.Path) -> None:
+    space = parse_space(["force-vector-width=1"])
+    study = tune(
+        KERNEL, space, (RunTime(harness=HARNESS, seconds=0.2),), sampler="grid", wrong=str(tmp_path / "wrong")
+    )
+    (trial,) = study.trials
+    assert (trial.state, trial.objectives) == ("wrong result", {})
+    assert "the returned value is" in trial.error
+    assert study.best is None
+    case = trial.attributes["reproduce"]
+    assert pathlib.Path(case).is_relative_to(tmp_path)
+    done = subprocess.run([sys.executable, "-m", "optctx.lab.timing", case], capture_output=True, text=True)
+    assert "wrong result" in done.stdout + done.stderr
+
+
+def test_a_command_gives_the_figure(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "score.py"
+    script.write_text(
+        "import sys, os, time\n"
+        "size = os.path.getsize(sys.argv[1])\n"
+        "if size % 16 == 0 and 'hang' in sys.argv: time.sleep(60)\n"
+        "print('size is', size)\n"
+    )
+    command = f"{sys.executable} {script} {{object}}"
+    both = tune(JOB, loops(), (Command(command=command), Size()), sampler="grid")
+    assert all(trial.objectives["command"] == trial.objectives["size"] for trial in both.trials)
+    for bad, expected in {
+        f"{sys.executable} -c 'import sys; sys.exit(\"no luck\")' {{object}}": "status 1: no luck",
+        f"{sys.executable} -c 'print(1, \"x\")' {{object}}": "no number last: 1 x",
+        f"{sys.executable} -c 'print(\"nan\")' {{object}}": "no number last: nan",
+        f"{sys.executable} -c 'import time; time.sleep(60)' {{object}}": "took longer than 0.5 s",
+    }.items():
+        with pytest.raises(OptctxError, match=expected):
+            tune(JOB, loops(), (Command(command=bad, timeout=0.5),))
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("true", "with '{object}' in it"),
+        ("no-such {object}", "no program 'no-such'"),
+        ("'a {object}", "quot"),
+    ],
+)
+def test_a_command_that_cannot_run_is_refused(command: str, expected: str) -> None:
+    with pytest.raises(OptctxError, match=expected):
+        Command(command=command)
+
+
+@pytest.mark.long
+def test_callgrind_counts_a_call(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "sum.o"
+    path.write_bytes(compile_job(Job(SUM, "default<O0>")).code)
+    found, again = (Callgrind(harness=HARNESS)._counted(str(path)) for _ in range(2))
+    assert found.state == "ok"
+    # A load, two additions or so, and a jump for each of 1000 elements.
+    assert 4 * 1000 < found.figure < 5 * 1000
+    assert again == found, "nothing but the calls is counted"
+
+
+def test_minimising_keeps_what_matters() -> None:
+    def compile(options: object) -> Answer:
+        assert isinstance(options, dict)
+        size = 100 - 10 * ("a" in options) - 20 * ("b" in options and "c" in options)
+        return Answer(0, "ok", object_size=size, digest=f"{size}")
+
+    everything = dict.fromkeys("abcde", "1")
+    best = compile(everything)
+    left, answer = minimised(everything, best, compile, lambda other: other.object_size <= 70)
+    assert left == dict.fromkeys("abc", "1")
+    assert answer.object_size == 70
+
+
+def test_the_winner_stands_on_the_fewest_options(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "scale.ll").write_text(JOB.ir if isinstance(JOB.ir, str) else "")
+    file = tmp_path / "best.toml"
+    words = ["tune", str(tmp_path / "scale.ll"), "--passes", "default<O2>", "--sampler", "grid", "--minimise"]
+    settings = ["force-vector-width=1,4", "enable-gvn-hoist=true,false", "unroll-count=1"]
+    sets = [word for setting in settings for word in ("--set", setting)]
+    assert main([*words, *sets, "--best", str(file), "--format", "json"]) == 0
+    context = OptionContext.load(file)
+    assert "enable-gvn-hoist" not in context.overrides
+    code = context.run(lambda: compile_job(JOB)).code
+    study = tune(JOB, parse_space(settings), sampler="grid")
+    assert study.best is not None
+    assert len(code) == study.best.objectives["size"]
+
+
+@pytest.mark.redirected
+def test_a_proposed_space_has_what_changes_the_output() -> None:
+    few = Limits(trials=60)
+    dimensions = propose(JOB, 3, exclude=["unroll-count"], limits=few)
+    assert 1 <= len(dimensions) <= 3
+    space = Space.of(dimensions)
+    assert "unroll-count" not in space.names
+    assert all(each.values.ends[0] == "default" for each in dimensions)
+    study = tune(JOB, space, sampler="random")
+    assert len({trial.attributes["digest"] for trial in study.trials if trial.state == "ok"}) > 1
+    with pytest.raises(OptctxError, match="there is nothing to propose"):
+        propose(Job(TINY, "verify"), limits=Limits(trials=1))
+
+
+def test_json_has_what_the_table_has(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "scale.ll").write_text(JOB.ir if isinstance(JOB.ir, str) else "")
+    words = ["tune", str(tmp_path / "scale.ll"), "--set", "force-vector-width=1,2,4", "--sampler", "grid"]
+    assert main([*words, "--format", "json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert [trial["state"] for trial in found["trials"]] == ["ok"] * 3
+    assert found["best"]["objectives"]["size"] == min(t["objectives"]["size"] for t in found["trials"])
+    assert {"optctx", "llvmlite", "LLVM", "python", "optuna"} <= found["versions"].keys()
+    assert found["machine"]["processors"] >= 1
+    assert main(words) == 0
+    out = capfd.readouterr().out
+    assert "best by size: -force-vector-width=1 (" in out
+    assert "3 trials; ended: every point of the space was tried" in out
