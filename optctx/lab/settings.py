@@ -1,0 +1,97 @@
+"""Records whose fields say all of a setting: its flag, help and check, and whether a study depends on it.
+
+A command takes its flags from such a record, Python its parameters, a kept experiment what it has to be equal
+in, and the site its tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+__all__ = ["Setting", "add_flags", "checked", "identity", "setting", "settings", "taken"]
+
+R = TypeVar("R")
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """What the metadata of a field says. `read` makes the value of the text on a command line, and raises
+    argparse.ArgumentTypeError; without it the field is a text, or a flag without a value where it is a bool.
+    """
+
+    help: str
+    flag: str = ""
+    """The option on the command line, "--name" of the field by default."""
+    short: str = ""
+    metavar: str | None = None
+    read: Callable[[str], Any] | None = None
+    choices: tuple[str, ...] | None = None
+    several: bool = False
+    """The option can be repeated, and the field is a tuple."""
+    same: bool = False
+    """A kept experiment goes on only with an equal value."""
+    check: Callable[[Any], None] | None = None
+    """Raises OptctxError for a value that cannot be used, wherever it comes from."""
+
+
+def setting(default: Any, help: str, **more: Any) -> Any:
+    """A field of a record of settings. `more`: fields of `Setting`."""
+    return dataclasses.field(default=default, metadata={"setting": Setting(help, **more)})
+
+
+def settings(record: type) -> dict[str, Setting]:
+    """Field -> what it says of itself, in the order of the record; other fields are left out."""
+    return {
+        field.name: field.metadata["setting"]
+        for field in dataclasses.fields(record)
+        if "setting" in field.metadata
+    }
+
+
+def add_flags(
+    parser: argparse.ArgumentParser, record: type, title: str, *, leave_out: tuple[str, ...] = ()
+) -> None:
+    """Add a group with a flag for each setting of the record. The defaults are those of the record.
+
+    The help text of a setting may name its default as %(default)s. `leave_out`: fields without a flag here.
+    """
+    group = parser.add_argument_group(title)
+    for field in dataclasses.fields(record):
+        each: Setting | None = field.metadata.get("setting")
+        if each is None or field.name in leave_out:
+            continue
+        names = [*filter(None, [each.short]), each.flag or f"--{field.name.replace('_', '-')}"]
+        given: dict[str, Any] = {"dest": field.name, "help": each.help, "default": field.default}
+        if field.default is False:
+            given |= {"action": "store_true"}
+        else:
+            given |= {"metavar": each.metavar, "type": each.read, "choices": each.choices}
+        if each.several:
+            given |= {"action": "append", "default": []}
+        group.add_argument(*names, **{key: value for key, value in given.items() if value is not None})
+
+
+def taken(arguments: argparse.Namespace, record: type[R], **fixed: Any) -> R:
+    """The record that the arguments of a command describe. `fixed`: fields that have no flag.
+
+    Raises OptctxError for a value that its setting refuses.
+    """
+    given = {name: getattr(arguments, name) for name in settings(record) if hasattr(arguments, name)}
+    given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    return checked(record(**{**given, **fixed}))
+
+
+def checked(record: R) -> R:
+    """The record itself. Raises OptctxError for a value that its setting refuses."""
+    for name, each in settings(type(record)).items():
+        if each.check is not None:
+            each.check(getattr(record, name))
+    return record
+
+
+def identity(record: Any) -> Mapping[str, Any]:
+    """The fields in which an experiment that goes on has to be equal."""
+    return {name: getattr(record, name) for name, each in settings(type(record)).items() if each.same}
