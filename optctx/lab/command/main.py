@@ -23,7 +23,6 @@ COMMANDS = (
     "record",
     "sensitivity",
     "tune",
-    "compare",
     "list",
     "show",
     "check-link",

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from benchmarks.reads import KINDS, build, nanoseconds
+from evidence.benchmarks.reads import KINDS, build, nanoseconds
 
 ROOT = pathlib.Path(__file__).parents[4]
 
@@ -23,7 +23,7 @@ def test_the_driver_records_the_command_lines_of_tests(tmp_path: pathlib.Path) -
     """With the project's own tests in the place of LLVM's."""
     report, stacks = tmp_path / "reads.json", tmp_path / "without.md"
     words = ["sample", "--tests", "tests/programs", "--limit", "5", "--seed", "3", "--cache", str(tmp_path)]
-    command = [sys.executable, "-m", "tests.long.conformance.reads", *words]
+    command = [sys.executable, "-m", "evidence.conformance.reads", *words]
     done = subprocess.run(
         [*command, "--json", str(report), "--without", str(stacks)],
         cwd=ROOT,
