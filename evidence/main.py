@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from evidence import compare_command
+from evidence.census import command as census_command
+from evidence.census import tablegen_command
+from evidence.reads import command as reads_command
+from evidence.strategies import command as compare_command
 from optctx.errors import OptctxError
 from optctx.lab.command.console import OutputError, abandon, complain, doors, prepare_streams
 from optctx.lab.command.files import explain
@@ -14,7 +17,7 @@ from optctx.lab.command.parser import Parser
 
 __all__ = ["main", "make_parser"]
 
-_COMMANDS = (compare_command,)
+_COMMANDS = (compare_command, census_command, reads_command, tablegen_command)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

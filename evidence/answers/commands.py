@@ -11,12 +11,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from evidence import compare_command, conformance
+from evidence import conformance
 from evidence.benchmarks.__main__ import ALL as BENCHMARKS
 from evidence.conformance import experiments, reads, usage
 from evidence.conformance.designs import main as designs
 from evidence.conformance.main import make_parser as make_conformance_parser
 from evidence.main import make_parser as make_evidence_parser
+from evidence.strategies import command as compare_command
 from evidence.upstream import moved
 from evidence.upstream.main import make_parser as make_upstream_parser
 from optctx.errors import OptctxError

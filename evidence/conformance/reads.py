@@ -1,4 +1,4 @@
-"""From where LLVM reads options in its own tests: `optctx census --reads` over their RUN lines.
+"""From where LLVM reads options in its own tests: `python -m evidence reads` over their RUN lines.
 
     python -m evidence.conformance.reads [FOLDER...] [--limit N] [--per-option N] [--json FILE]
         [--without FILE]
@@ -16,16 +16,17 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from evidence.census.tables import totals_lines
 from evidence.conformance.choice import add_choice, choose, tests_root, value_needs
 from evidence.conformance.job import Job, compile_job, initialise
 from evidence.conformance.runlines import read_jobs
 from evidence.conformance.scoped import shuffled
+from evidence.reads.children import run_in_children
+from evidence.reads.command import reads_summary
+from evidence.reads.places import ReadPlace, Reads, first_reads, reads_as_json
 from optctx import OptionContext
 from optctx.errors import OptctxError
-from optctx.lab.census.children import run_in_children
-from optctx.lab.census.reads import ReadPlace, Reads, first_reads, reads_as_json
 from optctx.lab.census.signature import signature_of
-from optctx.lab.census.tables import reads_summary, totals_lines
 
 __all__ = ["as_markdown", "main", "make_parser"]
 

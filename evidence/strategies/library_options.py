@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import cache
 from typing import ClassVar, Literal, NamedTuple
 
+from evidence.reads.contexts import reaches_in
 from evidence.strategies.reach import Reach
 from evidence.strategies.scoped import LlvmContextStrategy
 from optctx._native import demangle
 from optctx.arch.processor import Site
 from optctx.engine.attach import attach, attached
 from optctx.errors import OptctxError
-from optctx.lab.census.contexts import reaches_in
 
 __all__ = ["CONTEXTS", "LibraryDefaultsStrategy", "LibraryOptionsStrategy", "ReadSites", "has_context"]
 
@@ -30,7 +30,7 @@ class LibraryOptionsStrategy(LlvmContextStrategy):
     """Every option is in its library's struct, each LLVMContext has structs of its own, readers ask theirs.
 
     A reader is a function of this LLVM as it is. It has a context if one follows from its parameters or its
-    own object (`evidence/reads/contexts.py` says how). All other readers see the values of the process, which is the rule
+    own object (design/census.md). All other readers see the values of the process, which is the rule
     `T::Global` of LLVM main. A port of LLVM could hand contexts to more functions.
 
     The model redirects less than optctx does, so it needs a process that has not attached yet.

@@ -4,7 +4,7 @@
 
 Counts, for each library, the options that C++ code declares (`cl::opt`, `cl::list`, `cl::bits`) and the
 fields of TableGen files that include `llvm/Option/LibraryOptions.td`, and says which files mention
-`perContext`. With a census (`optctx census --format json`), matches the names: which of its options are
+`perContext`. With a census (--census), matches the names: which of its options are
 fields now, which are declared in C++ still, and which are in neither.
 """
 
@@ -150,7 +150,7 @@ def make_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("checkout", type=Path, help="a folder with llvm/lib in it")
-    parser.add_argument("--census", type=Path, help="`optctx census --format json > FILE` made it")
+    parser.add_argument("--census", type=Path, help="from `python -m evidence census --format json`")
     return parser
 
 

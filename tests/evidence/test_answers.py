@@ -81,11 +81,11 @@ def test_what_is_excepted_or_made_small_is_on_the_pages() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("optctx census --total-s", "total-s"),
+        ("python -m evidence census --total-s", "total-s"),
         ("python -m evidence compare examples/kernel.ll --properties nestin", "nestin"),
         ("python -m evidence compare examples/colonel.ll", "no such file"),
         ("python -m evidence compare KERNEL", "no such file"),
-        ("optctx sensus --totals", "sensus"),
+        ("optctx shwo unroll-count", "shwo"),
         ("python -c 'print('", "never closed"),
         ("python -m evidence.conformance.designs --handed-on reeds.json", "no such file"),
         ("python -m evidence.conformance.designs --design bread", "bread"),

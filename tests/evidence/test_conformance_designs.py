@@ -9,11 +9,11 @@ import sys
 
 import pytest
 
+from evidence.census.tablegen import has_field
 from evidence.conformance.designs.design import DESIGNS, Design, faults, handed_on, own
 from evidence.conformance.usage import fate, uses
 from optctx.lab.census import OptionFacts, Reader
 from optctx.lab.declared import declared_options
-from optctx.lab.declared.tablegen import has_field
 
 ROOT = pathlib.Path(__file__).parents[2]
 OPTIONS = ("x86-asm-syntax", "unroll-count", "debug-only", "regalloc")

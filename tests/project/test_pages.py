@@ -12,14 +12,13 @@ from tests.project.pages import ROOT, Program, output_alone, outputs, programs
 
 README = ROOT / "README.md"
 EVIDENCE = sorted((ROOT / "evidence").glob("*/README.md"))
-PAGES = sorted([*(ROOT / "docs").glob("guide/*.md"), ROOT / "evidence" / "strategies" / "README.md"])
+PAGES = sorted([*(ROOT / "docs").glob("guide/*.md"), *filter(programs, EVIDENCE)])
 # Of reads, bindings, attributes, what is set inside, or threads that wait inside a scope for others.
-REDIRECTED = {
+REDIRECTED = {ROOT / "evidence/census/README.md"} | {
     ROOT / f"docs/guide/{name}.md"
     for name in (
         "binding",
         "cache",
-        "census",
         "containment",
         "property-tests",
         "threads",
@@ -29,7 +28,8 @@ REDIRECTED = {
     )
 }
 # Of tools that compile a hundred times and more: each takes ten seconds.
-LONG = {ROOT / f"docs/guide/{name}.md" for name in ("census", "property-tests", "tune")}
+LONG = {ROOT / f"docs/guide/{name}.md" for name in ("property-tests", "tune")}
+LONG |= {ROOT / "evidence/census/README.md"}
 
 
 def marks(text: str, redirected: bool) -> list[pytest.MarkDecorator]:

@@ -71,9 +71,9 @@ def _read(
     """(jobs, faults by design, the library). In a child, because this process must stay stock."""
 
     def work() -> Any:
+        from evidence.census.tablegen import has_field
         from optctx.lab.census import census
         from optctx.lab.declared import declared_options
-        from optctx.lab.declared.tablegen import has_field
 
         without_field = {option.name for option in declared_options() if not has_field(option)}
         taken = census()

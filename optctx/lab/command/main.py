@@ -27,7 +27,6 @@ COMMANDS = (
     "show",
     "check-link",
     "info",
-    "census",
     "export",
     "completion",
 )

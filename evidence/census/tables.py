@@ -1,15 +1,13 @@
-"""A census and its reads as text for people."""
+"""A census as text for people."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from optctx.lab.census.facts import Census, OptionFacts
-from optctx.lab.census.reads import ReadPlace, Reads
-from optctx.lab.census.signature import signature_of
-from optctx.wording import columns, counted
+from optctx.wording import columns
 
-__all__ = ["option_cells", "place_cells", "reads_summary", "totals_lines"]
+__all__ = ["OPTION_HEADINGS", "census_title", "option_cells", "totals_lines"]
 
 OPTION_HEADINGS = (
     "option",
@@ -23,7 +21,6 @@ OPTION_HEADINGS = (
     "scope",
     "notes",
 )
-PLACE_HEADINGS = ("option", "context", "frames", "by", "read by", "library")
 _MOST = 12  # rows of a subject in a table
 _NOTED = (
     "never read",
@@ -65,28 +62,6 @@ def totals_lines(totals: Mapping[str, Mapping[str, int]]) -> list[str]:
         if rows:
             lines += [*([""] if lines else []), f"{subject}:", *(f"  {line}" for line in columns(rows))]
     return lines
-
-
-def place_cells(place: ReadPlace) -> tuple[str, ...]:
-    """The cells of the row of an option that a function reads."""
-    frames = "" if place.frames < 0 else str(place.frames)
-    by = place.via or (f"while a {place.making} is made" if place.making else "")
-    signature = signature_of(place.function)
-    function = f"{signature.scope}::{signature.name}" if signature.scope else signature.name
-    return place.option, place.nearest, frames, by, function, place.library
-
-
-def reads_summary(reads: Reads) -> str:
-    """One line: how many places, and how many without a context."""
-    places = reads.places
-    without = [place for place in places if place.without]
-    options = {place.option for place in places}
-    alone = {place.option for place in without}
-    return (
-        f"{counted(reads.compilations, 'compilation')}: {counted(len(options), 'option')} read in "
-        f"{counted(len(places), 'place')}; no context reachable in {counted(len(without), 'place')} of "
-        f"{counted(len(alone), 'option')}"
-    )
 
 
 def census_title(census: Census) -> str:

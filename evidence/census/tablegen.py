@@ -17,8 +17,8 @@ __all__ = ["as_tablegen", "has_field"]
 _HEAD = """\
 // {title}
 //
-// `optctx export --format td` made this file, for llvm-tblgen -gen-opt-parser-defs. The compiled library does
-// not name the enumerators of enumerations: members of type int hold their numbers.
+// Made by optctx, for llvm-tblgen -gen-opt-parser-defs. The compiled library does not name the enumerators of
+// enumerations: members of type int hold their numbers.
 
 include "llvm/Option/LibraryOptions.td"
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from evidence.census.tables import census_title
 from optctx.lab.census.facts import Census, OptionFacts
-from optctx.lab.census.tables import census_title
 from optctx.plots import save_figure
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, fields
 
+from evidence.reads.contexts import nearest, reached
+from evidence.reads.stacks import FirstRead, recording_stacks, stacks_in
 from optctx._native import demangle
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
-from optctx.lab.census.contexts import nearest, reached
 from optctx.lab.census.origins import UNKNOWN, Origins
 from optctx.lab.census.signature import signature_of
-from optctx.lab.census.stacks import FirstRead, recording_stacks, stacks_in
 from optctx.reads.readers import ReaderIndex, reader_index
 
 __all__ = ["NONE", "ReadPlace", "Reads", "first_reads", "reads_as_csv", "reads_as_json"]

@@ -13,7 +13,7 @@ import pytest
 
 from evidence.benchmarks.reads import KINDS, build, nanoseconds
 
-ROOT = pathlib.Path(__file__).parents[4]
+ROOT = pathlib.Path(__file__).parents[2]
 
 pytestmark = pytest.mark.long
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from optctx.image.facts.contexts import CONTEXTS, LEADING
+from evidence.reads.classes import CONTEXTS, LEADING
 from optctx.lab.census.signature import Signature, pointee, signature_of
 
 __all__ = ["Reach", "nearest", "reached", "reaches_in"]

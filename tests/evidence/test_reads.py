@@ -1,4 +1,4 @@
-"""`optctx census --reads`: call stacks of reads in real compilations, against LLVM's sources and its code."""
+"""`python -m evidence reads`: call stacks in real compilations, against LLVM's sources and its code."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from typing import Any
 import capstone
 import pytest
 
+from evidence.main import main
+from evidence.reads import stacks
+from evidence.reads.children import run_in_children
+from evidence.reads.contexts import reached, reaches_in
+from evidence.reads.places import ReadPlace, Reads, first_reads
+from evidence.reads.stacks import FirstRead, recording_stacks, stacks_in
 from optctx import OptctxError, OptionContext, record
 from optctx._native import demangle
 from optctx.engine.attach import attach
 from optctx.fresh import Job, compile_job
-from optctx.lab.census import stacks
-from optctx.lab.census.children import run_in_children
-from optctx.lab.census.contexts import reached, reaches_in
-from optctx.lab.census.reads import ReadPlace, Reads, first_reads
 from optctx.lab.census.signature import pointee, signature_of
-from optctx.lab.census.stacks import FirstRead, recording_stacks, stacks_in
-from optctx.lab.command.main import main
 from optctx.reads import reader_index
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86
 
@@ -346,7 +346,7 @@ def test_the_command_reads_files_and_folders(
     (tmp_path / "broken.ll").write_text("define")
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "scale.ll").write_text(SCALE)
-    words = ["census", "--reads", str(tmp_path), "--passes", UNROLL, "--triple", X86]
+    words = ["reads", str(tmp_path), "--passes", UNROLL, "--triple", X86]
     assert main([*words, "--format", "json"]) == 0
     found = json.loads(capfd.readouterr().out)
     assert found["totals"]["compilations"] == {"compiled": 2, "failed": 1, "stacks cut": 0}
@@ -372,10 +372,10 @@ def test_nothing_that_compiles_is_one_clear_error(
     tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "broken.ll").write_text("define")
-    assert main(["census", "--reads", str(tmp_path / "broken.ll")]) == 2
+    assert main(["reads", str(tmp_path / "broken.ll")]) == 2
     out, err = capfd.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert "broken.ll: cannot read the module" in err
     (tmp_path / "empty").mkdir()
-    assert main(["census", "--reads", str(tmp_path / "empty")]) == 2
+    assert main(["reads", str(tmp_path / "empty")]) == 2
     assert "expected .ll or .bc files in it, found none" in capfd.readouterr().err
