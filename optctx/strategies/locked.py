@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from optctx.fresh import Job, Result
 from optctx.fresh.job import compile_unchecked
-from optctx.fresh.options import reset_process_options, set_process_options
+from optctx.process import reset_process_options, set_process_options
 from optctx.strategies.waiting import WaitingStrategy
 
 __all__ = ["ComgrStrategy", "XlaStrategy"]
