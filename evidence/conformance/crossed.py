@@ -30,8 +30,8 @@ from evidence.conformance.choice import add_choice, choose, leave_for, read_test
 from evidence.conformance.forked import run_forked
 from evidence.conformance.job import Job, Outcome, digest, initialise, make_machine, source
 from optctx.errors import OptctxError
-from optctx.fresh.options import set_process_options
 from optctx.hosts.llvmlite import run_passes
+from optctx.process import set_process_options
 
 __all__ = ["OBJECTS", "PLACES", "main", "make_parser"]
 

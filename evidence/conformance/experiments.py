@@ -34,7 +34,7 @@ from evidence.conformance.forked import reference, run_forked
 from evidence.conformance.job import Job, Outcome, compile_job, initialise, make_machine, source
 from evidence.conformance.judging import compute_references
 from evidence.conformance.verdict import option_names
-from optctx.fresh.options import reset_process_options, set_process_options
+from optctx.process import reset_process_options, set_process_options
 from tests.support.seccomp import FORBIDDEN, confine
 
 __all__ = ["EXPERIMENTS", "main", "make_parser"]

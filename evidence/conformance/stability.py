@@ -23,8 +23,8 @@ from evidence.conformance.elsewhere import elsewhere
 from evidence.conformance.forked import reference, run_forked
 from evidence.conformance.job import Job, Outcome, compile_job
 from evidence.conformance.machines import SharedMachines
-from optctx.fresh.options import set_process_options
 from optctx.hosts.llvmlite import llvmlite_image
+from optctx.process import set_process_options
 
 __all__ = ["Stability", "measure"]
 

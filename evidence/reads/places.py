@@ -14,7 +14,7 @@ from evidence.reads.stacks import FirstRead, recording_stacks, stacks_in
 from optctx._native import demangle
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
-from optctx.lab.census.origins import UNKNOWN, Origins
+from optctx.facts.origins import UNKNOWN, Origins
 from optctx.lab.census.signature import signature_of
 from optctx.reads.readers import ReaderIndex, reader_index
 

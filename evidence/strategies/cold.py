@@ -7,8 +7,8 @@ import sys
 from dataclasses import replace
 
 from optctx.fresh.job import compile_unchecked, initialise_targets
-from optctx.fresh.options import set_process_options
 from optctx.fresh.protocol import Decoder, encode, write_all
+from optctx.process import set_process_options
 
 __all__ = ["main"]
 

@@ -22,8 +22,8 @@ from optctx.fresh.answering import AnsweringHelper
 from optctx.fresh.helper import answers_of_helper, cause_of_end, end_with_parent, printed_to
 from optctx.fresh.job import compile_unchecked, initialise_targets
 from optctx.fresh.limits import lower_limit
-from optctx.fresh.options import reset_process_options
 from optctx.fresh.protocol import encode, received, write_all
+from optctx.process import reset_process_options
 
 __all__ = ["Host", "main"]
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from evidence.strategies.waiting import WaitingStrategy
 from optctx.fresh import Job, Result
 from optctx.fresh.job import compile_unchecked
-from optctx.fresh.options import reset_process_options, set_process_options
+from optctx.process import reset_process_options, set_process_options
 
 __all__ = ["ComgrStrategy", "XlaStrategy"]
 

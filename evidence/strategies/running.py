@@ -13,8 +13,8 @@ from optctx.drifting import drift
 from optctx.errors import OptctxError
 from optctx.fresh import Job, Result
 from optctx.fresh.job import compile_unchecked
-from optctx.fresh.options import set_process_options
 from optctx.locks import condition_left_behind
+from optctx.process import set_process_options
 
 __all__ = ["run_program"]
 

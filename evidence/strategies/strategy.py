@@ -13,7 +13,7 @@ from evidence.strategies.arguments import merged
 from optctx.errors import ScopeError
 from optctx.fresh import Job, Result
 from optctx.fresh.job import compile_unchecked
-from optctx.fresh.options import reset_process_options, set_process_options
+from optctx.process import reset_process_options, set_process_options
 
 __all__ = ["Strategy"]
 

@@ -6,9 +6,9 @@ from evidence.strategies.arguments import split
 from evidence.strategies.waiting import WaitingStrategy
 from optctx.fresh import Job, Result
 from optctx.fresh.job import compile_unchecked
-from optctx.fresh.options import add_occurrence, reset_option
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.registry_reader import read_registry
+from optctx.process import add_occurrence, reset_option
 
 __all__ = ["TritonStrategy"]
 

@@ -8,8 +8,8 @@ from optctx.fresh import Job, Result
 from optctx.fresh.answering import AnsweringHelper
 from optctx.fresh.helper import answers_of_helper
 from optctx.fresh.job import compile_unchecked, initialise_targets
-from optctx.fresh.options import set_process_options
 from optctx.fresh.protocol import encode, received, write_all
+from optctx.process import set_process_options
 
 __all__ = ["Worker", "main"]
 
