@@ -1,9 +1,11 @@
 """Run time of compiled code, measured honestly; outputs compared."""
 
 from optctx.lab.timing.bench import Bench, Stop, check, confirm, measure
+from optctx.lab.timing.conditions import Conditions, conditions
 from optctx.lab.timing.counting import run_command
 from optctx.lab.timing.harness import Array, Harness, Value
 from optctx.lab.timing.kinds import Kind
+from optctx.lab.timing.measuring import Measuring
 from optctx.lab.timing.processors import ProcessorLock, processors
 from optctx.lab.timing.reproduce import Case, read_case, reproduce
 from optctx.lab.timing.results import (
@@ -25,12 +27,14 @@ __all__ = [
     "Budget",
     "Case",
     "Clock",
+    "Conditions",
     "Confirmation",
     "Difference",
     "Harness",
     "Interval",
     "Kind",
     "Measurement",
+    "Measuring",
     "Outcome",
     "ProcessorLock",
     "State",
@@ -39,6 +43,7 @@ __all__ = [
     "Tolerance",
     "Value",
     "check",
+    "conditions",
     "confirm",
     "measure",
     "processors",

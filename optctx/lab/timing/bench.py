@@ -11,6 +11,7 @@ from typing import TypeVar
 from optctx.errors import OptctxError, shown
 from optctx.fresh.exchange import Exchange
 from optctx.fresh.helper import last_line
+from optctx.lab.timing.conditions import conditions
 from optctx.lab.timing.harness import Harness
 from optctx.lab.timing.plan import AGAIN, BASE, Checked, Examine, Ready, Round, Rounded, Setup
 from optctx.lab.timing.results import (
@@ -79,6 +80,7 @@ class Bench:
             self._exchange.__exit__()
             raise
         self._ready = ready
+        self._conditions = conditions(ready.processor)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -174,6 +176,7 @@ class Bench:
             seconds=time.monotonic() - started,
             seed=seed,
             narrow=all(each.narrow for each in sums),
+            conditions=self._conditions,
         )
 
     def _limit(self, calls: int) -> float:
