@@ -1,6 +1,8 @@
 """Run time of compiled code, measured honestly; outputs compared."""
 
-from optctx.lab.timing.bench import Bench, Stop, check, confirm, measure
+from typing import TYPE_CHECKING
+
+from optctx.lab.timing.bench import Bench, Stop, check
 from optctx.lab.timing.conditions import Conditions, conditions
 from optctx.lab.timing.counting import run_command
 from optctx.lab.timing.harness import Array, Harness, Value
@@ -21,10 +23,14 @@ from optctx.lab.timing.results import (
     Tolerance,
 )
 
+if TYPE_CHECKING:
+    from optctx.lab.timing.numba_call import Call, call_of
+
 __all__ = [
     "Array",
     "Bench",
     "Budget",
+    "Call",
     "Case",
     "Clock",
     "Conditions",
@@ -42,12 +48,21 @@ __all__ = [
     "Timing",
     "Tolerance",
     "Value",
+    "call_of",
     "check",
     "conditions",
-    "confirm",
-    "measure",
     "processors",
     "read_case",
     "reproduce",
     "run_command",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """What needs Numba, imported on first use."""
+        if name in ("Call", "call_of"):
+            from optctx.lab.timing import numba_call
+
+            return globals().setdefault(name, getattr(numba_call, name))
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

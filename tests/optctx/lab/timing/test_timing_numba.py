@@ -17,9 +17,8 @@ import numpy as np
 import optctx.numba
 from optctx.errors import OptctxError
 from optctx.fresh import compile_job
-from optctx.lab.timing import Array, Harness, Tolerance, check
+from optctx.lab.timing import Array, Call, Harness, Tolerance, call_of, check
 from optctx.lab.tuning import RunTime, parse_space, tune
-from optctx.numba import Call, call_of
 
 
 @numba.njit
