@@ -6,6 +6,7 @@ from optctx.lab.timing.bench import Bench, Stop, check
 from optctx.lab.timing.conditions import Conditions, conditions
 from optctx.lab.timing.counting import run_command
 from optctx.lab.timing.harness import Array, Harness, Value
+from optctx.lab.timing.harness_text import NoHarnessError, find_harness, harness_of
 from optctx.lab.timing.kinds import Kind
 from optctx.lab.timing.measuring import Measuring
 from optctx.lab.timing.processors import ProcessorLock, processors
@@ -41,6 +42,7 @@ __all__ = [
     "Kind",
     "Measurement",
     "Measuring",
+    "NoHarnessError",
     "Outcome",
     "ProcessorLock",
     "State",
@@ -51,6 +53,8 @@ __all__ = [
     "call_of",
     "check",
     "conditions",
+    "find_harness",
+    "harness_of",
     "processors",
     "read_case",
     "reproduce",

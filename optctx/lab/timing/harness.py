@@ -20,7 +20,16 @@ from optctx.wording import counted, did_you_mean, nearest
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, ValueRef
 
-__all__ = ["Array", "Harness", "Value", "callable_function", "kinds_of", "opened_module"]
+__all__ = [
+    "Array",
+    "Harness",
+    "Value",
+    "callable_function",
+    "from_table",
+    "kinds_of",
+    "opened_module",
+    "problem_of",
+]
 
 _MOST = 1 << 30  # bytes of all arrays
 _MOST_FLOAT = 1 << 1023  # of integers that are given for floats
@@ -155,12 +164,12 @@ class Harness(_Checked, frozen=True):
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Harness:
         """Read a harness from a file. Raises OptctxError, which names the file and the place in it."""
-        return _from_table(read_toml(path), os.fsdecode(path))
+        return from_table(read_toml(path), os.fsdecode(path))
 
     @classmethod
     def loads(cls, text: str, name: str = "harness") -> Harness:
         """Read a harness from a text in TOML; `name` stands for it in an OptctxError."""
-        return _from_table(parse_toml(text, name), name)
+        return from_table(parse_toml(text, name), name)
 
     @classmethod
     def of_function(cls, entry: str, ir: str | bytes, *, file: str = "a harness") -> Harness:
@@ -179,7 +188,7 @@ class Harness(_Checked, frozen=True):
                     entry, f"{takes}, and no harness says what to pass; describe them in {file}"
                 )
             harness = cls(entry, returns=next(iter(kinds_of(returned)), None))
-            if problem := _problem(harness, function):
+            if problem := problem_of(harness, function):
                 raise _not_called(entry, problem)
         return harness
 
@@ -202,7 +211,7 @@ class Harness(_Checked, frozen=True):
         names the first that differs. LLVM reads the module in this process: damaged bitcode can end it.
         """
         with opened_module(ir) as module:
-            problem = _problem(self, callable_function(self.entry, module))
+            problem = problem_of(self, callable_function(self.entry, module))
         if problem:
             raise _not_called(self.entry, problem)
 
@@ -222,7 +231,7 @@ def _check_number(value: bool | float, name: Kind, kind: NumberKind) -> None:
 # In TOML
 
 
-def _from_table(table: Mapping[str, Any], name: str) -> Harness:
+def from_table(table: Mapping[str, Any], name: str) -> Harness:
     """The harness in a table of TOML. Which of `array` and `value` an argument has tells what it is."""
     told = dict(table)
     if told.get("returns") == "none":
@@ -308,7 +317,8 @@ def _not_called(entry: str, problem: str) -> OptctxError:
     return OptctxError(f"cannot call {shown(entry)}: {problem}")
 
 
-def _problem(harness: Harness, function: ValueRef) -> str:
+def problem_of(harness: Harness, function: ValueRef) -> str:
+    """Why the harness does not call the function as it is; "" if it does."""
     parameters = list(function.arguments)
     if len(parameters) != len(harness.arguments):
         return (
