@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from optctx.lab.timing.bench import Bench, Stop, check
+from optctx.lab.timing.cases import Case, read_case
 from optctx.lab.timing.conditions import Conditions, conditions
 from optctx.lab.timing.counting import run_command
 from optctx.lab.timing.harness import Array, Harness, Value
@@ -10,7 +11,6 @@ from optctx.lab.timing.harness_text import NoHarnessError, find_harness, harness
 from optctx.lab.timing.kinds import Kind
 from optctx.lab.timing.measuring import Measuring
 from optctx.lab.timing.processors import ProcessorLock, processors
-from optctx.lab.timing.reproduce import Case, read_case, reproduce
 from optctx.lab.timing.results import (
     Budget,
     Clock,
@@ -57,7 +57,6 @@ __all__ = [
     "harness_of",
     "processors",
     "read_case",
-    "reproduce",
     "run_command",
 ]
 

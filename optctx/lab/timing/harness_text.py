@@ -54,7 +54,7 @@ def find_harness(measuring: Measuring, file: str, job: Job) -> Harness:
     LLVM reads the module in this process.
     """
     beside = "" if file == "-" else f"{os.path.splitext(file)[0]}.toml"
-    path = measuring.harness or (beside if beside and os.path.exists(beside) else "")
+    path = measuring.harness or (beside if beside and _has_content(beside) else "")
     if path:
         harness = Harness.from_toml(path)
         if measuring.entry:
@@ -69,7 +69,7 @@ def find_harness(measuring: Measuring, file: str, job: Job) -> Harness:
         return Harness.of_function(entry, job.ir, file=where)
     text = harness_of(job.ir, entry)
     raise NoHarnessError(
-        f"cannot call {shown(entry)}: no harness says what to pass; fill in the one that is printed, and save "
+        f"cannot call {shown(entry)}: no harness says what to pass; fill in the printed one, and save "
         f"it as {where}",
         text,
         where,
@@ -108,6 +108,14 @@ def harness_of(ir: str | bytes, entry: str) -> str:
     if problem:
         raise OptctxError(f"cannot call {shown(entry)}: {problem}")
     return text
+
+
+def _has_content(path: str) -> bool:
+    """Whether a file exists and is not empty, as one is that a shell has made for the harness to fill in."""
+    try:
+        return os.path.getsize(path) > 0
+    except OSError:
+        return False
 
 
 def _only_function(module: ModuleRef) -> str:

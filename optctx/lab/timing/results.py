@@ -170,6 +170,10 @@ class Confirmation:
     measurement: Measurement
     outcome: Outcome
 
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
     def __str__(self) -> str:
         if self.second is None:
             return f"no gain: {self.outcome.error or self.outcome.state}"
