@@ -34,6 +34,7 @@ COMMANDS = (
     "record",
     "sensitivity",
     "tune",
+    "time",
     "list",
     "show",
     "check-link",
