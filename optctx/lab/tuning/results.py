@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
+from optctx.lab.trials import Trial
 from optctx.wording import counted
 
 __all__ = [
     "INTERRUPTED",
-    "STATES",
     "Direction",
     "Goal",
-    "State",
     "Study",
-    "Trial",
     "best_of",
     "front_of",
     "progress",
 ]
 
-# ok: it has a figure for every objective; the others say why it has none
-State = Literal["ok", "failed", "crashed", "timed out", "wrong result", "pruned"]
-STATES: tuple[State, ...] = ("ok", "failed", "crashed", "timed out", "wrong result", "pruned")
 INTERRUPTED = "interrupted"  # `Study.ended` of a search that was
 Direction = Literal["minimise", "maximise"]
 
@@ -40,27 +35,6 @@ class Goal:
     def better(self, one: float, other: float) -> bool:
         """Whether `one` is better than `other`."""
         return one < other if self.direction == "minimise" else one > other
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One set of option values, and what became of it.
-
-    `options` are those of the space that count for it, with the texts of their values; "default" leaves one
-    alone. `objectives` has a figure for each objective if `state` is "ok", and is empty otherwise. `seconds`
-    is the wall time of its compilation; what equals one of before counts with the time of then.
-    `attributes`: what else is known, of JSON's types: the `digest` of
-    the object, its `size` in bytes, the IR `instructions`; of run times their intervals.
-    """
-
-    number: int
-    options: Mapping[str, str]
-    passes: str
-    state: State
-    objectives: Mapping[str, float]
-    seconds: float = 0.0
-    error: str = ""
-    attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
