@@ -52,11 +52,17 @@ def settings(record: type) -> dict[str, Setting]:
 
 
 def add_flags(
-    parser: argparse.ArgumentParser, record: type, title: str, *, leave_out: tuple[str, ...] = ()
+    parser: argparse.ArgumentParser,
+    record: type,
+    title: str,
+    *,
+    leave_out: tuple[str, ...] = (),
+    **changed: Mapping[str, Any],
 ) -> None:
     """Add a group with a flag for each setting of the record. The defaults are those of the record.
 
     The help text of a setting may name its default as %(default)s. `leave_out`: fields without a flag here.
+    `changed`: field -> arguments for argparse that differ in this command.
     """
     group = parser.add_argument_group(title)
     for field in dataclasses.fields(record):
@@ -71,6 +77,7 @@ def add_flags(
             given |= {"metavar": each.metavar, "type": each.read, "choices": each.choices}
         if each.several:
             given |= {"action": "append", "default": []}
+        given |= changed.get(field.name, {})
         group.add_argument(*names, **{key: value for key, value in given.items() if value is not None})
 
 

@@ -35,6 +35,7 @@ __all__ = [
     "doors",
     "encodable",
     "flush_errors",
+    "kept_output",
     "prepare_streams",
     "put",
     "say",
@@ -147,6 +148,14 @@ def _descriptor(stream: TextIO) -> int:
         return stream.fileno()
     except (OSError, ValueError):  # a test's
         return -1
+
+
+@contextlib.contextmanager
+def kept_output() -> Iterator[io.StringIO]:
+    """Collect what is printed during the block, as it would be on a pipe."""
+    text = io.StringIO()
+    with contextlib.redirect_stdout(cast(TextIO, _Door(text))):
+        yield text
 
 
 def say(*lines: str) -> None:

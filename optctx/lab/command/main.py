@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import itertools
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from optctx.errors import OptctxError, ProcessWideOptionError
-from optctx.lab.command.console import OutputError, abandon, complain, doors, flush_errors, prepare_streams
-from optctx.lab.command.files import explain
+from optctx.lab.command.console import (
+    OutputError,
+    abandon,
+    complain,
+    doors,
+    flush_errors,
+    kept_output,
+    prepare_streams,
+)
+from optctx.lab.command.files import check_writable, explain
 from optctx.lab.command.interrupts import Interrupts
 from optctx.lab.command.mistakes import check_command, unknown_arguments
 from optctx.lab.command.parser import Parser, add_version
+from optctx.outputs import write_whole
 
 __all__ = ["COMMANDS", "main", "make_parser", "parse"]
 
@@ -34,6 +45,8 @@ COMMANDS = (
 )
 
 _MOST_OPTIONS = 5000  # LLVM has 2,600; argparse takes quadratic time
+_TAKE_OPTIONS = ("--set", "--try", "--against", "--link-options", "--clang-options")
+_LLVM_OPTION = re.compile(r"-[\w]{2}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -89,7 +102,8 @@ def _guarded(argv: Sequence[str] | None, interrupts: Interrupts) -> int:
 def _run(argv: Sequence[str] | None) -> int:
     try:
         arguments = parse(sys.argv[1:] if argv is None else argv)
-        status: int = arguments.run(arguments)
+        with _output(arguments):
+            status: int = arguments.run(arguments)
     except SystemExit:  # after --help and --version
         sys.stdout.flush()
         flush_errors()
@@ -99,6 +113,25 @@ def _run(argv: Sequence[str] | None) -> int:
         raise
     sys.stdout.flush()
     return status
+
+
+@contextlib.contextmanager
+def _output(arguments: argparse.Namespace) -> Iterator[None]:
+    """Have what the command prints replace the file of `--output`, also where it ends early."""
+    path = arguments.output if hasattr(arguments, "whole_output") else None
+    if path is None:
+        yield
+        return
+    check_writable(path)
+    with kept_output() as text:
+        try:
+            yield
+        except BaseException:
+            if not text.tell():
+                raise
+            write_whole(path, text.getvalue().encode(errors="backslashreplace"))
+            raise
+        write_whole(path, text.getvalue().encode(errors="backslashreplace"))
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -112,6 +145,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         raise OptctxError(
             f"expected at most {_MOST_OPTIONS:,} options on the command line, found {options:,}"
         )
+    argv = [*_joined(argv)]
     check_command(argv, COMMANDS)
     parser, commands = make_parser(argv[0] if argv and argv[0] in COMMANDS else None)
     # argparse would take a word such as -hexagon-... for options of one letter, of which -h prints help.
@@ -122,6 +156,16 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if unknown:
         raise unknown_arguments(commands.choices[argv[0]], unknown)
     return arguments
+
+
+def _joined(argv: Sequence[str]) -> Iterator[str]:
+    """The arguments, with an LLVM option joined to the flag before it: argparse would take it for a flag."""
+    words = iter(argv)
+    for word in words:
+        if word in _TAKE_OPTIONS and (value := next(words, None)) is not None:
+            yield from (f"{word}={value}",) if _LLVM_OPTION.match(value) else (word, value)
+        else:
+            yield word
 
 
 def make_parser(only: str | None = None) -> tuple[Parser, argparse._SubParsersAction[Parser]]:

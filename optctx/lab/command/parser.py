@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import optctx
@@ -13,7 +13,7 @@ from optctx.errors import OptctxError
 from optctx.lab.command.console import say
 from optctx.wording import did_you_mean, nearest
 
-__all__ = ["Parser", "UsageError", "add_version", "positive", "seconds", "tolerance", "whole"]
+__all__ = ["Parser", "UsageError", "add_version", "below", "positive", "seconds", "tolerance", "whole"]
 
 _WIDTH = 79
 _INDENT = 28  # the most columns before the help of an argument
@@ -103,6 +103,17 @@ def positive(text: str) -> int:
 def whole(text: str) -> int:
     """Read a whole number of 0 or more, for argparse."""
     return _at_least(0, text)
+
+
+def below(end: int) -> Callable[[str], int]:
+    """A function that reads a whole number from 0 to the one before `end`, for argparse."""
+
+    def read(text: str) -> int:
+        if text not in map(str, range(end)):
+            raise argparse.ArgumentTypeError(f"expected 0 to {end - 1}, found {text!r}")
+        return int(text)
+
+    return read
 
 
 def _at_least(least: int, text: str) -> int:

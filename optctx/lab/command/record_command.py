@@ -13,10 +13,10 @@ from optctx.errors import OptctxError
 from optctx.fresh import Job, compile_job
 from optctx.fresh.helper import cause_of_end
 from optctx.lab.census.children import endings
-from optctx.lab.command.compiling import add_job_arguments, job_of
 from optctx.lab.command.console import complain_printed, put, say, show
 from optctx.lab.command.files import naming_module
-from optctx.lab.command.settings import add_settings, parse_settings
+from optctx.lab.command.groups import Base, Input, add_file, add_out
+from optctx.lab.settings import add_flags, taken
 from optctx.reads import Recorded, log_as_csv, log_as_json, log_summary, read_cells, record
 from optctx.tables import table
 from optctx.values.read_values import value_text
@@ -42,21 +42,21 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         example="optctx record kernel.ll --set unroll-count=4 --set hexagon-initial-cfg-cleanup=false\n"
         "optctx record kernel.ll --passes 'default<O1>' --format json > read.json",
     )
-    add_job_arguments(parser)
-    add_settings(parser, "an LLVM option to set; repeat for more")
+    add_file(parser)
+    add_flags(parser, Input, "input")
+    add_flags(parser, Base, "options of LLVM")
     parser.add_argument(
         "--unread-only", action="store_true", help="show only what was set and not read, with the cause"
     )
-    parser.add_argument(
-        "--format", choices=("table", "json", "csv"), default="table", help="how to print (default: table)"
-    )
+    add_out(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Compile, and print the options that were read. Raises OptctxError and OSError."""
-    context = OptionContext(parse_settings(arguments.settings), process_wide="exclusive")
-    job = replace(job_of(arguments), emit="object")
+    base = taken(arguments, Base)
+    context = base.context()
+    job = replace(taken(arguments, Input).under(base).job(arguments.file), emit="object")
     with naming_module(arguments.file):
         found = _in_child(context, job, arguments.file)
     match arguments.format:

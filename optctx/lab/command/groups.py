@@ -1,0 +1,204 @@
+"""The groups of flags that commands share, each flag written once, and what a command makes of them.
+
+add_flags(parser, Input, "input")
+job = taken(arguments, Input).job(arguments.file)
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from optctx import OptionContext
+from optctx.errors import OptctxError, shown
+from optctx.fresh import Job
+from optctx.lab.command.console import encodable
+from optctx.lab.command.inputs import Clang, read_input
+from optctx.lab.command.parser import below, positive, seconds
+from optctx.lab.settings import add_flags, setting
+from optctx.toml import read_toml
+
+__all__ = ["Base", "Input", "Keep", "Limits", "Out", "add_file", "add_files", "add_out"]
+
+PASSES = "default<O3>"
+_FILE = "LLVM IR (.ll), bitcode (.bc), or C or C++ (.c, .cpp) for clang; '-' for standard input"
+_MIB = 1 << 20
+_MOST_BYTES = _MIB  # of a file of options, as OptionContext.load has it
+
+
+def add_file(parser: argparse.ArgumentParser) -> None:
+    """Add FILE, as `file`."""
+    parser.add_argument("file", metavar="FILE", help=_FILE)
+
+
+def add_files(parser: argparse.ArgumentParser) -> None:
+    """Add FILE..., as `files`."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help=_FILE)
+
+
+@dataclass(frozen=True)
+class Input:
+    """How a file is read and compiled."""
+
+    passes: tuple[str, ...] = setting(
+        (), f"pipeline as for `opt -passes` ({PASSES})", metavar="PASSES", several=True
+    )
+    triple: str = setting("", "target (the file's own, or this machine's)", metavar="TRIPLE")
+    cpu: str = setting("", "processor, or 'native' for this one (a generic one)", metavar="NAME")
+    features: str = setting("", "such as +avx2,-fma", metavar="LIST")
+    opt_level: int = setting(2, "of the code generator, 0 to 3 (%(default)s)", metavar="N", read=below(4))
+    clang: str = setting("clang", "what compiles C and C++ (%(default)s)", metavar="PROGRAM")
+    clang_options: str = setting("", "for clang: --clang-options='-Iinclude -DN=8'", metavar="ARGS")
+
+    @property
+    def pipelines(self) -> tuple[str, ...]:
+        """Every `--passes`, or the default."""
+        return self.passes or (PASSES,)
+
+    def under(self, base: Base) -> Input:
+        """The same with the pipeline of the file of `--load`, if `--passes` names none."""
+        found = None if self.passes else base.pipeline()
+        return self if found is None else replace(self, passes=(found,))
+
+    def target(self) -> Job:
+        """The job without a module, with the first pipeline. Raises OptctxError for text not in UTF-8."""
+        texts = [("passes", each) for each in self.pipelines]
+        texts += [(name, getattr(self, name)) for name in ("triple", "cpu", "features", "clang_options")]
+        for name, text in texts:
+            if encodable(text) != text:
+                option = name.replace("_", "-")
+                raise OptctxError(f"cannot use --{option}: expected UTF-8, found {shown(text)}")
+        cpu, features = self.cpu, self.features
+        if cpu == "native":
+            from llvmlite import binding
+
+            cpu = binding.get_host_cpu_name()
+            features = features or binding.get_host_cpu_features().flatten()
+        return Job("", self.pipelines[0], (), self.triple, cpu, features, self.opt_level)
+
+    def job(self, path: str, *, pipelines: bool = False) -> Job:
+        """The job for a file. `pipelines`: the caller tries each of `self.pipelines`; else there is one.
+
+        Raises OptctxError for a file that cannot be read or compiled.
+        """
+        (job,) = self._jobs([path], pipelines)
+        return job
+
+    def jobs(self, paths: Sequence[str], *, pipelines: bool = False) -> dict[str, Job]:
+        """The jobs for several files, by the name of the file. Raises as `job` does."""
+        names = [encodable(path) for path in paths]
+        for name in names:
+            if names.count(name) > 1:
+                raise OptctxError(f"{name} is given twice; give it once")
+        return dict(zip(names, self._jobs(paths, pipelines), strict=True))
+
+    def _jobs(self, paths: Sequence[str], pipelines: bool) -> list[Job]:
+        if len(self.passes) > 1 and not pipelines:
+            raise OptctxError(
+                f"this command takes one --passes, found {len(self.passes)}; write one pipeline, with commas"
+            )
+        target, clang = self.target(), Clang(self.clang, self.clang_options)
+        return [replace(target, ir=read_input(path, target, clang)) for path in paths]
+
+
+@dataclass(frozen=True)
+class Base:
+    """The options that every compilation of a command has."""
+
+    settings: tuple[str, ...] = setting(
+        (),
+        "an LLVM option of every compilation; NAME alone for a flag; repeat for more",
+        flag="--set",
+        metavar="NAME=VALUE",
+        several=True,
+    )
+    load: str | None = setting(
+        None, "take options from a file that `optctx tune --best` wrote; --set comes on top", metavar="FILE"
+    )
+
+    def context(self) -> OptionContext:
+        """The context. Options that cannot be set per thread are set for the whole process inside it.
+
+        Raises OptctxError for an option or a value that this LLVM does not have, for one that is set twice,
+        and for a file that cannot be used.
+        """
+        words, loaded = self._words(), []
+        if self.load is not None:
+            loaded = OptionContext.load(self.load, process_wide="exclusive").args()
+            loaded = [each for each in loaded if each.lstrip("-").partition("=")[0] not in words]
+        return OptionContext.from_args([*loaded, *words.values()], process_wide="exclusive")
+
+    def pipeline(self) -> str | None:
+        """The pipeline in the file of `--load`, if it has one. Raises OptctxError for another file."""
+        found = None if self.load is None else read_toml(self.load, _MOST_BYTES).get("passes")
+        return found if isinstance(found, str) else None
+
+    def _words(self) -> dict[str, str]:
+        """Name -> the argument as `opt` takes it, from NAME=VALUE, -NAME=VALUE and NAME."""
+        words: dict[str, str] = {}
+        for text in self.settings:
+            name, equals, value = text.partition("=")
+            name = name.strip().lstrip("-")
+            if not name:
+                raise OptctxError(f"expected NAME=VALUE, such as unroll-count=4, found {shown(text)}")
+            if name in words:
+                raise OptctxError(f"option {shown(name)} is set twice; take one --set out")
+            words[name] = f"-{name}{equals}{value.strip()}"
+            if not equals:  # the next word is no value of this one
+                OptionContext.from_args([words[name]], process_wide="exclusive")
+        return words
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a compilation, and all at once, may take."""
+
+    jobs: int | None = setting(
+        None, "compilations at once (one per processor)", short="-j", metavar="N", read=positive
+    )
+    timeout: float | None = setting(
+        None,
+        "seconds for a compilation (20 times that of the base, at least 10)",
+        metavar="S",
+        read=seconds,
+    )
+    memory: int = setting(4096, "memory for a compilation (%(default)s)", metavar="MIB", read=positive)
+
+    @property
+    def memory_bytes(self) -> int:
+        """The limit of memory, in bytes."""
+        return self.memory * _MIB
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Where an experiment is kept as it goes on."""
+
+    keep: str | None = setting(None, "append each trial to FILE as soon as it ends", metavar="FILE")
+    resume: bool = setting(False, "go on with the trials in FILE")
+
+    def check(self) -> Keep:
+        """Itself. Raises OptctxError for `--resume` without a file."""
+        if self.resume and self.keep is None:
+            raise OptctxError("cannot resume without a file; name the one to go on with: --keep FILE")
+        return self
+
+
+@dataclass(frozen=True)
+class Out:
+    """How and where a result is printed. `main` writes the file of `--output`: a command prints."""
+
+    format: str = setting("table", "how to print (%(default)s)", choices=("table", "json", "csv"))
+    output: str | None = setting(None, "write what is printed to FILE instead", short="-o", metavar="FILE")
+    top: int | None = setting(None, "rows of the table (all)", metavar="N", read=positive)
+    sort: str | None = setting(None, "order the rows by a column", metavar="COLUMN")
+
+
+def add_out(parser: argparse.ArgumentParser, *formats: str, rows: tuple[str, ...] = ()) -> None:
+    """Add the flags of `Out`. `formats`: by default "table", "json" and "csv". `rows`: of "top" and
+    "sort", those that a command has.
+    """
+    given = {"choices": formats} if formats else {}
+    add_flags(parser, Out, "output", leave_out=tuple({"top", "sort"}.difference(rows)), format=given)
+    parser.set_defaults(whole_output=True)
