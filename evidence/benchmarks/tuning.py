@@ -27,12 +27,11 @@ from evidence.benchmarks._report import Report
 from evidence.strategies.tools import CommandLineStrategy
 from optctx.errors import OptctxError
 from optctx.fresh import Job
+from optctx.lab.space import Choices, Integers, Value, Values, text_of
 from optctx.lab.tuning import Budget, Space, Study, parse_space, tune
 from optctx.lab.tuning.evaluate import Candidate, make_setup
 from optctx.lab.tuning.evaluators import LocalEvaluator
 from optctx.lab.tuning.samplers import make_sampler, quiet
-from optctx.lab.tuning.space import text_of
-from optctx.lab.tuning.values import Choices, Integers, Value, Values
 
 if TYPE_CHECKING:
     import optuna

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from optctx.fresh import Job
     from optctx.lab.command.parser import Parser
+    from optctx.lab.trials import Goal
     from optctx.lab.tuning import Study, Trial, Tuning
-    from optctx.lab.tuning.results import Goal
 
 __all__ = ["add", "run"]
 
@@ -288,7 +288,7 @@ def _save(study: Study, path: str) -> None:
 
 def _best_set(study: Study) -> tuple[dict[str, str], str]:
     """The options and the pipeline; of the base if nothing is better."""
-    from optctx.lab.tuning.space import overrides_of
+    from optctx.lab.space import overrides_of
 
     best = study.best
     if best is None:

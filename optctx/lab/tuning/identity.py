@@ -10,8 +10,8 @@ from typing import Any
 
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError
+from optctx.lab.space import Space
 from optctx.lab.tuning.evaluate import Setup
-from optctx.lab.tuning.space import Space
 
 __all__ = ["Identity", "identity_of", "versions"]
 

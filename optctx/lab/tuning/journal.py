@@ -19,13 +19,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from optctx.errors import OptctxError, shown
+from optctx.lab.space import PASSES, Space, Value, text_of
+from optctx.lab.trials import STATES, Goal, Trial
 from optctx.lab.tuning.identity import Identity
-from optctx.lab.tuning.results import STATES, Goal, Trial
 from optctx.lab.tuning.rows import Rows
 from optctx.lab.tuning.samplers import distribution_of, quiet
-from optctx.lab.tuning.space import PASSES, Space, text_of
 from optctx.lab.tuning.study_file import Steps, check_study_file
-from optctx.lab.tuning.values import Value
 from optctx.outputs import check_in_place
 from optctx.plain_data import check_plain
 

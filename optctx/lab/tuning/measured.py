@@ -30,8 +30,8 @@ from optctx.lab.timing import (
     check,
     run_command,
 )
+from optctx.lab.trials import Goal, State, Trial
 from optctx.lab.tuning.objectives import Objective, Wants
-from optctx.lab.tuning.results import Goal, State, Trial
 
 __all__ = ["Callgrind", "Command", "Found", "Measure", "Measured", "RunTime", "as_fast", "interval_of"]
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from optctx.lab.tuning.results import STATES, Goal, Study, Trial
+from optctx.lab.trials import STATES, Goal, Trial
+from optctx.lab.tuning.results import Study
 from optctx.tables import Table, add_row, ruled_table
 from optctx.wording import counted
 

@@ -9,9 +9,7 @@ from optctx.engine.attach import attach
 from optctx.errors import Interrupted, OptctxError
 from optctx.fresh import Job
 from optctx.lab.sensitivity import By, Effect, Limits, sensitivity
-from optctx.lab.sweep.grid import DEFAULT
-from optctx.lab.tuning.space import Dimension
-from optctx.lab.tuning.values import Choices
+from optctx.lab.space import DEFAULT, Choices, Dimension
 from optctx.trust import TUNING
 from optctx.values import Option, registry
 from optctx.values.read_values import value_text

@@ -13,11 +13,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from optctx.lab.space import Choices, Integers, Space, Value, text_of
+from optctx.lab.trials import Direction, Goal, Trial
 from optctx.lab.tuning.evaluate import Candidate
-from optctx.lab.tuning.results import Direction, Goal, Trial
 from optctx.lab.tuning.samplers import grid_of, make_pruner, make_sampler, quiet
-from optctx.lab.tuning.space import Space, text_of
-from optctx.lab.tuning.values import Choices, Integers, Value
 
 if TYPE_CHECKING:
     import optuna

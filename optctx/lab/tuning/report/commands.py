@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from optctx.fresh import Job
 from optctx.lab.sweep.grid import DEFAULT
-from optctx.lab.tuning.results import Trial
+from optctx.lab.trials import Trial
 
 __all__ = ["Reproduction", "Source", "quoted", "reproduction"]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from optctx.lab.timing import Interval
+from optctx.lab.trials import Goal, Trial, best_of
 from optctx.lab.tuning.measured import interval_of as kept_interval
-from optctx.lab.tuning.results import Goal, Study, Trial, best_of, front_of
+from optctx.lab.tuning.results import Study, front_of
 
 __all__ = ["PASSES", "Data", "figure_of", "interval_of", "known_figure", "text_of", "times_of"]
 

@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.report.data import Data, figure_of, interval_of, known_figure
 from optctx.lab.tuning.report.panels import STATE_COLOURS, Columns, Panels
 from optctx.lab.tuning.report.texts import axis_title, plotly_text
-from optctx.lab.tuning.results import Goal, Trial
 
 __all__ = ["SHOWN", "best_so_far", "front_figure", "history_figure", "importance_figure", "pairs_of"]
 

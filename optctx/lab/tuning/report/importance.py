@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 
+from optctx.lab.trials import Trial
 from optctx.lab.tuning.report.data import Data, known_figure, text_of
 from optctx.lab.tuning.report.scales import scale_of
-from optctx.lab.tuning.results import Trial
 from optctx.lab.tuning.samplers import quiet
 
 __all__ = ["BEST", "MEANING", "MOST", "SURE", "importances"]

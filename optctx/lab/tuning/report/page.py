@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from optctx.lab.trials import STATES, Trial
 from optctx.lab.tuning.report.commands import Source, reproduction
 from optctx.lab.tuning.report.data import Data, known_figure
 from optctx.lab.tuning.report.figures import front_figure, history_figure, importance_figure, most_important
@@ -19,7 +20,7 @@ from optctx.lab.tuning.report.panels import Columns
 from optctx.lab.tuning.report.slices import SHOWN, parallel_figure, slices_figure
 from optctx.lab.tuning.report.tables import facts_table, lost_table, trials_table, winners_table
 from optctx.lab.tuning.report.texts import change_text, figure_text, html_text
-from optctx.lab.tuning.results import STATES, Study, Trial
+from optctx.lab.tuning.results import Study
 from optctx.wording import counted
 
 __all__ = ["as_page", "figures_of"]

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from optctx.lab.trials import Goal
 from optctx.lab.tuning.report.data import Data, interval_of, known_figure, text_of
 from optctx.lab.tuning.report.figures import best_so_far, most_important, pairs_of
 from optctx.lab.tuning.report.importance import BEST, importances
 from optctx.lab.tuning.report.panels import STATE_COLOURS
 from optctx.lab.tuning.report.scales import Scale, scale_of, span
 from optctx.lab.tuning.report.texts import LABEL, axis_title, visible
-from optctx.lab.tuning.results import Goal, Study
+from optctx.lab.tuning.results import Study
 from optctx.plots import save_figure
 
 if TYPE_CHECKING:

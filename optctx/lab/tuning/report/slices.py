@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from optctx.lab.trials import Goal
 from optctx.lab.tuning.report.data import Data, known_figure, text_of
 from optctx.lab.tuning.report.figures import title_of
 from optctx.lab.tuning.report.panels import STATE_COLOURS, Columns, Panels
 from optctx.lab.tuning.report.scales import Scale, scale_of, span
 from optctx.lab.tuning.report.texts import axis_title, plotly_text, visible
-from optctx.lab.tuning.results import Goal
 
 __all__ = ["SHOWN", "parallel_figure", "slices_figure"]
 

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.report.commands import quoted
 from optctx.lab.tuning.report.data import PASSES, Data, figure_of, interval_of, text_of, times_of
 from optctx.lab.tuning.report.texts import axis_title, change_text, figure_text, html_text, seconds_text
-from optctx.lab.tuning.results import Goal, Trial
 from optctx.wording import counted
 
 __all__ = ["facts_table", "lost_table", "trials_table", "winners_table"]

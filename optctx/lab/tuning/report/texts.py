@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 
-from optctx.lab.tuning.results import Goal
+from optctx.lab.trials import Goal
 from optctx.wording import printable
 
 __all__ = [

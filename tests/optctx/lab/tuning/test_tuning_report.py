@@ -16,6 +16,7 @@ import pytest
 
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
+from optctx.lab.trials import Trial
 from optctx.lab.tuning import Budget, tune
 from optctx.lab.tuning.report import Source, check_report, write_report
 from optctx.lab.tuning.report.data import Data
@@ -24,7 +25,7 @@ from optctx.lab.tuning.report.page import as_page, figures_of
 from optctx.lab.tuning.report.panels import Columns
 from optctx.lab.tuning.report.scales import scale_of
 from optctx.lab.tuning.report.texts import figure_text
-from optctx.lab.tuning.results import Study, Trial
+from optctx.lab.tuning.results import Study
 from tests.support.tuning_cases import JOB, loops
 from tests.support.tuning_studies import COMPILE, HOSTILE, SIZE, SPEED, TIME, all_lost, hostile, study, times
 

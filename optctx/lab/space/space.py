@@ -1,4 +1,4 @@
-"""Spaces of option values and pass pipelines to search in."""
+"""Spaces of option values and pass pipelines."""
 
 from __future__ import annotations
 
@@ -8,22 +8,32 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from optctx.context import OptionContext
+from optctx import OptionContext, registry
 from optctx.errors import OptctxError, shown
-from optctx.lab.sweep import Axis
-from optctx.lab.sweep.grid import DEFAULT
-from optctx.lab.sweep.sweep import judge_settings
-from optctx.lab.tuning.conditions import Condition, parse_condition
-from optctx.lab.tuning.values import Choices, Floats, Integers, Value, Values, parse_values
-from optctx.values import registry
+from optctx.lab.space.conditions import Condition, parse_condition
+from optctx.lab.space.values import Choices, Floats, Integers, Value, Values, parse_values
 
-__all__ = ["PASSES", "Dimension", "Point", "Space", "overrides_of", "parse_dimension", "parse_space"]
+__all__ = [
+    "DEFAULT",
+    "PASSES",
+    "Dimension",
+    "Point",
+    "Space",
+    "overrides_of",
+    "parse_dimension",
+    "parse_space",
+    "text_of",
+]
 
+# As a value: leave the option alone.
+DEFAULT = "default"
 # The dimension whose values are pipelines: LLVM has no option of this name.
 PASSES = "passes"
 # What a search may try: dimension -> text of its value, for those that count.
 Point = Mapping[str, str]
 
+_FLAG = Choices(("false", "true"))  # the values of a name alone
+_MOST_REFUSED = 20  # settings in a message
 _WHOLE = ("int", "uint", "int64", "uint64")
 _NUMBERS = (*_WHOLE, "float", "double")
 
@@ -86,7 +96,7 @@ class Space:
                     f"{targets[target]!r} and {each.name!r} are the same option; take one of them out"
                 )
             _check_type(each, option.type)
-        judge_settings([Axis(each.name, each.values.ends) for each in options])
+        _judge(options)
 
     def holds(self, values: Mapping[str, object]) -> bool:
         """Whether these are a point of the space: dimension -> value, for exactly those that count."""
@@ -112,19 +122,40 @@ class Space:
         return values
 
     def points(self) -> Iterator[dict[str, Value]]:
-        """Every point once. Raises OptctxError for a dimension without end."""
-        seen = set()
-        for values in itertools.product(*(list(each.values.each()) for each in self.dimensions)):
-            point: dict[str, Value] = {}
-            chosen: dict[str, str] = {}
-            for dimension, value in zip(self.dimensions, values, strict=True):
-                if dimension.condition is None or dimension.condition.holds(chosen):
-                    point[dimension.name] = value
-                    chosen[dimension.name] = text_of(value)
-            key = tuple(point.items())
-            if key not in seen:
-                seen.add(key)
-                yield point
+        """Every point once; the last dimension changes fastest. Raises OptctxError for one without end."""
+        for each in self.dimensions:
+            each.values.each()
+        values: dict[str, Value] = {}
+        chosen: dict[str, str] = {}
+        left: list[Iterator[Value | None]] = []  # for each dimension so far; None: it does not count
+        place = 0
+        while place >= 0:
+            if place == len(self.dimensions):
+                yield dict(values)
+                place -= 1
+                continue
+            each = self.dimensions[place]
+            if place == len(left):
+                counts = each.condition is None or each.condition.holds(chosen)
+                left.append(each.values.each() if counts else iter((None,)))
+            try:
+                value = next(left[place])
+            except StopIteration:
+                left.pop()
+                values.pop(each.name, None)
+                chosen.pop(each.name, None)
+                place -= 1
+                continue
+            if value is not None:
+                values[each.name], chosen[each.name] = value, text_of(value)
+            place += 1
+
+    def grid(self, most: int) -> list[dict[str, str]]:
+        """The first `most` points as texts. Raises OptctxError for a dimension without end."""
+        return [
+            {name: text_of(value) for name, value in point.items()}
+            for point in itertools.islice(self.points(), most)
+        ]
 
     def texts(self) -> list[str]:
         """As `parse_space` reads them, but for pipelines."""
@@ -142,18 +173,23 @@ def overrides_of(point: Point) -> dict[str, str]:
 
 
 def parse_dimension(setting: str) -> Dimension:
-    """From "unroll-count=1..16 if unroll-runtime==true". Raises OptctxError."""
+    """From "unroll-count=1..16 if unroll-runtime==true", or the name of a flag. Raises OptctxError."""
     body, _, condition = setting.partition(" if ")
     name, equals, text = body.partition("=")
     name = name.strip().lstrip("-")
-    if not equals or not name:
+    if not name or not (equals or _is_flag(name)):
         raise OptctxError(
             f"expected NAME=VALUES, such as unroll-count=1..16 or unroll-count=1,2,4, found {shown(setting)}"
         )
     if name == PASSES:
         raise OptctxError(f"{PASSES!r} is no option; write each pipeline with a --passes of its own")
-    values = parse_values(text.strip(), setting)
+    values = parse_values(text.strip(), setting) if equals else _FLAG
     return Dimension(name, values, parse_condition(condition, setting) if condition else None)
+
+
+def _is_flag(name: str) -> bool:
+    """Whether there is no need to say the values. Raises UnknownOptionError."""
+    return registry()[name].type in ("bool", "boolOrDefault")
 
 
 def parse_space(settings: Sequence[str], pipelines: Sequence[str] = ()) -> Space:
@@ -172,7 +208,7 @@ def _ordered(dimensions: Sequence[Dimension]) -> list[Dimension]:
     by_name: dict[str, Dimension] = {}
     for each in dimensions:
         if by_name.setdefault(each.name, each) is not each:
-            raise OptctxError(f"option {shown(each.name)} is set twice; write all its values in one --set")
+            raise OptctxError(f"option {shown(each.name)} is set twice; write all its values in one --try")
     ordered: dict[str, Dimension] = {}
 
     def place(dimension: Dimension, above: tuple[str, ...]) -> None:
@@ -183,7 +219,7 @@ def _ordered(dimensions: Sequence[Dimension]) -> list[Dimension]:
             if name not in by_name:
                 raise OptctxError(
                     f"the condition of {dimension.name!r} asks for {name!r}, which has no values of its own; "
-                    f"give them with --set {name}=..."
+                    f"give them with --try {name}=..."
                 )
             place(by_name[name], (*above, dimension.name))
         ordered.setdefault(dimension.name, dimension)
@@ -210,6 +246,17 @@ def _check_type(dimension: Dimension, kind: str) -> None:
     )
 
 
-def context_of(point: Point) -> OptionContext:
-    """A context with what a point sets. Raises as OptionContext does."""
-    return OptionContext(overrides_of(point))
+def _judge(options: Sequence[Dimension]) -> None:
+    """Have LLVM judge the values, so that one error names all the bad ones. Raises OptctxError."""
+    refused: dict[str, OptctxError] = {}
+    for name, text in ((each.name, text) for each in options for text in each.values.ends):
+        try:
+            OptionContext(overrides_of({name: text}))
+        except OptctxError as error:
+            refused.setdefault(str(error), error)
+        if len(refused) == _MOST_REFUSED:  # looking for similar names takes time
+            raise OptctxError(f"{len(refused)} settings or more are refused: " + "; ".join(refused))
+    if len(refused) > 1:
+        raise OptctxError(f"{len(refused)} settings are refused: " + "; ".join(refused))
+    for refusal in refused.values():
+        raise refusal

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from optctx.errors import OptctxError, shown
-from optctx.lab.tuning.values import number_of
+from optctx.lab.space.values import number_of
 
 __all__ = ["Comparison", "Condition", "parse_condition"]
 

@@ -1,0 +1,36 @@
+"""The option values that an experiment tries: one grammar for every command and for Python."""
+
+from optctx.lab.space.conditions import Condition, parse_condition
+from optctx.lab.space.space import (
+    DEFAULT,
+    PASSES,
+    Dimension,
+    Point,
+    Space,
+    overrides_of,
+    parse_dimension,
+    parse_space,
+    text_of,
+)
+from optctx.lab.space.values import Choices, Floats, Integers, Value, Values, number_of, parse_values
+
+__all__ = [
+    "DEFAULT",
+    "PASSES",
+    "Choices",
+    "Condition",
+    "Dimension",
+    "Floats",
+    "Integers",
+    "Point",
+    "Space",
+    "Value",
+    "Values",
+    "number_of",
+    "overrides_of",
+    "parse_condition",
+    "parse_dimension",
+    "parse_space",
+    "parse_values",
+    "text_of",
+]
