@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from optctx.lab.trials import State, Trial
-from optctx.lab.tuning.results import Goal, Study
+from optctx.lab.trials import Goal, State, Trial
+from optctx.lab.tuning.results import Study
 
 SIZE = Goal("size", "object bytes")
 TIME = Goal("time", "times the base", confirmed=True)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from optctx.fresh import Job
     from optctx.lab.command.parser import Parser
+    from optctx.lab.trials import Goal
     from optctx.lab.tuning import Study, Trial, Tuning
-    from optctx.lab.tuning.results import Goal
 
 __all__ = ["add", "run"]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from optctx.errors import OptctxError, shown
 from optctx.lab.space import PASSES
-from optctx.lab.trials import Trial
-from optctx.lab.tuning.results import Goal, Study
+from optctx.lab.trials import Goal, Trial
+from optctx.lab.tuning.results import Study
 from optctx.lab.tuning.samplers import need_optuna, quiet
 
 if TYPE_CHECKING:

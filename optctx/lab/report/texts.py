@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 
-from optctx.lab.tuning.results import Goal
+from optctx.lab.trials import Goal
 from optctx.wording import printable
 
 __all__ = ["axis_title", "change_text", "figure_text", "markup", "seconds_text", "visible"]

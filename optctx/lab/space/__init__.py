@@ -1,6 +1,5 @@
 """The option values that an experiment tries: one grammar for every command and for Python."""
 
-from optctx.lab.space.base import base_context, settings_of
 from optctx.lab.space.conditions import Condition, parse_condition
 from optctx.lab.space.space import (
     DEFAULT,
@@ -27,13 +26,11 @@ __all__ = [
     "Space",
     "Value",
     "Values",
-    "base_context",
     "number_of",
     "overrides_of",
     "parse_condition",
     "parse_dimension",
     "parse_space",
     "parse_values",
-    "settings_of",
     "text_of",
 ]

@@ -1,5 +1,26 @@
-"""What became of each compilation of an experiment, for tables, files and programs."""
+"""What became of each compilation of an experiment, what they are compared by, and the file of them."""
 
+from optctx.lab.trials.goal import FIGURES, Direction, Goal, best_of, direction_of, figure_of, goal_named
+from optctx.lab.trials.identity import Identity, identity_of, versions
 from optctx.lab.trials.trial import STATES, State, Trial
+from optctx.lab.trials.trialfile import Kept, TrialFile, open_trials, read_trials
 
-__all__ = ["STATES", "State", "Trial"]
+__all__ = [
+    "FIGURES",
+    "STATES",
+    "Direction",
+    "Goal",
+    "Identity",
+    "Kept",
+    "State",
+    "Trial",
+    "TrialFile",
+    "best_of",
+    "direction_of",
+    "figure_of",
+    "goal_named",
+    "identity_of",
+    "open_trials",
+    "read_trials",
+    "versions",
+]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
+
+import msgspec
 
 __all__ = ["STATES", "State", "Trial"]
 
@@ -19,18 +21,18 @@ STATES: tuple[State, ...] = get_args(State)
 class Trial:
     """One set of option values, and what became of it. Plain data.
 
-    `number` counts from 0 in the order of the experiment. `options` are those that count for it, with the
-    texts of their values; "default" leaves one alone. `objectives` has a figure for each objective if `state`
-    is "ok", and is empty otherwise. `seconds` is the wall time of its compilation while others compile too;
-    what equals one of before counts with the time of then. `error`: the last line that LLVM printed, or how
-    the process ended. `attributes`: what else is known, of JSON's types: the `digest` of the object (SHA-256
-    in hexadecimal), its `size` in bytes, the `instructions` of the IR after the passes; of run times their
-    intervals. `file`: the name of what was compiled, if there are several. `agrees`: whether a fresh process
-    gives the same, byte for byte; None if that was not compared. `difference`: what it gave instead, or why
-    it could not be compared.
+    `number` counts from 0 in the order of the experiment; a base is below that. `options` are those that
+    count for it, with the texts of their values; "default" leaves one alone. `objectives` has a figure for
+    each objective if `state` is "ok", and is empty otherwise. `seconds` is the wall time of its compilation
+    while others compile too; what equals one of before counts with the time of then. `error`: the last line
+    that LLVM printed, or how the process ended. `attributes`: what else is known, of JSON's types: the
+    `digest` of the object (SHA-256 in hexadecimal), its `size` in bytes, the `instructions` of the IR after
+    the passes; of run times their intervals. `file`: the name of what was compiled, if there are several.
+    `agrees`: whether a fresh process gives the same, byte for byte; None if that was not compared.
+    `difference`: what it gave instead, or why it could not be compared.
     """
 
-    number: int
+    number: Annotated[int, msgspec.Meta(ge=-1, le=10_000_000)]
     options: Mapping[str, str]
     passes: str
     state: State

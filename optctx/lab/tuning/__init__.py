@@ -1,7 +1,7 @@
 """Search spaces of option values and pipelines for the best compilation. Needs Optuna (`optctx[tune]`)."""
 
 from optctx.lab.space import Choices, Dimension, Floats, Integers, Space, parse_space
-from optctx.lab.trials import Trial
+from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.budget import Budget
 from optctx.lab.tuning.measured import Callgrind, Command, RunTime
 from optctx.lab.tuning.objectives import (
@@ -13,7 +13,7 @@ from optctx.lab.tuning.objectives import (
     objective_named,
 )
 from optctx.lab.tuning.propose import propose
-from optctx.lab.tuning.results import Goal, Study
+from optctx.lab.tuning.results import Study
 from optctx.lab.tuning.tuning import Tuning, tune
 
 __all__ = [

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from optctx.errors import OptctxError, shown
-from optctx.lab.trials import Trial
-from optctx.lab.tuning.results import Goal, front_of
+from optctx.lab.trials import Goal, Trial
+from optctx.lab.tuning.results import front_of
 from optctx.wording import counted
 
 __all__ = ["MOST_TRIALS", "Budget"]

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING
 
 from optctx.errors import OptctxError, shown
 from optctx.lab.space import PASSES, Space, Value, text_of
-from optctx.lab.trials import STATES, Trial
+from optctx.lab.trials import STATES, Goal, Trial
 from optctx.lab.tuning.identity import Identity
-from optctx.lab.tuning.results import Goal
 from optctx.lab.tuning.rows import Rows
 from optctx.lab.tuning.samplers import distribution_of, quiet
 from optctx.lab.tuning.study_file import Steps, check_study_file

@@ -31,9 +31,8 @@ from optctx.lab.timing import (
     confirm,
     run_command,
 )
-from optctx.lab.trials import State, Trial
+from optctx.lab.trials import Goal, State, Trial
 from optctx.lab.tuning.objectives import Objective, Wants
-from optctx.lab.tuning.results import Goal
 
 __all__ = ["Callgrind", "Command", "Found", "Measure", "Measured", "RunTime", "as_fast", "interval_of"]
 

@@ -8,9 +8,9 @@ from typing import ClassVar, Literal
 
 from optctx.errors import OptctxError, shown
 from optctx.fresh import Emit
+from optctx.lab.names import no_such
 from optctx.lab.sweep.plan import Answer
-from optctx.lab.tuning.names import no_such
-from optctx.lab.tuning.results import Direction, Goal
+from optctx.lab.trials import Direction, Goal
 
 __all__ = [
     "STATIC",

@@ -4,37 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from optctx.lab.trials import Trial
+from optctx.lab.trials import Goal, Trial, best_of
 from optctx.wording import counted
 
 __all__ = [
     "INTERRUPTED",
-    "Direction",
-    "Goal",
     "Study",
-    "best_of",
     "front_of",
     "progress",
 ]
 
 INTERRUPTED = "interrupted"  # `Study.ended` of a search that was
-Direction = Literal["minimise", "maximise"]
-
-
-@dataclass(frozen=True)
-class Goal:
-    """The name of an objective, what its figures count, and which ones are better."""
-
-    name: str
-    unit: str
-    direction: Direction = "minimise"
-    confirmed: bool = False  # whether the best figure counts only after a second check
-
-    def better(self, one: float, other: float) -> bool:
-        """Whether `one` is better than `other`."""
-        return one < other if self.direction == "minimise" else one > other
 
 
 @dataclass(frozen=True)
@@ -114,17 +96,6 @@ class Study:
 def progress(count: int, total: int | None) -> str:
     """How many trials there are, of how many if that is known."""
     return counted(count, "trial") if total is None else f"{count} of {counted(total, 'trial')}"
-
-
-def best_of(trials: Sequence[Trial], goal: Goal, base: Trial | None = None) -> Trial | None:
-    """The first of the trials with the best figure, if that is better than the base's."""
-    best = base if base is not None and base.state == "ok" else None
-    for trial in trials:
-        if trial.state != "ok":
-            continue
-        if best is None or goal.better(trial.objectives[goal.name], best.objectives[goal.name]):
-            best = trial
-    return None if best is base else best
 
 
 def front_of(trials: Sequence[Trial], goals: Sequence[Goal]) -> list[Trial]:

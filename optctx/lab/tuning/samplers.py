@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from optctx.errors import OptctxError, shown
+from optctx.lab.names import no_such
 from optctx.lab.space import Choices, Integers, Space, Value, Values, number_of
-from optctx.lab.tuning.names import no_such
-from optctx.lab.tuning.results import Direction, Goal
+from optctx.lab.trials import Direction, Goal
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution

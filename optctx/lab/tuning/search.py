@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from optctx.lab.space import Choices, Integers, Space, Value, text_of
-from optctx.lab.trials import Trial
+from optctx.lab.trials import Direction, Goal, Trial
 from optctx.lab.tuning.evaluate import Candidate
-from optctx.lab.tuning.results import Direction, Goal
 from optctx.lab.tuning.samplers import grid_of, make_pruner, make_sampler, quiet
 
 if TYPE_CHECKING:

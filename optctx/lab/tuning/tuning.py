@@ -15,7 +15,7 @@ from optctx.errors import Interrupted, OptctxError
 from optctx.fresh import Job
 from optctx.lab.space import Space
 from optctx.lab.sweep.plan import Answer
-from optctx.lab.trials import Trial
+from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.budget import Budget
 from optctx.lab.tuning.cluster import ExecutorWorkers, Expected, RemoteEvaluator, RemotePlace, Workers
@@ -28,7 +28,7 @@ from optctx.lab.tuning.machine import machine
 from optctx.lab.tuning.measured import RunTime
 from optctx.lab.tuning.objectives import CompilationTime, Objective, Size, emit_for
 from optctx.lab.tuning.place import Here, Place
-from optctx.lab.tuning.results import INTERRUPTED, Goal, Study, progress
+from optctx.lab.tuning.results import INTERRUPTED, Study, progress
 from optctx.lab.tuning.samplers import check_pruner, check_sampler, learns, need_optuna
 from optctx.lab.tuning.search import Search, go_on
 from optctx.lab.tuning.winner import Winner

@@ -8,14 +8,13 @@ from typing import Any
 
 from optctx.lab.space import PASSES, overrides_of
 from optctx.lab.sweep.plan import Answer
-from optctx.lab.trials import Trial
+from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.evaluate import Candidate
 from optctx.lab.tuning.evaluators import Evaluator
 from optctx.lab.tuning.measured import RunTime, as_fast, interval_of
 from optctx.lab.tuning.minimise import minimised
 from optctx.lab.tuning.place import Place
-from optctx.lab.tuning.results import Goal
 
 __all__ = ["Winner"]
 

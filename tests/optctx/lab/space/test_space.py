@@ -16,7 +16,6 @@ from optctx.lab.space import (
     Integers,
     Space,
     Values,
-    base_context,
     parse_condition,
     parse_space,
     parse_values,
@@ -127,25 +126,6 @@ def test_a_point_by_chance_is_of_the_space(space: Space, seed: int) -> None:
 
 def test_a_name_alone_is_a_flag_and_a_dash_is_as_good_as_none() -> None:
     assert parse_space(["-enable-gvn-hoist"]) == parse_space(["enable-gvn-hoist=false,true"])
-    with base_context(["enable-gvn-hoist", "-unroll-count=4", "--inline-threshold=7"]) as context:
-        found = [context[name] for name in ("enable-gvn-hoist", "unroll-count", "inline-threshold")]
-    assert found == [True, 4, 7]
-
-
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        (["=4"], "expected NAME=VALUE"),
-        (["unroll count=4"], "expected NAME=VALUE"),
-        (["unroll-count", "-enable-gvn-hoist"], "unroll-count"),
-        (["unroll-count=1", "-unroll-count=2"], "is set twice"),
-        (["unroll-coun=1"], "did you mean unroll-count"),
-        (["unroll-count=x"], "'x' value invalid"),
-    ],
-)
-def test_a_base_that_llvm_does_not_have_is_refused(settings: list[str], expected: str) -> None:
-    with pytest.raises(OptctxError, match=expected):
-        base_context(settings)
 
 
 def test_a_grid_lists_points_in_order_and_no_more_than_are_asked_for() -> None:

@@ -1,0 +1,389 @@
+"""The file that keeps an experiment, trial by trial: a grid, a ranking and a search alike.
+
+It is a journal of Optuna's (JournalFileBackend, one operation a line), so `optuna-dashboard FILE` shows it
+while it grows, with the same numbers. It is written and read here, without Optuna: a file may come from a
+stranger (design/trials.md). Of a trial there are three lines: it has begun, with its parameters; its record,
+under the name "optctx"; its end. The last two are one write, so a trial is in the file as a whole or not at
+all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import fcntl
+import math
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+from optctx.errors import OptctxError, shown
+from optctx.lab.space import Choices, Integers, Space, Value, Values
+from optctx.lab.trials.goal import Goal
+from optctx.lab.trials.identity import Identity
+from optctx.lab.trials.trial import Trial
+from optctx.outputs import check_in_place
+from optctx.plain_data import DataError, check_plain
+
+__all__ = ["Kept", "TrialFile", "open_trials", "read_trials"]
+
+MOST_BYTES = 1 << 30  # of a file
+_LONGEST = 4 << 20  # bytes of a line
+MOST_TRIALS = 10_000_000
+_NAME = "optctx"  # of the study, of who writes, and of what optctx keeps of a trial and of the experiment
+_NOTE = "optctx:"  # begins the names of notes
+
+# Optuna's numbers.
+_STUDY, _STUDY_NOTE, _STUDY_SYSTEM, _BEGIN, _END, _TRIAL_NOTE, _TRIAL_SYSTEM = 0, 2, 3, 4, 6, 8, 9
+_RUNNING, _STATES = 0, {"ok": 1, "pruned": 2}
+_FAILED = 3
+_DIRECTIONS = {"minimise": 1, "maximise": 2}
+
+
+class _Line(msgspec.Struct):
+    """An operation, without what only Optuna reads."""
+
+    op_code: int
+    trial_id: int = -1
+    study_id: int = 0
+    study_name: str = ""
+    user_attr: dict[str, msgspec.Raw] = {}
+
+
+@dataclass
+class Kept:
+    """What is in a file. `trials`: those that have ended, by number. `notes`: what else was kept, by name."""
+
+    identity: Mapping[str, Any] = field(default_factory=dict)
+    trials: dict[int, Trial] = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict)
+    begun: int = 0
+    """How many trials have begun: the numbers below."""
+
+
+class TrialFile:
+    """An open file of this process alone, made by `open_trials`. A trial is in it when `append` returns.
+
+    A process can be killed at any moment. After a power cut the last trials may be missing: the file is
+    forced to the disk when it is closed.
+    """
+
+    def __init__(
+        self,
+        descriptor: int,
+        path: str,
+        head: bytes,
+        goals: Sequence[Goal],
+        space: Space,
+        point: Callable[[int], Mapping[str, Value] | None],
+        kept: Kept,
+    ) -> None:
+        self._descriptor = descriptor
+        self._path = path
+        self._head = head
+        self._goals = goals
+        self._point = point
+        self._values = {each.name: each.values for each in space.dimensions}
+        self._distributions = {name: _distribution(values) for name, values in self._values.items()}
+        self.kept = kept
+
+    def append(self, trial: Trial) -> None:
+        """Keep a trial that has ended. Raises OptctxError if the file does not take it, or if it is gone."""
+        begun = max(self.kept.begun, trial.number + 1)
+        lines = [self._begin(number) for number in range(self.kept.begun, begun)]
+        lines += [
+            _line(_TRIAL_NOTE, trial_id=trial.number, user_attr={_NAME: _encodable(trial)}),
+            _line(
+                _END,
+                trial_id=trial.number,
+                state=_STATES.get(trial.state, _FAILED),
+                values=[trial.objectives[goal.name] for goal in self._goals] if trial.state == "ok" else None,
+                datetime_complete=_now(),
+            ),
+        ]
+        self._write(lines)
+        self.kept.begun = begun
+        self.kept.trials[trial.number] = trial
+
+    def note(self, name: str, value: Any) -> None:
+        """Keep something else of the experiment, of JSON's types; a later note of the name replaces it."""
+        self._write([_line(_STUDY_NOTE, study_id=0, user_attr={_NOTE + name: value})])
+        self.kept.notes[name] = value
+
+    def check_in_place(self) -> None:
+        """Raise OptctxError if the file was deleted or replaced."""
+        check_in_place(self._path, self._descriptor)
+
+    def close(self) -> None:
+        """Force the file to the disk. Raises OptctxError if that fails."""
+        try:
+            os.fsync(self._descriptor)
+        except OSError as error:
+            raise self._refused(error) from None
+
+    def _begin(self, number: int) -> bytes:
+        point = self._point(number) or {}
+        return _line(
+            _BEGIN,
+            study_id=0,
+            datetime_start=_now(),
+            state=_RUNNING,
+            distributions={name: self._distributions[name] for name in point},
+            params={name: _internal(self._values[name], value) for name, value in point.items()},
+        )
+
+    def _write(self, lines: Sequence[bytes]) -> None:
+        """Append lines as a whole, or none of them."""
+        self.check_in_place()
+        before = os.fstat(self._descriptor).st_size
+        data = memoryview((b"" if before else self._head) + b"".join(lines))
+        try:
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+        except BaseException as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, before)
+            if isinstance(error, OSError):
+                raise self._refused(error) from None
+            raise
+        self.check_in_place()
+
+    def _refused(self, error: OSError) -> OptctxError:
+        count = len(self.kept.trials)
+        return OptctxError(
+            f"cannot write to {shown(self._path)}: {error.strerror}; it has {count:,} trials, go on with "
+            "--resume"
+        )
+
+
+@contextmanager
+def open_trials(
+    path: str,
+    identity: Identity,
+    goals: Sequence[Goal],
+    space: Space,
+    point: Callable[[int], Mapping[str, Value] | None],
+    *,
+    resume: bool,
+) -> Iterator[TrialFile]:
+    """Open the file of an experiment for this process alone. Yields it with the trials that it has.
+
+    Nothing is written before the first trial. `goals`: what "ok" trials have figures for. `space`: of what is
+    tried. `point`: what the trial of a number tries, as values of the space; None if that is not known.
+    `resume`: the file may have trials of the same experiment.
+
+    Raises OptctxError for a file that is not empty, unless `resume`; for one of another experiment, or that
+    is none; for one that another process writes to; and for one that cannot be used.
+    """
+    descriptor = _opened(path)
+    try:
+        kept, head = Kept(), _head(identity, goals)
+        if os.fstat(descriptor).st_size:
+            if not resume:
+                raise OptctxError(
+                    f"cannot keep trials in {shown(path)}: it exists already; go on with --resume, or name "
+                    "another file"
+                )
+            kept = _resumed(descriptor, path, identity, head)
+        file = TrialFile(descriptor, path, head, goals, space, point, kept)
+        yield file
+        file.check_in_place()
+        file.close()
+    finally:
+        os.close(descriptor)
+
+
+def _resumed(descriptor: int, path: str, identity: Identity, head: bytes) -> Kept:
+    """What is in a file that an experiment goes on with. Drops a last line that was cut."""
+    if head.startswith(os.pread(descriptor, len(head), 0)) and os.fstat(descriptor).st_size < len(head):
+        os.ftruncate(descriptor, 0)  # killed before the first trial
+        return Kept()
+    kept, whole = _read(descriptor, path, "resume from")
+    if not kept.identity:
+        raise OptctxError(
+            f"cannot resume from {shown(path)}: expected a file of trials, found something else; "
+            "name another file"
+        )
+    identity.check(kept.identity, shown(path))
+    os.ftruncate(descriptor, whole)
+    return kept
+
+
+def read_trials(path: str) -> Kept:
+    """What is in a file, which does not change. Raises OptctxError for a file of something else."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags)
+    except OSError as error:
+        raise OptctxError(f"cannot read {shown(path)}: {error.strerror}") from None
+    try:
+        _check_regular(descriptor, f"cannot read {shown(path)}")
+        kept, _ = _read(descriptor, path, "read")
+    finally:
+        os.close(descriptor)
+    if not kept.identity:
+        raise OptctxError(
+            f"cannot read {shown(path)}: expected a file of trials, found none; name another file"
+        )
+    return kept
+
+
+def _opened(path: str) -> int:
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    name = shown(path)
+    try:
+        descriptor = os.open(path, flags, 0o666)
+    except FileNotFoundError:
+        folder = shown(os.path.dirname(path))
+        raise OptctxError(
+            f"cannot keep trials in {name}: there is no directory {folder}; make it first"
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise OptctxError(f"cannot keep trials in {name}: {reason}") from None
+    try:
+        _check_regular(descriptor, f"cannot keep trials in {name}")
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OptctxError(f"cannot keep trials in {name}: another process is writing to it") from None
+        except OSError as error:
+            raise OptctxError(f"cannot keep trials in {name}: cannot lock it ({error.strerror})") from None
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _check_regular(descriptor: int, words: str) -> None:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise OptctxError(f"{words}: it is not a regular file")
+    if status.st_size > MOST_BYTES:
+        raise OptctxError(f"{words}: it has {status.st_size:,} bytes, of at most {MOST_BYTES:,}")
+
+
+def _read(descriptor: int, path: str, verb: str) -> tuple[Kept, int]:
+    """What is in the file, and the bytes up to the end of its last whole line."""
+    kept, whole, number = Kept(), 0, 0
+    records: dict[int, Trial] = {}
+    reader = _Reader(kept, records)
+    with os.fdopen(os.dup(descriptor), "rb") as file:
+        file.seek(0)
+        while line := file.readline(_LONGEST + 1):
+            number += 1
+            try:
+                if len(line) > _LONGEST:
+                    raise DataError(f"expected at most {_LONGEST:,} bytes, found more")
+                if not line.endswith(b"\n"):
+                    break
+                reader.take(line)
+            except (msgspec.MsgspecError, ValueError, RecursionError, OverflowError) as error:
+                words = "it nests too deeply" if isinstance(error, RecursionError) else str(error)[:200]
+                raise OptctxError(
+                    f"cannot {verb} {shown(path)}: line {number} is none of an experiment of optctx "
+                    f"({words}); name another file"
+                ) from None
+            whole += len(line)
+    return kept, whole
+
+
+class _Reader:
+    """Takes line after line. Raises ValueError and msgspec's errors for what no experiment has written."""
+
+    def __init__(self, kept: Kept, records: dict[int, Trial]) -> None:
+        self._kept = kept
+        self._records = records
+        self._line = msgspec.json.Decoder(_Line)
+        self._trial = msgspec.json.Decoder(Trial)
+
+    def take(self, line: bytes) -> None:
+        found = self._line.decode(line)
+        if not self._kept.identity and found.op_code not in (_STUDY, _STUDY_NOTE):
+            raise DataError("expected a study of optctx first")
+        match found.op_code:
+            case 0:
+                if found.study_name != _NAME or self._kept.identity:
+                    raise DataError(f"expected the study {_NAME!r} alone, found {shown(found.study_name)}")
+            case 2:
+                self._take_notes(found.user_attr)
+            case 4:
+                if found.study_id or self._kept.begun == MOST_TRIALS:
+                    raise DataError("expected a trial of the study")
+                self._kept.begun += 1
+            case 8 if _NAME in found.user_attr:
+                self._take_trial(found.trial_id, found.user_attr[_NAME])
+            case 6:
+                if found.trial_id in self._records:
+                    self._kept.trials[found.trial_id] = self._records.pop(found.trial_id)
+            case 3 | 8 | 9:  # what a dashboard adds
+                pass
+            case _:
+                raise DataError(f"expected an operation of a kept experiment, found {found.op_code}")
+
+    def _take_notes(self, notes: Mapping[str, msgspec.Raw]) -> None:
+        for name, raw in notes.items():
+            if name != _NAME and not name.startswith(_NOTE):
+                continue
+            value = msgspec.json.decode(raw)
+            check_plain(value)
+            if name != _NAME:
+                self._kept.notes[name.removeprefix(_NOTE)] = value
+            elif not isinstance(value, dict) or not value:
+                raise DataError("expected what the experiment is one of")
+            else:
+                self._kept.identity = value
+
+    def _take_trial(self, number: int, raw: msgspec.Raw) -> None:
+        trial = self._trial.decode(raw)
+        if trial.number != number or not 0 <= number < self._kept.begun:
+            raise DataError(f"expected a trial that has begun, found number {str(trial.number)[:20]}")
+        check_plain(trial.attributes)
+        if not all(map(math.isfinite, (trial.seconds, *trial.objectives.values()))):
+            raise DataError("expected finite figures")
+        self._records[number] = trial
+
+
+def _head(identity: Identity, goals: Sequence[Goal]) -> bytes:
+    """The first lines: the study, and what it is one of."""
+    directions = [_DIRECTIONS[goal.direction] for goal in goals]
+    study = _line(_STUDY, study_name=_NAME, directions=directions)
+    return study + _line(_STUDY_NOTE, study_id=0, user_attr={_NAME: identity.parts})
+
+
+def _line(op_code: int, **fields: Any) -> bytes:
+    return msgspec.json.encode({"op_code": op_code, "worker_id": _NAME, **fields}) + b"\n"
+
+
+def _encodable(trial: Trial) -> Trial:
+    """The trial without bytes of file names that are not UTF-8, which LLVM may have printed."""
+    texts = {name: getattr(trial, name) for name in ("error", "difference", "file")}
+    return replace(
+        trial, **{name: text.encode(errors="backslashreplace").decode() for name, text in texts.items()}
+    )
+
+
+def _distribution(values: Values) -> str:
+    """What Optuna calls these values."""
+    attributes: dict[str, Any]
+    if isinstance(values, Choices):
+        name, attributes = "Categorical", {"choices": values.texts}
+    else:
+        name = "Int" if isinstance(values, Integers) else "Float"
+        last = values.high if values.step is None else values.low + values.step * (values.count - 1)
+        high = int(last) if isinstance(values, Integers) else last
+        attributes = {"low": values.low, "high": high, "step": values.step, "log": values.log}
+    return msgspec.json.encode({"name": f"{name}Distribution", "attributes": attributes}).decode()
+
+
+def _internal(values: Values, value: Value) -> float:
+    return values.texts.index(str(value)) if isinstance(values, Choices) else float(value)
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="microseconds")

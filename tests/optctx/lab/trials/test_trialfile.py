@@ -1,0 +1,257 @@
+"""The file of trials: Optuna reads it, a kill or a full disk spoils nothing, and a stranger's is refused."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import resource
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from optctx.errors import OptctxError
+from optctx.lab.space import Choices, Dimension, Floats, Integers, Space
+from optctx.lab.trials import STATES, Goal, Identity, Trial, TrialFile, open_trials, read_trials
+from optctx.outputs import GoneError
+from tests.support.processes import in_child
+
+SPACE = Space(
+    (
+        Dimension("unroll-count", Integers(1, 64, log=True)),
+        Dimension("enable-gvn-hoist", Choices(("default", "true", "false"))),
+        Dimension("a", Floats(0.5, 2.5, 0.5)),
+    )
+)
+PARTS = {"format": 1, "experiment": "sweep", "space": SPACE.texts(), "input": {"a.ll": "0123"}}
+GOALS = [Goal("size", "object bytes"), Goal("instructions", "IR instructions", "maximise")]
+
+
+def point(number: int) -> Mapping[str, int | float | str]:
+    return {"unroll-count": number % 64 + 1, "enable-gvn-hoist": ("default", "true")[number % 2], "a": 1.5}
+
+
+def trial(number: int, state: Any = "ok") -> Trial:
+    figures = {"size": 100.0 + number, "instructions": 7.0} if state == "ok" else {}
+    options = {name: str(value) for name, value in point(number).items()}
+    attributes = {"digest": f"{number:064x}", "size": 100 + number} if figures else {}
+    return Trial(number, options, "default<O3>", state, figures, 0.25, "a\nb", attributes, "a.ll", True, "x")
+
+
+@contextlib.contextmanager
+def kept(path: pathlib.Path, *, resume: bool = False, parts: dict[str, Any] = PARTS) -> Iterator[TrialFile]:
+    with open_trials(str(path), Identity(parts), GOALS, SPACE, point, resume=resume) as file:
+        yield file
+
+
+@pytest.fixture
+def path(tmp_path: pathlib.Path) -> pathlib.Path:
+    return tmp_path / "trials.journal"
+
+
+def test_optuna_reads_it_with_the_same_numbers(path: pathlib.Path) -> None:
+    optuna = pytest.importorskip("optuna")
+    trials = [trial(number, state) for number, state in zip((2, 0, 5, 1, 7, 6), STATES, strict=True)]
+    with kept(path) as file:
+        for each in trials:
+            file.append(each)
+        file.note("base", {"size": 7})
+    backend = optuna.storages.journal.JournalFileBackend(str(path))
+    study = optuna.load_study(study_name="optctx", storage=optuna.storages.JournalStorage(backend))
+    assert [direction.name for direction in study.directions] == ["MINIMIZE", "MAXIMIZE"]
+    found = {each.number: each for each in study.trials}
+    assert [found[number].state.name for number in range(8)] == [
+        *("FAIL", "FAIL", "COMPLETE", "RUNNING", "RUNNING", "FAIL", "PRUNED", "FAIL")
+    ]
+    assert found[2].values == [102.0, 7.0]
+    assert found[7].params == dict(point(7))
+    assert isinstance(found[7].params["unroll-count"], int)
+    again = read_trials(str(path))
+    assert (again.trials, again.notes, again.identity) == (
+        {t.number: t for t in trials},
+        {"base": {"size": 7}},
+        PARTS,
+    )
+
+
+def test_a_file_that_is_cut_anywhere_goes_on(path: pathlib.Path) -> None:
+    with kept(path) as file:
+        for number in range(3):
+            file.append(trial(number))
+    whole = path.read_bytes()
+    ends = [0]  # after each trial
+    for line in whole.splitlines(keepends=True):
+        ends[-1] += len(line)
+        if json.loads(line)["op_code"] == 6:
+            ends.append(ends[-1])
+    for size in range(len(whole) + 1):
+        path.write_bytes(whole[:size])
+        with kept(path, resume=True) as file:
+            expected = {number: trial(number) for number in range(3) if ends[number] <= size}
+            assert file.kept.trials == expected
+            for number in range(3):
+                if number not in expected:
+                    file.append(trial(number))
+        found = read_trials(str(path))
+        assert found.trials == {number: trial(number) for number in range(3)}
+        assert found.begun == 3
+
+
+def refused(path: pathlib.Path, words: str, **more: Any) -> None:
+    before = path.read_bytes() if path.is_file() else b""
+    with pytest.raises(OptctxError, match=words) as caught, kept(path, **more):
+        pass
+    assert len(str(caught.value)) < 600
+    assert "\n" not in str(caught.value)
+    assert (path.read_bytes() if path.is_file() else b"") == before
+
+
+def test_another_experiment_is_refused_by_what_differs(path: pathlib.Path) -> None:
+    with kept(path) as file:
+        file.append(trial(0))
+    refused(path, "exists already; go on with --resume")
+    refused(
+        path, "a sweep that differs in space and input", resume=True, parts=PARTS | {"space": [], "input": {}}
+    )
+    refused(path, "differs in seed", resume=True, parts=PARTS | {"seed": 3})
+    refused(
+        path,
+        "expected experiment 'rank', found experiment 'sweep'",
+        resume=True,
+        parts=PARTS | {"experiment": "rank"},
+    )
+    refused(path, "expected format 2, found format '1'", resume=True, parts=PARTS | {"format": 2})
+
+
+DEEP = b"[" * 100_000 + b"]" * 100_000
+RECORD = json.dumps({"number": 0, "options": {}, "passes": "", "state": "ok"}).encode()
+HOSTILE: dict[str, tuple[bytes, str]] = {
+    "another text": (b"hello", "expected a file of trials"),
+    "lines": (b"a,b\n1,2\n", "line 1 .*malformed"),
+    "another study": (b'{"op_code":0,"study_name":"x"}\n', "expected the study 'optctx' alone"),
+    "no study": (b'{"op_code":4}\n', "expected a study of optctx first"),
+}
+APPENDED: dict[str, tuple[bytes, str]] = {
+    "nesting": (b'{"op_code":3,"x":' + DEEP + b"}\n", "nests too deeply"),
+    "nesting in a note": (
+        b'{"op_code":2,"user_attr":{"optctx:x":' + b"[" * 40 + b"]" * 40 + b"}}\n",
+        "32 levels",
+    ),
+    "digits": (b'{"op_code":6,"trial_id":' + b"9" * 900_000 + b"}\n", "line 6"),
+    "digits in a record": (
+        b'{"op_code":8,"trial_id":0,"user_attr":{"optctx":'
+        + RECORD[:-1]
+        + b',"attributes":{"a":'
+        + b"9" * 30
+        + b"}}}}\n",
+        "at most 64 bits",
+    ),
+    "a number that is none": (
+        b'{"op_code":8,"trial_id":0,"user_attr":{"optctx":' + RECORD[:-1] + b',"seconds":1e999}}}\n',
+        "out of range",
+    ),
+    "a state": (
+        b'{"op_code":8,"trial_id":0,"user_attr":{"optctx":' + RECORD.replace(b'"ok"', b'"good"') + b"}}\n",
+        "Invalid enum value 'good'",
+    ),
+    "types": (
+        b'{"op_code":8,"trial_id":0,"user_attr":{"optctx":' + RECORD.replace(b"{}", b'{"a":1}') + b"}}\n",
+        "Expected `str`, got `int`",
+    ),
+    "a number that has not begun": (
+        b'{"op_code":8,"trial_id":9,"user_attr":{"optctx":' + RECORD.replace(b": 0", b": 9") + b"}}\n",
+        "expected a trial that has begun",
+    ),
+    "another number": (
+        b'{"op_code":8,"trial_id":0,"user_attr":{"optctx":' + RECORD.replace(b": 0", b": 1") + b"}}\n",
+        "has begun",
+    ),
+    "a second study": (b'{"op_code":0,"study_name":"optctx"}\n', "alone"),
+    "an operation": (b'{"op_code":1,"study_id":0}\n', "found 1"),
+    "a list": (b"[]\n", "Expected `object`"),
+    "no end of a line": (b'{"op_code":3,"x":"' + b"x" * (5 << 20), "at most 4,194,304 bytes"),
+    "not UTF-8": (b'{"op_code":2,"user_attr":{"optctx:x":"\xff"}}\n', "utf-8"),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_a_file_of_something_else_is_refused_and_stays(path: pathlib.Path, case: str) -> None:
+    content, words = HOSTILE[case]
+    path.write_bytes(content)
+    refused(path, words, resume=True)
+    with pytest.raises(OptctxError, match=words):
+        read_trials(str(path))
+
+
+@pytest.mark.parametrize("case", APPENDED)
+def test_a_line_that_no_experiment_writes_is_refused_by_its_number(path: pathlib.Path, case: str) -> None:
+    with kept(path) as file:
+        file.append(trial(0))
+    content, words = APPENDED[case]
+    with path.open("ab") as appended:
+        appended.write(content)
+    refused(path, f"line 6 .*{words}" if "line" not in words else words, resume=True)
+
+
+def test_what_a_dashboard_adds_is_left_alone(path: pathlib.Path) -> None:
+    with kept(path) as file:
+        file.append(trial(0))
+    with path.open("ab") as appended:
+        appended.write(b'{"op_code":3,"study_id":0,"system_attr":{"dashboard:note":"x"}}\n')
+        appended.write(b'{"op_code":9,"trial_id":0,"system_attr":{"a":[1]}}\n')
+    with kept(path, resume=True) as file:
+        file.append(trial(1))
+    assert list(read_trials(str(path)).trials) == [0, 1]
+
+
+def test_two_processes_one_link_and_what_is_no_file(path: pathlib.Path) -> None:
+    with kept(path) as file:
+        file.append(trial(0))
+        refused(path, "another process is writing to it", resume=True)
+    os.mkfifo(fifo := path.with_suffix(".fifo"))
+    refused(fifo, "not a regular file")
+    refused(pathlib.Path("/dev/null"), "not a regular file")
+    refused(path.parent, "directory")
+    refused(path.parent / "none" / "x", "there is no directory")
+
+
+def vanish(path: pathlib.Path, *, at_the_end: bool) -> None:
+    with kept(path, resume=True) as file:
+        path.unlink()
+        if at_the_end:
+            path.write_bytes(b"")
+        else:
+            file.append(trial(1))
+
+
+@pytest.mark.parametrize("at_the_end", [True, False])
+def test_a_file_that_goes_is_an_error(path: pathlib.Path, at_the_end: bool) -> None:
+    with kept(path) as file:
+        file.append(trial(0))
+    with pytest.raises(GoneError, match="deleted, moved or replaced"):
+        vanish(path, at_the_end=at_the_end)
+
+
+def test_a_full_disk_leaves_whole_trials(path: pathlib.Path) -> None:
+    def work() -> None:
+        with kept(path) as file:
+            file.append(trial(0))
+            size = path.stat().st_size
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size + 300, resource.RLIM_INFINITY))
+            with pytest.raises(OptctxError, match="it has 1 trials, go on with --resume"):
+                file.append(trial(1))
+            assert path.stat().st_size == size
+
+    in_child(work)
+    with kept(path, resume=True) as file:
+        assert list(file.kept.trials) == [0]
+        file.append(trial(1))
+    assert list(read_trials(str(path)).trials) == [0, 1]
+
+
+def test_bytes_that_are_not_utf_8_are_kept_with_escapes(path: pathlib.Path) -> None:
+    with kept(path) as file:
+        file.append(Trial(0, {}, "", "failed", error="\udcff"))
+    assert read_trials(str(path)).trials[0].error == "\\udcff"
