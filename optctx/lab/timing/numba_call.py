@@ -14,7 +14,8 @@ from numba.np.arrayobj import populate_array
 
 from optctx.errors import OptctxError, shown
 from optctx.fresh import Job
-from optctx.lab.timing import Array, Harness, Kind, Value
+from optctx.lab.timing.harness import Array, Harness, Value
+from optctx.lab.timing.kinds import Kind
 
 __all__ = ["Call", "call_of"]
 
