@@ -282,6 +282,13 @@ def test_what_has_a_home_stands_nowhere_else(name: str) -> None:
     assert found, "a pattern that finds nothing at home finds nothing elsewhere"
 
 
+def test_the_package_imports_neither_the_evidence_nor_the_tests() -> None:
+    """Wheels have neither. Programs in strings count."""
+    pattern = re.compile(r"\b(?:from|import) (?:evidence|tests)\b")
+    found = [str(file.relative_to(ROOT)) for file in PYTHON if pattern.search(file.read_text("utf-8"))]
+    assert found == []
+
+
 def test_no_file_imports_a_test_file() -> None:
     """What tests share is a support module. Programs in strings may import the file that they stand in."""
     files = sources("tests", ".py")
@@ -297,7 +304,7 @@ def test_no_file_imports_a_test_file() -> None:
 
 # Folders whose modules tests of other folders still name. The others can be rebuilt without a look at those.
 OPEN = {"arch", "engine", "folders", "fresh", "image", "lab/census", "lab/command", "lab/declared"}
-OPEN |= {"lab/sweep", "lab/tuning", "strategies", "testing"}
+OPEN |= {"lab/sweep", "lab/tuning", "testing"}
 
 
 def test_a_folder_is_known_to_tests_of_other_folders_by_its_own_name() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import os
 import pickle
@@ -13,25 +12,15 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
-from optctx.errors import OptctxError
-from optctx.fresh.helper import last_line
 from optctx.fresh.limits import lower_limit
 from optctx.fresh.protocol import write_all
 
-__all__ = ["Ended", "Ending", "endings", "run_in_children"]
+__all__ = ["Ending", "endings"]
 
 T = TypeVar("T")
 _WAIT = 0.5  # seconds between two looks at the clock
-
-
-class Ended(NamedTuple):
-    """How a task ended: its result, or why there is none."""
-
-    name: str
-    result: Any = None
-    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,19 +46,6 @@ class _Child(Generic[T]):
     stderr: int
     data: bytearray = field(default_factory=bytearray)
     late: bool = False
-
-
-def run_in_children(
-    tasks: Iterable[tuple[str, Callable[[], object]]], *, jobs: int, seconds: float
-) -> Iterator[Ended]:
-    """Run each task in a child of this process, `jobs` at once; yield how each ended, in that order.
-
-    What a child prints is lost. An OptctxError of a task is its problem; so are the signal and the limit that
-    end a child. Otherwise as `endings`.
-    """
-    caught = ((name, functools.partial(_result, task)) for name, task in tasks)
-    for ending in endings(caught, jobs=jobs, seconds=seconds):
-        yield _ended(ending, seconds)
 
 
 def endings(
@@ -128,13 +104,6 @@ def _be_quiet(seconds: float, stderr: int) -> None:
     os.dup2(stderr, 2)
 
 
-def _result(task: Callable[[], object]) -> tuple[object, str]:
-    try:
-        return task(), ""
-    except OptctxError as error:
-        return None, str(error)
-
-
 def _ready(selector: selectors.BaseSelector, children: dict[int, _Child[T]]) -> list[int]:
     """The pipes of children that have ended. Data of the others is kept."""
     ended = []
@@ -158,15 +127,3 @@ def _ending(child: _Child[T]) -> Ending[T]:
     said = os.pread(child.stderr, os.fstat(child.stderr).st_size, 0)
     os.close(child.stderr)
     return Ending(child.name, os.waitstatus_to_exitcode(status), bytes(child.data), said, child.late)
-
-
-def _ended(ending: Ending[str], seconds: float) -> Ended:
-    if ending.late:
-        return Ended(ending.name, problem=f"it took more than {seconds:g} seconds")
-    if ending.status < 0:
-        return Ended(ending.name, problem=f"LLVM died: {signal.Signals(-ending.status).name}")
-    if ending.status > 0 or not ending.data:
-        said = last_line(ending.said.decode(errors="replace"))
-        return Ended(ending.name, problem=f"the process ended with status {ending.status}{said}")
-    result, problem = pickle.loads(ending.data)
-    return Ended(ending.name, result, problem)

@@ -56,12 +56,12 @@ def load_census(data: bytes, where: str) -> Census:
     try:
         found = parse_json(data)
     except DataError as error:
-        what = "a census as JSON (`optctx census --format json`)"
+        what = "a census as JSON"
         raise OptctxError(f"cannot use {where} as {what}: {error}; take it again") from None
     if not isinstance(found, dict) or found.get("census") != _FORMAT:
         version = found.get("census") if isinstance(found, dict) else None
         what = "other JSON" if version is None else f"format {shown(version)}"
-        raise _unexpected(where, f"a census of format {_FORMAT} (`optctx census --format json`)", what)
+        raise _unexpected(where, f"a census of format {_FORMAT}", what)
     head = {name: _of_type(found, name, str, where) for name in _HEAD}
     options = [_facts(each, where) for each in _of_type(found, "options", list, where)]
     seen: set[str] = set()

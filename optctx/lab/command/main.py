@@ -34,12 +34,10 @@ COMMANDS = (
     "record",
     "sensitivity",
     "tune",
-    "compare",
     "list",
     "show",
     "check-link",
     "info",
-    "census",
     "export",
     "completion",
 )

@@ -1,11 +1,8 @@
-"""`optctx census`: where options are stored and who refers to them, against LLVM's sources and the engine."""
+"""The census: where options are stored and who refers to them, against LLVM's sources and the engine."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import pathlib
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,10 +12,8 @@ import pytest
 from optctx import OptctxError, registry
 from optctx._native import demangle
 from optctx.engine.attach import attach
+from optctx.facts.origins import UNKNOWN, Origins
 from optctx.lab.census import Census, OptionFacts, Reader, census, census_as_json, compare, load_census
-from optctx.lab.census.origins import UNKNOWN, Origins
-from optctx.lab.command import census_command
-from optctx.lab.command.main import main
 from tests.support.census_files import HEAD, OPTION
 
 pytestmark = pytest.mark.usefixtures("attached")
@@ -220,43 +215,6 @@ def test_names_that_come_and_go(taken: Census) -> None:
     assert compare(taken, older).removed == ("unroll-count",)
 
 
-def test_the_command_prints_what_the_function_returns(
-    taken: Census, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert main(["census", "--format", "json"]) == 0
-    printed = capfd.readouterr().out
-    assert load_census(printed.encode(), "it") == taken
-    assert json.loads(printed)["totals"] == taken.totals
-    monkeypatch.setattr(census_command, "census", lambda: taken)
-    assert main(["census", "--format", "csv"]) == 0
-    rows = {row["name"]: row for row in csv.DictReader(io.StringIO(capfd.readouterr().out))}
-    assert rows["unroll-count"]["occurrences_queried"] == "true"
-    assert len(rows) == len(taken.options)
-    assert main(["census", "--options", "unroll-*"]) == 0
-    table = capfd.readouterr().out
-    assert re.search(r"^unroll-count +uint +internal +ScalarOpts +1 ", table, re.MULTILINE)
-    assert "x86-asm-syntax" not in table
-    (tmp_path / "old.json").write_text(printed)
-    (tmp_path / "new.json").write_text(
-        census_as_json(changed(taken, "unroll-count", lambda facts: replace(facts, default="9")))
-    )
-    assert main(["census", str(tmp_path / "old.json"), str(tmp_path / "new.json")]) == 0
-    assert re.search(r"^default +unroll-count +0 +9$", capfd.readouterr().out, re.MULTILINE)
-    assert main(["census", "--against", str(tmp_path / "new.json"), "--format", "json"]) == 0
-    [change] = json.loads(capfd.readouterr().out)["changes"]
-    assert change == {"name": "unroll-count", "what": "default", "old": "9", "new": "0"}
-
-
-def test_the_plot_is_drawn(
-    taken: Census, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(census_command, "census", lambda: taken)
-    path = tmp_path / "census.svg"
-    assert main(["census", "--totals", "--plot", str(path)]) == 0
-    assert "CodeGen" in path.read_text()
-    assert capfd.readouterr().err == ""
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -276,44 +234,7 @@ def test_the_plot_is_drawn(
         (json.dumps({**HEAD, "options": [OPTION, OPTION]}), "expected each option once"),
     ],
 )
-def test_what_is_no_census_gets_one_clear_error(
-    text: str, words: str, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "it.json"
-    path.write_text(text)
-    assert main(["census", str(path), str(path)]) == 2
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    assert words in err
-    assert str(path) in err
-    with pytest.raises(OptctxError):
-        load_census(text.encode(), "it")
-
-
-@pytest.mark.parametrize(
-    ("words", "answer"),
-    [
-        (["old.json"], "expected two files to compare, found 1"),
-        (["--against", "old.json", "new.json"], "expected no file beside --against, found 1"),
-        (["--options", "unrol-count"], "no option matches"),
-        (["--without"], "--without is for --reads"),
-        (["--reads"], "name files of LLVM IR, or folders of them"),
-        (["--reads", "x.ll", "--plot", "a.png"], "leave out --plot"),
-        (["a.json", "b.json", "--format", "csv"], "use --format json"),
-        (["--plot", "census.gif"], "expected a name that ends with .png, .svg, .pdf"),
-        (["no.json", "no.json"], "there is no such file"),
-    ],
-)
-def test_words_that_do_not_fit_get_one_clear_error(
-    taken: Census,
-    words: list[str],
-    answer: str,
-    capfd: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(census_command, "census", lambda: taken)
-    assert main(["census", *words]) == 2
-    out, err = capfd.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
-    assert answer in err
+def test_what_is_no_census_gets_one_clear_error(text: str, words: str) -> None:
+    with pytest.raises(OptctxError, match=re.escape(words)) as raised:
+        load_census(text.encode(), "it.json")
+    assert "it.json" in str(raised.value)

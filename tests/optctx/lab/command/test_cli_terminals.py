@@ -53,8 +53,6 @@ COMMANDS: dict[str, list[str]] = {
     "tune, a line": ["tune", "parsed.ll", *TUNE],
     "tune, assembly": ["tune", "asm.ll", *TUNE],
     "tune, a processor": ["tune", "cpu.ll", *TUNE],
-    "census, reads": ["census", "sound.ll", "asm.ll", "--reads", "--totals", *QUICK],
-    "census, a saved one": ["census", "old.json", "new.json"],
     "no such file": ["record", EVIL],
     "no such option": ["show", EVIL],
     "no such command": [EVIL],

@@ -1,4 +1,4 @@
-"""`optctx export`: the registry as Python, JSON and TableGen, and contexts made of typed objects."""
+"""`optctx export`: the registry as Python and JSON, and contexts made of typed objects."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import ast
 import dataclasses
 import json
 import keyword
-import pathlib
 import re
-import shutil
-import subprocess
 import sys
 import types
 from typing import Any, get_type_hints
@@ -19,13 +16,10 @@ import pytest
 from optctx import OptctxError, OptionContext, OptionTypeError, UnknownOptionError, registry
 from optctx.fresh import FreshProcess, Job, compile_job
 from optctx.lab.command.main import main
-from optctx.lab.declared import DeclaredOption, as_python, as_tablegen, declared_options
-from optctx.lab.declared.model import by_library
+from optctx.lab.declared import DeclaredOption, as_python, declared_options
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 
 pytestmark = pytest.mark.usefixtures("attached")
-
-TABLEGEN = pathlib.Path(__file__).parent / "tablegen"  # the interface of LLVM's LibraryOptions.td
 
 
 @pytest.fixture(scope="module")
@@ -179,17 +173,6 @@ def test_json_has_what_the_registry_has(
     assert [(choice["name"], choice["number"]) for choice in syntax["choices"]] == [("att", 0), ("intel", 1)]
 
 
-def test_tablegen_declares_the_fields_that_it_can(options: list[DeclaredOption]) -> None:
-    text = as_tablegen("ScalarOpts", by_library(options)["ScalarOpts"], "title")
-    assert "def ScalarOptsOptions : OptionsStruct;" in text
-    assert re.search(r'^defm unroll_count : ValueField<"unroll-count", "unsigned", "0", ".+">;$', text, re.M)
-    assert re.search(r'^defm unroll_runtime : BoolField<"unroll-runtime", "false", ".*">;$', text, re.M)
-    syntax = as_tablegen("X86Desc", by_library(options)["X86Desc"], "title")
-    assert 'EnumField<"x86-asm-syntax", "int", "0", "att,intel", ["0", "1"], ' in syntax
-    lists = [option for option in options if option.type == "list"]
-    assert all(f"// {o.name}: a list has no field" in as_tablegen("x", [o], "t") for o in lists)
-
-
 def test_text_that_would_end_a_string_does_not() -> None:
     nasty = DeclaredOption(
         name="o",
@@ -208,36 +191,9 @@ def test_text_that_would_end_a_string_does_not() -> None:
     made: dict[str, Any] = {"__name__": "nasty"}
     run(as_python([nasty], 'a "title" \\'), made)
     assert dataclasses.fields(made["LOptions"])[0].metadata["option"] == "o"
-    assert r'"\"a\\\"\\\\\\n\""' in as_tablegen("L", [nasty], "t\nu")
-
-
-@pytest.mark.skipif(shutil.which("llvm-tblgen") is None, reason="needs llvm-tblgen (Debian: llvm)")
-def test_llvm_tblgen_reads_the_records_of_every_library(
-    options: list[DeclaredOption], tmp_path: pathlib.Path
-) -> None:
-    assert main(["export", "--format", "td", "--output", str(tmp_path)]) == 0
-    files = sorted(tmp_path.glob("*Options.td"))
-    assert len(files) == len(by_library(options))
-    declared: dict[str, Any] = {}
-    for file in files:
-        command = ["llvm-tblgen", "-I", str(TABLEGEN), "--dump-json", str(file)]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert (done.returncode, done.stderr) == (0, "")
-        records = json.loads(done.stdout)
-        [struct] = records["!instanceof"]["OptionsStruct"]
-        assert struct == file.stem
-        declared |= {records[name]["Spelling"]: records[name] for name in records["!instanceof"]["Member"]}
-    fieldless = {o.name for o in options if o.type in ("list", "bits", "set", "other")}
-    missing = {o.name for o in options} - declared.keys()
-    assert missing >= fieldless
-    assert all(o.type == "enum" for o in options if o.name in missing - fieldless)
-    record = declared["unroll-count"]
-    assert (record["Type"], record["Default"], record["Member"]) == ("unsigned", "0", "unroll_count")
 
 
 ANSWERS = {
-    "--format td": "name one with --library, or --output a folder",
-    "--format td --output /no/folder": "expected a folder; make it first",
     "--format json --library ScalarOpt": "did you mean ScalarOpts?",
     "--format json --options no-such-*": "no option matches",
     "--format python --output /no/file.py": "there is no directory",
