@@ -95,11 +95,8 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     )
     parser.add_argument(
         "--report",
-        action="append",
-        default=[],
         metavar="FILE",
-        dest="reports",
-        help="write a report: FILE.html (one page, no network) or FILE.png; repeat for both",
+        help="write a report, one page that needs no network: FILE.html",
     )
     parser.add_argument("--format", choices=("table", "json"), default="table")
     parser.add_argument(
@@ -265,10 +262,10 @@ def _tuning(arguments: argparse.Namespace, shown: _Progress) -> Tuning:
 
 def _check_outputs(arguments: argparse.Namespace, objectives: int) -> None:
     """Raise OptctxError for a file that nothing could be written to in the end."""
-    from optctx.lab.tuning.report import check_report
+    from optctx.lab.report import check_report
 
-    for path in arguments.reports:
-        check_report(path)
+    if arguments.report:
+        check_report(arguments.report)
     for name in ("best", "emit_ir"):
         path = getattr(arguments, name)
         if path and objectives > 1:
@@ -306,13 +303,14 @@ def _emit(study: Study, job: Job, path: str) -> None:
 
 
 def _report(study: Study, tuning: Tuning, arguments: argparse.Namespace) -> None:
-    from optctx.lab.tuning.report import Source, write_report
+    if not arguments.report:
+        return
+    from optctx.lab.report import Source, write_report
 
     source = Source.of(
         arguments.file, tuning.job, clang=arguments.clang, clang_options=arguments.clang_options
     )
-    for path in arguments.reports:
-        write_report(study, path, source=source)
+    write_report(study, arguments.report, source=source)
 
 
 def _show_unfinished(tuning: Tuning, arguments: argparse.Namespace) -> None:
@@ -336,7 +334,7 @@ def _how_to_go_on(arguments: argparse.Namespace, opened: list[Tuning]) -> str:
 
 
 def _print(study: Study, arguments: argparse.Namespace) -> None:
-    from optctx.lab.tuning.output import as_json, as_table, summary
+    from optctx.lab.report.tables import as_json, as_table, summary
 
     if arguments.format == "json":
         put(as_json(study))
@@ -354,7 +352,7 @@ class _Progress:
         self.update: Callable[[str], None] = lambda text: None
 
     def add(self, trial: Trial) -> None:
-        from optctx.lab.tuning.output import figure_text
+        from optctx.lab.report.texts import figure_text
 
         for goal in self.goals:
             figure = trial.objectives.get(goal.name)

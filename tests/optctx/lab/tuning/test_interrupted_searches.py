@@ -128,20 +128,6 @@ def test_before_the_second_check_the_best_is_not_confirmed(
     assert ", not confirmed)" in out
 
 
-def test_a_picture_says_so_too(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    from matplotlib.figure import Figure
-
-    titles: list[str] = []
-    monkeypatch.setattr(Figure, "suptitle", lambda self, text: titles.append(text))
-    (tmp_path / "tiny.ll").write_text(TINY)
-    stop_after(2, monkeypatch)
-    words = ["tune", str(tmp_path / "tiny.ll"), "--set", "unroll-count=1..3"]
-    run([*words, "--report", str(tmp_path / "tiny.png")], capfd)
-    assert titles[0].endswith("tiny.ll: interrupted after 2 of 3 trials")
-
-
 def test_a_report_that_cannot_be_written_hides_no_interrupt(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -149,7 +135,7 @@ def test_a_report_that_cannot_be_written_hides_no_interrupt(
         raise OptctxError("cannot write 'tiny.html': no space left on device")
 
     (tmp_path / "tiny.ll").write_text(TINY)
-    monkeypatch.setattr("optctx.lab.tuning.report.write_report", full)
+    monkeypatch.setattr("optctx.lab.report.write_report", full)
     stop_after(2, monkeypatch)
     words = ["tune", str(tmp_path / "tiny.ll"), "--set", "unroll-count=1..3"]
     out, err = run([*words, "--report", str(tmp_path / "tiny.html")], capfd)

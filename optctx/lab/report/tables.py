@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from optctx.lab.trials import STATES, Goal, Trial
+from optctx.lab.report.texts import figure_text
+from optctx.lab.trials import STATES, Trial
 from optctx.lab.tuning.results import Study
 from optctx.tables import Table, add_row, ruled_table
 from optctx.wording import counted
 
-__all__ = ["as_json", "as_table", "figure_text", "summary", "trial_data"]
+__all__ = ["as_json", "as_table", "summary", "trial_data"]
 
 
 def as_json(study: Study) -> str:
@@ -127,15 +127,6 @@ def _best_lines(study: Study, so_far: str) -> list[str]:
     change = checked["text"] if checked and confirmed else _change(best, study)
     doubt = ", not confirmed" if goal.confirmed and not confirmed else ""
     return [f"best{so_far} by {goal.name}: {passes}{settings} ({change}{doubt})", *refuted]
-
-
-def figure_text(figure: float, goal: Goal) -> str:
-    """A figure as people read it."""
-    if goal.unit == "times the base":
-        return f"{figure:.4f}"
-    if goal.unit == "seconds":
-        return f"{figure * 1e3:.3f} ms"
-    return str(int(figure)) if figure == math.floor(figure) and abs(figure) < 1e15 else f"{figure:.6g}"
 
 
 def _shown(study: Study, top: int) -> Sequence[Trial]:

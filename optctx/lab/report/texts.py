@@ -1,4 +1,4 @@
-"""Texts of a study for HTML, plotly and matplotlib. They may come from a file, and mean anything there."""
+"""Texts and figures of a study as people read them. They may come from a file, and mean anything there."""
 
 from __future__ import annotations
 
@@ -8,19 +8,9 @@ import math
 from optctx.lab.trials import Goal
 from optctx.wording import printable
 
-__all__ = [
-    "LABEL",
-    "axis_title",
-    "change_text",
-    "figure_text",
-    "html_text",
-    "plotly_text",
-    "seconds_text",
-    "visible",
-]
+__all__ = ["axis_title", "change_text", "figure_text", "markup", "seconds_text", "visible"]
 
-LABEL = 40  # characters of a label in a picture
-_LONGEST = 2000  # characters of any other text
+_LONGEST = 2000  # characters
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
@@ -30,14 +20,9 @@ def visible(text: object, most: int = _LONGEST) -> str:
     return printable(whole if len(whole) <= most else f"{whole[: most - 1]}…")
 
 
-def html_text(text: object, most: int = _LONGEST) -> str:
-    """For HTML, in an attribute as well."""
-    return html.escape(visible(text, most))
-
-
-def plotly_text(text: object, most: int = LABEL) -> str:
-    """For plotly.js, which reads tags and entities in most texts."""
-    return html.escape(visible(text, most), quote=False)
+def markup(text: object, most: int = _LONGEST) -> str:
+    """For plotly.js, which reads tags and entities in most texts, and formulas between dollar signs."""
+    return html.escape(visible(text, most), quote=False).replace("$", "&#36;")
 
 
 def figure_text(figure: float, goal: Goal) -> str:

@@ -16,9 +16,9 @@ import pytest
 from llvmlite import binding
 
 from optctx.fresh import FreshProcess, Job
+from optctx.lab.report import Reproduction, Source, reproduction
 from optctx.lab.trials import Trial
 from optctx.lab.tuning import Budget, tune
-from optctx.lab.tuning.report import Reproduction, Source, reproduction
 from tests.support.ir_texts import SCALE, X86
 from tests.support.tuning_cases import JOB, TINY, loops
 
