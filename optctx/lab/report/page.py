@@ -226,7 +226,7 @@ def _change(study: Study, trial: Trial, goal: Goal) -> str:
 def _command(trial: Trial) -> str:
     """The command that shows a wrong result again."""
     case = trial.attributes.get("reproduce")
-    return f"python -m optctx.lab.timing {quoted(case)}" if isinstance(case, str) and case else ""
+    return f"optctx time --again {quoted(case)}" if isinstance(case, str) and case else ""
 
 
 def _lost(study: Study) -> list[tuple[str, str, int, list[int], int]]:
