@@ -29,7 +29,7 @@ cluster: $(VENV)/.built
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
-	$(BIN)/codespell *.md docs design examples packaging optctx optctx_numba optctx_program optctx_pytest
+	$(BIN)/codespell *.md docs design examples packaging optctx optctx_numba optctx_program optctx_pytest evidence
 	$(BIN)/clang-format --dry-run --Werror $$(find native optctx/include examples tests evidence -name '*.[ch]pp' -o -name interface.h)
 
 bench: $(VENV)/.built

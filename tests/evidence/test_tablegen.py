@@ -17,6 +17,8 @@ from evidence.main import main
 from optctx.lab.declared import DeclaredOption, declared_options
 from optctx.lab.declared.model import by_library
 
+pytestmark = pytest.mark.long
+
 TABLEGEN = pathlib.Path(__file__).parent / "tablegen"
 
 

@@ -12,7 +12,7 @@ import pytest
 from optctx import OptctxError, registry
 from optctx._native import demangle
 from optctx.engine.attach import attach
-from optctx.facts.origins import UNKNOWN, Origins
+from optctx.facts import UNKNOWN, Origins
 from optctx.lab.census import Census, OptionFacts, Reader, census, census_as_json, compare, load_census
 from tests.support.census_files import HEAD, OPTION
 
