@@ -35,6 +35,7 @@ COMMANDS = (
     "sensitivity",
     "tune",
     "time",
+    "reduce",
     "list",
     "show",
     "check-link",

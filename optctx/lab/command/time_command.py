@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
     from optctx.lab.command.parser import Parser
-    from optctx.lab.timing import Interval
-    from optctx.lab.timing.settings_compared import Compared
+    from optctx.lab.timing import Compared, Interval
 
 __all__ = ["add", "run"]
 
@@ -64,8 +63,7 @@ def add(commands: _SubParsersAction[Parser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Time, and print the rows. Raises OptctxError and OSError."""
-    from optctx.lab.timing import NoHarnessError, find_harness, read_case
-    from optctx.lab.timing.settings_compared import compare_settings
+    from optctx.lab.timing import NoHarnessError, compare_settings, find_harness, read_case
 
     if arguments.again is not None:
         if arguments.file is not None or arguments.against:

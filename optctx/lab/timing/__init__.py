@@ -23,6 +23,7 @@ from optctx.lab.timing.results import (
     Timing,
     Tolerance,
 )
+from optctx.lab.timing.settings_compared import Compared, Row, compare_settings
 
 if TYPE_CHECKING:
     from optctx.lab.timing.numba_call import Call, call_of
@@ -34,6 +35,7 @@ __all__ = [
     "Call",
     "Case",
     "Clock",
+    "Compared",
     "Conditions",
     "Confirmation",
     "Difference",
@@ -45,6 +47,7 @@ __all__ = [
     "NoHarnessError",
     "Outcome",
     "ProcessorLock",
+    "Row",
     "State",
     "Stop",
     "Timing",
@@ -52,6 +55,7 @@ __all__ = [
     "Value",
     "call_of",
     "check",
+    "compare_settings",
     "conditions",
     "find_harness",
     "harness_of",

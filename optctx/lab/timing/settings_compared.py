@@ -175,4 +175,5 @@ def _outcome(answer: Result) -> Outcome:
         return Outcome("ok")
     if answer.died == "lost":
         raise OptctxError(f"cannot compile: {answer.error}")
-    return Outcome(_STATES.get(answer.died, "crashed"), last_words(answer.stderr) or answer.error)
+    words = answer.died and last_words(answer.stderr)  # LLVM may also have warned of what it survived
+    return Outcome(_STATES.get(answer.died, "crashed"), words or answer.error)
