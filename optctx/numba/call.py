@@ -12,8 +12,8 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 from numba.np.arrayobj import populate_array
 
+from optctx.compiling import Job
 from optctx.errors import OptctxError, shown
-from optctx.fresh import Job
 from optctx.lab.timing import Array, Harness, Kind, Value
 
 __all__ = ["Call", "call_of"]

@@ -9,9 +9,9 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
+from optctx.compiling import Job
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
-from optctx.fresh import Job
 from optctx.image.abi import INTEGER_RANGES
 from optctx.testing.compiler import Compiler, DiedError
 from optctx.values import registry

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from optctx.errors import OptctxError
 
 if TYPE_CHECKING:
-    from optctx.fresh import Job
+    from optctx.compiling import Job
     from optctx.lab.timing import Harness
     from optctx.lab.tuning import Objective
 

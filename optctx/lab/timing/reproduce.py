@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError, shown
-from optctx.fresh import FreshProcess, Job
 from optctx.lab.timing.bench import check
 from optctx.lab.timing.harness import Harness
 from optctx.lab.timing.results import Outcome, Tolerance

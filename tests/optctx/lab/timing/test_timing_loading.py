@@ -11,7 +11,7 @@ import pytest
 from llvmlite import binding
 
 from optctx import _native
-from optctx.fresh import Job, compile_job
+from optctx.compiling import Job, compile_job
 from optctx.lab.timing.inputs import array_bytes
 from optctx.lab.timing.loading import load
 from optctx.lab.timing.objects import ObjectError, parse_object
