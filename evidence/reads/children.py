@@ -8,8 +8,8 @@ import signal
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from optctx.children.death import last_line
 from optctx.errors import OptctxError
-from optctx.fresh.helper import last_line
 from optctx.lab.census.children import Ending, endings
 
 __all__ = ["Ended", "run_in_children"]

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from optctx.fresh.limits import lower_limit
-from optctx.fresh.protocol import write_all
+from optctx.children.frames import write_all
+from optctx.children.limits import lower_limit
 
 __all__ = ["Ending", "endings"]
 

@@ -14,10 +14,10 @@ from collections.abc import Iterable
 from statistics import median
 from typing import Any
 
+from optctx.children.spawning import answers_of_helper, end_when_told
 from optctx.errors import OptctxError
-from optctx.fresh.helper import answers_of_helper, end_when_told
-from optctx.fresh.protocol import encode, received, write_all
 from optctx.lab.timing.child import Child, DeadError, end_children
+from optctx.lab.timing.frames import encode, received, write_all
 from optctx.lab.timing.inputs import array_bytes
 from optctx.lab.timing.memory import Outputs
 from optctx.lab.timing.outputs import compare

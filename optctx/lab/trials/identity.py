@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+from optctx.compiling import Job
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError
-from optctx.fresh import Job
 
 __all__ = ["Identity", "identity_of", "versions"]
 

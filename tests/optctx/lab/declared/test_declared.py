@@ -14,7 +14,7 @@ from typing import Any, get_type_hints
 import pytest
 
 from optctx import OptctxError, OptionContext, OptionTypeError, UnknownOptionError, registry
-from optctx.fresh import FreshProcess, Job, compile_job
+from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.lab.command.main import main
 from optctx.lab.declared import DeclaredOption, as_python, declared_options
 from tests.support.ir_texts import COUNTED, UNROLL, X86

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from llvmlite import binding
 
-from optctx.fresh import FreshProcess, Job
+from optctx.compiling import FreshProcess, Job
 from optctx.lab.report import Reproduction, Source, reproduction
 from optctx.lab.trials import Trial
 from optctx.lab.tuning import Budget, tune

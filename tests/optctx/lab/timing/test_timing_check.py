@@ -7,8 +7,8 @@ import pathlib
 
 import pytest
 
+from optctx.compiling import Job
 from optctx.errors import OptctxError
-from optctx.fresh import Job
 from optctx.lab.command.main import main
 from optctx.lab.timing import (
     Array,

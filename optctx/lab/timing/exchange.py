@@ -8,8 +8,9 @@ import subprocess
 import time
 from typing import Any, TypeVar
 
-from optctx.fresh.helper import STOP, end_helper, printed_to, start_helper
-from optctx.fresh.protocol import Decoder, encode, write_all
+from optctx.children.death import printed_to
+from optctx.children.spawning import STOP, end_helper, start_helper
+from optctx.lab.timing.frames import Decoder, encode, write_all
 
 __all__ = ["Exchange"]
 
