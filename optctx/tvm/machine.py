@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from optctx.compiling.check import check_target
-from optctx.compiling.triples import target_of
+from optctx.compiling import check_target, target_of
 from optctx.errors import OptctxError, TargetError, shown
 from optctx.tvm.options import UnknownMode, warn
 

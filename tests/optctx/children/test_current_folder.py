@@ -38,20 +38,16 @@ status = {" ".join(words): main(words) for words in json.loads(sys.argv[1])}
 with open(sys.argv[2], "w") as file:
     json.dump(status, file)
 """
-PROGRAMS = "--properties nesting --programs 1 --seconds 1 --no-figures"
 COMMANDS = [  # one for each kind of process that commands start
     "sweep module.ll --set unroll-count=1,2 --verify",
     "sweep module.bc --cpu haswell",
     "record module.bc",
-    "census --reads module.bc",
 ]
 MORE = [
-    "compare module.ll --strategies thread --no-properties --threads 1 --throughput-seconds 0.01",
     "sensitivity module.ll --options unroll-count",
     "record module.ll",
     "check-link module.bc",
     "tune module.ll --set unroll-count=1,2 --trials 2",
-    f"compare module.ll --strategies process-cold process process-forkserver {PROGRAMS}",
     "info",
     "show unroll-count",
 ]

@@ -87,8 +87,6 @@ reserved = pytest.mark.skipif(
 MORE = (
     "sweep module.bc --set unroll-count=1",
     "sensitivity module.ll --options unroll-count",
-    "census --reads module.bc",
-    "compare module.ll --strategies thread --properties nesting --programs 1 --no-figures --format json",
 )
 
 
@@ -120,9 +118,6 @@ def test_commands_work_under_limits_that_are_large_enough(
     assert "is no processor of" in misspelt[2]
     assert "did you mean haswell?" in misspelt[2]
     assert [(status, err) for status, _, err in others] == [(0, "")] * len(others)
-    if more:
-        (compared,) = json.loads(others[-1][1])["strategies"]
-        assert compared["properties"]["nesting"]["holds"]
 
 
 def test_what_llvm_prints_does_not_fit_into_a_file(folder: pathlib.Path) -> None:
@@ -143,29 +138,6 @@ def test_what_llvm_prints_does_not_fit_into_a_file(folder: pathlib.Path) -> None
 
 
 LOST = "the fresh process could not compile: "
-
-
-@pytest.mark.redirected
-def test_a_child_that_gets_no_file_is_not_llvms_end(folder: pathlib.Path) -> None:
-    """Where twelve are allowed, the one that compiles cannot open what it needs."""
-    [(status, _, said)] = limited(resource.RLIMIT_NOFILE, 12, folder, "census --reads module.bc")
-    assert status == 2
-    assert "Too many open files" in said
-    assert "LLVM ended" not in said
-
-
-@pytest.mark.parametrize("most", [14, *(pytest.param(most, marks=pytest.mark.long) for most in (12, 16))])
-def test_a_strategy_is_not_judged_by_what_the_machine_refuses(most: int, folder: pathlib.Path) -> None:
-    """It either gets the files that it needs, or there is no verdict."""
-    words = "compare module.ll --strategies process --properties nesting --programs 1 --no-figures"
-    [(status, out, said)] = limited(resource.RLIMIT_NOFILE, most, folder, f"{words} --format json")
-    if status:
-        assert (status, out) == (2, "")
-        assert "oo many open files" in said
-        return
-    [strategy] = json.loads(out)["strategies"]
-    assert strategy["refused"] == {}
-    assert strategy["properties"]["nesting"]["holds"]
 
 
 def test_jobs_that_get_no_process_are_lost_and_the_others_are_not() -> None:
