@@ -22,6 +22,7 @@ REDIRECTED = {
         "containment",
         "property-tests",
         "threads",
+        "time",
         "tune",
         "tuning",
         "unread",

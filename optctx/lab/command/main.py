@@ -34,6 +34,8 @@ COMMANDS = (
     "record",
     "sensitivity",
     "tune",
+    "time",
+    "reduce",
     "compare",
     "list",
     "show",

@@ -17,12 +17,11 @@ from typing import Any, NoReturn
 
 from optctx.children.limits import address_space, lower_limit
 from optctx.children.spawning import STOP, end_with_parent
+from optctx.lab.objects import ObjectError, load
 from optctx.lab.timing.caller import TIMES, load_caller
 from optctx.lab.timing.frames import encode, write_all
 from optctx.lab.timing.harness import Harness
-from optctx.lab.timing.loading import load
 from optctx.lab.timing.memory import Place, place_arguments
-from optctx.lab.timing.objects import ObjectError
 
 __all__ = ["ORDER", "SAMPLE", "Kernel", "check_object", "compile_in_child", "serve_samples", "settle"]
 

@@ -14,7 +14,8 @@ from numba.np.arrayobj import populate_array
 
 from optctx.compiling import Job
 from optctx.errors import OptctxError, shown
-from optctx.lab.timing import Array, Harness, Kind, Value
+from optctx.lab.timing.harness import Array, Harness, Value
+from optctx.lab.timing.kinds import Kind
 
 __all__ = ["Call", "call_of"]
 

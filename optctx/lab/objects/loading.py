@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from optctx.lab.timing.objects import (
+from optctx.lab.objects.elf import (
     CODE,
     CONSTANTS,
     VARIABLES,
@@ -24,7 +24,7 @@ from optctx.lab.timing.objects import (
     Symbol,
     parse_object,
 )
-from optctx.lab.timing.x86_64 import relocations as processor
+from optctx.lab.objects.x86_64 import relocations as processor
 
 __all__ = ["Loaded", "load"]
 
