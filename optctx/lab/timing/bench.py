@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from optctx.children.death import last_line
 from optctx.errors import OptctxError, shown
 from optctx.lab.timing.conditions import conditions
 from optctx.lab.timing.exchange import Exchange
@@ -230,16 +229,7 @@ class Bench:
         exchange = self._exchange
         if exchange is None:
             raise OptctxError("this Bench is not running; use it inside its `with` block")
-        try:
-            exchange.send(message)
-            (answer,) = exchange.receive() or [None]
-        except BrokenPipeError:
-            answer = None
-        if not isinstance(answer, expected):
-            status, printed = exchange.ended()
-            why = f"{status}{last_line(printed)}"
-            raise OptctxError(f"the helper process of the measurement ended with status {why}")
-        return answer
+        return exchange.ask(message, expected)
 
 
 @dataclass

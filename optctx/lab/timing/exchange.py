@@ -1,35 +1,32 @@
-"""A helper process that one thread exchanges messages with."""
+"""A helper process that answers one message at a time."""
 
 from __future__ import annotations
 
 import os
-import select
 import subprocess
-import time
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from optctx.children.death import printed_to
+from optctx.children.death import last_line, printed_to
+from optctx.children.frames import FrameError, Reader, encode, write_all
 from optctx.children.spawning import STOP, end_helper, start_helper
-from optctx.lab.timing.frames import Decoder, encode, write_all
+from optctx.errors import OptctxError
 
 __all__ = ["Exchange"]
 
-T = TypeVar("T", bound="Exchange")
-
-_CHUNK = 1 << 20  # bytes read at once
+T = TypeVar("T")
 _GRACE = 10.0  # seconds that the helper has to end
 
 
 class Exchange:
-    """A helper process, with messages to and from it. A context manager: leaving it ends the helper."""
+    """A helper process, for one thread. A context manager: leaving it ends the helper."""
 
     def __init__(self, module: str) -> None:
+        """`module`: has a function `main`, which answers frames on standard input."""
         self._module = module
         self._printed = -1  # memory file that takes its standard error
         self._helper: subprocess.Popen[bytes] | None = None
-        self._decoder = Decoder()
 
-    def __enter__(self: T) -> T:
+    def __enter__(self) -> Exchange:
         self._printed = os.memfd_create("printed")
         try:
             self._helper = start_helper(self._module, printed=self._printed)
@@ -49,33 +46,21 @@ class Exchange:
         self._helper = None
         os.close(self._printed)
 
-    def send(self, message: object) -> None:
-        """Send a message. Raises BrokenPipeError if the helper has ended."""
+    def ask(self, message: object, gives: type[T]) -> T:
+        """Send a message and wait for its answer. Raises OptctxError if the helper has ended."""
         helper = self._running()
         assert helper.stdin is not None
-        write_all(helper.stdin.fileno(), encode(message))
-
-    def receive(self, seconds: float | None = None) -> list[Any]:
-        """Wait for messages. Returns an empty list if the helper has ended.
-
-        Raises TimeoutError if no complete message arrives in `seconds`; None waits forever.
-        """
-        helper = self._running()
         assert helper.stdout is not None
-        answers = helper.stdout.fileno()
-        end = None if seconds is None else time.monotonic() + seconds
-        while True:
-            wait = None if end is None else max(0.0, end - time.monotonic())
-            if not select.select([answers], [], [], wait)[0]:
-                raise TimeoutError
-            if not (data := os.read(answers, _CHUNK)):
-                return []
-            if messages := self._decoder.feed(data):
-                return messages
-
-    def ended(self) -> tuple[int, str]:
-        """Wait for a helper that ends by itself. Returns (exit status, or minus the signal; its output)."""
-        return self._running().wait(), printed_to(self._printed)
+        try:
+            write_all(helper.stdin.fileno(), encode(message))
+            for answer in Reader(helper.stdout.fileno(), gives):
+                return answer
+        except BrokenPipeError:
+            pass
+        except FrameError:
+            helper.kill()
+        why = f"{helper.wait()}{last_line(printed_to(self._printed))}"
+        raise OptctxError(f"the helper process of the measurement ended with status {why}")
 
     def _running(self) -> subprocess.Popen[bytes]:
         assert self._helper is not None, "outside of its `with` block"

@@ -66,8 +66,9 @@ def test_what_only_died_so_far_makes_suspects_until_one_survives(pool: Pool) -> 
         limit=lambda number: 60.0,
         traits=lambda number: [number // 10],
     )
-    for number in range(60):
-        crowd.submit(number, number)
+    for number in range(10):
+        for each in (number, 10 + number, 20 + number, 30 + number):
+            crowd.submit(each, each)
     found: dict[int, Done[int]] = {}
     while ended := crowd.results():
         found.update(ended)
