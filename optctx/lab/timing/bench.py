@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from optctx.errors import OptctxError, shown
-from optctx.fresh.exchange import Exchange
 from optctx.fresh.helper import last_line
 from optctx.lab.timing.conditions import conditions
+from optctx.lab.timing.exchange import Exchange
+from optctx.lab.timing.frames import FrameError
 from optctx.lab.timing.harness import Harness
 from optctx.lab.timing.plan import AGAIN, BASE, Checked, Examine, Ready, Round, Rounded, Setup
 from optctx.lab.timing.results import (
@@ -232,10 +233,12 @@ class Bench:
             raise OptctxError("this Bench is not running; use it inside its `with` block")
         try:
             exchange.send(message)
-            (answer,) = exchange.receive() or [None]
+            answer = exchange.receive(expected)
         except BrokenPipeError:
             answer = None
-        if not isinstance(answer, expected):
+        except FrameError as error:
+            raise OptctxError(f"the helper process of the measurement answered nonsense: {error}") from None
+        if answer is None:
             status, printed = exchange.ended()
             why = f"{status}{last_line(printed)}"
             raise OptctxError(f"the helper process of the measurement ended with status {why}")

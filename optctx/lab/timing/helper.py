@@ -16,8 +16,9 @@ from typing import Any
 
 from optctx.errors import OptctxError
 from optctx.fresh.helper import answers_of_helper, end_when_told
-from optctx.fresh.protocol import encode, received, write_all
 from optctx.lab.timing.child import Child, DeadError, end_children
+from optctx.lab.timing.frames import bodies, decode, encode, write_all
+from optctx.lab.timing.harness import Array
 from optctx.lab.timing.inputs import array_bytes
 from optctx.lab.timing.memory import Outputs
 from optctx.lab.timing.outputs import compare
@@ -28,6 +29,9 @@ from optctx.lab.timing.worker import Kernel, check_object, compile_in_child, ser
 
 __all__ = ["main"]
 
+_WORD = 8  # bytes of a returned value
+_ROOM = 1 << 24  # bytes of an answer beside the arrays
+_Order: Any = Examine | Round
 _SETTLING = 120.0  # seconds in which a worker places and loads everything
 _SAMPLE = 1e-3  # seconds that a sample lasts, or longer
 _MOST_CALLS = 1 << 24
@@ -46,13 +50,15 @@ class Helper:
         self._objects = {BASE: setup.base}
         self._caller = b""
         self._outputs: Outputs | None = None
+        # Bytes of an answer: the outputs, or the code that calls.
+        self._most = sum(map(len, self._contents)) + _ROOM
         self._call = 0.0  # seconds that a call of the base takes
 
     def prepare(self) -> Ready:
         """Run the base. Raises OptctxError if it cannot be measured."""
         with self._fork(lambda _, answers: compile_in_child(self._setup.harness, answers)) as child:
             try:
-                self._caller = child.answer(_SETTLING)
+                self._caller = child.answer(_SETTLING, bytes)
             except DeadError as dead:
                 raise OptctxError(f"LLVM could not make the code that calls: {dead.outcome.error}") from None
         gc.freeze()  # children share these pages
@@ -83,10 +89,9 @@ class Helper:
                 f"and {difference.found!r}; it reads what was never written, or beyond an array"
             )
 
-    def answer(self, message: object) -> Any:
+    def answer(self, message: Examine | Round) -> Checked | Rounded:
         if isinstance(message, Examine):
             return Checked(message.name, self._examine(message))
-        assert isinstance(message, Round)
         return self._round(message)
 
     # One call
@@ -107,10 +112,21 @@ class Helper:
         with self._fork(lambda requests, answers: check_object(kernel, requests, answers)) as child:
             _check_loaded(child)
             child.tell(b"1")
-            outputs = child.answer(seconds)
-            if not isinstance(outputs, Outputs):
-                raise DeadError(Outcome("crashed", "it wrote to a descriptor that is not its own"))
+            outputs = child.answer(seconds, Outputs)
+            if not self._is_whole(outputs):
+                raise child.foreign()
             return outputs
+
+    def _is_whole(self, outputs: Outputs) -> bool:
+        """Whether a worker has said what the harness has. Its kernel may have said something else."""
+        arguments = self._setup.harness.arguments
+        wanted = {
+            place: each.size
+            for place, each in enumerate(arguments)
+            if isinstance(each, Array) and each.output
+        }
+        sizes = {place: len(data) for place, data in outputs.arrays.items()}
+        return sizes == wanted and len(outputs.returned) == _WORD and -1 <= outputs.outside < len(arguments)
 
     # Many calls
 
@@ -173,7 +189,7 @@ class Helper:
         return Kernel(self._setup.harness, self._contents, self._caller, code, layout, shift, filler)
 
     def _fork(self, work: Any) -> Child:
-        return Child(work, self._processor, self._closing)
+        return Child(work, self._processor, self._closing, self._most)
 
 
 def _each(names: Iterable[str], dead: dict[str, Outcome], children: dict[str, Child], step: Any) -> None:
@@ -203,17 +219,16 @@ def _sample_each(
 
 
 def _check_loaded(child: Child) -> None:
-    said = child.answer(_SETTLING)
-    if said:
-        raise DeadError(Outcome("failed", str(said)))
+    if said := child.answer(_SETTLING, str):
+        raise DeadError(Outcome("failed", said))
 
 
 def _serve(answers: int) -> None:
-    messages = received(0)
-    setup = next(messages, None)
-    if setup is None:
+    messages = bodies(0)
+    first = next(messages, None)
+    if first is None:
         return
-    assert isinstance(setup, Setup)
+    setup = decode(first, Setup)
     with contextlib.ExitStack() as stack:
         try:
             processor = None
@@ -226,7 +241,7 @@ def _serve(answers: int) -> None:
             return
         write_all(answers, encode(ready))
         for message in messages:
-            write_all(answers, encode(helper.answer(message)))
+            write_all(answers, encode(helper.answer(decode(message, _Order))))
 
 
 def main() -> int:

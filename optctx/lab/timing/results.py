@@ -52,8 +52,8 @@ class Difference:
 
     argument: int | None
     index: tuple[int, ...]
-    expected: float
-    found: float
+    expected: int | float
+    found: int | float
     differing: int
     outside: bool = False
 

@@ -17,9 +17,9 @@ from typing import Any, NoReturn
 
 from optctx.fresh.helper import STOP, address_space, end_with_parent
 from optctx.fresh.limits import lower_limit
-from optctx.fresh.protocol import encode, write_all
 from optctx.lab.objects import ObjectError, load
 from optctx.lab.timing.caller import TIMES, load_caller
+from optctx.lab.timing.frames import encode, write_all
 from optctx.lab.timing.harness import Harness
 from optctx.lab.timing.memory import Place, place_arguments
 
