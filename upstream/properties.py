@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from optctx.compiling import Job
 from optctx.errors import OptctxError
-from optctx.fresh import Job
 from optctx.strategies.judging import Judge
 from optctx.strategies.kernel import KERNEL
 from optctx.strategies.program import Outcome, Program, Seen

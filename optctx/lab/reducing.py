@@ -18,9 +18,9 @@ from itertools import pairwise
 from typing import Literal
 
 from optctx import OptionContext, registry
+from optctx.children.death import last_words
+from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import Interrupted, OptctxError, shown
-from optctx.fresh import FreshProcess, Job, Result
-from optctx.fresh.helper import last_words
 from optctx.image.abi import INTEGER_RANGES
 from optctx.locks import lock_left_behind
 

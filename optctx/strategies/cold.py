@@ -6,9 +6,9 @@ import os
 import sys
 from dataclasses import replace
 
-from optctx.fresh.job import compile_unchecked, initialise_targets
-from optctx.fresh.options import set_process_options
-from optctx.fresh.protocol import Decoder, encode, write_all
+from optctx.compiling.job import compile_unchecked, initialise_targets
+from optctx.process import set_process_options
+from optctx.strategies.frames import Decoder, encode, write_all
 
 __all__ = ["main"]
 

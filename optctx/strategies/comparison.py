@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass, field, replace
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from optctx.compiling import Job
 from optctx.errors import Interrupted
-from optctx.fresh import Job
 from optctx.strategies.choosing import open_strategy
 from optctx.strategies.figures import Figures, figures_of
 from optctx.strategies.host import Host

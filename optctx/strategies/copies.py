@@ -6,9 +6,9 @@ import threading
 import time
 from collections import OrderedDict
 
+from optctx.compiling import Job, Result
+from optctx.compiling.job import processor_of
 from optctx.errors import OptctxError
-from optctx.fresh import Job, Result
-from optctx.fresh.job import processor_of
 from optctx.locks import lock_left_behind
 from optctx.strategies.library_copy import LibraryCopy, TargetNames
 from optctx.strategies.strategy import Strategy

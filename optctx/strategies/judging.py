@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Protocol
 
+from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError
-from optctx.fresh import FreshProcess, Job
 from optctx.strategies.host import Host
 from optctx.strategies.program import Outcome, Program, Step, digest, expected, words
 from optctx.strategies.properties import MISSPELT, PROPERTIES, Property, Verdict

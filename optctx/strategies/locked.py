@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from optctx.fresh import Job, Result
-from optctx.fresh.job import compile_unchecked
-from optctx.fresh.options import reset_process_options, set_process_options
+from optctx.compiling import Job, Result
+from optctx.compiling.job import compile_unchecked
+from optctx.process import reset_process_options, set_process_options
 from optctx.strategies.waiting import WaitingStrategy
 
 __all__ = ["ComgrStrategy", "XlaStrategy"]

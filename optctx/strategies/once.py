@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from optctx.fresh import Job, Result
-from optctx.fresh.job import compile_unchecked
-from optctx.fresh.options import set_process_options
+from optctx.compiling import Job, Result
+from optctx.compiling.job import compile_unchecked
 from optctx.locks import lock_left_behind
+from optctx.process import set_process_options
 from optctx.strategies.strategy import Strategy
 
 __all__ = ["OnceStrategy"]

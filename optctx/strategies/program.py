@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
-from optctx.fresh import Result
+from optctx.compiling import Result
 from optctx.strategies.arguments import merged
 
 __all__ = ["BYSTANDER", "Action", "Outcome", "Program", "Seen", "Step", "digest", "expected", "words"]

@@ -7,12 +7,12 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from queue import SimpleQueue
 
+from optctx.compiling import Job, Result
+from optctx.compiling.job import compile_unchecked
 from optctx.drifting import drift
 from optctx.errors import OptctxError
-from optctx.fresh import Job, Result
-from optctx.fresh.job import compile_unchecked
-from optctx.fresh.options import set_process_options
 from optctx.locks import condition_left_behind
+from optctx.process import set_process_options
 from optctx.strategies.program import Outcome, Program, Seen, Step, digest
 from optctx.strategies.strategy import Strategy
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 
+from optctx.compiling import Job, Result
+from optctx.compiling.job import compile_unchecked
 from optctx.errors import OptionTypeError, OptionValueError, UnknownOptionError
-from optctx.fresh import Job, Result
-from optctx.fresh.job import compile_unchecked
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.strategies.arguments import split
 from optctx.strategies.scalars import Scalar, find_scalars

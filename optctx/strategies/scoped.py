@@ -8,10 +8,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from optctx.compiling import Job, Result
+from optctx.compiling.job import compile_unchecked
 from optctx.context import OptionContext, tool
 from optctx.context.wrap import wrap
-from optctx.fresh import Job, Result
-from optctx.fresh.job import compile_unchecked
 from optctx.strategies.strategy import Strategy
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import ClassVar
 
+from optctx.compiling import Job, Result
+from optctx.compiling.job import compile_unchecked
 from optctx.errors import ScopeError
-from optctx.fresh import Job, Result
-from optctx.fresh.job import compile_unchecked
-from optctx.fresh.options import reset_process_options, set_process_options
+from optctx.process import reset_process_options, set_process_options
 from optctx.strategies.arguments import merged
 
 __all__ = ["Strategy"]

@@ -8,9 +8,9 @@ import shutil
 import subprocess
 import time
 
+from optctx.children.death import cause_of_end
+from optctx.compiling import Job, Result
 from optctx.errors import OptctxError
-from optctx.fresh import Job, Result
-from optctx.fresh.helper import cause_of_end
 from optctx.strategies.strategy import Strategy
 
 __all__ = ["CommandLineStrategy"]

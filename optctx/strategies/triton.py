@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from optctx.fresh import Job, Result
-from optctx.fresh.job import compile_unchecked
-from optctx.fresh.options import add_occurrence, reset_option
+from optctx.compiling import Job, Result
+from optctx.compiling.job import compile_unchecked
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.registry_reader import read_registry
+from optctx.process import add_occurrence, reset_option
 from optctx.strategies.arguments import split
 from optctx.strategies.waiting import WaitingStrategy
 

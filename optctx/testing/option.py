@@ -18,7 +18,7 @@ from optctx.values import Option, registry
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-    from optctx.fresh import Job
+    from optctx.compiling import Job
 
 __all__ = ["options", "own_name"]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from optctx.compiling import Emit, Job
 from optctx.context import OptionContext
-from optctx.fresh import Emit, Job
 from optctx.testing.module import modules
 from optctx.testing.option import options as any_options
 from optctx.testing.option import own_name

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from optctx.compiling.check import check_target
+from optctx.compiling.triples import target_of
 from optctx.errors import OptctxError, TargetError, shown
-from optctx.fresh.compiling import check_target
-from optctx.fresh.triples import target_of
 from optctx.tvm.options import UnknownMode, warn
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from optctx import OptionContext
+from optctx.children.limits import address_space
 from optctx.errors import OptctxError
-from optctx.fresh.helper import address_space
 from optctx.lab.census import load_census
 from optctx.lab.census.saved import MOST_BYTES
 from optctx.lab.command.files import read_file

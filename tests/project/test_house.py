@@ -252,11 +252,11 @@ HOMES = {
         comment="#",
     ),
     "starting Python": Home(
-        ("optctx/fresh/python.py",),
+        ("optctx/children/python.py",),
         r"\[sys\.executable|\bmultiprocessing\.[A-Z]|\bos\.(exec|posix_spawn|spawn)",
         tuple(PYTHON),
     ),
-    "lowering limits": Home(("optctx/fresh/limits.py",), r"setrlimit\(", tuple(PYTHON)),
+    "lowering limits": Home(("optctx/children/limits.py",), r"setrlimit\(", tuple(PYTHON)),
     # Through the doors, what is printed is made printable.
     "printing": Home(
         ("optctx/lab/command/console.py",),
@@ -296,7 +296,7 @@ def test_no_file_imports_a_test_file() -> None:
 
 
 # Folders whose modules tests of other folders still name. The others can be rebuilt without a look at those.
-OPEN = {"arch", "engine", "folders", "fresh", "image", "lab/census", "lab/command", "lab/declared"}
+OPEN = {"arch", "children", "engine", "folders", "image", "lab/census", "lab/command", "lab/declared"}
 OPEN |= {"lab/sweep", "lab/tuning", "strategies", "testing"}
 
 

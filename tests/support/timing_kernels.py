@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from optctx import OptionContext
-from optctx.fresh import Job, compile_job
+from optctx.compiling import Job, compile_job
 from optctx.lab.timing import Array, Bench, Harness, Value
 
 __all__ = [

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from optctx.children.death import last_line
+from optctx.children.frames import write_all
+from optctx.children.limits import lower_limit
 from optctx.errors import OptctxError
-from optctx.fresh.helper import last_line
-from optctx.fresh.limits import lower_limit
-from optctx.fresh.protocol import write_all
 
 __all__ = ["Ended", "Ending", "endings", "run_in_children"]
 

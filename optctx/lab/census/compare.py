@@ -6,8 +6,8 @@ import json
 from collections import Counter
 from dataclasses import asdict, dataclass
 
+from optctx.facts.origins import UNKNOWN
 from optctx.lab.census.facts import Census, OptionFacts
-from optctx.lab.census.origins import UNKNOWN
 from optctx.wording import columns, counted
 
 __all__ = ["Change", "Difference", "compare", "difference_as_json", "difference_lines"]

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass, field, fields
 from optctx._native import demangle
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
+from optctx.facts.origins import UNKNOWN, Origins
 from optctx.lab.census.contexts import nearest, reached
-from optctx.lab.census.origins import UNKNOWN, Origins
 from optctx.lab.census.signature import signature_of
 from optctx.lab.census.stacks import FirstRead, recording_stacks, stacks_in
 from optctx.reads.readers import ReaderIndex, reader_index

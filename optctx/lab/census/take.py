@@ -11,10 +11,10 @@ from optctx._native import OCCURRENCES_AT, POSITION_AT, Kind, demangle, option_a
 from optctx.arch.processor import Site
 from optctx.engine.attach import attach, is_default
 from optctx.engine.engine import Engine
+from optctx.facts.origins import UNKNOWN, Origins
 from optctx.image.abi import type_name
 from optctx.image.options import RegisteredOption
 from optctx.lab.census.facts import Census, OptionFacts, Reader
-from optctx.lab.census.origins import UNKNOWN, Origins
 from optctx.lab.census.signature import signature_of
 from optctx.plan.references import References, read_references
 from optctx.plan.refusals import COPIED_FOR_GOOD

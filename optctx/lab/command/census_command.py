@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from optctx.compiling import Job, compile_job
+from optctx.compiling.job import initialise_targets
 from optctx.errors import OptctxError, shown
-from optctx.fresh import Job, compile_job
-from optctx.fresh.job import initialise_targets
 from optctx.lab.census import Census, census, census_as_json, compare, load_census
 from optctx.lab.census.children import run_in_children
 from optctx.lab.census.compare import difference_as_json, difference_lines

@@ -8,10 +8,10 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from optctx.children.death import cause_of_end
+from optctx.compiling import Job, compile_job
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
-from optctx.fresh import Job, compile_job
-from optctx.fresh.helper import cause_of_end
 from optctx.lab.census.children import endings
 from optctx.lab.command.console import complain_printed, put, say, show
 from optctx.lab.command.files import naming_module

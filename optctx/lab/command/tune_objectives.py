@@ -12,7 +12,7 @@ import msgspec
 from optctx.errors import OptctxError
 
 if TYPE_CHECKING:
-    from optctx.fresh import Job
+    from optctx.compiling import Job
     from optctx.lab.timing import Harness
     from optctx.lab.tuning import Objective
 

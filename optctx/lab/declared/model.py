@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from optctx._native import Kind
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
+from optctx.facts.origins import UNKNOWN, Origins
 from optctx.image.abi import type_name
 from optctx.image.options import RegisteredOption
-from optctx.lab.census.origins import UNKNOWN, Origins
 from optctx.values.read_values import Value
 from optctx.values.registry import Option
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from optctx import Option, OptionContext, Read, registry
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError
-from optctx.fresh.base import command_line
 from optctx.lab.sensitivity.report import NotTried
 from optctx.lab.sensitivity.values import UNSET, values_within_type, why_no_values
+from optctx.process import command_line
 from optctx.values.read_values import Value
 from optctx.values.registry import find
 from optctx.values.texts import Texts

@@ -19,16 +19,15 @@ from typing import Literal
 from llvmlite import binding
 
 from optctx import OptionContext
+from optctx.compiling import Job
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError, shown
-from optctx.fresh import Job
-from optctx.fresh.base import all_arguments
 from optctx.lab.sweep.grid import Axis
 from optctx.lab.sweep.records import columns, from_cells, from_record, record, to_cells, to_line
 from optctx.lab.sweep.row import Row
 from optctx.outputs import check_in_place
 from optctx.plain_data import DataError, parse_json
-from optctx.travelling.attributes import attributes_policy
+from optctx.process import all_arguments, attributes_policy
 
 __all__ = ["FileFormat", "RowFile", "identity", "open_rows"]
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from optctx.children.death import last_line
+from optctx.children.frames import FrameError
 from optctx.errors import OptctxError, shown
-from optctx.fresh.helper import last_line
 from optctx.lab.timing.conditions import conditions
 from optctx.lab.timing.exchange import Exchange
-from optctx.lab.timing.frames import FrameError
 from optctx.lab.timing.harness import Harness
 from optctx.lab.timing.plan import AGAIN, BASE, Checked, Examine, Ready, Round, Rounded, Setup
 from optctx.lab.timing.results import (

@@ -9,8 +9,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
+from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError, shown
-from optctx.fresh import FreshProcess, Job
 from optctx.lab.timing.bench import check
 from optctx.lab.timing.harness import Harness
 from optctx.lab.timing.results import Outcome, Tolerance

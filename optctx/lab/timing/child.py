@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
-from optctx.fresh.helper import cause_of_end, printed_to
-from optctx.lab.timing.frames import FrameError, Frames, decode
+from optctx.children.death import cause_of_end, printed_to
+from optctx.children.frames import FrameError, Frames, decode
 from optctx.lab.timing.results import Outcome
 from optctx.lab.timing.worker import ORDER, SAMPLE, settle
 

@@ -6,14 +6,14 @@ import os
 import subprocess
 from typing import TypeVar
 
-from optctx.fresh.helper import STOP, end_helper, printed_to, start_helper
-from optctx.lab.timing.frames import Frames, decode, encode, write_all
+from optctx.children.death import printed_to
+from optctx.children.frames import CHUNK, Frames, decode, encode, write_all
+from optctx.children.spawning import STOP, end_helper, start_helper
 
 __all__ = ["Exchange"]
 
 T = TypeVar("T")
 
-_CHUNK = 1 << 20  # bytes read at once
 _GRACE = 10.0  # seconds that the helper has to end
 
 
@@ -56,7 +56,7 @@ class Exchange:
         """Wait for a message. Returns None if the helper has ended. Raises FrameError for another message."""
         helper = self._running()
         assert helper.stdout is not None
-        while data := os.read(helper.stdout.fileno(), _CHUNK):
+        while data := os.read(helper.stdout.fileno(), CHUNK):
             for body in self._frames.feed(data):
                 return decode(body, kind)
         return None

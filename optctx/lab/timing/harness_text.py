@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError, shown
-from optctx.fresh import FreshProcess, Job
 from optctx.lab.timing.harness import Harness, callable_function, kinds_of, opened_module, problem_of
 from optctx.lab.timing.kinds import KINDS, Kind
 from optctx.lab.timing.measuring import Measuring

@@ -10,14 +10,14 @@ import contextlib
 import functools
 import gc
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from statistics import median
 from typing import Any
 
+from optctx.children.frames import Reader, encode, write_all
+from optctx.children.spawning import answers_of_helper, end_when_told
 from optctx.errors import OptctxError
-from optctx.fresh.helper import answers_of_helper, end_when_told
 from optctx.lab.timing.child import Child, DeadError, end_children
-from optctx.lab.timing.frames import bodies, decode, encode, write_all
 from optctx.lab.timing.harness import Array
 from optctx.lab.timing.inputs import array_bytes
 from optctx.lab.timing.memory import Outputs
@@ -31,7 +31,7 @@ __all__ = ["main"]
 
 _WORD = 8  # bytes of a returned value
 _ROOM = 1 << 24  # bytes of an answer beside the arrays
-_Order: Any = Examine | Round
+_Message: Any = Setup | Examine | Round
 _SETTLING = 120.0  # seconds in which a worker places and loads everything
 _SAMPLE = 1e-3  # seconds that a sample lasts, or longer
 _MOST_CALLS = 1 << 24
@@ -224,11 +224,11 @@ def _check_loaded(child: Child) -> None:
 
 
 def _serve(answers: int) -> None:
-    messages = bodies(0)
-    first = next(messages, None)
-    if first is None:
+    messages: Iterator[Setup | Examine | Round] = Reader(0, _Message)
+    setup = next(messages, None)
+    if setup is None:
         return
-    setup = decode(first, Setup)
+    assert isinstance(setup, Setup)
     with contextlib.ExitStack() as stack:
         try:
             processor = None
@@ -241,7 +241,8 @@ def _serve(answers: int) -> None:
             return
         write_all(answers, encode(ready))
         for message in messages:
-            write_all(answers, encode(helper.answer(decode(message, _Order))))
+            assert not isinstance(message, Setup)
+            write_all(answers, encode(helper.answer(message)))
 
 
 def main() -> int:

@@ -12,8 +12,8 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 from numba.np.arrayobj import populate_array
 
+from optctx.compiling import Job
 from optctx.errors import OptctxError, shown
-from optctx.fresh import Job
 from optctx.lab.timing.harness import Array, Harness, Value
 from optctx.lab.timing.kinds import Kind
 

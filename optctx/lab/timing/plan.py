@@ -12,7 +12,7 @@ __all__ = ["BASE", "Checked", "Examine", "Ready", "Round", "Rounded", "Setup"]
 BASE = ""  # the name of the base among objects; candidates are named by their digests
 
 
-class Setup(Struct, frozen=True):
+class Setup(Struct, frozen=True, tag=True):
     """The first message. `lock`: whether the processor is to be locked; `processor` None takes any."""
 
     harness: Harness

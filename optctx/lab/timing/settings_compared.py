@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from optctx import OptionContext
+from optctx.children.death import last_words
+from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import OptctxError
-from optctx.fresh import FreshProcess, Job, Result
-from optctx.fresh.helper import last_words
 from optctx.lab.timing.bench import Bench
 from optctx.lab.timing.conditions import Conditions
 from optctx.lab.timing.harness import Harness

@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from optctx.fresh.helper import STOP, address_space, end_with_parent
-from optctx.fresh.limits import lower_limit
+from optctx.children.frames import encode, write_all
+from optctx.children.limits import address_space, lower_limit
+from optctx.children.spawning import STOP, end_with_parent
 from optctx.lab.objects import ObjectError, load
 from optctx.lab.timing.caller import TIMES, load_caller
-from optctx.lab.timing.frames import encode, write_all
 from optctx.lab.timing.harness import Harness
 from optctx.lab.timing.memory import Place, place_arguments
 

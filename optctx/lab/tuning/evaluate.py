@@ -10,17 +10,16 @@ import weakref
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
+from optctx.compiling import Emit, Job
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
-from optctx.fresh import Emit, Job
-from optctx.fresh.base import all_arguments
 from optctx.lab.sweep.emissions import Emitted
 from optctx.lab.sweep.plan import Answer, Asked, Plan
 from optctx.lab.sweep.process import SweepProcess
 from optctx.lab.sweep.sweep import judge_targets
 from optctx.lab.tuning.space import PASSES, Space, overrides_of
 from optctx.locks import lock_left_behind
-from optctx.travelling.attributes import attributes_policy
+from optctx.process import all_arguments, attributes_policy
 from optctx.values import registry
 
 __all__ = [

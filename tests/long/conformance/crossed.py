@@ -27,8 +27,8 @@ from typing import Any, Final, NamedTuple
 from llvmlite import binding
 
 from optctx.errors import OptctxError
-from optctx.fresh.options import set_process_options
 from optctx.hosts.llvmlite import run_passes
+from optctx.process import set_process_options
 from tests.long.conformance.choice import add_choice, choose, leave_for, read_tests, tests_root
 from tests.long.conformance.forked import run_forked
 from tests.long.conformance.job import Job, Outcome, digest, initialise, make_machine, source

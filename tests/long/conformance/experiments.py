@@ -28,7 +28,7 @@ from typing import Final
 
 from llvmlite import binding
 
-from optctx.fresh.options import reset_process_options, set_process_options
+from optctx.process import reset_process_options, set_process_options
 from tests.long.conformance.cache import ReferenceCache
 from tests.long.conformance.choice import add_choice, choose, leave_for, read_tests, tests_root
 from tests.long.conformance.forked import reference, run_forked

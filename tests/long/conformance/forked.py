@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from optctx.fresh.options import set_process_options
 from optctx.lab.census.children import Ending, endings
+from optctx.process import set_process_options
 from tests.long.conformance.job import Job, Outcome, compile_job, digest
 
 __all__ = ["reference", "run_forked"]

@@ -19,8 +19,8 @@ from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
-from optctx.fresh.options import set_process_options
 from optctx.hosts.llvmlite import llvmlite_image
+from optctx.process import set_process_options
 from tests.long.conformance.elsewhere import elsewhere
 from tests.long.conformance.forked import reference, run_forked
 from tests.long.conformance.job import Job, Outcome, compile_job

@@ -17,8 +17,8 @@ from optctx import OptionContext, current, registry, unbind
 from optctx._native import Kind, redirect
 from optctx.engine import thread_engine
 from optctx.engine.attach import attach
-from optctx.fresh.options import set_process_options
 from optctx.hosts.llvmlite import llvm_context_address
+from optctx.process import set_process_options
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, Lookups, compile_cpp
 from tests.support.scopes import in_threads

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from optctx import Interrupted
-from optctx.fresh import Job
+from optctx.compiling import Job
 from optctx.lab.command.main import main
 from optctx.strategies.comparison import Comparison, compare
 from tests.support.interrupted_commands import STATUS, interrupted

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import pytest
 
+from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError, OptionValueError, ScopeError
-from optctx.fresh import FreshProcess, Job
 from optctx.strategies import STRATEGIES, open_strategy
 from optctx.strategies.arguments import merged
 from optctx.strategies.figures import figures_of
@@ -274,7 +274,7 @@ def test_a_worker_outlives_the_thread_that_started_it(
 def test_copies_are_unloaded() -> None:
     run_python("""
     from pathlib import Path
-    from optctx.fresh import Job
+    from optctx.compiling import Job
     from optctx.strategies.copies import PrivateCopyStrategy
     from optctx.strategies.kernel import KERNEL, OPTIONS
 

@@ -8,8 +8,8 @@ import textwrap
 
 import pytest
 
+from optctx.compiling import Job
 from optctx.errors import OptctxError
-from optctx.fresh import Job
 from optctx.strategies.judging import Judge
 from optctx.strategies.program import BYSTANDER, Outcome, Program, Seen, Step
 from optctx.strategies.properties import PROPERTIES

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from llvmlite import binding
 
 from optctx import Option, OptionContext, registry, run_passes
+from optctx.compiling import Job
 from optctx.errors import OptctxError
-from optctx.fresh import Job
 from optctx.testing import (
     Compiler,
     CrashError,

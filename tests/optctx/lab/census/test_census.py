@@ -15,8 +15,8 @@ import pytest
 from optctx import OptctxError, registry
 from optctx._native import demangle
 from optctx.engine.attach import attach
+from optctx.facts import UNKNOWN, Origins
 from optctx.lab.census import Census, OptionFacts, Reader, census, census_as_json, compare, load_census
-from optctx.lab.census.origins import UNKNOWN, Origins
 from optctx.lab.command import census_command
 from optctx.lab.command.main import main
 from tests.support.census_files import HEAD, OPTION

@@ -19,8 +19,8 @@ import pytest
 
 from optctx import OptctxError, OptionContext, record
 from optctx._native import demangle
+from optctx.compiling import Job, compile_job
 from optctx.engine.attach import attach
-from optctx.fresh import Job, compile_job
 from optctx.lab.census import stacks
 from optctx.lab.census.children import run_in_children
 from optctx.lab.census.contexts import reached, reaches_in

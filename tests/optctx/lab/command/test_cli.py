@@ -15,7 +15,7 @@ import sys
 import pytest
 
 import optctx
-from optctx.fresh import FreshProcess, Job, Result
+from optctx.compiling import FreshProcess, Job, Result
 from optctx.lab.command.main import COMMANDS, main, make_parser
 from tests.support.processes import run_python
 

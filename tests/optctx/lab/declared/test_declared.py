@@ -17,7 +17,7 @@ from typing import Any, get_type_hints
 import pytest
 
 from optctx import OptctxError, OptionContext, OptionTypeError, UnknownOptionError, registry
-from optctx.fresh import FreshProcess, Job, compile_job
+from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.lab.command.main import main
 from optctx.lab.declared import DeclaredOption, as_python, as_tablegen, declared_options
 from optctx.lab.declared.model import by_library

@@ -11,7 +11,7 @@ import pytest
 from llvmlite import binding
 
 from optctx import _native
-from optctx.fresh import Job, compile_job
+from optctx.compiling import Job, compile_job
 from optctx.lab.objects import ObjectError, load, parse_object
 from optctx.lab.objects.x86_64.relocations import MACHINE
 from tests.support.timing_kernels import HASH, SUM, compiled

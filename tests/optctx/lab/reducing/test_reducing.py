@@ -15,7 +15,7 @@ from dataclasses import replace
 import pytest
 
 from optctx import OptionContext
-from optctx.fresh import FreshProcess, Job
+from optctx.compiling import FreshProcess, Job
 from optctx.lab.command.main import main
 from optctx.lab.reducing import reduce_options
 from optctx.testing import smallest

@@ -14,15 +14,14 @@ from llvmlite import binding
 from llvmlite.binding import ModuleRef, TargetMachine
 
 from optctx import OptionContext, registry
-from optctx.fresh import FreshProcess, Job
-from optctx.fresh.base import all_arguments
-from optctx.fresh.job import compile_unchecked, emit_all
+from optctx.compiling import FreshProcess, Job, compile_unchecked, emit_all
 from optctx.lab.sweep.emissions import Emission, Emissions, digest_of
 from optctx.lab.sweep.plan import Answer, Asked
 from optctx.lab.sweep.worker import _compile
 from optctx.lab.tuning import CompilationTime, Study, parse_space, tune
 from optctx.lab.tuning.evaluate import Candidate, Setup, make_setup, plan_of
 from optctx.lab.tuning.evaluators import LocalEvaluator
+from optctx.process import all_arguments
 from tests.support.ir_texts import SCALE
 
 pytestmark = pytest.mark.skipif(

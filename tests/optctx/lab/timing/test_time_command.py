@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from optctx.fresh import FreshProcess, Job
+from optctx.compiling import FreshProcess, Job
 from optctx.lab.command.main import main
 from optctx.lab.timing import check
 from tests.support.timing_kernels import DOT, SUM, dot_harness, sum_harness

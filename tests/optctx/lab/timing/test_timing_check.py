@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from optctx.children.frames import encode
+from optctx.compiling import Job
 from optctx.errors import OptctxError
-from optctx.fresh import Job
 from optctx.lab.command.main import main
 from optctx.lab.timing import (
     Array,
@@ -26,7 +27,6 @@ from optctx.lab.timing import (
     check,
     read_case,
 )
-from optctx.lab.timing.frames import encode
 from optctx.lab.timing.memory import Outputs
 from tests.support.scopes import process_state
 from tests.support.timing_kernels import (

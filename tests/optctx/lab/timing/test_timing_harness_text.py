@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
+from optctx.compiling import Job
 from optctx.errors import OptctxError
-from optctx.fresh import Job
 from optctx.lab.timing import (
     Array,
     Harness,

@@ -15,8 +15,8 @@ import numba
 import numpy as np
 
 import optctx.numba
+from optctx.compiling import compile_job
 from optctx.errors import OptctxError
-from optctx.fresh import compile_job
 from optctx.lab.timing import Array, Call, Harness, Tolerance, call_of, check
 from optctx.lab.tuning import RunTime, parse_space, tune
 

@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optctx import OptionContext
+from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
-from optctx.fresh import FreshProcess, Job, compile_job
-from optctx.fresh.base import all_arguments
 from optctx.lab.sweep import parse_axes, sweep
 from optctx.lab.sweep.plan import Answer, Plan
 from optctx.lab.sweep.process import SweepProcess
@@ -32,6 +31,7 @@ from optctx.lab.tuning import (
     tune,
 )
 from optctx.lab.tuning.results import front_of
+from optctx.process import all_arguments
 from tests.support.processes import too_long
 from tests.support.tuning_cases import JOB, TINY, loops, told
 

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from optctx import OptionContext
+from optctx.compiling import Job, compile_job
 from optctx.errors import OptctxError
-from optctx.fresh import Job, compile_job
 from optctx.lab.command.main import main
 from optctx.lab.sensitivity import Limits
 from optctx.lab.sweep.plan import Answer

@@ -6,9 +6,10 @@ import subprocess
 import tempfile
 from typing import Any
 
+from optctx.children.death import cause_of_end, printed_to
+from optctx.children.spawning import end_helper, start_helper
 from optctx.errors import OptctxError
-from optctx.fresh.helper import cause_of_end, end_helper, printed_to, start_helper
-from optctx.fresh.protocol import Decoder, encode, received, write_all
+from optctx.strategies.frames import Decoder, encode, received, write_all
 
 __all__ = ["AnsweringHelper"]
 

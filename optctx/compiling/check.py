@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from optctx.compiling.fresh import FreshProcess
+from optctx.compiling.job import Job, Result, compile_unchecked
+from optctx.compiling.targets import trial_of
 from optctx.errors import OptctxError
-from optctx.fresh.job import Job, Result, compile_unchecked
-from optctx.fresh.process import FreshProcess
-from optctx.fresh.targets import trial_of
 
 __all__ = ["check_target", "compile_job"]
 

@@ -9,7 +9,7 @@ import pathlib
 import pytest
 from llvmlite import binding
 
-from optctx.fresh import FreshProcess, Job, compile_job
+from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.lab.command.main import main
 
 KERNEL = pathlib.Path(__file__).parents[3] / "examples" / "kernel.ll"

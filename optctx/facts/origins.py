@@ -100,7 +100,7 @@ def _table() -> dict[str, tuple[str, ...]]:
     from importlib.resources import files
 
     table: dict[str, list[str]] = {}
-    for line in files("optctx.lab.census").joinpath(_TABLE).read_text(encoding="utf-8").splitlines():
+    for line in files("optctx.facts").joinpath(_TABLE).read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
             library, names = line.split("\t")
             for name in names.split():

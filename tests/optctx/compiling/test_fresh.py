@@ -8,15 +8,17 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 
+from optctx.children.spawning import start_helper
+from optctx.compiling import FreshProcess, Job, Result, compile_job
+from optctx.compiling.fresh import llvm_pool
 from optctx.errors import OptctxError
-from optctx.fresh import FreshProcess, Job, Result, compile_job
-from optctx.fresh.helper import start_helper
 from tests.support.ir_texts import SCALE, X86
-from tests.support.processes import SECONDS
+from tests.support.processes import SECONDS, children_of, wait_for
 
 BAD_ASSEMBLY = 'define void @f() {\n call void asm sideeffect "nonsense", ""()\n ret void\n}'
 JOB = Job(SCALE, triple=X86)
@@ -142,13 +144,20 @@ def test_several_threads_get_their_own_answers(fresh: FreshProcess) -> None:
     assert wrong == []
 
 
-def test_a_dead_helper_is_an_error_value_and_no_hang() -> None:
-    with FreshProcess() as fresh:
-        assert fresh.compile(JOB).error is None
-        assert fresh._helper is not None
-        os.kill(fresh._helper.pid, signal.SIGKILL)
-        for _ in range(2):
-            assert "the helper process ended with status -9" in (fresh.compile(JOB).error or "")
+def test_a_server_that_is_killed_loses_what_was_under_way_and_nothing_else() -> None:
+    endless = replace(JOB, options=("-misched-limit=0",))
+    with FreshProcess() as fresh, ThreadPoolExecutor() as threads:
+        expected = fresh.compile(JOB)
+        server = llvm_pool().process
+        under_way = [threads.submit(fresh.compile, endless) for _ in range(2)]
+        wait_for(lambda: len(children_of(server)) == 2)
+        os.kill(server, signal.SIGKILL)
+        for each in under_way:
+            lost = each.result(SECONDS)
+            assert lost.died == "lost"
+            assert "the helper process ended with status -9" in (lost.error or "")
+        assert fresh.compile(JOB) == expected
+        assert llvm_pool().process != server
 
 
 def test_it_answers_only_inside_its_with_block() -> None:
@@ -171,7 +180,7 @@ def test_a_helper_that_starts_ignores_what_ends_the_group(tmp_path: pathlib.Path
     said = tmp_path / "said"
     with said.open("wb") as printed:
         for place in range(0, 10, 2):
-            helper = start_helper("optctx.fresh.worker", printed=printed.fileno())
+            helper = start_helper("optctx.children.server", printed=printed.fileno())
             time.sleep(place * 0.006)
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 helper.send_signal(number)

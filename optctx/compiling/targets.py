@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from optctx.compiling.job import Job, Result
 from optctx.errors import clipped, shown
-from optctx.fresh.job import Job, Result
 from optctx.wording import did_you_mean, nearest
 
 __all__ = ["Compile", "is_suspect", "target_problem", "trial_of"]

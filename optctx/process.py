@@ -1,11 +1,18 @@
-"""Sets options for a whole process, as a compiler's command line does."""
+"""This process's options as command-line arguments and back, for tools that compile in other processes.
+
+A door of the core: tools take nothing else from it but `optctx` and `optctx.facts`.
+"""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from optctx.context import OptionContext
+from optctx.engine.attach import attach
+from optctx.errors import OptionValueError
 from optctx.hosts.llvmlite import llvmlite_image
+from optctx.hosts.llvmlite.compiling import native_api
 from optctx.image.facts.mangled_names import (
     ADD_OCCURRENCE,
     PARSE_OPTIONS,
@@ -13,8 +20,66 @@ from optctx.image.facts.mangled_names import (
     RESET_OPTION,
     RESET_OPTIONS,
 )
+from optctx.reads.recording import noting, read_in
+from optctx.travelling.attributes import Attributes, attributes_policy, why_attributes_cannot_count
+from optctx.values import registry
+from optctx.values.registry import find
+from optctx.values.texts import Texts, texts_of
 
-__all__ = ["add_occurrence", "reset_option", "reset_process_options", "set_process_options"]
+__all__ = [
+    "Attributes",
+    "add_occurrence",
+    "all_arguments",
+    "attributes_policy",
+    "command_line",
+    "native_api",
+    "noting",
+    "read_in",
+    "reset_option",
+    "reset_process_options",
+    "set_process_options",
+    "thread_arguments",
+    "why_attributes_cannot_count",
+]
+
+
+def thread_arguments(context: OptionContext) -> tuple[str, ...]:
+    """The command line for every option that the context does not have as registered.
+
+    Raises OptionValueError for a process-wide value without a text form.
+    """
+    return command_line(context._layers.flat())
+
+
+def all_arguments(context: OptionContext) -> tuple[str, ...]:
+    """As `thread_arguments`, with process-wide values of options that contexts cannot hold.
+
+    Raises OptionValueError for a value without a text form.
+    """
+    return command_line({**_process_texts(), **context._layers.flat()})
+
+
+def _process_texts() -> dict[str, Texts]:
+    from optctx.drifting import drift  # a process that compiles one job needs none
+
+    engine, texts = attach(), dict[str, Texts]()
+    for change in drift().values():
+        if registry()[change.name].scope != "process":
+            continue
+        if not change.readable or change.value is None:
+            raise OptionValueError(
+                f"cannot pass the process-wide value of {change.name!r} to another process: it has no text "
+                "form; do not set the option in this process"
+            )
+        texts[change.name] = texts_of(find(engine, change.name), change.name, change.value)
+    return texts
+
+
+def command_line(texts: Mapping[str, Texts]) -> tuple[str, ...]:
+    """Arguments such as "-unroll-count=4", one for each occurrence."""
+    return tuple(
+        f"-{name}" if text is None else f"-{name}={text}" for name, given in texts.items() for text in given
+    )
 
 
 def set_process_options(arguments: Sequence[str]) -> None:

@@ -9,8 +9,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from optctx._native import run_counted
+from optctx.children.frames import Source
+from optctx.compiling.triples import target_of
 from optctx.errors import OptctxError, PassPipelineError, clipped, shown
-from optctx.fresh.triples import target_of
 from optctx.hosts.llvmlite.compiling import (
     emit_assembly,
     emit_object,
@@ -21,6 +22,10 @@ from optctx.hosts.llvmlite.compiling import (
 
 if TYPE_CHECKING:
     from llvmlite.binding import ContextRef, ModuleRef, TargetMachine
+
+    IR = str | bytes
+else:
+    IR = Source  # as which a frame has it
 
 __all__ = [
     "Death",
@@ -54,7 +59,7 @@ class Job:
     fresh process sets them process-wide, a thread enters an OptionContext.
     """
 
-    ir: str | bytes  # text, or bitcode
+    ir: IR  # text (str), or bitcode (bytes)
     passes: str = "default<O3>"
     options: tuple[str, ...] = ()
     triple: str = ""  # "" takes the module's own, or this machine's if the module has none

@@ -10,27 +10,24 @@ import os
 import pathlib
 import re
 import resource
+import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from llvmlite import binding
 
+from optctx.children.pool import Pool
+from optctx.compiling import FreshProcess, Job, Result, compile_job, llvm_pool
 from optctx.errors import OptctxError
-from optctx.fresh import FreshProcess, Job, Result, compile_job, worker
-from optctx.fresh.exchange import Exchange
-from optctx.fresh.protocol import Decoder, Request
 from optctx.lab.command.main import main
 from optctx.lab.sweep import Row, parse_axes, sweep
-from optctx.lab.sweep import worker as alone
-from optctx.lab.sweep.plan import Answer, Asked, Plan
 from tests.support.ir_texts import SCALE, X86
-from tests.support.processes import SECONDS, in_child, run_python
+from tests.support.processes import SECONDS, run_python, wait_for
 
 JOB = Job(SCALE, triple=X86)
 AXES = ["unroll-count=1,2"]
@@ -174,8 +171,8 @@ def test_a_strategy_is_not_judged_by_what_the_machine_refuses(most: int, folder:
 def test_jobs_that_get_no_process_are_lost_and_the_others_are_not() -> None:
     with FreshProcess() as fresh:
         expected = fresh.compile(JOB)
-        assert fresh._helper is not None
-        resource.prlimit(fresh._helper.pid, resource.RLIMIT_NOFILE, (16, 16))
+        server = llvm_pool().process
+        resource.prlimit(server, resource.RLIMIT_NOFILE, (16, 16))
         with ThreadPoolExecutor(12) as pool:
             results = list(pool.map(fresh.compile, [JOB] * 24))
         lost = [result for result in results if result.died == "lost"]
@@ -185,6 +182,8 @@ def test_jobs_that_get_no_process_are_lost_and_the_others_are_not() -> None:
         }
         assert all(result == expected for result in results if result.died is None)
         assert fresh.compile(JOB) == expected
+        os.kill(server, signal.SIGKILL)  # its limit cannot be raised again
+        wait_for(lambda: llvm_pool().process != server)
 
 
 def no_thread(self: threading.Thread) -> None:
@@ -192,8 +191,9 @@ def no_thread(self: threading.Thread) -> None:
 
 
 def test_a_fresh_process_that_gets_no_thread_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("optctx.compiling.fresh._pool", None)
     before = set(os.listdir("/proc/self/fd")), children()
-    monkeypatch.setattr("optctx.fresh.process.threading.Thread.start", no_thread)
+    monkeypatch.setattr("optctx.children.server_process.threading.Thread.start", no_thread)
     with pytest.raises(OptctxError, match="cannot listen to a fresh process: can't start new thread"):
         FreshProcess().__enter__()
     assert (set(os.listdir("/proc/self/fd")), children()) == before
@@ -221,24 +221,23 @@ def test_a_command_that_gets_no_more_is_one_error(
     assert words in line
 
 
-class Gone(Exchange):
-    """A helper that is killed before it is asked."""
-
-    def send(self, message: object) -> None:
-        assert self._helper is not None
-        self._helper.kill()
-        self._helper.wait()
-        super().send(message)
+def killed() -> Pool:
+    """The server, which is killed while it is asked."""
+    pool = llvm_pool()
+    os.kill(pool.process, signal.SIGSTOP)
+    threading.Timer(0.1, os.kill, (pool.process, signal.SIGKILL)).start()
+    return pool
 
 
 def test_a_link_that_could_not_be_checked_is_an_error(
     folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And no broken pipe, as of `| head`, with which a command ends well."""
-    monkeypatch.setattr("optctx.lab.command.link_reader.Exchange", Gone)
+    monkeypatch.setattr("optctx.lab.command.link_reader.llvm_pool", killed)
     assert main(["check-link", str(folder / "module.bc")]) == 2
     said = capsys.readouterr().err
-    assert said == "optctx: cannot read the files: the process that reads ended: killed by SIGKILL\n"
+    reason = "the helper process ended with status -9 before it answered"
+    assert said == f"optctx: cannot read the files: the process that reads ended: {reason}\n"
 
 
 def test_bitcode_that_could_not_be_read_has_not_crashed_llvm(
@@ -255,11 +254,10 @@ def test_bitcode_that_could_not_be_read_has_not_crashed_llvm(
 
 
 class Killed(FreshProcess):
-    """One whose helper is killed, as the kernel does where memory runs out."""
+    """One whose server is killed, as the kernel does where memory runs out."""
 
     def compile(self, job: Job, *, timeout: float | None = None) -> Result:
-        assert self._helper is not None
-        self._helper.kill()  # does nothing to one that is gone already
+        killed()
         return super().compile(job, timeout=timeout)
 
 
@@ -275,41 +273,6 @@ class Poor(FreshProcess):
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**{**arguments, "memory": 1 << 16})
-
-
-def run_out(*_: object) -> NoReturn:
-    """There is no memory from now on, not even for the answer that says so. For a child of fork."""
-
-    def fail(*_: object) -> NoReturn:
-        raise MemoryError
-
-    for module in (alone, worker):
-        pytest.MonkeyPatch().setattr(module, "encode", fail)
-    fail()
-
-
-def answer_of(work: Callable[[int, int], NoReturn]) -> object:
-    """What a child answers that gets (descriptor of answers, one of what is printed)."""
-    reading, writing = os.pipe()
-    in_child(lambda: work(writing, os.memfd_create("printed")))
-    os.close(writing)
-    with os.fdopen(reading, "rb") as answers:
-        [answer] = Decoder().feed(answers.read())
-    return answer
-
-
-def test_a_child_without_memory_for_an_answer_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It ended with status 0 and no answer, as LLVM does where an option makes it exit."""
-    monkeypatch.setattr(worker, "compile_unchecked", run_out)
-    monkeypatch.setattr(alone, "_compile", run_out)
-    request, plan = Request(0, JOB, 60.0), Plan((JOB,), (), 1, (), ("ignore",), 1, None, None)
-    answer = answer_of(lambda writing, printed: worker._child(request, writing, printed))
-    assert answer == Result(error="out of memory")
-    assert isinstance(answer, Result)
-    assert answer.died == "killed"
-    asked = Asked(0, 0, {})
-    answer = answer_of(lambda writing, printed: alone.compile_alone(plan, asked, writing, printed))
-    assert answer == Answer(0, "crashed", error="out of memory")
 
 
 def verified_by(kind: type[FreshProcess], monkeypatch: pytest.MonkeyPatch) -> list[Row]:
@@ -369,7 +332,7 @@ def test_a_trial_that_fails_accepts_no_target(
     kind: type[FreshProcess], triple: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.sweep"), "FreshProcess", kind)
-    monkeypatch.setattr("optctx.fresh.compiling.FreshProcess", kind)
+    monkeypatch.setattr("optctx.compiling.check.FreshProcess", kind)
     asked = "cannot compile for the processor 'haswel': LLVM could not be asked: "
     with pytest.raises(OptctxError, match=asked):
         sweep(Job(SCALE, triple=triple, cpu="haswel"), [])
@@ -381,7 +344,7 @@ def test_a_trial_that_fails_accepts_no_target(
 def test_a_limit_is_never_raised() -> None:
     run_python("""
         import resource
-        from optctx.fresh.limits import lower_limit
+        from optctx.children.limits import lower_limit
 
         for before, most, after in [
             ((50, 100), 200, (50, 100)),

@@ -15,7 +15,7 @@ import llvmlite
 import pytest
 from llvmlite import binding
 
-from optctx.fresh.python import python_command
+from optctx.children.python import python_command
 from optctx.lab.timing import run_command
 from tests.support.ir_texts import SCALE
 from tests.support.processes import SECONDS
@@ -139,7 +139,7 @@ def test_neither_does_a_process_of_the_library(
     script.write_text(
         textwrap.dedent("""
             import os, sys
-            from optctx.fresh import Job
+            from optctx.compiling import Job
             from optctx.testing import Compiler
             from optctx.testing.last_line import Witness
             from optctx.lab.timing import Harness, check
@@ -182,7 +182,7 @@ def found_by_child(
     script = f"""
 import subprocess, sys
 {before}
-from optctx.fresh.python import python_command
+from optctx.children.python import python_command
 child = python_command("import {module}; print({module}.__file__)")
 sys.exit(subprocess.run(child).returncode)
 """
@@ -228,7 +228,7 @@ def test_the_parents_llvmlite_is_found_although_it_is_in_the_current_folder(tmp_
 
 
 def test_a_parent_without_the_users_packages_has_children_without() -> None:
-    script = "import subprocess; from optctx.fresh.python import python_command; " + (
+    script = "import subprocess; from optctx.children.python import python_command; " + (
         "subprocess.run(python_command('import sys; print(sys.flags.no_user_site, sys.flags.utf8_mode)'))"
     )
     command = [sys.executable, "-s", "-X", "utf8=1", "-c", script]

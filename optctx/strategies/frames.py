@@ -6,25 +6,12 @@ import os
 import pickle
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
-from optctx.fresh.job import Job
-
-__all__ = ["Decoder", "Request", "encode", "received", "write_all"]
+__all__ = ["Decoder", "encode", "received", "write_all"]
 
 _LENGTH = struct.Struct("<Q")
 _CHUNK = 1 << 20  # bytes read at once
-
-
-@dataclass(frozen=True)
-class Request:
-    """One job for the helper. The answer is the pair (number, Result)."""
-
-    number: int
-    job: Job
-    timeout: float  # seconds that the job may take, counted from its start
-    memory: int | None = None  # bytes of address space in addition to the helper's; None is no limit
 
 
 def encode(value: object) -> bytes:
