@@ -9,7 +9,7 @@ from typing import Any
 from optctx import OptionContext
 from optctx.children.death import last_words
 from optctx.compiling import FreshProcess, Job, Result
-from optctx.errors import OptctxError
+from optctx.errors import Interrupted, OptctxError
 from optctx.lab.timing.bench import Bench
 from optctx.lab.timing.conditions import Conditions
 from optctx.lab.timing.harness import Harness
@@ -25,12 +25,14 @@ _STATES: dict[str | None, State] = {None: "failed", "timeout": "timed out"}
 class Row:
     """One set of options. `same`: its object is the base's, which is not timed again.
 
-    `timing`: of the measurement beside the base. `confirmation`: the second one, of a row that was faster.
+    `timing`: of the measurement beside the base. `faster`: beyond doubt, in that one. `confirmation`: the
+    second one, of a row that was faster.
     """
 
     options: tuple[str, ...]
     timing: Timing
     same: bool = False
+    faster: bool = False
     confirmation: Confirmation | None = None
 
     @property
@@ -50,8 +52,9 @@ class Row:
             return self.timing.outcome.state
         if self.same:
             return "the same code"
-        if self.confirmation is not None:
-            return "faster, confirmed" if self.gain else "faster once, not confirmed"
+        if self.faster:
+            once = "faster, not confirmed" if self.confirmation is None else "faster once, not confirmed"
+            return "faster, confirmed" if self.gain else once
         return "slower" if self.timing.ratio is not None and self.timing.ratio.high < 1 else "no difference"
 
 
@@ -119,7 +122,8 @@ def compare_settings(
         timeout, memory: Seconds and bytes that one compilation may take.
         progress: Is told what is under way.
 
-    Nothing reaches this process or its options. Raises OptctxError if the base cannot be compiled or run, for
+    Nothing reaches this process or its options. Raises Interrupted, with what was measured so far, after
+    Ctrl-C once the first measurement is done; OptctxError if the base cannot be compiled or run, for
     options that LLVM does not know, and for a set that says nothing else than the base.
     """
     measuring = measuring or Measuring()
@@ -143,15 +147,23 @@ def compare_settings(
         found = bench.measure(candidates, budget=budget, seed=seed)
     rows = []
     for place, (options, answer) in enumerate(zip(sets, answers[1:], strict=True)):
-        if str(place) not in candidates:
-            rows.append(Row(options, Timing(_outcome(answer)), same=answer.error is None))
-            continue
-        timing, second = found.candidates[str(place)], None
-        if str(place) in found.faster() and timing.ratio is not None:
-            progress(f"confirming {' '.join(options)}")
-            second = bench.confirm(answer.code, timing.ratio, budget=budget, seed=seed + place + 1)
-        rows.append(Row(options, timing, confirmation=second))
-    return Compared(own, found.base, tuple(rows), found.noise, found.waited, found.conditions)
+        timing = found.candidates.get(str(place)) or Timing(_outcome(answer))
+        same = str(place) not in candidates and answer.error is None
+        rows.append(Row(options, timing, same, faster=str(place) in found.faster()))
+
+    def compared() -> Compared:
+        return Compared(own, found.base, tuple(rows), found.noise, found.waited, found.conditions)
+
+    try:
+        for place, row in enumerate(rows):
+            if row.faster and row.timing.ratio is not None:
+                progress(f"confirming {' '.join(row.options)}")
+                code, again = candidates[str(place)], seed + place + 1
+                second = bench.confirm(code, row.timing.ratio, budget=budget, seed=again)
+                rows[place] = replace(row, confirmation=second)
+    except KeyboardInterrupt:
+        raise Interrupted(compared()) from None
+    return compared()
 
 
 def _arguments(words: str | Sequence[str]) -> tuple[str, ...]:

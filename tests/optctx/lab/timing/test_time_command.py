@@ -48,6 +48,20 @@ def test_a_gain_is_measured_twice_and_a_loss_is_none(kernel: str, capfd: pytest.
     assert "; turbo " in out
 
 
+def test_what_was_measured_once_is_printed_after_ctrl_c(
+    kernel: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: object, **more: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("optctx.lab.timing.Bench.confirm", interrupted)
+    assert main(["time", kernel, *SCALAR, *QUICK, "--against=-force-vector-width=8"]) == 130
+    printed = capfd.readouterr()
+    assert "faster, not confirmed" in printed.out
+    assert "no gain is confirmed" in printed.out
+    assert printed.err == "optctx: interrupted; what was not measured twice is not confirmed\n"
+
+
 def test_an_output_that_differs_is_said_and_a_tolerance_allows_it(
     tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
