@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
                 arguments.against,
                 base=base.context().args(),
                 measuring=measuring,
-                timeout=limits.timeout or 120.0,
+                timeout=limits.timeout,
                 memory=limits.memory_bytes,
                 progress=tell,
             )

@@ -18,6 +18,8 @@ from optctx.lab.timing.results import Budget, Confirmation, Interval, Outcome, S
 
 __all__ = ["Compared", "Row", "compare_settings"]
 
+_FIRST = 120.0  # seconds that the base may take, without a limit
+_SLOWER, _LEAST = 20, 10.0  # times as long as the base, and at least so many seconds
 _STATES: dict[str | None, State] = {None: "failed", "timeout": "timed out"}
 
 
@@ -105,7 +107,7 @@ def compare_settings(
     *,
     base: Sequence[str] = (),
     measuring: Measuring | None = None,
-    timeout: float = 120.0,
+    timeout: float | None = None,
     memory: int = 4 << 30,
     seed: int = 0,
     progress: Callable[[str], object] = lambda words: None,
@@ -119,7 +121,8 @@ def compare_settings(
         base: The options of the base.
         measuring: How to measure. `measure_seconds` are for the first measurement, and for the second one of
             each that was faster in the first.
-        timeout, memory: Seconds and bytes that one compilation may take.
+        timeout, memory: Seconds and bytes that one compilation may take; by default 20 times the time of the
+            base, and at least 10 seconds.
         progress: Is told what is under way.
 
     Nothing reaches this process or its options. Raises Interrupted, with what was measured so far, after
@@ -130,14 +133,17 @@ def compare_settings(
     own = _arguments(base)
     sets = [_more(own, each) for each in against]
     progress("compiling")
-    with FreshProcess(timeout=timeout, memory=memory) as fresh:
-        answers = [fresh.compile(replace(job, options=each, emit="object")) for each in (own, *sets)]
-    if answers[0].error is not None:
-        raise OptctxError(f"cannot compile the base: {answers[0].error}")
-    code = answers[0].code
+    with FreshProcess(timeout=timeout or _FIRST, memory=memory) as fresh:
+        plain = fresh.compile(replace(job, options=own, emit="object"))
+    if plain.error is not None:
+        raise OptctxError(f"cannot compile the base: {plain.error}")
+    limit = timeout or max(_LEAST, _SLOWER * plain.seconds)
+    with FreshProcess(timeout=limit, memory=memory) as fresh:
+        answers = [fresh.compile(replace(job, options=each, emit="object")) for each in sets]
+    code = plain.code
     candidates = {
         str(place): answer.code
-        for place, answer in enumerate(answers[1:])
+        for place, answer in enumerate(answers)
         if answer.error is None and answer.code != code
     }
     bench = Bench(harness, code, processor=measuring.processor, tolerance=measuring.tolerance)
@@ -146,7 +152,7 @@ def compare_settings(
     with bench:
         found = bench.measure(candidates, budget=budget, seed=seed)
     rows = []
-    for place, (options, answer) in enumerate(zip(sets, answers[1:], strict=True)):
+    for place, (options, answer) in enumerate(zip(sets, answers, strict=True)):
         timing = found.candidates.get(str(place)) or Timing(_outcome(answer))
         same = str(place) not in candidates and answer.error is None
         rows.append(Row(options, timing, same, faster=str(place) in found.faster()))
