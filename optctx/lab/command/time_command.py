@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from optctx.errors import OptctxError
+from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.console import put, say, show, status
 from optctx.lab.command.files import naming_module
 from optctx.lab.command.groups import Base, Input, Limits, add_out
@@ -83,17 +83,21 @@ def run(arguments: argparse.Namespace) -> int:
             raise
     if not arguments.against:
         raise OptctxError("nothing to compare: give options with --against '-unroll-count=4'")
-    with naming_module(arguments.file), status() as tell:
-        found = compare_settings(
-            job,
-            harness,
-            arguments.against,
-            base=base.context().args(),
-            measuring=measuring,
-            timeout=limits.timeout or 120.0,
-            memory=limits.memory_bytes,
-            progress=tell,
-        )
+    try:
+        with naming_module(arguments.file), status() as tell:
+            found = compare_settings(
+                job,
+                harness,
+                arguments.against,
+                base=base.context().args(),
+                measuring=measuring,
+                timeout=limits.timeout,
+                memory=limits.memory_bytes,
+                progress=tell,
+            )
+    except Interrupted as interrupt:
+        _print(interrupt.partial, arguments.format)
+        raise KeyboardInterrupt("interrupted; what was not measured twice is not confirmed") from None
     _print(found, arguments.format)
     return 0 if found.gains and all(row.timing.outcome.state != "wrong result" for row in found.rows) else 1
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from optctx.children.death import last_line
+from optctx.children.frames import FrameError
 from optctx.errors import OptctxError, shown
 from optctx.lab.timing.conditions import conditions
 from optctx.lab.timing.exchange import Exchange
@@ -229,7 +231,18 @@ class Bench:
         exchange = self._exchange
         if exchange is None:
             raise OptctxError("this Bench is not running; use it inside its `with` block")
-        return exchange.ask(message, expected)
+        try:
+            exchange.send(message)
+            answer = exchange.receive(expected)
+        except BrokenPipeError:
+            answer = None
+        except FrameError as error:
+            raise OptctxError(f"the helper process of the measurement answered nonsense: {error}") from None
+        if answer is None:
+            status, printed = exchange.ended()
+            why = f"{status}{last_line(printed)}"
+            raise OptctxError(f"the helper process of the measurement ended with status {why}")
+        return answer
 
 
 @dataclass

@@ -36,13 +36,16 @@ class DeadError(Exception):
 
 
 class Child:
-    """A fork of this process that does some work. A context manager: leaving it ends the child."""
+    """A fork of this process that does some work. A context manager: leaving it ends the child.
 
-    def __init__(self, work: Work, processor: int | None, closing: tuple[int, ...]) -> None:
+    `most`: bytes of one of its answers.
+    """
+
+    def __init__(self, work: Work, processor: int | None, closing: tuple[int, ...], most: int) -> None:
         requests, self._requests = os.pipe()
         self._answers, answers = os.pipe()
         self._printed = os.memfd_create("printed")
-        self._frames = Frames()
+        self._frames = Frames(most)
         self._said = ""
         self._used = 0.0  # seconds that it had run when it was told something
         helper = os.getpid()
@@ -89,9 +92,10 @@ class Child:
         with contextlib.suppress(BrokenPipeError):  # it has ended; the end of its answers says so
             os.write(self._requests, data)
 
-    def answer(self, seconds: float, gives: type[T]) -> T:
-        """The next message. Raises DeadError if none comes in that time, which does not count what other
-        processes have the processor for.
+    def answer(self, seconds: float, kind: type[T]) -> T:
+        """The next message. Raises DeadError for another one, and if none comes in that time.
+
+        The time that other processes have the processor does not count.
         """
         deadline = time.monotonic() + seconds
         begun = False
@@ -99,15 +103,19 @@ class Child:
             try:
                 found = self._frames.feed(self._read(_CHUNK, deadline, seconds))
                 if found:
-                    return decode(found[0], gives)
+                    return decode(found[0], kind)
             except DeadError as dead:
                 if begun and dead.outcome.state == "crashed":
                     raise DeadError(_FOREIGN) from None
                 raise
-            except FrameError:  # it is no message
-                self.end()
-                raise DeadError(_FOREIGN) from None
+            except FrameError:
+                raise self.foreign() from None
             begun = True
+
+    def foreign(self) -> DeadError:
+        """End the child, whose kernel has written to the descriptor of its answers. Returns what to raise."""
+        self.end()
+        return DeadError(_FOREIGN)
 
     def sample(self, calls: int, *, warm: bool, seconds: float) -> tuple[int, int]:
         """Nanoseconds of processor time and of wall time. Raises DeadError."""

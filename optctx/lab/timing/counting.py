@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import os
 
+from optctx import OptionContext
 from optctx.children.python import python_command
-from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.lab.timing.caller import compile_caller
 from optctx.lab.timing.harness import Harness

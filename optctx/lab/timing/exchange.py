@@ -1,4 +1,4 @@
-"""A helper process that answers one message at a time."""
+"""A helper process that one thread exchanges messages with."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import os
 import subprocess
 from typing import TypeVar
 
-from optctx.children.death import last_line, printed_to
-from optctx.children.frames import FrameError, Reader, encode, write_all
+from optctx.children.death import printed_to
+from optctx.children.frames import CHUNK, Frames, decode, encode, write_all
 from optctx.children.spawning import STOP, end_helper, start_helper
-from optctx.errors import OptctxError
 
 __all__ = ["Exchange"]
 
 T = TypeVar("T")
+
 _GRACE = 10.0  # seconds that the helper has to end
 
 
 class Exchange:
-    """A helper process, for one thread. A context manager: leaving it ends the helper."""
+    """A helper process, with messages to and from it. A context manager: leaving it ends the helper."""
 
     def __init__(self, module: str) -> None:
-        """`module`: has a function `main`, which answers frames on standard input."""
         self._module = module
         self._printed = -1  # memory file that takes its standard error
         self._helper: subprocess.Popen[bytes] | None = None
+        self._frames = Frames()
 
     def __enter__(self) -> Exchange:
         self._printed = os.memfd_create("printed")
@@ -46,21 +46,24 @@ class Exchange:
         self._helper = None
         os.close(self._printed)
 
-    def ask(self, message: object, gives: type[T]) -> T:
-        """Send a message and wait for its answer. Raises OptctxError if the helper has ended."""
+    def send(self, message: object) -> None:
+        """Send a message. Raises BrokenPipeError if the helper has ended."""
         helper = self._running()
         assert helper.stdin is not None
+        write_all(helper.stdin.fileno(), encode(message))
+
+    def receive(self, kind: type[T]) -> T | None:
+        """Wait for a message. Returns None if the helper has ended. Raises FrameError for another message."""
+        helper = self._running()
         assert helper.stdout is not None
-        try:
-            write_all(helper.stdin.fileno(), encode(message))
-            for answer in Reader(helper.stdout.fileno(), gives):
-                return answer
-        except BrokenPipeError:
-            pass
-        except FrameError:
-            helper.kill()
-        why = f"{helper.wait()}{last_line(printed_to(self._printed))}"
-        raise OptctxError(f"the helper process of the measurement ended with status {why}")
+        while data := os.read(helper.stdout.fileno(), CHUNK):
+            for body in self._frames.feed(data):
+                return decode(body, kind)
+        return None
+
+    def ended(self) -> tuple[int, str]:
+        """Wait for a helper that ends by itself. Returns (exit status, or minus the signal; its output)."""
+        return self._running().wait(), printed_to(self._printed)
 
     def _running(self) -> subprocess.Popen[bytes]:
         assert self._helper is not None, "outside of its `with` block"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Mapping
@@ -31,6 +32,9 @@ _ACCESS = (
     r"store (?P<type>\S+) \S+, ptr {}",
 )
 _ELEMENT = re.compile(r"(?:(?:\[|<)\d+ x )*(\w+)")
+# A stranger's function may have any size.
+_LOOKED_AT = 1 << 18  # characters of a function
+_POINTERS = 64
 _DEEP = 3  # calls that a pointer is followed through
 _READ_ONLY = {"readonly", "readnone"}
 _BYTES = re.compile(r"dereferenceable(?:_or_null)?\((\d+)\)")
@@ -164,9 +168,9 @@ def _array(parameter: Any, element: Kind | None) -> list[str]:
 
 def _element(function: ValueRef, place: int, functions: Mapping[str, ValueRef], deep: int = 0) -> Kind | None:
     """The type of number that a function reads or writes through a pointer, as far as its text says."""
-    body, parameter = str(function), str(list(function.arguments)[place])
+    body, parameter = str(function)[:_LOOKED_AT], str(list(function.arguments)[place])
     pointers, found = re.findall(f"{_NAME}$", parameter), list[str]()
-    for pointer in pointers:
+    for pointer in itertools.islice(pointers, _POINTERS):
         end = rf"{re.escape(pointer)}(?=[,\s\])]|$)"
         for pattern in _ACCESS:
             found += re.findall(pattern.format(end), body)

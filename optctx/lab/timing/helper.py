@@ -10,7 +10,7 @@ import contextlib
 import functools
 import gc
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from statistics import median
 from typing import Any
 
@@ -18,6 +18,7 @@ from optctx.children.frames import Reader, encode, write_all
 from optctx.children.spawning import answers_of_helper, end_when_told
 from optctx.errors import OptctxError
 from optctx.lab.timing.child import Child, DeadError, end_children
+from optctx.lab.timing.harness import Array
 from optctx.lab.timing.inputs import array_bytes
 from optctx.lab.timing.memory import Outputs
 from optctx.lab.timing.outputs import compare
@@ -28,6 +29,9 @@ from optctx.lab.timing.worker import Kernel, check_object, compile_in_child, ser
 
 __all__ = ["main"]
 
+_WORD = 8  # bytes of a returned value
+_ROOM = 1 << 24  # bytes of an answer beside the arrays
+_Message: Any = Setup | Examine | Round
 _SETTLING = 120.0  # seconds in which a worker places and loads everything
 _SAMPLE = 1e-3  # seconds that a sample lasts, or longer
 _MOST_CALLS = 1 << 24
@@ -46,6 +50,8 @@ class Helper:
         self._objects = {BASE: setup.base}
         self._caller = b""
         self._outputs: Outputs | None = None
+        # Bytes of an answer: the outputs, or the code that calls.
+        self._most = sum(map(len, self._contents)) + _ROOM
         self._call = 0.0  # seconds that a call of the base takes
 
     def prepare(self) -> Ready:
@@ -106,7 +112,21 @@ class Helper:
         with self._fork(lambda requests, answers: check_object(kernel, requests, answers)) as child:
             _check_loaded(child)
             child.tell(b"1")
-            return child.answer(seconds, Outputs)
+            outputs = child.answer(seconds, Outputs)
+            if not self._is_whole(outputs):
+                raise child.foreign()
+            return outputs
+
+    def _is_whole(self, outputs: Outputs) -> bool:
+        """Whether a worker has said what the harness has. Its kernel may have said something else."""
+        arguments = self._setup.harness.arguments
+        wanted = {
+            place: each.size
+            for place, each in enumerate(arguments)
+            if isinstance(each, Array) and each.output
+        }
+        sizes = {place: len(data) for place, data in outputs.arrays.items()}
+        return sizes == wanted and len(outputs.returned) == _WORD and -1 <= outputs.outside < len(arguments)
 
     # Many calls
 
@@ -169,7 +189,7 @@ class Helper:
         return Kernel(self._setup.harness, self._contents, self._caller, code, layout, shift, filler)
 
     def _fork(self, work: Any) -> Child:
-        return Child(work, self._processor, self._closing)
+        return Child(work, self._processor, self._closing, self._most)
 
 
 def _each(names: Iterable[str], dead: dict[str, Outcome], children: dict[str, Child], step: Any) -> None:
@@ -204,7 +224,7 @@ def _check_loaded(child: Child) -> None:
 
 
 def _serve(answers: int) -> None:
-    messages: Reader[Setup | Examine | Round] = Reader(0, Setup | Examine | Round)  # type: ignore[arg-type]
+    messages: Iterator[Setup | Examine | Round] = Reader(0, _Message)
     setup = next(messages, None)
     if setup is None:
         return

@@ -1,4 +1,4 @@
-"""What a bench and its helper process tell each other."""
+"""What a bench and its helper process tell each other, as messages of msgspec's."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Setup(Struct, frozen=True, tag=True):
     timeout: float  # seconds that one call of the base may take
 
 
-class Ready(Struct, frozen=True, tag=True):
+class Ready(Struct, frozen=True):
     """The answer. `error`: why the bench cannot be used, or ""."""
 
     error: str = ""
@@ -42,7 +42,7 @@ class Examine(Struct, frozen=True, tag=True):
     seconds: float  # that the call may take
 
 
-class Checked(Struct, frozen=True, tag=True):
+class Checked(Struct, frozen=True):
     name: str
     outcome: Outcome
 
@@ -57,7 +57,7 @@ class Round(Struct, frozen=True, tag=True):
     seconds: float  # that one sample may take
 
 
-class Rounded(Struct, frozen=True, tag=True):
+class Rounded(Struct, frozen=True):
     """`samples`: seconds by the clock that counts, in the order they were taken. The second copy of the base
     is AGAIN. `dead`: what did not live to the end of the round. `cpu` and `wall`: seconds of all samples.
     """

@@ -9,7 +9,7 @@ from typing import Any
 from optctx import OptionContext
 from optctx.children.death import last_words
 from optctx.compiling import FreshProcess, Job, Result
-from optctx.errors import OptctxError
+from optctx.errors import Interrupted, OptctxError
 from optctx.lab.timing.bench import Bench
 from optctx.lab.timing.conditions import Conditions
 from optctx.lab.timing.harness import Harness
@@ -18,6 +18,8 @@ from optctx.lab.timing.results import Budget, Confirmation, Interval, Outcome, S
 
 __all__ = ["Compared", "Row", "compare_settings"]
 
+_FIRST = 120.0  # seconds that the base may take, without a limit
+_SLOWER, _LEAST = 20, 10.0  # times as long as the base, and at least so many seconds
 _STATES: dict[str | None, State] = {None: "failed", "timeout": "timed out"}
 
 
@@ -25,12 +27,14 @@ _STATES: dict[str | None, State] = {None: "failed", "timeout": "timed out"}
 class Row:
     """One set of options. `same`: its object is the base's, which is not timed again.
 
-    `timing`: of the measurement beside the base. `confirmation`: the second one, of a row that was faster.
+    `timing`: of the measurement beside the base. `faster`: beyond doubt, in that one. `confirmation`: the
+    second one, of a row that was faster.
     """
 
     options: tuple[str, ...]
     timing: Timing
     same: bool = False
+    faster: bool = False
     confirmation: Confirmation | None = None
 
     @property
@@ -50,8 +54,9 @@ class Row:
             return self.timing.outcome.state
         if self.same:
             return "the same code"
-        if self.confirmation is not None:
-            return "faster, confirmed" if self.gain else "faster once, not confirmed"
+        if self.faster:
+            once = "faster, not confirmed" if self.confirmation is None else "faster once, not confirmed"
+            return "faster, confirmed" if self.gain else once
         return "slower" if self.timing.ratio is not None and self.timing.ratio.high < 1 else "no difference"
 
 
@@ -102,7 +107,7 @@ def compare_settings(
     *,
     base: Sequence[str] = (),
     measuring: Measuring | None = None,
-    timeout: float = 120.0,
+    timeout: float | None = None,
     memory: int = 4 << 30,
     seed: int = 0,
     progress: Callable[[str], object] = lambda words: None,
@@ -116,24 +121,29 @@ def compare_settings(
         base: The options of the base.
         measuring: How to measure. `measure_seconds` are for the first measurement, and for the second one of
             each that was faster in the first.
-        timeout, memory: Seconds and bytes that one compilation may take.
+        timeout, memory: Seconds and bytes that one compilation may take; by default 20 times the time of the
+            base, and at least 10 seconds.
         progress: Is told what is under way.
 
-    Nothing reaches this process or its options. Raises OptctxError if the base cannot be compiled or run, for
+    Nothing reaches this process or its options. Raises Interrupted, with what was measured so far, after
+    Ctrl-C once the first measurement is done; OptctxError if the base cannot be compiled or run, for
     options that LLVM does not know, and for a set that says nothing else than the base.
     """
     measuring = measuring or Measuring()
     own = _arguments(base)
     sets = [_more(own, each) for each in against]
     progress("compiling")
-    with FreshProcess(timeout=timeout, memory=memory) as fresh:
-        answers = [fresh.compile(replace(job, options=each, emit="object")) for each in (own, *sets)]
-    if answers[0].error is not None:
-        raise OptctxError(f"cannot compile the base: {answers[0].error}")
-    code = answers[0].code
+    with FreshProcess(timeout=timeout or _FIRST, memory=memory) as fresh:
+        plain = fresh.compile(replace(job, options=own, emit="object"))
+    if plain.error is not None:
+        raise OptctxError(f"cannot compile the base: {plain.error}")
+    limit = timeout or max(_LEAST, _SLOWER * plain.seconds)
+    with FreshProcess(timeout=limit, memory=memory) as fresh:
+        answers = [fresh.compile(replace(job, options=each, emit="object")) for each in sets]
+    code = plain.code
     candidates = {
         str(place): answer.code
-        for place, answer in enumerate(answers[1:])
+        for place, answer in enumerate(answers)
         if answer.error is None and answer.code != code
     }
     bench = Bench(harness, code, processor=measuring.processor, tolerance=measuring.tolerance)
@@ -142,16 +152,24 @@ def compare_settings(
     with bench:
         found = bench.measure(candidates, budget=budget, seed=seed)
     rows = []
-    for place, (options, answer) in enumerate(zip(sets, answers[1:], strict=True)):
-        if str(place) not in candidates:
-            rows.append(Row(options, Timing(_outcome(answer)), same=answer.error is None))
-            continue
-        timing, second = found.candidates[str(place)], None
-        if str(place) in found.faster() and timing.ratio is not None:
-            progress(f"confirming {' '.join(options)}")
-            second = bench.confirm(answer.code, timing.ratio, budget=budget, seed=seed + place + 1)
-        rows.append(Row(options, timing, confirmation=second))
-    return Compared(own, found.base, tuple(rows), found.noise, found.waited, found.conditions)
+    for place, (options, answer) in enumerate(zip(sets, answers, strict=True)):
+        timing = found.candidates.get(str(place)) or Timing(_outcome(answer))
+        same = str(place) not in candidates and answer.error is None
+        rows.append(Row(options, timing, same, faster=str(place) in found.faster()))
+
+    def compared() -> Compared:
+        return Compared(own, found.base, tuple(rows), found.noise, found.waited, found.conditions)
+
+    try:
+        for place, row in enumerate(rows):
+            if row.faster and row.timing.ratio is not None:
+                progress(f"confirming {' '.join(row.options)}")
+                code, again = candidates[str(place)], seed + place + 1
+                second = bench.confirm(code, row.timing.ratio, budget=budget, seed=again)
+                rows[place] = replace(row, confirmation=second)
+    except KeyboardInterrupt:
+        raise Interrupted(compared()) from None
+    return compared()
 
 
 def _arguments(words: str | Sequence[str]) -> tuple[str, ...]:

@@ -28,14 +28,16 @@ def kernel(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_a_gain_is_measured_twice_and_a_loss_is_none(kernel: str, capfd: pytest.CaptureFixture[str]) -> None:
     words = ["time", kernel, *SCALAR, *QUICK, "--against", "-force-vector-width=8", "--format", "json"]
+    words += ["--against=-misched-limit=0", "--timeout=3"]
     assert main([*words, "--against=-inline-threshold=3", "--against=-force-vector-width=3"]) == 0
     found: dict[str, Any] = json.loads(capfd.readouterr().out)
-    wide, same, crashed = found["rows"]
+    wide, hangs, same, crashed = found["rows"]
     assert wide["verdict"] == "faster, confirmed"
     assert wide["options"] == ["-force-vector-width=8", "-force-vector-interleave=1"]
     assert wide["ratio"]["low"] > 1.2
     assert wide["confirmed"]["second"]["low"] > 1.2
     assert wide["seconds"]["middle"] < found["base"]["seconds"]["middle"]
+    assert hangs["outcome"]["state"] == "timed out"
     assert (same["verdict"], same["ratio"]) == ("the same code", None)
     assert crashed["outcome"]["state"] == "crashed"
     assert "VF needs to be a power of two" in crashed["outcome"]["error"]
@@ -46,6 +48,20 @@ def test_a_gain_is_measured_twice_and_a_loss_is_none(kernel: str, capfd: pytest.
     assert "slower" in out
     assert "no gain is confirmed" in out
     assert "; turbo " in out
+
+
+def test_what_was_measured_once_is_printed_after_ctrl_c(
+    kernel: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: object, **more: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("optctx.lab.timing.Bench.confirm", interrupted)
+    assert main(["time", kernel, *SCALAR, *QUICK, "--against=-force-vector-width=8"]) == 130
+    printed = capfd.readouterr()
+    assert "faster, not confirmed" in printed.out
+    assert "no gain is confirmed" in printed.out
+    assert printed.err == "optctx: interrupted; what was not measured twice is not confirmed\n"
 
 
 def test_an_output_that_differs_is_said_and_a_tolerance_allows_it(

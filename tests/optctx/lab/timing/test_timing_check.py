@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import pathlib
+import pickle
+import struct
+from typing import Any
 
 import pytest
 
+from optctx.children.frames import encode
 from optctx.compiling import Job
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
@@ -23,6 +27,7 @@ from optctx.lab.timing import (
     check,
     read_case,
 )
+from optctx.lab.timing.memory import Outputs
 from tests.support.scopes import process_state
 from tests.support.timing_kernels import (
     DOT,
@@ -292,6 +297,44 @@ def test_a_file_that_is_no_case_is_one_clear_error(tmp_path: pathlib.Path) -> No
             read_case(case)
     with pytest.raises(OptctxError, match="cannot write a case into"):
         Case(sum_harness(), Job(SUM)).write(path, base=b"", candidate=b"", outcome=Outcome("ok"))
+
+
+class _Bomb:
+    """Makes a file where it is unpickled."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (self._path,)
+
+
+def test_what_a_kernel_says_in_place_of_its_worker_is_decoded_and_checked(tmp_path: pathlib.Path) -> None:
+    """It writes frames to every descriptor: a pickle, another message, outputs of other sizes, a long one."""
+    mark = tmp_path / "unpickled"
+    bomb = pickle.dumps(_Bomb(str(mark)))
+    frames = {
+        "a pickle": struct.pack("<Q", len(bomb)) + bomb,
+        "a text": encode("well"),
+        "no array": encode(Outputs(bytes(8), {})),
+        "a short array": encode(Outputs(bytes(8), {0: b"1234"})),
+        "another array": encode(Outputs(bytes(8), {0: bytes(256), 7: b""})),
+        "a short word": encode(Outputs(b"", {0: bytes(256)})),
+        "a long frame": struct.pack("<Q", 1 << 40) + bytes(64),
+    }
+    harness = Harness("total", (Array("i32", (64,), output=True), Value(64)), "i32", repeat=1)
+    with Bench(harness, compiled(SUM)) as bench:
+        for name, frame in frames.items():
+            text = "".join(f"\\{byte:02X}" for byte in frame)
+            before = f'@frame = constant [{len(frame)} x i8] c"{text}"\n{LIBC}'
+            write = (
+                f"%d = trunc i64 %i to i32\n  %t = call i64 @write(i32 %d, ptr @frame, i64 {len(frame)})\n  "
+            )
+            candidate = compiled(loop(write + CALL, declared=before))
+            outcome = bench.check({name: candidate})[name]
+            assert outcome == Outcome("crashed", "it wrote to a descriptor that is not its own"), name
+        assert bench.check({"same": compiled(SUM)}) == {"same": Outcome("ok")}
+    assert not mark.exists()
 
 
 def test_no_process_is_left(tmp_path: pathlib.Path) -> None:

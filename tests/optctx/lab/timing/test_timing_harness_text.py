@@ -5,6 +5,7 @@ from __future__ import annotations
 import pathlib
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -93,6 +94,18 @@ def test_a_function_of_c_is_described_by_how_it_uses_its_arguments(entry: str, b
 def test_what_a_harness_cannot_describe_is_one_error(entry: str, words: str, bitcode: bytes) -> None:
     with pytest.raises(OptctxError, match=words):
         harness_of(bitcode, entry)
+
+
+def test_a_function_of_any_size_is_described_soon() -> None:
+    """A chain of pointers, each made from the one before, and a parameter whose name has a line end."""
+    lines = ['store i32 7, ptr %"b # \\0A"', "%p0 = getelementptr i8, ptr %a, i64 1"]
+    lines += [f"%p{n} = getelementptr i8, ptr %p{n - 1}, i64 1" for n in range(1, 20_000)]
+    lines += ["%x = load i32, ptr %p19999", "store i32 %x, ptr %a", "ret void"]
+    ir = 'define void @f(ptr %a, ptr %"b # \\0A") noinline {\n' + "\n".join(lines) + "\n}"
+    began = time.monotonic()
+    text = harness_of(ir, "f")
+    assert time.monotonic() - began < 20
+    assert [array.type for array in Harness.loads(text).arrays][1] == "i32"
 
 
 @pytest.mark.parametrize(("ir", "entry"), [(SUM, "total"), (HASH, "hash")])
