@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from optctx.context import OptionContext
+from optctx import OptionContext
 from optctx.errors import OptctxError
 
 __all__ = ["GIVEN", "MARK", "asks_for_options", "check_marks", "words_of"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from optctx.context import OptionContext
+from optctx import OptionContext
 from optctx.errors import OptctxError
 from optctx.testing.last_line import Witness
 from optctx.testing.marked import GIVEN, MARK, asks_for_options, check_marks, words_of

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from optctx.context import OptionContext
+from optctx import OptionContext
 from optctx.engine.attach import attach
 from optctx.errors import UnreadOptionError
 
