@@ -16,7 +16,7 @@ from pathlib import Path
 import llvmlite.binding as llvm
 
 from optctx import OptionContext, emit_assembly, run_passes
-from optctx.fresh import FreshProcess, Job
+from optctx.compiling import FreshProcess, Job
 
 IR = Path(__file__).with_name("kernel.ll").read_text()
 PASSES = "default<O3>"

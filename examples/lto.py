@@ -12,7 +12,7 @@ from __future__ import annotations
 import llvmlite.binding as llvm
 
 from optctx import OptionContext, check_link, run_passes, stamp
-from optctx.fresh import FreshProcess, Job
+from optctx.compiling import FreshProcess, Job
 
 TRIPLE = "x86_64-unknown-linux-gnu"
 BEFORE, AFTER = "lto-pre-link<O2>", "lto<O2>"

@@ -16,8 +16,7 @@ from hypothesis import HealthCheck, settings
 from llvmlite import binding
 
 import optctx
-from optctx.fresh import FreshProcess
-from optctx.fresh.job import initialise_targets
+from optctx.compiling import FreshProcess, initialise_targets
 from tests.support.scopes import UNROLLED_ONCE, both, process_state, scopes_become
 
 # What attaching keeps for the next process is the tests' own, in every process that they start as well.

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from evidence.benchmarks._report import Report, Spread, spread
 from optctx import CompileCache, OptionContext
-from optctx.fresh import Job, compile_job, initialise_targets
+from optctx.compiling import Job, compile_job, initialise_targets
 
 _KERNEL = Path(__file__).parents[2] / "examples" / "kernel.ll"
 _RELEVANT = {"unroll-count": (1, 2, 4), "force-vector-width": (1, 4), "inline-threshold": (0, 225)}

@@ -19,7 +19,7 @@ from llvmlite import binding
 from evidence.benchmarks._module import module_text
 from evidence.benchmarks._report import Report, Spread, spread
 from optctx import OptionContext
-from optctx.fresh import Job, compile_job, initialise_targets
+from optctx.compiling import Job, compile_job, initialise_targets
 
 _OPTIONS: tuple[dict[str, object], ...] = ({"unroll-count": 2}, {"unroll-count": 4, "inline-threshold": 500})
 _JOBS = 3  # compilations for each of the two sets of options

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING
 
 from evidence.benchmarks._report import Report
 from evidence.strategies.tools import CommandLineStrategy
+from optctx.compiling import Job
 from optctx.errors import OptctxError
-from optctx.fresh import Job
 from optctx.lab.tuning import Budget, Space, Study, parse_space, tune
 from optctx.lab.tuning.evaluate import Candidate, make_setup
 from optctx.lab.tuning.evaluators import LocalEvaluator

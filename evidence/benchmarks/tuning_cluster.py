@@ -18,7 +18,7 @@ from pathlib import Path
 
 from evidence.benchmarks._report import Report, spread
 from evidence.benchmarks.tuning import OPTIONS, kernel
-from optctx.fresh import Job
+from optctx.compiling import Job
 from optctx.lab.tuning import Budget, Space, Study, parse_space, tune
 
 _TRIALS = 500

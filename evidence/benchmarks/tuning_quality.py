@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evidence.benchmarks._report import Report
-from optctx.fresh import Job
+from optctx.compiling import Job
 from optctx.lab.timing import Harness, Tolerance
 from optctx.lab.tuning import (
     Budget,

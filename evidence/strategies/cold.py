@@ -6,8 +6,8 @@ import os
 import sys
 from dataclasses import replace
 
-from optctx.fresh.job import compile_unchecked, initialise_targets
-from optctx.fresh.protocol import Decoder, encode, write_all
+from evidence.strategies.frames import Decoder, encode, write_all
+from optctx.compiling.job import compile_unchecked, initialise_targets
 from optctx.process import set_process_options
 
 __all__ = ["main"]

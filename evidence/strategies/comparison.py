@@ -18,8 +18,8 @@ from evidence.strategies.host import Host
 from evidence.strategies.judging import Judge
 from evidence.strategies.kernel import KERNEL, OPTIONS
 from evidence.strategies.properties import PROPERTIES, Verdict
+from optctx.compiling import Job
 from optctx.errors import Interrupted
-from optctx.fresh import Job
 from optctx.wording import counted
 
 __all__ = ["Compared", "Comparison", "compare"]

@@ -8,9 +8,9 @@ from collections import OrderedDict
 
 from evidence.strategies.library_copy import LibraryCopy, TargetNames
 from evidence.strategies.strategy import Strategy
+from optctx.compiling import Job, Result
+from optctx.compiling.job import processor_of
 from optctx.errors import OptctxError
-from optctx.fresh import Job, Result
-from optctx.fresh.job import processor_of
 from optctx.locks import lock_left_behind
 
 __all__ = ["PrivateCopyStrategy"]

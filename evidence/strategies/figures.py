@@ -16,14 +16,14 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from evidence.strategies.choosing import open_strategy
+from evidence.strategies.frames import Decoder, encode
 from evidence.strategies.strategy import Strategy
 from optctx._native import trim_heap
+from optctx.children.death import cause_of_end
+from optctx.children.python import python_command
+from optctx.compiling import Job
+from optctx.compiling.job import initialise_targets
 from optctx.errors import OptctxError
-from optctx.fresh import Job
-from optctx.fresh.helper import cause_of_end
-from optctx.fresh.job import initialise_targets
-from optctx.fresh.protocol import Decoder, encode
-from optctx.fresh.python import python_command
 
 __all__ = ["Figures", "figures_of", "main"]
 

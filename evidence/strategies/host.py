@@ -11,18 +11,19 @@ import resource
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from evidence.strategies.answering import AnsweringHelper
 from evidence.strategies.choosing import open_strategy
+from evidence.strategies.frames import encode, received, write_all
 from evidence.strategies.program import Outcome, Program
 from evidence.strategies.running import run_program
 from evidence.strategies.strategy import Strategy
+from optctx.children.death import cause_of_end, printed_to
+from optctx.children.limits import lower_limit
+from optctx.children.spawning import answers_of_helper, end_with_parent
+from optctx.compiling import Job
+from optctx.compiling.job import compile_unchecked, initialise_targets
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError
-from optctx.fresh import Job
-from optctx.fresh.answering import AnsweringHelper
-from optctx.fresh.helper import answers_of_helper, cause_of_end, end_with_parent, printed_to
-from optctx.fresh.job import compile_unchecked, initialise_targets
-from optctx.fresh.limits import lower_limit
-from optctx.fresh.protocol import encode, received, write_all
 from optctx.process import reset_process_options
 
 __all__ = ["Host", "main"]

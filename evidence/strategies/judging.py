@@ -11,8 +11,8 @@ from typing import Protocol
 from evidence.strategies.host import Host
 from evidence.strategies.program import Outcome, Program, Step, digest, expected, words
 from evidence.strategies.properties import MISSPELT, PROPERTIES, Property, Verdict
+from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError
-from optctx.fresh import FreshProcess, Job
 
 __all__ = ["Judge", "Runs"]
 

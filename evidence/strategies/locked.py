@@ -6,8 +6,8 @@ import threading
 from collections.abc import Sequence
 
 from evidence.strategies.waiting import WaitingStrategy
-from optctx.fresh import Job, Result
-from optctx.fresh.job import compile_unchecked
+from optctx.compiling import Job, Result
+from optctx.compiling.job import compile_unchecked
 from optctx.process import reset_process_options, set_process_options
 
 __all__ = ["ComgrStrategy", "XlaStrategy"]

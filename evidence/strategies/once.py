@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from evidence.strategies.strategy import Strategy
-from optctx.fresh import Job, Result
-from optctx.fresh.job import compile_unchecked
+from optctx.compiling import Job, Result
+from optctx.compiling.job import compile_unchecked
 from optctx.locks import lock_left_behind
 from optctx.process import set_process_options
 

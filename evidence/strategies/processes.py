@@ -6,13 +6,13 @@ import subprocess
 from collections import OrderedDict
 from dataclasses import replace
 
+from evidence.strategies.frames import Decoder, encode
 from evidence.strategies.strategy import Strategy
 from evidence.strategies.workers import Worker
+from optctx.children.death import cause_of_end
+from optctx.children.python import python_command
+from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import OptctxError
-from optctx.fresh import FreshProcess, Job, Result
-from optctx.fresh.helper import cause_of_end
-from optctx.fresh.protocol import Decoder, encode
-from optctx.fresh.python import python_command
 from optctx.locks import lock_left_behind
 
 __all__ = ["ColdProcessStrategy", "ForkServerStrategy", "WarmProcessStrategy"]

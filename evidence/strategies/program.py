@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 from evidence.strategies.arguments import merged
-from optctx.fresh import Result
+from optctx.compiling import Result
 
 __all__ = ["BYSTANDER", "Action", "Outcome", "Program", "Seen", "Step", "digest", "expected", "words"]
 

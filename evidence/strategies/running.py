@@ -9,10 +9,10 @@ from queue import SimpleQueue
 
 from evidence.strategies.program import Outcome, Program, Seen, Step, digest
 from evidence.strategies.strategy import Strategy
+from optctx.compiling import Job, Result
+from optctx.compiling.job import compile_unchecked
 from optctx.drifting import drift
 from optctx.errors import OptctxError
-from optctx.fresh import Job, Result
-from optctx.fresh.job import compile_unchecked
 from optctx.locks import condition_left_behind
 from optctx.process import set_process_options
 

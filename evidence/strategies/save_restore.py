@@ -7,9 +7,9 @@ import threading
 from evidence.strategies.arguments import split
 from evidence.strategies.scalars import Scalar, find_scalars
 from evidence.strategies.strategy import Strategy
+from optctx.compiling import Job, Result
+from optctx.compiling.job import compile_unchecked
 from optctx.errors import OptionTypeError, OptionValueError, UnknownOptionError
-from optctx.fresh import Job, Result
-from optctx.fresh.job import compile_unchecked
 from optctx.hosts.llvmlite import llvmlite_image
 
 __all__ = ["SaveRestoreStrategy"]

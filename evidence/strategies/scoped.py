@@ -9,10 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from evidence.strategies.strategy import Strategy
+from optctx.compiling import Job, Result
+from optctx.compiling.job import compile_unchecked
 from optctx.context import OptionContext, tool
 from optctx.context.wrap import wrap
-from optctx.fresh import Job, Result
-from optctx.fresh.job import compile_unchecked
 
 if TYPE_CHECKING:
     from llvmlite.binding import ContextRef

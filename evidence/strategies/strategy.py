@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import ClassVar
 
 from evidence.strategies.arguments import merged
+from optctx.compiling import Job, Result
+from optctx.compiling.job import compile_unchecked
 from optctx.errors import ScopeError
-from optctx.fresh import Job, Result
-from optctx.fresh.job import compile_unchecked
 from optctx.process import reset_process_options, set_process_options
 
 __all__ = ["Strategy"]

@@ -9,9 +9,9 @@ import subprocess
 import time
 
 from evidence.strategies.strategy import Strategy
+from optctx.children.death import cause_of_end
+from optctx.compiling import Job, Result
 from optctx.errors import OptctxError
-from optctx.fresh import Job, Result
-from optctx.fresh.helper import cause_of_end
 
 __all__ = ["CommandLineStrategy"]
 

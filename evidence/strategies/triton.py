@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from evidence.strategies.arguments import split
 from evidence.strategies.waiting import WaitingStrategy
-from optctx.fresh import Job, Result
-from optctx.fresh.job import compile_unchecked
+from optctx.compiling import Job, Result
+from optctx.compiling.job import compile_unchecked
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.registry_reader import read_registry
 from optctx.process import add_occurrence, reset_option

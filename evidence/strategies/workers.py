@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from optctx.fresh import Job, Result
-from optctx.fresh.answering import AnsweringHelper
-from optctx.fresh.helper import answers_of_helper
-from optctx.fresh.job import compile_unchecked, initialise_targets
-from optctx.fresh.protocol import encode, received, write_all
+from evidence.strategies.answering import AnsweringHelper
+from evidence.strategies.frames import encode, received, write_all
+from optctx.children.spawning import answers_of_helper
+from optctx.compiling import Job, Result
+from optctx.compiling.job import compile_unchecked, initialise_targets
 from optctx.process import set_process_options
 
 __all__ = ["Worker", "main"]

@@ -13,8 +13,8 @@ from evidence.strategies.judging import Judge
 from evidence.strategies.kernel import KERNEL
 from evidence.strategies.program import Outcome, Program, Seen
 from evidence.strategies.properties import PROPERTIES
+from optctx.compiling import Job
 from optctx.errors import OptctxError
-from optctx.fresh import Job
 
 from .errors import UpstreamError
 from .setup import Setup

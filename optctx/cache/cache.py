@@ -24,7 +24,7 @@ from optctx.reads import record
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef
 
-    from optctx.fresh import Emit, Job, Result
+    from optctx.compiling import Emit, Job, Result
 
 __all__ = ["CompileCache", "MemoryStore", "Store"]
 
@@ -182,7 +182,7 @@ class CompileCache:
             OptctxError: LLVM refuses the IR, the pipeline or the target.
             TypeError: An argument has another type.
         """
-        from optctx.fresh import Job, initialise_targets
+        from optctx.compiling import Job, initialise_targets
 
         job = Job(_source(module), passes, (), triple, cpu, features, opt_level, emit)
         initialise_targets()
@@ -238,7 +238,7 @@ class CompileCache:
 
 def _compile_and_tell(engine: Engine, job: Job) -> tuple[Result, list[str]]:
     """Compile; return the result, and the names of the options that it may have read."""
-    from optctx.fresh import compile_job
+    from optctx.compiling import compile_job
 
     if not engine.redirects:
         return compile_job(job), sorted(engine.options)

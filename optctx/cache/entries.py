@@ -21,7 +21,7 @@ from optctx.travelling.attributes import attributes_policy
 from optctx.values.states import changed_options, process_texts, text_under, value_under
 
 if TYPE_CHECKING:
-    from optctx.fresh import Emit, Job, Result
+    from optctx.compiling import Emit, Job, Result
 
 __all__ = ["Situation", "input_key", "pack_reads", "pack_result", "unpack_reads", "unpack_result"]
 
@@ -103,7 +103,7 @@ def unpack_result(entry: bytes, emit: Emit, seconds: float) -> Result | None:
 
     `seconds`: the time that finding it took.
     """
-    from optctx.fresh import Result  # slow to import, and most programs never need it
+    from optctx.compiling import Result  # slow to import, and most programs never need it
 
     if len(entry) < _HEAD.size:
         return None

@@ -7,11 +7,11 @@ itself.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from optctx.lab.reducing import smallest
     from optctx.testing.compiler import Compiler, CrashError, DiedError, HangError
     from optctx.testing.module import modules, modules_in
     from optctx.testing.option import options
     from optctx.testing.override import arguments, contexts, jobs, overrides
-    from optctx.testing.reducing import smallest
     from optctx.testing.value import values
 
 __all__ = [
@@ -36,7 +36,7 @@ _LATER = {
     "optctx.testing.module": ("modules", "modules_in"),
     "optctx.testing.option": ("options",),
     "optctx.testing.override": ("arguments", "contexts", "jobs", "overrides"),
-    "optctx.testing.reducing": ("smallest",),
+    "optctx.lab.reducing": ("smallest",),
     "optctx.testing.value": ("values",),
 }
 

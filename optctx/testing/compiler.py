@@ -10,9 +10,9 @@ from functools import lru_cache
 from types import TracebackType
 
 from optctx import OptionContext
+from optctx.children.death import last_words
+from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import OptctxError
-from optctx.fresh import FreshProcess, Job, Result
-from optctx.fresh.helper import last_words
 from optctx.lab.sensitivity.run import reads_of as _reads_of
 
 __all__ = ["Compiler", "CrashError", "DiedError", "HangError", "reads_of"]

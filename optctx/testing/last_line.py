@@ -12,8 +12,8 @@ import stat
 import subprocess
 from types import TracebackType
 
-from optctx.fresh.helper import last_words, printed_to
-from optctx.fresh.python import python_command
+from optctx.children.death import last_words, printed_to
+from optctx.children.python import python_command
 
 __all__ = ["Witness", "main"]
 

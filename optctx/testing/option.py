@@ -18,7 +18,7 @@ from optctx.testing.value import is_literal
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-    from optctx.fresh import Job
+    from optctx.compiling import Job
 
 __all__ = ["options", "own_name"]
 

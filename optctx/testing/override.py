@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from optctx import OptionContext, registry
-from optctx.fresh import Emit, Job
+from optctx.compiling import Emit, Job
 from optctx.testing.module import modules
 from optctx.testing.option import options as any_options
 from optctx.testing.option import own_name

@@ -6,8 +6,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from optctx.compiling import initialise_targets
 from optctx.errors import OptctxError, OptionTypeError, ScopeError, clipped
-from optctx.fresh import initialise_targets
 
 if TYPE_CHECKING:
     from os import PathLike

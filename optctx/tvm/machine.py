@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from optctx.compiling import check_target, target_of
 from optctx.errors import OptctxError, TargetError, shown
-from optctx.fresh import check_target, target_of
 from optctx.tvm.options import UnknownMode, warn
 
 if TYPE_CHECKING:

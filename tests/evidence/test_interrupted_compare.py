@@ -13,7 +13,7 @@ import pytest
 from evidence.main import main
 from evidence.strategies.comparison import Comparison, compare
 from optctx import Interrupted
-from optctx.fresh import Job
+from optctx.compiling import Job
 from tests.support.interrupted_commands import STATUS, interrupted
 from tests.support.ir_texts import SCALE
 from tests.support.processes import of_session, wait_for

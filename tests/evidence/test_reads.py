@@ -26,8 +26,8 @@ from evidence.reads.signature import pointee, signature_of
 from evidence.reads.stacks import FirstRead, recording_stacks, stacks_in
 from optctx import OptctxError, OptionContext, record
 from optctx._native import demangle
+from optctx.compiling import Job, compile_job
 from optctx.engine.attach import attach
-from optctx.fresh import Job, compile_job
 from optctx.reads import reader_index
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86
 

@@ -18,8 +18,8 @@ from evidence.strategies.judging import Judge
 from evidence.strategies.kernel import KERNEL, OPTIONS
 from evidence.strategies.program import BYSTANDER, Outcome, Program, Step, digest, expected
 from evidence.strategies.properties import PROPERTIES, valid
+from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError, OptionValueError, ScopeError
-from optctx.fresh import FreshProcess, Job
 from tests.support.processes import run_python
 
 JOB = Job(KERNEL, emit="assembly")
@@ -274,7 +274,10 @@ def test_a_worker_outlives_the_thread_that_started_it(
 def test_copies_are_unloaded() -> None:
     run_python("""
     from pathlib import Path
-    from optctx.fresh import Job
+    from optctx.compiling import Job
+    from evidence.strategies.copies import PrivateCopyStrategy
+    from evidence.strategies.kernel import KERNEL, OPTIONS
+    from optctx.compiling import Job
     from evidence.strategies.copies import PrivateCopyStrategy
     from evidence.strategies.kernel import KERNEL, OPTIONS
 

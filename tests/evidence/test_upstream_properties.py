@@ -13,8 +13,8 @@ from evidence.strategies.program import BYSTANDER, Outcome, Program, Seen, Step
 from evidence.strategies.properties import PROPERTIES
 from evidence.upstream import properties
 from evidence.upstream.properties import PrototypeHost
+from optctx.compiling import Job
 from optctx.errors import OptctxError
-from optctx.fresh import Job
 
 SET = ("-unroll-count=2",)
 FOUND = "found another one"

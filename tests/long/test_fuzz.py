@@ -116,8 +116,8 @@ def find(fault: str, when: str) -> None:
         return make(case)
 
     module._make = faulty  # type: ignore[assignment]
+    from optctx.compiling import FreshProcess
     from optctx.engine.attach import attach
-    from optctx.fresh import FreshProcess
 
     attach()
     sys.set_int_max_str_digits(0)

@@ -13,7 +13,7 @@ from typing import Any
 from llvmlite import binding
 
 from optctx import OptionContext, bound, propagating
-from optctx.fresh import Job, Result, compile_job
+from optctx.compiling import Job, Result, compile_job
 from optctx.hosts.llvmlite import instruction_count
 from optctx.lab.sensitivity import sensitivity
 from optctx.lab.sweep import parse_axes, sweep

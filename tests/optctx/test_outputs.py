@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from optctx import OptionContext
+from optctx.compiling import Job
 from optctx.errors import OptctxError
-from optctx.fresh import Job
 from optctx.lab.command.main import main
 from optctx.lab.tuning.report import Source, write_report
 from optctx.outputs import write_whole

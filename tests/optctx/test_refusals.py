@@ -18,7 +18,7 @@ import pytest
 
 import optctx
 from optctx import OptionContext, current, registry, run_passes
-from optctx.fresh import FreshProcess
+from optctx.compiling import FreshProcess
 from optctx.lab.command.main import main
 from tests.optctx import refused_objects
 from tests.support.scopes import UNROLLED_ONCE, process_state, unrolled

@@ -22,6 +22,7 @@ REDIRECTED = {ROOT / "evidence/census/README.md"} | {
         "containment",
         "property-tests",
         "threads",
+        "time",
         "tune",
         "tuning",
         "unread",

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from llvmlite import binding
 
-from optctx.fresh import Job, Result, compile_job
-from optctx.fresh.job import initialise_targets
+from optctx.compiling import Job, Result, compile_job, initialise_targets
 from tests.promises.model import Key, every_key
 from tests.support.forking import run_and_end
 from tests.support.ir_texts import UNROLL, X86

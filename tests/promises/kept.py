@@ -16,8 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from optctx import CompileCache, OptionContext, record, registry
-from optctx.fresh import Job, compile_job
-from optctx.fresh.job import initialise_targets
+from optctx.compiling import Job, compile_job, initialise_targets
 from tests.support.ir_texts import SCALE, X86
 
 __all__ = ["FILE", "Kept", "meaning"]

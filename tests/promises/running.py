@@ -37,7 +37,7 @@ from optctx import (
     wrap,
 )
 from optctx._native import active_scopes  # `info()` gives it, too, and takes as long as five compilations
-from optctx.fresh import compile_job
+from optctx.compiling import compile_job
 from tests.promises.answers import JOB, WRITER, Answers, by_llvmlite
 from tests.promises.model import CHOICES, PROCESS_WIDE, Model, Sight, Wanted
 from tests.promises.program import Context, Options, Program, Step

@@ -7,7 +7,7 @@ import pickle
 import sys
 
 from optctx import attach, info
-from optctx.fresh.job import initialise_targets
+from optctx.compiling import initialise_targets
 from tests.promises.answers import Answers
 from tests.promises.running import verdict
 

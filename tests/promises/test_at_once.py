@@ -32,7 +32,7 @@ from optctx import (
     unbind,
     watch,
 )
-from optctx.fresh import FreshProcess, Job, Result, compile_job
+from optctx.compiling import FreshProcess, Job, Result, compile_job
 from tests.support.alone import alone
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
 from tests.support.processes import SECONDS, run_python

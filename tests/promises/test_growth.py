@@ -17,7 +17,7 @@ import pytest
 from llvmlite import binding
 
 from optctx import OptionContext, ScopeError, bound, contained, record, unbind
-from optctx.fresh.job import initialise_targets
+from optctx.compiling import initialise_targets
 from tests.support.processes import run_python
 from tests.support.scopes import outside
 

@@ -10,7 +10,7 @@ import pytest
 from llvmlite import binding
 
 from optctx import OptionContext
-from optctx.fresh import FreshProcess, Job, Result, compile_job
+from optctx.compiling import FreshProcess, Job, Result, compile_job
 from tests.support.ir_texts import CALLS, SCALE, X86
 from tests.support.scopes import in_threads, scoped
 

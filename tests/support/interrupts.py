@@ -26,8 +26,8 @@ from llvmlite.binding import ffi
 
 import optctx
 from optctx import CompileCache, OptionContext, _native, emit_object, propagating, record, run_passes, watch
+from optctx.compiling import initialise_targets
 from optctx.engine import attach as attaching
-from optctx.fresh.job import initialise_targets
 from tests.support import audit as auditing
 from tests.support.audit import audit
 from tests.support.each_instruction import Interrupt, instructions, interrupt_at, stop

@@ -74,6 +74,12 @@ def of_session(session: int) -> list[str]:
     return found
 
 
+def children_of(process: int) -> list[int]:
+    """The children that its main thread has started."""
+    file = pathlib.Path(f"/proc/{process}/task/{process}/children")
+    return [int(each) for each in file.read_text().split()]
+
+
 def wait_for(holds: Callable[[], bool]) -> None:
     """Until a condition holds."""
     deadline = time.monotonic() + SECONDS

@@ -15,8 +15,8 @@ from typing import ParamSpec, TypeVar
 from llvmlite import binding
 
 from optctx import OptionContext, info, registry
+from optctx.compiling import Job, Result, compile_job
 from optctx.engine.attach import attach
-from optctx.fresh import Job, Result, compile_job
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 from tests.support.processes import SECONDS
 

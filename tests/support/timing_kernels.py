@@ -5,10 +5,22 @@ from __future__ import annotations
 from functools import cache
 
 from optctx import OptionContext
-from optctx.fresh import Job, compile_job
-from optctx.lab.timing import Array, Harness, Value
+from optctx.compiling import Job, compile_job
+from optctx.lab.timing import Array, Bench, Harness, Value
 
-__all__ = ["HASH", "MATMUL", "SUM", "compiled", "hash_harness", "loop", "matmul_harness", "sum_harness"]
+__all__ = [
+    "DOT",
+    "HASH",
+    "MATMUL",
+    "SUM",
+    "compiled",
+    "dot_harness",
+    "hash_harness",
+    "loop",
+    "matmul_harness",
+    "pid_of",
+    "sum_harness",
+]
 
 
 def loop(body: str, before: str = "", declared: str = "", name: str = "total") -> str:
@@ -107,6 +119,28 @@ end:
 """
 
 
+DOT = """
+define float @dot(ptr %a, ptr %b, i64 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %s = phi float [ 0.0, %entry ], [ %sum, %loop ]
+  %p = getelementptr float, ptr %a, i64 %i
+  %q = getelementptr float, ptr %b, i64 %i
+  %x = load float, ptr %p
+  %y = load float, ptr %q
+  %xy = fmul reassoc float %x, %y
+  %sum = fadd reassoc float %s, %xy
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %end
+end:
+  ret float %sum
+}
+"""
+
+
 def sum_harness(length: int = 2048) -> Harness:
     return Harness("total", (Array("i32", (length,), low=-50, high=50), Value(length)), "i32")
 
@@ -127,6 +161,10 @@ def hash_harness() -> Harness:
     return Harness("hash", (Array("u8", (512,), high=255), Value(512)), "u64")
 
 
+def dot_harness() -> Harness:
+    return Harness("dot", (Array("f32", (1000,), seed=1), Array("f32", (1000,), seed=2), Value(1000)), "f32")
+
+
 @cache
 def compiled(ir: str, *options: str, passes: str = "default<O3>") -> bytes:
     """The object under these options ("-unroll-count=4"), by threads in this process."""
@@ -134,3 +172,10 @@ def compiled(ir: str, *options: str, passes: str = "default<O3>") -> bytes:
         result = compile_job(Job(ir, passes))
     assert result.error is None, result.error
     return result.code
+
+
+def pid_of(bench: Bench) -> int:
+    """The number of the helper process."""
+    exchange = bench._exchange
+    assert exchange is not None
+    return exchange._running().pid

@@ -8,7 +8,7 @@ import pathlib
 import sqlite3
 from typing import Any
 
-from optctx.fresh import Job
+from optctx.compiling import Job
 from optctx.lab.sweep.emissions import Emitted
 from optctx.lab.sweep.plan import Answer
 from optctx.lab.timing import Array, Harness, Tolerance, Value

@@ -102,7 +102,7 @@ _TAKEN = """
     sys.path.insert(0, {folder!r})
     import llvmlite
     import optctx
-    from optctx.fresh import FreshProcess, Job
+    from optctx.compiling import FreshProcess, Job
     from tests.support.ir_texts import X86
     from tests.support.library_code import changed_code
     from tests.support.scopes import scoped, unrolled_by_llvmlite

@@ -7,10 +7,9 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING
 
-from optctx import OptionContext
 from optctx.lab.command.console import encodable, put, say, show
 from optctx.lab.command.files import read_file
-from optctx.lab.command.link_reader import Question, compare
+from optctx.lab.command.link_reader import Question, compare, link_step
 from optctx.lab.command.parser import seconds
 from optctx.lab.settings import completing
 from optctx.links import LinkReport
@@ -56,11 +55,10 @@ def add(commands: _SubParsersAction[Parser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the options that differ. Returns 1 if there are any. Raises OptctxError and OSError."""
-    context = None
-    if arguments.link_options is not None:
-        context = OptionContext.from_args(arguments.link_options, base="defaults", process_wide="exclusive")
+    if arguments.link_options is not None:  # refused here, before any file is read
+        link_step(arguments.link_options)
     files = tuple((encodable(path), read_file(path, "LLVM bitcode or IR")) for path in arguments.files)
-    report = compare(Question(files, context, arguments.require_stamps), arguments.timeout)
+    report = compare(Question(files, arguments.link_options, arguments.require_stamps), arguments.timeout)
     if arguments.format == "json":
         put(json.dumps(_plain(report), indent=2))
     else:

@@ -10,8 +10,8 @@ from dataclasses import replace
 from llvmlite import binding
 from rich.progress import TimeRemainingColumn
 
+from optctx.compiling import Job
 from optctx.errors import OptctxError, shown
-from optctx.fresh import Job
 from optctx.lab.command.console import bar, encodable
 from optctx.lab.command.inputs import Clang, read_input
 from optctx.lab.command.parser import positive, seconds

@@ -25,7 +25,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from optctx.fresh.helper import printed_to
+from optctx.children.death import printed_to
 from optctx.tables import without_column
 from optctx.wording import counted, printable
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from optctx import OptionContext
+from optctx.compiling import Job
 from optctx.errors import OptctxError, shown
-from optctx.fresh import Job
 from optctx.lab.command.console import encodable
 from optctx.lab.command.inputs import Clang, read_input
 from optctx.lab.command.parser import below, positive, seconds

@@ -9,9 +9,9 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
+from optctx.children.death import last_words
+from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError
-from optctx.fresh import FreshProcess, Job
-from optctx.fresh.helper import last_words
 from optctx.lab.command.files import read_file
 
 __all__ = ["BITCODE", "Clang", "read_input"]

@@ -1,25 +1,24 @@
-"""Compares the stamps of modules in a helper process: a damaged or hostile module may crash or hang LLVM."""
+"""Compares the stamps of modules in a child process: a damaged or hostile module may crash or hang LLVM."""
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 
+import msgspec
 from llvmlite import binding
 
 from optctx import OptionContext
+from optctx.children.answers import Talk
+from optctx.children.child import Channel
+from optctx.children.death import Death
+from optctx.compiling.fresh import llvm_pool
 from optctx.errors import OptctxError
-from optctx.fresh.exchange import Exchange
-from optctx.fresh.helper import answers_of_helper, is_of_machine, last_words
-from optctx.fresh.protocol import encode, received, write_all
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.lab.command.inputs import BITCODE
 from optctx.links import LinkReport, check_link
 from optctx.travelling.stamps import read_stamps
 
-__all__ = ["Question", "compare", "main"]
+__all__ = ["Question", "compare", "link_step"]
 
 
 @dataclass(frozen=True)
@@ -27,15 +26,29 @@ class Question:
     """The modules to compare."""
 
     files: tuple[tuple[str, bytes], ...]  # names as they are printed, and contents
-    context: OptionContext | None  # of the link step
+    link_options: str | None  # of the link step
     require_stamps: bool
 
 
-@dataclass(frozen=True)
-class _Reading:
-    """The message that LLVM begins to read a file."""
+class Reading(msgspec.Struct, tag=True):
+    """LLVM begins to read a file."""
 
     name: str
+
+
+class Refused(msgspec.Struct, tag=True):
+    """The words of an error."""
+
+    error: str
+
+
+class Compared(msgspec.Struct, tag=True):
+    """The end."""
+
+    report: LinkReport
+
+
+_Said = Reading | Refused | Compared
 
 
 def compare(question: Question, timeout: float) -> LinkReport:
@@ -43,33 +56,27 @@ def compare(question: Question, timeout: float) -> LinkReport:
 
     `timeout`: seconds that LLVM may take for each file, and for the comparison.
     """
-    with Exchange("optctx.lab.command.link_reader") as helper:
-        with suppress(BrokenPipeError):  # it has ended, which the report says
-            helper.send(question)
-        return _report(helper, timeout)
+    talk: Talk[_Said] = llvm_pool().talk(answer, question, gives=_Said)  # type: ignore[arg-type]
+    with talk as child:
+        reading = ""
+        while True:
+            match _heard(child, timeout, reading):
+                case Compared(report):
+                    return report
+                case Reading(name):
+                    reading = name
+                case Refused(error):
+                    raise OptctxError(error)
+                case Death() as death:
+                    how = (
+                        "the process that reads ended" if death.of_machine or not reading else "LLVM crashed"
+                    )
+                    raise OptctxError(f"cannot read {reading or 'the files'}: {how}: {death}")
 
 
-def _report(helper: Exchange, timeout: float) -> LinkReport:
-    reading = ""
-    while messages := _received(helper, timeout, reading):
-        for message in messages:
-            match message:
-                case LinkReport():
-                    return message
-                case _Reading():
-                    reading = message.name
-                case _:
-                    raise OptctxError(message)
-    status, printed = helper.ended()
-    end = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
-    words = last_words(printed) or end
-    how = "LLVM crashed" if reading and not is_of_machine(words) else "the process that reads ended"
-    raise OptctxError(f"cannot read {reading or 'the files'}: {how}: {words}")
-
-
-def _received(helper: Exchange, timeout: float, reading: str) -> list[object]:
+def _heard(child: Talk[_Said], timeout: float, reading: str) -> _Said | Death:
     try:
-        return helper.receive(timeout if reading else None)
+        return child.hear(timeout if reading else None)
     except TimeoutError:
         raise OptctxError(
             f"cannot read {reading}: LLVM took longer than {timeout:g} s and was stopped; "
@@ -77,34 +84,28 @@ def _received(helper: Exchange, timeout: float, reading: str) -> list[object]:
         ) from None
 
 
-def main() -> int:
-    """Answer one question from standard input on the original standard output. No other code writes there."""
-    answers = answers_of_helper()
-    for message in _answers(_question()):
-        write_all(answers, encode(message))
-    return 0
+def link_step(options: str) -> OptionContext:
+    """The context of the link step. Raises OptctxError for options that LLVM refuses."""
+    return OptionContext.from_args(options, base="defaults", process_wide="exclusive")
 
 
-def _question() -> Question:
-    for message in received(0):
-        assert isinstance(message, Question)
-        return message
-    raise EOFError
-
-
-def _answers(question: Question) -> Iterable[object]:
-    """Yield a message before each file is read, and at the end the report, or the text of an error."""
+def answer(_: None, channel: Channel, question: Question) -> None:
+    """Say which file is read, before each, and at the end the report, or the text of an error."""
     modules = []
+    context = None
     try:
+        if question.link_options is not None:
+            context = link_step(question.link_options)
         for name, data in question.files:
-            yield _Reading(name)
+            channel.send(Reading(name))
             module = _module(name, data)
             read_stamps(llvmlite_image(), module)  # LLVM reads metadata only on demand
             modules.append(module)
-        yield _Reading("the stamps")
-        yield check_link(modules, question.context, require_stamps=question.require_stamps)
+        channel.send(Reading("the stamps"))
+        report = check_link(modules, context, require_stamps=question.require_stamps)
+        channel.send(Compared(report))
     except OptctxError as error:
-        yield str(error)
+        channel.send(Refused(str(error)))
 
 
 def _module(name: str, data: bytes) -> binding.ModuleRef:

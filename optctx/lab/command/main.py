@@ -40,6 +40,8 @@ COMMANDS = {
     "sweep": "compile files under every combination of option values",
     "rank": "rank the options that LLVM reads for a file by what they change",
     "tune": "search option values for the best compilation of a file",
+    "time": "measure whether options make a function faster",
+    "reduce": "find the fewest options under which a compilation still fails",
     "check-link": "compare the options that modules were compiled with",
     "completion": "print a script for completion in a shell",
 }

@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from optctx import OptionContext, record
+from optctx.children.death import cause_of_end
+from optctx.compiling import Job, compile_job
+from optctx.compiling.children import endings
 from optctx.errors import OptctxError
 from optctx.facts import text
-from optctx.fresh import Job, compile_job
-from optctx.fresh.children import endings
-from optctx.fresh.helper import cause_of_end
 from optctx.lab.command.console import complain_printed, put, say, show
 from optctx.lab.command.files import naming_module
 from optctx.lab.command.groups import Base, Input, add_file, add_out

@@ -25,7 +25,7 @@ from optctx.outputs import GoneError
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
-    from optctx.fresh import Job
+    from optctx.compiling import Job
 
 __all__ = ["add", "run"]
 

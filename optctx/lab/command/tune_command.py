@@ -22,7 +22,7 @@ from optctx.outputs import write_whole
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
-    from optctx.fresh import Job
+    from optctx.compiling import Job
     from optctx.lab.command.parser import Parser
     from optctx.lab.tuning import Study, Trial, Tuning
     from optctx.lab.tuning.results import Goal

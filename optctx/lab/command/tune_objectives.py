@@ -7,10 +7,12 @@ import dataclasses
 import os
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from optctx.errors import OptctxError
 
 if TYPE_CHECKING:
-    from optctx.fresh import Job
+    from optctx.compiling import Job
     from optctx.lab.timing import Harness
     from optctx.lab.tuning import Objective
 
@@ -53,7 +55,7 @@ def _harness(arguments: argparse.Namespace, objective: str) -> Harness:
     path, beside = _harness_files(arguments)
     if path is not None:
         harness = Harness.from_toml(path)
-        return dataclasses.replace(harness, entry=arguments.entry) if arguments.entry else harness
+        return msgspec.structs.replace(harness, entry=arguments.entry) if arguments.entry else harness
     if not arguments.entry:
         raise OptctxError(
             f"the objective {objective!r} calls a function: name it with --entry, and what it is called "

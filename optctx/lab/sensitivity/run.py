@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from optctx import Read, current, record
+from optctx.children.death import last_words
+from optctx.compiling import FreshProcess, Job, Result
+from optctx.compiling.job import Death, compile_unchecked
 from optctx.errors import Interrupted, OptctxError
-from optctx.fresh import FreshProcess, Job, Result
-from optctx.fresh.helper import last_words
-from optctx.fresh.job import Death, compile_unchecked
 from optctx.lab.sensitivity.choose import Candidate, Chosen, Planned, choose, targets_of
 from optctx.lab.sensitivity.report import By, Effect, Report, Trial, Verdict, ranked_effects, ranked_trials
 from optctx.process import thread_arguments

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from optctx.compiling.job import Job, emit_all, make_target_machine, processor_of, unchecked
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
-from optctx.fresh.job import Job, emit_all, make_target_machine, processor_of, unchecked
 from optctx.lab.sweep.by_reads import ByReads
 from optctx.process import noting, read_in
 from optctx.values import registry

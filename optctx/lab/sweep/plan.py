@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from optctx.fresh.job import Job
+from optctx.compiling.job import Job
 from optctx.lab.sweep.emissions import Emitted
 from optctx.lab.sweep.grid import DEFAULT, Axis, combination_at, overrides
 from optctx.lab.sweep.row import State
 
-__all__ = ["Answer", "Asked", "Plan", "Ready", "Started"]
+__all__ = ["Answer", "Asked", "Plan"]
 
 _BASELINE_LIMIT = 120.0  # seconds
 _LEAST_LIMIT = 10.0  # seconds
@@ -77,20 +77,6 @@ class Asked:
     job: int
     options: Mapping[str, str]  # what it sets
     known: tuple[Emitted, ...] = ()  # what other processes have emitted
-
-
-@dataclass(frozen=True)
-class Ready:
-    """The errors that each job has under any options; "" for none."""
-
-    errors: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Started:
-    """The message that a thread begins to compile a combination."""
-
-    number: int
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ from typing import Literal
 from llvmlite import binding
 
 from optctx import OptionContext
+from optctx.compiling import Job
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError, shown
-from optctx.fresh import Job
 from optctx.lab.sweep.grid import Axis
 from optctx.lab.sweep.records import columns, from_cells, from_record, record, to_cells, to_line
 from optctx.lab.sweep.row import Row

@@ -11,10 +11,10 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from optctx import OptionContext
+from optctx.children.death import is_of_machine
+from optctx.compiling import FreshProcess, Job, Result
+from optctx.compiling.targets import target_problem
 from optctx.errors import OptctxError, shown
-from optctx.fresh import FreshProcess, Job, Result
-from optctx.fresh.helper import is_of_machine
-from optctx.fresh.targets import target_problem
 from optctx.lab.sweep.grid import MOST_COMBINATIONS, Axis, count_combinations, overrides
 from optctx.lab.sweep.plan import Answer, Plan
 from optctx.lab.sweep.process import SweepProcess

@@ -1,159 +1,70 @@
-"""The process that compiles: on several threads, or one combination alone. It may die at any moment.
-
-Requests have 24 bytes, on a pipe that all threads read: a number, and the place of its options in a memory
-file if the plan does not have them. Each thread reports when it starts one, so the supervisor knows which
-combinations were being compiled when the process died.
-"""
+"""What the processes of a sweep do: their server prepares, its children compile."""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import hashlib
-import os
-import pickle
-import resource
-import struct
-import sys
-import threading
-import traceback
-from contextlib import AbstractContextManager
-from dataclasses import replace
-from typing import NoReturn
+import warnings
+from dataclasses import dataclass, replace
 
-from optctx.context import OptionContext
+from optctx.compiling.job import Job, Result, compile_unchecked, emit_all, pipeline_error
+from optctx.context import OptionContext, attach
 from optctx.errors import OptctxError, UnsupportedImageError
-from optctx.fresh.helper import address_space, printed_to
-from optctx.fresh.job import Job, Result, compile_unchecked, emit_all, pipeline_error
-from optctx.fresh.limits import lower_limit
-from optctx.fresh.protocol import encode, write_all
 from optctx.lab.sweep.emissions import Emission, Emissions
-from optctx.lab.sweep.plan import Answer, Asked, Plan, Started
-from optctx.locks import lock_left_behind
-from optctx.process import noting, read_in
+from optctx.lab.sweep.plan import Answer, Asked, Plan
+from optctx.process import set_process_options
+from optctx.reads.recording import noting, read_in
+from optctx.travelling.attributes import Attributes
 
-__all__ = ["REQUEST", "check", "compile_alone", "serve"]
+__all__ = ["Prepared", "check", "check_module", "compile_alone", "compile_together", "prepare"]
 
-REQUEST = struct.Struct("<QQQ")  # number, place and size of a pickled Asked; size 0: the plan has it
-_CLONE_FILES = 0x400
-_PER_THREAD = 160 << 20  # bytes of address space that a thread's stack and heap reserve
-_LINES = 100  # kept of what LLVM prints in one compilation
-_LINE = 500  # characters kept of a line
+_STREAM = 2  # what LLVM prints on this thread: its own descriptor, where the kernel allows that
 
 
-def check(plan: Plan, place: int, answers: int) -> NoReturn:
-    """Write the errors that a job has under any options: of its module, then of its pipeline and target."""
-    try:
-        _limit_memory(plan, 1)
-        job = plan.jobs[place]
-        read = compile_unchecked(replace(job, passes="verify", emit="none"))
-        write_all(answers, encode(read.error or ""))
-        write_all(answers, encode(pipeline_error(job)))
-    except BaseException:  # such as MemoryError; the last line of the traceback becomes the cause
-        _complain()
-    finally:
-        os._exit(0)
+@dataclass
+class Prepared:
+    """What every child of the server has."""
+
+    plan: Plan
+    emissions: Emissions | None  # of the children that compile on threads, each its own copy
 
 
-def serve(plan: Plan, requests: int, options: int, answers: int, printed: int) -> NoReturn:
-    """Compile requests on several threads until their pipe is closed. Exit without clean-up.
-
-    `options`: the memory file that holds the requests that the plan does not have. `printed`: the one that
-    receives the process's standard streams.
-    """
-    try:
-        _limit_memory(plan, plan.threads)
-        emissions = Emissions(plan.noted, keep=plan.output) if plan.emit_once else None
-        shared = (plan, requests, options, answers, printed, lock_left_behind(), emissions)
-        pool = [threading.Thread(target=_work, args=shared) for _ in range(plan.threads)]
-        for thread in pool:
-            thread.start()
-        for thread in pool:
-            thread.join()
-    finally:
-        os._exit(0)
+def prepare(plan: Plan) -> Prepared:
+    """Set the options of the calling process, and attach as it has attached."""
+    set_process_options(plan.arguments)
+    _attach(*plan.attributes)  # type: ignore[arg-type]
+    return Prepared(plan, Emissions(plan.noted, keep=plan.output) if plan.emit_once else None)
 
 
-def compile_alone(plan: Plan, asked: Asked, answers: int, printed: int) -> NoReturn:
-    """Compile one combination. `printed`: the memory file that receives the process's standard streams."""
-    # There may be no memory to make it when it is needed.
-    out_of_memory = encode(Answer(asked.number, "crashed", error="out of memory"))
-    try:
-        _limit_memory(plan, 1)
-        answer = _compile(plan, asked, None)
-        write_all(answers, encode(replace(answer, printed=_lines(printed))))
-    except MemoryError:
-        os.write(answers, out_of_memory)
-    except BaseException:  # a bug in optctx: the last line of the traceback becomes the error of the row
-        _complain()
-    finally:
-        os._exit(0)
+def _attach(attributes: Attributes, *trust: str) -> None:
+    """Attach with the settings of the calling process, which has issued the warnings already."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        attach(attributes=attributes, trust=[each for each in trust if each] if trust else None)
 
 
-def _complain() -> NoReturn:
-    traceback.print_exc()
-    sys.stderr.flush()
-    os._exit(1)
+def check(prepared: Prepared, place: int) -> str:
+    """The error that a job has under any options, of its module, its pipeline or its target; "" for none."""
+    return check_module(prepared, place) or pipeline_error(prepared.plan.jobs[place])
 
 
-def _limit_memory(plan: Plan, threads: int) -> None:
-    if plan.memory is not None:
-        lower_limit(resource.RLIMIT_AS, address_space() + threads * (plan.memory + _PER_THREAD))
+def check_module(prepared: Prepared, place: int) -> str:
+    """The error that a job's module has under any options; "" for none."""
+    return compile_unchecked(replace(prepared.plan.jobs[place], passes="verify", emit="none")).error or ""
 
 
-def _work(
-    plan: Plan,
-    requests: int,
-    options: int,
-    answers: int,
-    printed: int,
-    writing: AbstractContextManager[object],
-    emissions: Emissions | None,
-) -> None:
-    """Compile requests on one thread."""
-
-    def serve(own: int) -> None:
-        while request := os.read(requests, REQUEST.size):
-            number, place, size = REQUEST.unpack(request)
-            with writing:
-                write_all(answers, encode(Started(number)))
-            asked = pickle.loads(os.pread(options, size, place)) if size else plan.asked(number)
-            emission = None
-            if emissions is not None:
-                emissions.learn(asked.known)
-                emission = emissions.start(asked.options, own)
-            answer = _compile(plan, asked, emission)
-            with writing:
-                write_all(answers, encode(replace(answer, printed=_lines(own))))
-
-    try:
-        serve(_own_streams(printed))
-    except BaseException:  # such as MemoryError, perhaps due to another thread: each is compiled again alone
-        os._exit(1)
+def compile_together(prepared: Prepared, asked: Asked) -> Answer:
+    """Compile one combination, on one of several threads."""
+    emission = None
+    if prepared.emissions is not None:
+        prepared.emissions.learn(asked.known)
+        emission = prepared.emissions.start(asked.options, _STREAM)
+    return _compile(prepared.plan, asked, emission)
 
 
-def _own_streams(shared: int) -> int:
-    """Give this thread its own file descriptors, and a memory file that receives what LLVM prints on it.
-
-    Returns the file, or `shared` if the kernel forbids that. Then lines that threads print at the same moment
-    get mixed up.
-    """
-    if ctypes.CDLL(None).unshare(_CLONE_FILES):
-        return shared
-    file = os.memfd_create("printed")
-    os.dup2(file, 1)
-    os.dup2(file, 2)
-    return file
-
-
-def _lines(file: int) -> tuple[str, ...]:
-    """Return the printed lines, and empty the file for the next compilation."""
-    if not os.fstat(file).st_size:
-        return ()
-    text = printed_to(file)
-    os.ftruncate(file, 0)
-    os.lseek(file, 0, os.SEEK_SET)
-    return tuple(line[:_LINE] for line in text.splitlines()[-_LINES:] if line.strip())
+def compile_alone(prepared: Prepared, asked: Asked) -> Answer:
+    """Compile one combination in a process of its own."""
+    return _compile(prepared.plan, asked, None)
 
 
 def _compile(plan: Plan, asked: Asked, emission: Emission | None) -> Answer:

@@ -8,10 +8,10 @@ import select
 import signal
 import time
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn, TypeVar
 
-from optctx.fresh.helper import cause_of_end, printed_to
-from optctx.fresh.protocol import Decoder
+from optctx.children.death import cause_of_end, printed_to
+from optctx.children.frames import FrameError, Frames, decode
 from optctx.lab.timing.results import Outcome
 from optctx.lab.timing.worker import ORDER, SAMPLE, settle
 
@@ -23,6 +23,7 @@ _STEP = 0.005
 # Times its limit that a child may take if other processes have its processor.
 _PATIENCE = 30
 _FOREIGN = Outcome("crashed", "it wrote to a descriptor that is not its own")
+T = TypeVar("T")
 Work = Callable[[int, int], NoReturn]  # with the descriptors of requests and answers
 
 
@@ -41,7 +42,7 @@ class Child:
         requests, self._requests = os.pipe()
         self._answers, answers = os.pipe()
         self._printed = os.memfd_create("printed")
-        self._decoder = Decoder()
+        self._frames = Frames()
         self._said = ""
         self._used = 0.0  # seconds that it had run when it was told something
         helper = os.getpid()
@@ -88,7 +89,7 @@ class Child:
         with contextlib.suppress(BrokenPipeError):  # it has ended; the end of its answers says so
             os.write(self._requests, data)
 
-    def answer(self, seconds: float) -> Any:
+    def answer(self, seconds: float, gives: type[T]) -> T:
         """The next message. Raises DeadError if none comes in that time, which does not count what other
         processes have the processor for.
         """
@@ -96,16 +97,16 @@ class Child:
         begun = False
         while True:
             try:
-                found = self._decoder.feed(self._read(_CHUNK, deadline, seconds))
+                found = self._frames.feed(self._read(_CHUNK, deadline, seconds))
+                if found:
+                    return decode(found[0], gives)
             except DeadError as dead:
                 if begun and dead.outcome.state == "crashed":
                     raise DeadError(_FOREIGN) from None
                 raise
-            except Exception:  # it is no message
+            except FrameError:  # it is no message
                 self.end()
                 raise DeadError(_FOREIGN) from None
-            if found:
-                return found[0]
             begun = True
 
     def sample(self, calls: int, *, warm: bool, seconds: float) -> tuple[int, int]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import os
 
+from optctx.children.python import python_command
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
-from optctx.fresh.python import python_command
 from optctx.lab.timing.caller import compile_caller
 from optctx.lab.timing.harness import Harness
 

@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from statistics import median
 from typing import Any
 
+from optctx.children.frames import Reader, encode, write_all
+from optctx.children.spawning import answers_of_helper, end_when_told
 from optctx.errors import OptctxError
-from optctx.fresh.helper import answers_of_helper, end_when_told
-from optctx.fresh.protocol import encode, received, write_all
 from optctx.lab.timing.child import Child, DeadError, end_children
 from optctx.lab.timing.inputs import array_bytes
 from optctx.lab.timing.memory import Outputs
@@ -52,7 +52,7 @@ class Helper:
         """Run the base. Raises OptctxError if it cannot be measured."""
         with self._fork(lambda _, answers: compile_in_child(self._setup.harness, answers)) as child:
             try:
-                self._caller = child.answer(_SETTLING)
+                self._caller = child.answer(_SETTLING, bytes)
             except DeadError as dead:
                 raise OptctxError(f"LLVM could not make the code that calls: {dead.outcome.error}") from None
         gc.freeze()  # children share these pages
@@ -83,10 +83,9 @@ class Helper:
                 f"and {difference.found!r}; it reads what was never written, or beyond an array"
             )
 
-    def answer(self, message: object) -> Any:
+    def answer(self, message: Examine | Round) -> Checked | Rounded:
         if isinstance(message, Examine):
             return Checked(message.name, self._examine(message))
-        assert isinstance(message, Round)
         return self._round(message)
 
     # One call
@@ -107,10 +106,7 @@ class Helper:
         with self._fork(lambda requests, answers: check_object(kernel, requests, answers)) as child:
             _check_loaded(child)
             child.tell(b"1")
-            outputs = child.answer(seconds)
-            if not isinstance(outputs, Outputs):
-                raise DeadError(Outcome("crashed", "it wrote to a descriptor that is not its own"))
-            return outputs
+            return child.answer(seconds, Outputs)
 
     # Many calls
 
@@ -203,13 +199,12 @@ def _sample_each(
 
 
 def _check_loaded(child: Child) -> None:
-    said = child.answer(_SETTLING)
-    if said:
-        raise DeadError(Outcome("failed", str(said)))
+    if said := child.answer(_SETTLING, str):
+        raise DeadError(Outcome("failed", said))
 
 
 def _serve(answers: int) -> None:
-    messages = received(0)
+    messages: Reader[Setup | Examine | Round] = Reader(0, Setup | Examine | Round)  # type: ignore[arg-type]
     setup = next(messages, None)
     if setup is None:
         return
@@ -226,6 +221,7 @@ def _serve(answers: int) -> None:
             return
         write_all(answers, encode(ready))
         for message in messages:
+            assert not isinstance(message, Setup)
             write_all(answers, encode(helper.answer(message)))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from optctx.lab.timing.harness import Harness
 from optctx.lab.timing.results import Clock, Outcome, Tolerance
@@ -12,8 +12,7 @@ __all__ = ["BASE", "Checked", "Examine", "Ready", "Round", "Rounded", "Setup"]
 BASE = ""  # the name of the base among objects; candidates are named by their digests
 
 
-@dataclass(frozen=True)
-class Setup:
+class Setup(Struct, frozen=True, tag=True):
     """The first message. `lock`: whether the processor is to be locked; `processor` None takes any."""
 
     harness: Harness
@@ -26,8 +25,7 @@ class Setup:
     timeout: float  # seconds that one call of the base may take
 
 
-@dataclass(frozen=True)
-class Ready:
+class Ready(Struct, frozen=True, tag=True):
     """The answer. `error`: why the bench cannot be used, or ""."""
 
     error: str = ""
@@ -36,8 +34,7 @@ class Ready:
     sample: float = 0.0  # seconds of wall time that such a sample of the base takes
 
 
-@dataclass(frozen=True)
-class Examine:
+class Examine(Struct, frozen=True, tag=True):
     """One call of an object, compared with the base. The answer is a Checked."""
 
     name: str
@@ -45,14 +42,12 @@ class Examine:
     seconds: float  # that the call may take
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(Struct, frozen=True, tag=True):
     name: str
     outcome: Outcome
 
 
-@dataclass(frozen=True)
-class Round:
+class Round(Struct, frozen=True, tag=True):
     """Samples of the base, a second copy of it, and objects that were found right, in random order."""
 
     names: tuple[str, ...]
@@ -62,8 +57,7 @@ class Round:
     seconds: float  # that one sample may take
 
 
-@dataclass(frozen=True)
-class Rounded:
+class Rounded(Struct, frozen=True, tag=True):
     """`samples`: seconds by the clock that counts, in the order they were taken. The second copy of the base
     is AGAIN. `dead`: what did not live to the end of the round. `cpu` and `wall`: seconds of all samples.
     """

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from optctx.lab.sweep.plan import Answer
-from optctx.lab.timing import Harness, Outcome, Tolerance, reproduce
+from optctx.lab.timing import Case, Harness, Outcome, Tolerance
 from optctx.lab.tuning.evaluate import Candidate, Setup
 from optctx.lab.tuning.measured import Found, Measure, Measured
 from optctx.lab.tuning.objectives import Objective, Static
@@ -148,24 +148,12 @@ class Assessor:
         return Found("ok", figure)
 
     def _reproduce(self, objective: Objective, candidate: Candidate, answer: Answer, wrong: Outcome) -> str:
-        """The path of a file with which `python -m optctx.lab.timing` shows a wrong result again."""
+        """The path of a file with which `optctx time --again` shows a wrong result again."""
         job = self._setup.job
         harness: Harness = getattr(objective, "harness")  # noqa: B009  of RunTime and Callgrind
         tolerance: Tolerance = getattr(objective, "tolerance")  # noqa: B009
         own = [f"-{name}={text}" for name, text in candidate.options.items()]
-        return reproduce(
-            os.path.join(self._wrong, f"trial-{candidate.number}"),
-            harness=harness,
-            ir=job.ir,
-            passes=candidate.pipeline(self._setup),
-            options=[*self._setup.arguments, *own],
-            base=self._base,
-            candidate=answer.code,
-            outcome=wrong,
-            tolerance=tolerance,
-            base_options=self._setup.arguments,
-            triple=job.triple,
-            cpu=job.cpu,
-            features=job.features,
-            opt_level=job.opt_level,
-        )
+        job = replace(job, passes=candidate.pipeline(self._setup), options=(*self._setup.arguments, *own))
+        case = Case(harness, job, tuple(self._setup.arguments), tolerance)
+        folder = os.path.join(self._wrong, f"trial-{candidate.number}")
+        return case.write(folder, base=self._base, candidate=answer.code, outcome=wrong)

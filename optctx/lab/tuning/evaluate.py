@@ -10,9 +10,9 @@ import weakref
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
+from optctx.compiling import Emit, Job
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
-from optctx.fresh import Emit, Job
 from optctx.lab.sweep.emissions import Emitted
 from optctx.lab.sweep.plan import Answer, Asked, Plan
 from optctx.lab.sweep.process import SweepProcess

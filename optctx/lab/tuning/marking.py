@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from llvmlite import binding
 
+from optctx.compiling import Job
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
-from optctx.fresh import Job
 from optctx.lab.sweep.plan import Answer
 from optctx.lab.tuning.evaluate import Candidate, Setup
 from optctx.lab.tuning.evaluators import LocalEvaluator

@@ -28,7 +28,6 @@ from optctx.lab.timing import (
     Timing,
     Tolerance,
     check,
-    confirm,
     run_command,
 )
 from optctx.lab.tuning.objectives import Objective, Wants
@@ -109,9 +108,7 @@ class RunTime(Measured):
 
     @contextmanager
     def session(self, base: bytes, stop: Stop | None = None) -> Iterator[Measure]:
-        with Bench(
-            self.harness, base, processor=self.processor, tolerance=self.tolerance, clock=self.clock
-        ) as bench:
+        with self._bench(base) as bench:
             yield lambda candidates: self._measure(bench, candidates, stop)
 
     def share(self, candidates: int, at_once: int) -> Measured:
@@ -119,17 +116,10 @@ class RunTime(Measured):
 
     def confirm(self, base: bytes, code: bytes, first: Interval, seed: int) -> Confirmation:
         """Check a candidate once more, whose ratio was `first`."""
-        return confirm(
-            self.harness,
-            base,
-            code,
-            first,
-            processor=self.processor,
-            tolerance=self.tolerance,
-            budget=self.budget,
-            clock=self.clock,
-            seed=seed,
-        )
+        return self._bench(base).confirm(code, first, budget=self.budget, seed=seed)
+
+    def _bench(self, base: bytes) -> Bench:
+        return Bench(self.harness, base, processor=self.processor, tolerance=self.tolerance, clock=self.clock)
 
     def _measure(self, bench: Bench, candidates: Mapping[str, bytes], stop: Stop | None) -> dict[str, Found]:
         steps: dict[str, list[list[float]]] = {name: [] for name in candidates}

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
+from optctx.compiling import Emit
 from optctx.errors import OptctxError, shown
-from optctx.fresh import Emit
 from optctx.lab.sweep.plan import Answer
 from optctx.lab.tuning.names import no_such
 from optctx.lab.tuning.results import Direction, Goal

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
+from optctx.compiling import Job
 from optctx.context import OptionContext
 from optctx.engine.attach import attach
 from optctx.errors import Interrupted, OptctxError
-from optctx.fresh import Job
 from optctx.lab.sensitivity import By, Effect, Limits, sensitivity
 from optctx.lab.sweep.grid import DEFAULT
 from optctx.lab.tuning.space import Dimension

@@ -11,8 +11,8 @@ from concurrent.futures import Executor
 from contextlib import ExitStack, suppress
 from typing import Any
 
+from optctx.compiling import Job
 from optctx.errors import Interrupted, OptctxError
-from optctx.fresh import Job
 from optctx.lab.sweep.plan import Answer
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.budget import Budget

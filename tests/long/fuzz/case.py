@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from optctx import OptctxError, OptionContext, current, drift, info, registry
-from optctx.fresh import Job, Result, compile_job
+from optctx.compiling import Job, Result, compile_job
 
 __all__ = ["JOB", "Case", "Report", "perform", "process_state"]
 

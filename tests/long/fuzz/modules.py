@@ -12,7 +12,7 @@ from llvmlite import binding
 
 import optctx
 from optctx import info
-from optctx.fresh.job import initialise_targets
+from optctx.compiling import initialise_targets
 from tests.long.fuzz.bases import Part, draw_part, files
 from tests.long.fuzz.confined import Limits
 from tests.long.fuzz.module_case import Attribute, Case, translate

@@ -14,8 +14,8 @@ from unittest.mock import patch
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from optctx.compiling import FreshProcess
 from optctx.engine.attach import attach
-from optctx.fresh import FreshProcess
 from tests.long.fuzz.case import JOB, Case
 from tests.long.fuzz.inputs import cases
 from tests.long.fuzz.watched import Seen, Watched

@@ -15,7 +15,7 @@ from llvmlite import binding
 
 import optctx
 from optctx import OptctxError, OptionContext, info
-from optctx.fresh.job import initialise_targets
+from optctx.compiling import initialise_targets
 from optctx.lab.command import check_link_command
 from optctx.trust import CLASSES
 from tests.long.fuzz.bases import Part, draw_part, files

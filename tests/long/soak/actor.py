@@ -13,7 +13,7 @@ from typing import Any
 from llvmlite import binding
 
 from optctx import CompileCache, OptionContext
-from optctx.fresh import Result, compile_job
+from optctx.compiling import Result, compile_job
 from tests.long.soak.answers import Answers, job
 from tests.long.soak.inputs import MODULES, SETS, by_llvmlite, key_of
 from tests.support.ir_texts import X86

@@ -8,7 +8,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from optctx.fresh import FreshProcess, Job, Result
+from optctx.compiling import FreshProcess, Job, Result
 from tests.long.soak.inputs import MODULES, PASSES, Key, cases
 from tests.support.ir_texts import X86
 

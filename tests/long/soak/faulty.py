@@ -20,7 +20,7 @@ from contextlib import ExitStack
 
 import optctx
 from optctx import OptctxError
-from optctx.fresh.job import initialise_targets
+from optctx.compiling import initialise_targets
 from tests.long.soak.actor import Actor, Shared, context_of
 from tests.support.kernel_refusals import refuse
 

@@ -22,7 +22,7 @@ from optctx import (
     tool,
     wrap,
 )
-from optctx.fresh import compile_job
+from optctx.compiling import compile_job
 from tests.long.soak.actor import Actor, Options, WrongError, context_of, expect
 from tests.long.soak.answers import job
 from tests.long.soak.inputs import key_of

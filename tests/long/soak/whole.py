@@ -19,7 +19,7 @@ from llvmlite.binding import ffi
 
 import optctx
 from optctx import OptionContext, ScopeError, current, drift, propagating
-from optctx.fresh import Job, Result, compile_job
+from optctx.compiling import Job, Result, compile_job
 from tests.long.soak.actor import Actor, Operation, WrongError, context_of, expect
 from tests.long.soak.answers import job
 from tests.long.soak.scoping import exceptions, generators, lookups, recording, scopes

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from optctx import attach
-from optctx.fresh.job import initialise_targets
+from optctx.compiling import initialise_targets
 from tests.long.soak.actor import Actor, Shared, WrongError
 from tests.long.soak.board import Board
 from tests.long.soak.inputs import MODULES

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from optctx import OptionContext, current, registry
-from optctx.fresh import FreshProcess, Job, compile_job
+from optctx.compiling import FreshProcess, Job, compile_job
 from tests.support.alone import alone
 from tests.support.ir_texts import X86
 from tests.support.scopes import in_threads, process_state, scoped

@@ -9,9 +9,9 @@ import pytest
 
 from optctx import OptionContext, contained, current, registry
 from optctx._native import call_pointer, read_words, replace_add_occurrence, walk_registry
+from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
-from optctx.fresh import FreshProcess, Job, compile_job
 from optctx.image.facts.mangled_names import ADD_OCCURRENCE, REGISTERED_OPTIONS, TOP_LEVEL
 from optctx.image.registry_reader import _subcommand
 from tests.support.ir_texts import COUNTED, X86

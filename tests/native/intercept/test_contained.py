@@ -35,7 +35,7 @@ from optctx import (
     registry,
     tool,
 )
-from optctx.fresh import FreshProcess, Job, compile_job
+from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.testing import options, values
 from tests.support.alone import end_of
 from tests.support.ir_texts import COUNTED, X86

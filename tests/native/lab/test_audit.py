@@ -15,9 +15,9 @@ import pytest
 
 from optctx import OptionContext, registry
 from optctx._native import Role, audits, demangle
+from optctx.compiling import Job, compile_job
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
-from optctx.fresh import Job, compile_job
 from tests.native.lab.auditing import attach_without
 from tests.support.alone import alone
 from tests.support.audit import AuditError, audit

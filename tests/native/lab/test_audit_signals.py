@@ -15,8 +15,8 @@ from collections.abc import Callable
 import pytest
 
 from optctx import OptionContext
+from optctx.compiling import Job, compile_job
 from optctx.engine.attach import attach
-from optctx.fresh import Job, compile_job
 from tests.native.lab.auditing import handlers, page_table
 from tests.support.alone import alone, end_of
 from tests.support.audit import AuditError, audit

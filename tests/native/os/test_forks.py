@@ -30,7 +30,7 @@ from optctx import (
     watch,
 )
 from optctx._native import held_locks, process_wide_epoch
-from optctx.fresh import FreshProcess, Job
+from optctx.compiling import FreshProcess, Job
 from tests.support.alone import alone
 from tests.support.library_code import LLVMLITE, changed_code
 from tests.support.processes import in_child, python_process, wait_until_asleep

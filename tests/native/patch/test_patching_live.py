@@ -8,8 +8,8 @@ import threading
 import pytest
 
 import optctx
+from optctx.compiling import Job, compile_job
 from optctx.engine.attach import attached, when_attached
-from optctx.fresh import Job, compile_job
 from tests.support.alone import alone
 from tests.support.ir_texts import CALLS, SCALE, X86
 from tests.support.library_code import changed_code

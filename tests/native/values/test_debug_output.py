@@ -15,8 +15,8 @@ from llvmlite import binding
 
 import optctx
 from optctx import Log, OptionContext, OptionValueError, drift, record, registry, run_passes, watch, wrap
+from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.engine.attach import attach
-from optctx.fresh import FreshProcess, Job, compile_job
 from tests.support.ir_texts import CALLS, X86
 from tests.support.processes import in_child
 from tests.support.scopes import in_threads, scoped, set_option

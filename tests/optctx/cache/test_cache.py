@@ -15,7 +15,7 @@ from llvmlite import binding
 
 import optctx
 from optctx import CompileCache, OptctxError, OptionContext
-from optctx.fresh import FreshProcess, Job, Result, compile_job
+from optctx.compiling import FreshProcess, Job, Result, compile_job
 from tests.support.alone import alone
 from tests.support.cache_folders import UNROLL, USE, counts, unrolled
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86

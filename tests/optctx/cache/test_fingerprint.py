@@ -13,7 +13,7 @@ from llvmlite import binding
 
 import optctx
 from optctx import OptionContext
-from optctx.fresh import Job, compile_job
+from optctx.compiling import Job, compile_job
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.processes import run_python
@@ -71,7 +71,7 @@ def test_where_the_values_come_from_does_not_count() -> None:
 SCRIPT = """
 import optctx
 from llvmlite import binding
-from optctx.fresh import Job, compile_job
+from optctx.compiling import Job, compile_job
 from tests.support.ir_texts import SCALE, X86
 {set}
 with {scope}, optctx.record() as log:

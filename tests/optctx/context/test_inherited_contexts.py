@@ -19,7 +19,7 @@ START = """
     from concurrent.futures import ThreadPoolExecutor
     from dataclasses import replace
     from optctx import OptionContext, current, detach, info, propagating
-    from optctx.fresh import FreshProcess, Job, compile_job
+    from optctx.compiling import FreshProcess, Job, compile_job
     from tests.support.ir_texts import COUNTED, SCALE, X86
     from tests.support.scopes import both, eight, four, unrolled
 

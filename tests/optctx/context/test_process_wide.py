@@ -23,8 +23,8 @@ from optctx import (
     registry,
 )
 from optctx._native import read_bytes
+from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.engine.attach import attach
-from optctx.fresh import FreshProcess, Job, compile_job
 from tests.support.alone import alone
 from tests.support.ir_texts import SCALE, X86
 from tests.support.option_values import VALUES

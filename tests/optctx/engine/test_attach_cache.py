@@ -40,7 +40,7 @@ print(report())
 COMPILED = """
 from tests.optctx.engine.attached_plan import report
 from optctx import OptionContext
-from optctx.fresh import FreshProcess, Job, compile_job
+from optctx.compiling import FreshProcess, Job, compile_job
 from tests.support.ir_texts import CALLS, SCALE, X86
 
 jobs = [Job(SCALE, triple=X86, options=("-unroll-count=2", "-force-vector-width=8"))]

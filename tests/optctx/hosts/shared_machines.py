@@ -8,8 +8,7 @@ from typing import Any
 from llvmlite import binding
 
 from optctx import OptionContext, emit_assembly, emit_object, run_passes
-from optctx.fresh import FreshProcess, Job
-from optctx.fresh.job import Emit
+from optctx.compiling import Emit, FreshProcess, Job
 from tests.support.ir_texts import X86
 
 __all__ = ["CASES", "EMITS", "PASSES", "SOURCE", "Options", "compiled", "expected", "make_machine"]

@@ -13,8 +13,8 @@ from llvmlite import binding
 
 from optctx import OptionContext, UnsupportedImageError, run_passes
 from optctx._native import forget_machines, idle_machines
+from optctx.compiling import FreshProcess
 from optctx.engine.attach import attach
-from optctx.fresh import FreshProcess
 from tests.optctx.hosts.shared_machines import (
     EMITS,
     PASSES,

@@ -16,7 +16,7 @@ from llvmlite import binding
 import optctx
 from optctx import OptionContext, OptionValueError, emit_assembly, record
 from optctx._native import forget_machines, idle_machines
-from optctx.fresh import FreshProcess
+from optctx.compiling import FreshProcess
 from optctx.hosts.llvmlite.objects import target_machine_address
 from optctx.image.facts import machines
 from optctx.image.facts.fact import named

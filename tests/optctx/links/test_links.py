@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from llvmlite import binding
 
 from optctx import Option, OptionContext, ProcessWideOptionError, current, registry, run_passes, stamp
+from optctx.compiling import FreshProcess, Job
 from optctx.engine.attach import attach
 from optctx.errors import LinkMismatchError, OptctxError
-from optctx.fresh import FreshProcess, Job
 from optctx.testing.option import own_name
 from optctx.trust import CLASSES
 from tests.support.alone import alone
@@ -176,7 +176,7 @@ def test_a_step_in_another_process_runs_with_what_the_first_one_meant(
         import sys
         from llvmlite import binding
         from optctx import OptionContext
-        from optctx.fresh import Job, compile_job
+        from optctx.compiling import Job, compile_job
         with open(sys.argv[1], "rb") as file:
             module = binding.parse_bitcode(file.read())
         with OptionContext.from_module(module):

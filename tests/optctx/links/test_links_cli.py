@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import pathlib
+import sys
+from collections.abc import Iterator
 
 import pytest
 from llvmlite import binding
 
-from optctx.fresh.exchange import Exchange
+from optctx.children.pool import Pool
 from optctx.lab.command import link_reader
 from optctx.lab.command.main import main
 from tests.support.links_modules import linked, module_of, stamped
@@ -106,16 +109,18 @@ def test_bitcode_that_llvm_does_not_survive_is_one_line_that_names_the_file(
 @pytest.fixture
 def deadly(
     four: str, request: pytest.FixtureRequest, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> str:
+) -> Iterator[str]:
     """A file over which the process that reads does what the parameter says: a stand-in for LLVM."""
     (tmp_path / "reader.py").write_text(
         "import os, sys, time\nfrom optctx.lab.command import link_reader\n\n"
         f"def read(_, module):\n    if module.name.endswith('deadly.ll'):\n        {request.param}\n\n"
-        "link_reader.read_stamps = read\nmain = link_reader.main\n"
+        "def prepare():\n    link_reader.read_stamps = read\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(link_reader, "Exchange", lambda module, **more: Exchange("reader", **more))
-    return written(module_of("plain.c"), tmp_path / "deadly.ll")
+    sys.modules.pop("reader", None)
+    with Pool(importlib.import_module("reader").prepare) as pool:
+        monkeypatch.setattr(link_reader, "llvm_pool", lambda: pool)
+        yield written(module_of("plain.c"), tmp_path / "deadly.ll")
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optctx import OptionContext, record
-from optctx.fresh import Job
-from optctx.fresh.job import compile_unchecked
+from optctx.compiling import Job, compile_unchecked
 from optctx.reads.recording import Recording, noting, read_in
 from tests.support.ir_texts import SCALE
 

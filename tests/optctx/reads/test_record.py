@@ -11,7 +11,7 @@ from llvmlite import binding
 
 import optctx
 from optctx import OptctxError, OptionContext, record, registry
-from optctx.fresh import FreshProcess, Job, compile_job
+from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.reads import Log
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
 from tests.support.runs import (

@@ -20,7 +20,7 @@ from llvmlite import binding
 
 import optctx
 from optctx import OptctxError, OptionContext, UnsupportedImageError, record
-from optctx.fresh.job import initialise_targets
+from optctx.compiling import initialise_targets
 from tests.support.alone import alone, end_of
 from tests.support.audit import audit
 from tests.support.ir_texts import COUNTED

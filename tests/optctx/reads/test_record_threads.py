@@ -16,7 +16,7 @@ import pytest
 
 import optctx
 from optctx import OptionContext, ScopeError, attach, record
-from optctx.fresh import FreshProcess, Job, compile_job
+from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.reads import Log
 from tests.support.alone import alone
 from tests.support.ir_texts import SCALE, X86

@@ -24,7 +24,7 @@ from optctx import (
     registry,
     wrap,
 )
-from optctx.fresh import Job, compile_job
+from optctx.compiling import Job, compile_job
 from tests.support.alone import alone
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
 from tests.support.runs import machine

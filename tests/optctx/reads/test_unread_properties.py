@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optctx import OptionContext, UnreadOptionError, record, registry
-from optctx.fresh import Job, compile_job
+from optctx.compiling import Job, compile_job
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
 from tests.support.scopes import in_threads
 

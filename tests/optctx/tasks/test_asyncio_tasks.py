@@ -12,7 +12,7 @@ import pytest
 from llvmlite import binding
 
 from optctx import OptionContext, ScopeError, current, info, record
-from optctx.fresh import FreshProcess, Job, Result, compile_job
+from optctx.compiling import FreshProcess, Job, Result, compile_job
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.scopes import (
     FOLLOWS_TASKS,

@@ -12,7 +12,7 @@ import pytest
 from llvmlite import binding
 
 from optctx import OptionContext, ScopeError, current, info, registry
-from optctx.fresh import Job, compile_job
+from optctx.compiling import Job, compile_job
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, X86
 from tests.support.scopes import (

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from llvmlite import binding
 
 from optctx import Option, OptionContext, registry, run_passes
+from optctx.compiling import Job
 from optctx.errors import OptctxError
-from optctx.fresh import Job
 from optctx.testing import (
     Compiler,
     CrashError,
@@ -26,7 +26,6 @@ from optctx.testing import (
     modules_in,
     options,
     overrides,
-    smallest,
     values,
 )
 from tests.support.ir_texts import SCALE, X86
@@ -221,39 +220,9 @@ def test_a_compiler_answers_only_inside_its_with_block() -> None:
         Compiler().compile(Job(SCALE))
 
 
-def test_twenty_overrides_are_reduced_to_the_one_that_crashes() -> None:
-    given = [*HARMLESS[:9], "-force-vector-width=999999", *HARMLESS[9:]]
-    assert len(given) == 20
-    assert smallest(Job(SCALE, options=tuple(given), triple=X86)).options == (CRASH,)
-
-
-def test_a_hang_is_reduced() -> None:
-    hanging = Job(SCALE, options=(HARMLESS[0], HANG), triple=X86)
-    with Compiler(timeout=2.0) as compiler:
-
-        def hangs(job: Job) -> bool:
-            try:
-                compiler.compile(job)
-            except HangError:
-                return True
-            return False
-
-        assert smallest(hanging, hangs).options == (HANG,)
-        with pytest.raises(HangError, match=f"took longer than 2 s with {HARMLESS[0]} {HANG}"):
-            compiler.compile(hanging)
-
-
-def test_failures_of_any_kind_are_reduced() -> None:
-    def fails(job: Job) -> bool:
-        context = OptionContext.from_args(job.options, base="defaults")
-        return context["unroll-count"] > 40 and context["inline-threshold"] < 200  # type: ignore[operator]
-
-    given = ("-unroll-count=1000000", *HARMLESS)
-    assert smallest(Job(SCALE, options=given), fails).options == ("-unroll-count=41", "-inline-threshold=199")
-
-
-def test_a_compilation_that_does_not_fail_is_not_reduced() -> None:
-    with pytest.raises(
-        OptctxError, match=r"nothing to reduce: the compilation with -unroll-count=2 does not"
+def test_a_hang_is_an_error_with_its_options() -> None:
+    with (
+        Compiler(timeout=2.0) as compiler,
+        pytest.raises(HangError, match=f"took longer than 2 s with {HARMLESS[0]} {HANG}"),
     ):
-        smallest(Job(SCALE, options=("-unroll-count=2",)))
+        compiler.compile(Job(SCALE, options=(HARMLESS[0], HANG), triple=X86))

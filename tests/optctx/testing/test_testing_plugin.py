@@ -19,7 +19,7 @@ pytest_plugins = ["pytester"]
 HEAD = f"""
 import pytest
 from optctx import current
-from optctx.fresh import Job, compile_job
+from optctx.compiling import Job, compile_job
 
 SCALE = {SCALE!r}
 

@@ -13,8 +13,8 @@ from llvmlite.binding import ffi
 
 import optctx
 from optctx import OptionContext, current, unbind
+from optctx.compiling import FreshProcess, Job
 from optctx.engine.attach import attach
-from optctx.fresh import FreshProcess, Job
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
 from tests.support.runs import (
     COUNT,

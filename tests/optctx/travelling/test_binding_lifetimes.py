@@ -16,7 +16,7 @@ from llvmlite import binding
 
 import optctx
 from optctx import OptionContext, bound, unbind
-from optctx.fresh import FreshProcess, Job
+from optctx.compiling import FreshProcess, Job
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.runs import (
     COUNT,

@@ -24,8 +24,8 @@ from optctx import (
     run_passes,
     unbind,
 )
+from optctx.compiling import FreshProcess
 from optctx.errors import TargetError, TargetWarning
-from optctx.fresh import FreshProcess
 from optctx.tvm import (
     LLVMInstance,
     LLVMTarget,

@@ -12,8 +12,8 @@ from optctx import (
     UnknownOptionError,
     lookup,
 )
+from optctx.compiling import FreshProcess
 from optctx.errors import TargetWarning
-from optctx.fresh import FreshProcess
 from optctx.tvm import (
     LLVMInstance,
     LLVMTarget,

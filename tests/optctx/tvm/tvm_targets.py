@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from optctx.fresh import FreshProcess, Job
+from optctx.compiling import FreshProcess, Job
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
 
 __all__ = ["EIGHT", "FOUR", "KERNELS", "TARGETS", "reference"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from optctx import OptionContext, registry
-from optctx.fresh import FreshProcess, Job, compile_job
+from optctx.compiling import FreshProcess, Job, compile_job
 from tests.support.alone import alone
 from tests.support.ir_texts import CALLS, SCALE, X86
 from tests.support.scopes import process_state, scoped

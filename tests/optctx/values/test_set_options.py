@@ -22,8 +22,8 @@ from llvmlite import binding
 
 from optctx import OptionContext, drift, record, registry
 from optctx._native import Kind, read_set
+from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.engine.attach import attach
-from optctx.fresh import FreshProcess, Job, compile_job
 from optctx.image.abi import parse_vtable_name
 from optctx.image.options import find_element_names
 from tests.support.alone import alone

@@ -7,7 +7,7 @@ import re
 import shlex
 from dataclasses import dataclass
 
-from optctx.fresh import Job
+from optctx.compiling import Job
 from optctx.lab.sweep.grid import DEFAULT
 from optctx.lab.tuning.results import Trial
 

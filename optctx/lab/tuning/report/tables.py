@@ -97,7 +97,7 @@ def _reproduce(trial: Trial) -> str:
     case = trial.attributes.get("reproduce")
     if not isinstance(case, str) or not case:
         return ""
-    command = f"python -m optctx.lab.timing {quoted(case)}"
+    command = f"optctx time --again {quoted(case)}"
     return f"<br><code>{html_text(command, len(command))}</code>"
 
 

@@ -17,7 +17,7 @@ from collections import Counter
 import pytest
 
 import optctx
-from optctx.fresh import FreshProcess, Job, Result
+from optctx.compiling import FreshProcess, Job, Result
 from optctx.lab.command.main import COMMANDS, main, make_parser
 from tests.support.processes import run_python
 

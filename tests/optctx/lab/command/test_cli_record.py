@@ -10,7 +10,7 @@ import pathlib
 import pytest
 
 from optctx import OptionContext, record, registry
-from optctx.fresh import Job, compile_job
+from optctx.compiling import Job, compile_job
 from optctx.lab.command.main import main
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 

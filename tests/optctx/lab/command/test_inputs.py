@@ -11,8 +11,8 @@ import sys
 import pytest
 from llvmlite import binding
 
+from optctx.compiling import Job
 from optctx.errors import OptctxError
-from optctx.fresh import Job
 from optctx.lab.command.inputs import Clang, read_input
 from optctx.lab.command.main import main
 from tests.support.ir_texts import COUNTED, SCALE, X86

@@ -14,8 +14,8 @@ import msgspec
 import pytest
 
 from optctx import OptctxError, OptionContext, OptionTypeError, UnknownOptionError, registry
+from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.facts import Facts, OptionFacts, facts
-from optctx.fresh import FreshProcess, Job, compile_job
 from optctx.lab.lookup import as_python, identifiers
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from optctx import Interrupted
-from optctx.fresh import Job
+from optctx.compiling import Job
 from optctx.lab.sensitivity import Limits, Report, sensitivity
 from tests.support.interrupted_commands import ENDLESS, STATUS, interrupted, moments
 from tests.support.ir_texts import SCALE, X86

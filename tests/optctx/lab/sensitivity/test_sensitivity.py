@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import pathlib
 
 import pytest
 
 from optctx import OptionContext, registry
+from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError, OptionValueError, UnknownOptionError
-from optctx.fresh import FreshProcess, Job
 from optctx.lab.sensitivity import By, Effect, Limits, Report, Trial, sensitivity
 from optctx.lab.sensitivity.values import UNSET, values_within_type
 from tests.support.ir_texts import COUNTED, SCALE, X86
@@ -210,24 +209,6 @@ def test_a_fresh_process_that_compiles_otherwise_is_an_error() -> None:
     ir = COUNTED.replace("(ptr %out) {", '(ptr %out) "optctx"="-unroll-count=2" {')
     with pytest.raises(OptctxError, match="compiles this module otherwise"):
         sensitivity(Job(ir, triple=X86), options=["unroll-count"])
-
-
-def test_trials_whose_helper_was_killed_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[FreshProcess] = []
-
-    class Noted(FreshProcess):
-        def __enter__(self) -> FreshProcess:
-            started.append(self)
-            return super().__enter__()
-
-    def kill(_: int) -> None:
-        (helper,) = (fresh._helper for fresh in started)
-        assert helper is not None
-        helper.kill()
-
-    monkeypatch.setattr(importlib.import_module("optctx.lab.sensitivity.run"), "FreshProcess", Noted)
-    with pytest.raises(OptctxError, match="the helper process ended with status -9"):
-        sensitivity(SMALL, options=["unroll-count"], progress=kill)
 
 
 @pytest.mark.parametrize(

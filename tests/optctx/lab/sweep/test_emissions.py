@@ -14,8 +14,7 @@ from llvmlite import binding
 from llvmlite.binding import ModuleRef, TargetMachine
 
 from optctx import OptionContext, registry
-from optctx.fresh import FreshProcess, Job
-from optctx.fresh.job import compile_unchecked, emit_all
+from optctx.compiling import FreshProcess, Job, compile_unchecked, emit_all
 from optctx.lab.sweep.emissions import Emission, Emissions, digest_of
 from optctx.lab.sweep.plan import Answer, Asked
 from optctx.lab.sweep.worker import _compile

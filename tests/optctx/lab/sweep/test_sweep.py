@@ -11,8 +11,8 @@ import pathlib
 import pytest
 from rich.console import Console
 
+from optctx.compiling import FreshProcess, Job, Result, compile_job
 from optctx.errors import OptctxError, OptionValueError, UnknownOptionError
-from optctx.fresh import FreshProcess, Job, Result, compile_job
 from optctx.lab.sweep import Axis, Row, as_csv, as_json, as_table, combinations, overrides, parse_axes, sweep
 
 KERNEL = (pathlib.Path(__file__).parents[4] / "examples" / "kernel.ll").read_text()

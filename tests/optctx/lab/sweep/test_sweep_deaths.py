@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pathlib
 import signal
 import sys
 from collections import Counter
 from dataclasses import replace
+from typing import NoReturn
 
 import pytest
 
 import optctx
 from optctx import OptionContext
+from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError
-from optctx.fresh import FreshProcess, Job
-from optctx.fresh.exchange import Exchange
-from optctx.fresh.helper import STOP
 from optctx.lab.sweep import Axis, Row, parse_axes, sweep
-from optctx.lab.sweep.backlog import Backlog
 from optctx.lab.sweep.plan import Answer, Plan
 from optctx.lab.sweep.process import SweepProcess
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, SCALE, UNROLL, X86
-from tests.support.processes import run_python, too_long, wait_until_asleep
+from tests.support.processes import children_of, too_long
 from tests.support.scopes import process_state, scoped, set_option
 
 SMALL = Job(SCALE, triple=X86)
@@ -142,12 +139,6 @@ def test_function_attributes_count_as_they_do_here() -> None:
     assert sweep(Job(ir, UNROLL, triple=X86), [])[0].instructions == plain.instructions
 
 
-def children_of(process: int) -> list[int]:
-    return [
-        int(each) for each in pathlib.Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    ]
-
-
 def test_a_worker_that_is_killed_from_outside_costs_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
     started = helpers(monkeypatch)
     killed: list[int] = []
@@ -183,12 +174,13 @@ def test_a_helper_that_is_killed_is_an_error_and_keeps_what_is_done(monkeypatch:
     assert not {row.options["unroll-count"] for row in rows} & {row.options["unroll-count"] for row in again}
 
 
-def test_where_no_worker_lives_every_combination_is_compiled_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Barren(SweepProcess):
-        def __init__(self) -> None:
-            Exchange.__init__(self, "tests.optctx.lab.sweep.barren_supervisor")
+def barren(prepared: object, channel: object, function: str, threads: int) -> NoReturn:
+    """Ends before it begins, as where no thread can be started."""
+    os._exit(1)
 
-    monkeypatch.setattr(sys.modules["optctx.lab.sweep.sweep"], "SweepProcess", Barren)
+
+def test_where_no_worker_lives_every_combination_is_compiled_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("optctx.children.crowd.work", barren)
     signal.alarm(60)  # it waited for ever
     try:
         rows = sweep(SMALL, parse_axes(["unroll-count=1,2,4"]), threads=2)
@@ -203,11 +195,10 @@ def helpers(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     started: list[int] = []
 
     class Noted(SweepProcess):
-        def __enter__(self) -> Noted:
-            entered = super().__enter__()
-            assert self._helper is not None
-            started.append(self._helper.pid)
-            return entered
+        def prepare(self, plan: Plan) -> tuple[str, ...]:
+            errors = super().prepare(plan)
+            started.append(self.pool.process)
+            return errors
 
     monkeypatch.setattr(sys.modules["optctx.lab.sweep.sweep"], "SweepProcess", Noted)
     return started
@@ -224,8 +215,6 @@ def test_a_module_that_kills_llvm_by_itself_has_rows_that_say_so() -> None:
     assert [row.state for row in rows] == ["crashed", "crashed"]
 
 
-# Which combinations wait for a thread, and which are compiled alone.
-
 PLAN = Plan(
     jobs=(SMALL, SMALL),
     axes=(Axis("a", ("1", "2")), Axis("b", ("3", "4", "default"))),
@@ -238,35 +227,6 @@ PLAN = Plan(
 )
 
 
-def taken(queue: Backlog) -> tuple[list[int], list[int]]:
-    """(alone, on threads) of what waits."""
-    alone = []
-    while (number := queue.next_alone()) is not None:
-        alone.append(number)
-    return alone, [queue.next_pending() for _ in range(PLAN.total) if queue.pending]
-
-
-def test_combinations_with_a_setting_that_only_died_are_suspects_until_it_survives() -> None:
-    queue = Backlog(PLAN.asked)
-    queue.add(range(12))
-    assert [queue.next_pending() for _ in range(2)] == [0, 1]
-    queue.survived(1)  # a=1, b=4
-    queue.died(0)  # a=1, b=3: it is b
-    assert taken(queue) == ([3], [2, 4, 5, 6, 7, 8, 9, 10, 11])  # the other file is another matter
-    queue.add([3])
-    queue.survived(3)
-    assert taken(queue) == ([], [3])
-
-
-def test_a_suspect_that_was_in_flight_is_compiled_alone_in_any_case() -> None:
-    queue = Backlog(PLAN.asked)
-    queue.add([4, 5])
-    queue.give_back([1, 2])
-    queue.accuse(0)
-    queue.survived(0)
-    assert taken(queue) == ([0], [1, 2, 4, 5])
-
-
 def test_a_baseline_is_the_combination_that_sets_nothing_if_there_is_one() -> None:
     assert [PLAN.baseline(job) for job in range(2)] == [12, 13]
     axes = (Axis("a", ("1", "default")), Axis("b", ("3", "4", "default")))
@@ -275,26 +235,3 @@ def test_a_baseline_is_the_combination_that_sets_nothing_if_there_is_one() -> No
     assert [PLAN.limit(seconds) for seconds in (None, 0.1, 2.0)] == [120.0, 10.0, 40.0]
     assert replace(PLAN, timeout=1.5).limit(2.0) == 1.5
     assert Answer(13, "ok").printed == ()
-
-
-def test_a_helper_whose_starter_has_ended_does_nothing() -> None:
-    """It has a plan to read, and would fork processes and fail to answer."""
-    run_python(  # which asserts that nothing was printed
-        "import os\n"
-        "from optctx.fresh import Job\n"
-        "from optctx.lab.sweep.plan import Plan\n"
-        "from optctx.lab.sweep.process import SweepProcess\n"
-        "plan = Plan((Job(''),), (), 1, (), ('ignore',), 1, None, None)\n"
-        "process = SweepProcess().__enter__()\n"
-        "process.send(plan)\n"
-        "os._exit(0)\n"
-    )
-
-
-def test_a_helper_without_a_plan_ends_by_the_signal_itself() -> None:
-    """A handler that raises would do so inside an import of its start, which prints it and goes on."""
-    with SweepProcess() as process:
-        helper = process._helper
-        assert helper is not None
-        wait_until_asleep(helper.pid, helper.pid)  # for its plan
-    assert helper.returncode == -STOP

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optctx import OptionContext
-from optctx.fresh import Job
+from optctx.compiling import Job
 from optctx.lab.command.main import main
 from optctx.lab.sweep import Row, parse_axes
 from optctx.lab.sweep.records import from_cells, from_record, record, to_cells

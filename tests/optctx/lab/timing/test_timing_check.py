@@ -4,35 +4,37 @@ from __future__ import annotations
 
 import os
 import pathlib
-import subprocess
-import sys
 
 import pytest
 
+from optctx.compiling import Job
 from optctx.errors import OptctxError
+from optctx.lab.command.main import main
 from optctx.lab.timing import (
     Array,
     Bench,
     Budget,
+    Case,
     Harness,
     Kind,
     Outcome,
     Tolerance,
     Value,
     check,
-    measure,
     read_case,
-    reproduce,
 )
 from tests.support.scopes import process_state
 from tests.support.timing_kernels import (
+    DOT,
     HASH,
     MATMUL,
     SUM,
     compiled,
+    dot_harness,
     hash_harness,
     loop,
     matmul_harness,
+    pid_of,
     sum_harness,
 )
 
@@ -139,7 +141,8 @@ def test_what_dies_only_while_it_is_timed_is_a_row_as_well() -> None:
     }
     objects["fine"] = compiled(SUM, "-unroll-count=2")
     harness = Harness("total", sum_harness().arguments, "i32", repeat=1)
-    found = measure(harness, compiled(SUM), objects, budget=quick())
+    with Bench(harness, compiled(SUM)) as bench:
+        found = bench.measure(objects, budget=quick())
     assert found.candidates["crash"].outcome == Outcome("crashed", "in round 1 killed by SIGSEGV")
     assert found.candidates["hang"].outcome.state == "timed out"
     assert found.candidates["hang"].ratio is None
@@ -193,32 +196,6 @@ def test_options_that_change_the_order_of_a_sum_need_a_tolerance() -> None:
     assert exact.difference.argument is None
     assert exact.difference.found == pytest.approx(exact.difference.expected, rel=1e-4)
     assert check(harness, base, other, tolerance=Tolerance(relative=1e-4))["vectors"] == Outcome("ok")
-
-
-DOT = """
-define float @dot(ptr %a, ptr %b, i64 %n) {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %s = phi float [ 0.0, %entry ], [ %sum, %loop ]
-  %p = getelementptr float, ptr %a, i64 %i
-  %q = getelementptr float, ptr %b, i64 %i
-  %x = load float, ptr %p
-  %y = load float, ptr %q
-  %xy = fmul reassoc float %x, %y
-  %sum = fadd reassoc float %s, %xy
-  %next = add i64 %i, 1
-  %more = icmp slt i64 %next, %n
-  br i1 %more, label %loop, label %end
-end:
-  ret float %sum
-}
-"""
-
-
-def dot_harness() -> Harness:
-    return Harness("dot", (Array("f32", (1000,), seed=1), Array("f32", (1000,), seed=2), Value(1000)), "f32")
 
 
 @pytest.mark.parametrize("ir", [SUM, HASH, MATMUL], ids=["sum", "hash", "matmul"])
@@ -278,27 +255,19 @@ def test_arguments_of_every_type_arrive_as_they_are() -> None:
     assert found["wrong"].error == "the returned value is 0, and the base returns 1"
 
 
-def test_a_wrong_result_is_shown_again_by_a_folder(tmp_path: pathlib.Path) -> None:
+def test_a_wrong_result_is_shown_again_by_a_folder(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     harness = dot_harness()
     options = ("-force-vector-width=4", "-force-vector-interleave=4")
     base, candidate = compiled(DOT), compiled(DOT, *options)
     outcome = check(harness, base, {"wide": candidate})["wide"]
     assert outcome.state == "wrong result"
-    path = reproduce(
-        tmp_path / "case",
-        harness=harness,
-        ir=DOT,
-        passes="default<O3>",
-        options=options,
-        base=base,
-        candidate=candidate,
-        outcome=outcome,
-    )
-    case = read_case(path)
-    assert (case.harness, case.job.options, case.tolerance) == (harness, options, Tolerance())
-    command = [sys.executable, "-m", "optctx.lab.timing", path]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (1, f"wrong result: {outcome.error}\n")
+    case = Case(harness, Job(DOT, options=tuple(options)))
+    path = case.write(tmp_path / "case", base=base, candidate=candidate, outcome=outcome)
+    assert read_case(path) == case
+    assert main(["time", "--again", path]) == 1
+    assert capfd.readouterr().out == f"wrong result: {outcome.error}\n"
     text = pathlib.Path(path).read_text()
     pathlib.Path(path).write_text(text.replace("relative_tolerance = 0.0", "relative_tolerance = 1e-4"))
     assert case != read_case(path)
@@ -308,26 +277,25 @@ def test_a_wrong_result_is_shown_again_by_a_folder(tmp_path: pathlib.Path) -> No
 def test_a_file_that_is_no_case_is_one_clear_error(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "case.toml"
     path.write_text('module = "module.ll"')
-    (tmp_path / "module.ll").write_text(SUM)
-    with pytest.raises(
-        OptctxError, match=r"it is no case .* \(expected 'harness' as a text .*, found None\)"
-    ):
+    with pytest.raises(OptctxError, match=r"cannot use the case .*: Object missing required field `harness`"):
         read_case(path)
+    for more, words in {
+        "option = 1": "unknown field `option`; did you mean options?",
+        "opt_level = 9": r"Expected `int` <= 3 - at `\$.opt_level`",
+        "relative_tolerance = -1.0": "a tolerance is a number that is not negative",
+    }.items():
+        case = Case(sum_harness(), Job(SUM)).write(tmp_path, base=b"", candidate=b"", outcome=Outcome("ok"))
+        lines = pathlib.Path(case).read_text().splitlines()
+        key = more.partition(" ")[0]
+        pathlib.Path(case).write_text("\n".join([each for each in lines if each.split()[0] != key] + [more]))
+        with pytest.raises(OptctxError, match=words):
+            read_case(case)
     with pytest.raises(OptctxError, match="cannot write a case into"):
-        reproduce(
-            path,
-            harness=sum_harness(),
-            ir=SUM,
-            passes="",
-            options=(),
-            base=b"",
-            candidate=b"",
-            outcome=Outcome("ok"),
-        )
+        Case(sum_harness(), Job(SUM)).write(path, base=b"", candidate=b"", outcome=Outcome("ok"))
 
 
 def test_no_process_is_left(tmp_path: pathlib.Path) -> None:
     with Bench(sum_harness(), compiled(SUM)) as bench:
-        pid = bench._exchange._running().pid
+        pid = pid_of(bench)
         assert bench.check({"hangs": compiled(HOSTILE["hangs"][0], passes="default<O1>")})["hangs"].state
     assert not os.path.exists(f"/proc/{pid}")

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optctx import OptionContext
+from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
-from optctx.fresh import FreshProcess, Job, compile_job
 from optctx.lab.sweep import parse_axes, sweep
 from optctx.lab.sweep.plan import Answer, Plan
 from optctx.lab.sweep.process import SweepProcess

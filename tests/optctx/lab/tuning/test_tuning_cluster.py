@@ -20,9 +20,9 @@ import pytest
 import trustme
 
 from optctx import OptionContext
+from optctx.compiling import Job
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError
-from optctx.fresh import Job
 from optctx.lab.tuning import Budget, CompilationTime, RunTime, Size, Trial, parse_space, tune
 from optctx.lab.tuning.cluster import Expected, remote
 from optctx.lab.tuning.cluster import dask as dask_workers

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from llvmlite import binding
 
-from optctx.fresh import FreshProcess, Job
+from optctx.compiling import FreshProcess, Job
 from optctx.lab.tuning import Budget, tune
 from optctx.lab.tuning.report import Reproduction, Source, reproduction
 from optctx.lab.tuning.results import Trial

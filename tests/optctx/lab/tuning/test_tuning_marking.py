@@ -10,8 +10,8 @@ import pytest
 from llvmlite import binding
 
 from optctx import OptionContext
+from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
-from optctx.fresh import FreshProcess, Job, compile_job
 from optctx.lab.command.main import main
 from optctx.lab.tuning.marking import marked, marked_and_tried
 from tests.support.ir_texts import SCALE

@@ -178,7 +178,7 @@ def test_the_table_has_what_trials_have() -> None:
     page = Page(as_page(found, SOURCE, "title"))
     cells = ["7", "ok", "4", "", "0.8 (0.776699 to 0.816), 960 ns a call", ""]
     assert cells in page.cells
-    assert ["8", "wrong result", "", "x", "", f"{error}python -m optctx.lab.timing '{case}'"] in page.cells
+    assert ["8", "wrong result", "", "x", "", f"{error}optctx time --again '{case}'"] in page.cells
     assert ["wrong result", "1", "argument 1 differs", "8"] in page.cells
 
 

@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
+from optctx.compiling import Job
 from optctx.errors import OptctxError
-from optctx.fresh import Job
 from optctx.lab.tuning import Budget, Instructions, Trial, Tuning, journal, parse_space, tune
 from optctx.lab.tuning.rows import Rows
 from optctx.lab.tuning.study_file import Steps

@@ -1,0 +1,185 @@
+"""A child of the server: a fork that makes one call, or talks until it is told no more."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from typing import NoReturn, TypeVar
+
+from optctx.children.death import is_cut, printed_to
+from optctx.children.frames import Reader, encode, pack, write_all
+from optctx.children.limits import lower_limit
+from optctx.children.messages import (
+    Ended,
+    Failed,
+    Gave,
+    NoMemory,
+    Place,
+    Raised,
+    Start,
+    arguments_of,
+    function_of,
+)
+from optctx.children.spawning import STOP, end_with_parent
+from optctx.errors import OptctxError
+
+__all__ = ["Channel", "Child", "settle"]
+
+T = TypeVar("T")
+# Made beforehand: the process that writes it may get no memory to make it.
+_NO_MEMORY = encode(NoMemory())
+
+
+class Channel:
+    """The child's end: what it is told, and what it says."""
+
+    def __init__(self, told: int, said: int, printed: int) -> None:
+        self.told, self.said, self.printed = told, said, printed
+
+    def hear(self, gives: type[T]) -> Reader[T]:
+        """Yield what the child is told, until there is no more."""
+        return Reader(self.told, gives)
+
+    def send(self, message: object) -> None:
+        """Say something to the caller."""
+        write_all(self.said, encode(message))
+
+
+class Child:
+    """A fork of this process, started by making it. For processes of one thread. Raises OSError."""
+
+    def __init__(
+        self, start: Start, work: Callable[[Channel], object], closing: Sequence[int], *, serves: bool
+    ) -> None:
+        """`closing`: descriptors of this process that the child must not keep. `serves`: it is a server."""
+        self.number, self.talks = start.number, start.talks
+        self.late, self._serves = False, serves
+        self.untold = bytearray()  # what its pipe has no room for
+        opened: list[int] = []
+        try:
+            opened += os.pipe2(os.O_CLOEXEC)
+            opened.append(os.memfd_create("printed"))
+            opened += os.pipe2(os.O_CLOEXEC) if start.talks else (-1, -1)
+            parent = os.getpid()
+            seconds = start.limits.seconds
+            self.deadline = None if seconds is None else time.monotonic() + seconds
+            self._pid = os.fork()
+        except OSError:  # a limit of this machine
+            _close(opened)
+            raise
+        self.hearing, said, self._printed, told, self.telling = opened
+        if not self._pid:
+            _run(
+                start,
+                work,
+                Channel(told, said, self._printed),
+                parent,
+                (*closing, self.hearing, self.telling),
+            )
+        with contextlib.suppress(OSError):  # the child does the same; who is first counts
+            os.setpgid(self._pid, self._pid)
+        _close((said, told))
+        if start.talks:
+            os.set_blocking(self.telling, False)
+
+    def tell(self, data: bytes) -> None:
+        """Pass as much as its pipe has room for now; the rest waits in `untold`."""
+        self.untold += data
+        with contextlib.suppress(BlockingIOError):
+            try:
+                while self.untold and self.telling >= 0:
+                    del self.untold[: os.write(self.telling, self.untold)]
+            except BrokenPipeError:  # it has ended; the end of what it says tells
+                self.untold.clear()
+
+    def close(self) -> None:
+        """Tell it that there is no more."""
+        _close((self.telling,))
+        self.telling = -1
+        self.untold.clear()
+
+    def kill(self, *, late: bool = False) -> None:
+        """Kill it with what it started. It is still to be buried. A server does that by itself."""
+        self.late |= late
+        with contextlib.suppress(OSError):  # it is not reaped yet, so the number is its own
+            if self._serves:
+                os.kill(self._pid, STOP)
+            else:
+                os.killpg(self._pid, signal.SIGKILL)
+
+    def bury(self) -> Ended:
+        """Wait for its end, after it said the last."""
+        self.kill()
+        _, status = os.waitpid(self._pid, 0)
+        printed, cut = printed_to(self._printed), is_cut(self._printed)
+        _close((self.hearing, self._printed, self.telling))
+        return Ended(self.number, os.waitstatus_to_exitcode(status), self.late, printed, cut)
+
+
+def _close(descriptors: Sequence[int]) -> None:
+    for descriptor in descriptors:
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+def _run(
+    start: Start, work: Callable[[Channel], object], channel: Channel, parent: int, closing: Sequence[int]
+) -> NoReturn:
+    try:
+        os.setpgid(0, 0)
+        end_with_parent(parent)
+        for number in (signal.SIGTERM, STOP):
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {STOP})
+        lower_limit(resource.RLIMIT_CORE, 0)  # a crash is an answer, not a core file
+        _close([each for each in closing if each > 2])
+        with open(os.devnull, "rb") as null:
+            os.dup2(null.fileno(), 0)  # which may be the server's orders
+        os.dup2(channel.printed, 1)
+        os.dup2(channel.printed, 2)
+        settle(start.place)
+        start.limits.apply()
+        work(channel)
+        os._exit(0)
+    except MemoryError:
+        os.write(channel.said, _NO_MEMORY)
+    except BaseException as error:  # every error of a call must become an answer
+        traceback.print_exc()
+        if not start.talks:
+            write_all(channel.said, encode(Raised(_words(f"{type(error).__name__}: {error}"))))
+    finally:
+        os._exit(1)
+
+
+def settle(place: Place) -> None:
+    """Move to where the caller is."""
+    if place.folder is not None:
+        os.chdir(place.folder)
+    for name, value in place.environment.items():
+        if value is None:
+            os.environb.pop(name, None)
+        else:
+            os.environb[name] = value
+
+
+def call(prepared: object, start: Start, channel: Channel) -> None:
+    """Call the function of `start`, and say what it returned, or the words of its OptctxError."""
+    function = function_of(start.function)
+    if start.talks:
+        function(prepared, channel, *arguments_of(start.function, start.arguments, given=2))
+        return
+    try:
+        value = function(prepared, *arguments_of(start.function, start.arguments, given=1))
+        reply = encode(Gave(pack(value)))
+    except OptctxError as error:
+        reply = encode(Failed(_words(str(error))))
+    write_all(channel.said, reply)
+
+
+def _words(text: str) -> str:
+    return text.encode(errors="backslashreplace").decode()

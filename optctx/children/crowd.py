@@ -1,0 +1,366 @@
+"""Calls on several threads of one child. Those that may have killed it are made again, alone."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, NoReturn, TypeVar
+
+import msgspec
+
+from optctx.children.answers import Call, Conversation, Done
+from optctx.children.child import Channel
+from optctx.children.death import Death, printed_to
+from optctx.children.frames import FrameError, Frames, decode, pack
+from optctx.children.limits import Limits
+from optctx.children.messages import Ended, arguments_of, function_of, name_of
+from optctx.children.pool import Pool
+from optctx.errors import OptctxError
+from optctx.locks import lock_left_behind
+
+__all__ = ["PER_THREAD", "Crowd"]
+
+R = TypeVar("R")
+_CLONE_FILES = 0x400
+PER_THREAD = 160 << 20  # bytes of address space that a thread's stack and heap reserve
+_MOST_BARREN = 3  # children in a row that die before a call has begun
+
+
+class _Order(msgspec.Struct, array_like=True):
+    number: int
+    arguments: msgspec.Raw
+
+
+class _Began(msgspec.Struct, array_like=True, tag=0):
+    number: int
+
+
+class _Gave(msgspec.Struct, array_like=True, tag=1):
+    number: int
+    value: msgspec.Raw
+    error: str
+    printed: str
+
+
+def work(prepared: object, channel: Channel, function: str, threads: int) -> NoReturn:
+    """In the child: this thread reads, the others call. It may end at any moment."""
+    orders: SimpleQueue[_Order] = SimpleQueue()
+    writing = lock_left_behind()
+    call = function_of(function)
+
+    def one(order: _Order, printed: int) -> None:
+        with writing:
+            channel.send(_Began(order.number))
+        value: object = None
+        error = ""
+        try:
+            value = call(prepared, *arguments_of(function, order.arguments, given=1))
+        except OptctxError as failure:
+            error = str(failure)
+        gave = _Gave(order.number, pack(value), error, _taken(printed))
+        with writing:
+            channel.send(gave)
+
+    def serve() -> None:
+        try:
+            printed = _own_streams(channel.printed)
+            while True:
+                one(orders.get(), printed)
+        except (
+            BaseException
+        ):  # such as MemoryError, perhaps due to another thread: each is called again alone
+            sys.excepthook(*sys.exc_info())
+            os._exit(1)
+
+    for _ in range(threads):
+        threading.Thread(target=serve, daemon=True).start()
+    for order in channel.hear(_Order):
+        orders.put(order)
+    os._exit(0)
+
+
+def _own_streams(shared: int) -> int:
+    """Give this thread its own file descriptors, and a memory file that receives what LLVM prints on it.
+
+    Returns the file, or `shared` if the kernel forbids that. Then lines that threads print at the same moment
+    get mixed up.
+    """
+    if ctypes.CDLL(None).unshare(_CLONE_FILES):
+        return shared
+    file = os.memfd_create("printed")
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    return file
+
+
+def _taken(file: int) -> str:
+    """Return what was printed, and empty the file for the next call."""
+    if not os.fstat(file).st_size:
+        return ""
+    text = printed_to(file)
+    os.ftruncate(file, 0)
+    os.lseek(file, 0, os.SEEK_SET)
+    return text
+
+
+@dataclass(eq=False)
+class _Child:
+    """The child as its crowd sees it. `sent`: the calls without an answer, and when a thread began each."""
+
+    mail: SimpleQueue[tuple[_Child | int, Any]]
+    talk: Conversation | None = None
+    sent: dict[int, float | None] = field(default_factory=dict)
+    late: set[int] = field(default_factory=set)  # calls that take too long
+    barren: bool = True  # no call has begun
+    frames: Frames = field(default_factory=Frames)
+
+    def said(self, data: bytes) -> None:
+        self.mail.put((self, data))
+
+    def ended(self, end: Ended | Death) -> None:
+        self.mail.put((self, end))
+
+    def kill(self) -> None:
+        if self.talk is not None:
+            self.talk.kill()
+
+    @property
+    def running(self) -> list[int]:
+        """The calls that have begun."""
+        return [number for number, began in self.sent.items() if began is not None]
+
+
+class Crowd(Generic[R]):
+    """Calls `function(prepared, *arguments)` on threads of one child of a pool. For one thread.
+
+    If the child dies, each call that it was making is made again by `alone`, in a child of its own, and
+    another child goes on with the rest. The same happens to a call that takes too long, once the other
+    threads of its child are done. So only a call that dies or hangs alone is a `Death`.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        function: Callable[..., Any],
+        gives: type[R],
+        *,
+        threads: int,
+        limit: Callable[[int], float],
+        traits: Callable[[int], Iterable[Hashable]] = lambda number: (),
+        memory: int | None = None,
+        alone: Callable[..., Any] | None = None,
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            pool: That runs.
+            function: To call.
+            gives: What its result is decoded as.
+            threads: Calls at once.
+            limit: Seconds that a call may take, by its number.
+            traits: What a call has in common with others. Others with a trait of which each call died so far
+                are suspects, and made alone, until one survives. That decides where a call is made, never
+                what comes of it.
+            memory: Bytes of address space for each call, beyond the server's. None is no limit.
+            alone: What is called in place of `function` in a child for one call.
+        """
+        self._pool, self._function, self._gives = pool, function, gives
+        self._threads, self._memory = threads, memory
+        self._limit, self._traits = limit, traits
+        self._call_alone = function if alone is None else alone
+        self._arguments: dict[int, tuple[Any, ...]] = {}
+        self._pending: deque[int] = deque()
+        self._suspects: deque[tuple[int, bool]] = deque()  # (number, whether it must be made alone)
+        self._bad: set[Hashable] = set()
+        self._good: set[Hashable] = set()
+        self._children: list[_Child] = []
+        self._open: _Child | None = None  # the one that gets calls
+        self._alone: dict[int, Call[R]] = {}
+        self._barren = 0
+        self._mail: SimpleQueue[tuple[_Child | int, Any]] = SimpleQueue()
+
+    def submit(self, number: int, *arguments: Any) -> None:
+        """Have a call made. `number`: of no call under way."""
+        self._arguments[number] = arguments
+        self._place(number)
+        self._fill()
+
+    def results(self) -> list[tuple[int, Done[R]]]:
+        """Wait for the end of at least one call, if any is under way: (number, what came of it).
+
+        Raises OptctxError if the server is gone, or can start no process.
+        """
+        found: list[tuple[int, Done[R]]] = []
+        while not found and self._arguments:
+            self._fill()
+            with contextlib.suppress(Empty):
+                found += self._take(*self._mail.get(timeout=self._patience()))
+            with contextlib.suppress(Empty):
+                while True:
+                    found += self._take(*self._mail.get_nowait())
+            self._stop_late()
+        self._fill()
+        return found
+
+    # Which call is made where
+
+    def _place(self, number: int) -> None:
+        if self._suspicious(number):
+            self._suspects.append((number, False))
+        else:
+            self._pending.append(number)
+
+    def _suspicious(self, number: int) -> bool:
+        return bool(self._bad) and any(
+            trait in self._bad and trait not in self._good for trait in self._traits(number)
+        )
+
+    def _next_suspect(self) -> int | None:
+        """Take a suspect, or return None. Those that were cleared wait for a thread again."""
+        while self._suspects:
+            number, always = self._suspects.popleft()
+            if always or self._suspicious(number):
+                return number
+            self._pending.append(number)
+        return None
+
+    def _fill(self) -> None:
+        """Keep every processor busy. At most half of them have suspects if other calls wait."""
+        if self._barren >= _MOST_BARREN:
+            self._suspects.extend((number, True) for number in self._pending)
+            self._pending.clear()
+        busy = sum(len(child.running) for child in self._children if child is not self._open)
+        room = self._threads - busy - len(self._alone)
+        most = max(1, self._threads // 2) if self._pending else self._threads
+        while room > 0 and len(self._alone) < most and (number := self._next_suspect()) is not None:
+            self._start_alone(number)
+            room -= 1
+        if room > 0 and self._pending:
+            child = self._open = self._open or self._start_child()
+            # Some calls wait in the child, so no thread is idle. While suspects run, fewer threads work.
+            most = 2 * room if room == self._threads else room
+            while self._pending and len(child.sent) < most:
+                self._tell(child, self._pending.popleft())
+
+    def _tell(self, child: _Child, number: int) -> None:
+        assert child.talk is not None
+        child.sent[number] = None
+        child.talk.tell(_Order(number, pack(self._arguments[number])))
+
+    def _start_child(self) -> _Child:
+        child = _Child(self._mail)
+        self._children.append(child)
+        function = name_of(self._function)
+        limits = self._limits(self._threads)
+        child.talk = self._pool.open(work, function, self._threads, listener=child, limits=limits)
+        return child
+
+    def _start_alone(self, number: int) -> None:
+        limits = msgspec.structs.replace(self._limits(1), seconds=self._limit(number))
+        arguments = self._arguments[number]
+        call = self._pool.submit(self._call_alone, *arguments, gives=self._gives, limits=limits)
+        self._alone[number] = call
+        call.future.add_done_callback(lambda _: self._mail.put((number, None)))
+
+    def _limits(self, threads: int) -> Limits:
+        return Limits(memory=None if self._memory is None else threads * (self._memory + PER_THREAD))
+
+    # What came of it
+
+    def _take(self, sender: _Child | int, mail: Any) -> list[tuple[int, Done[R]]]:
+        if isinstance(sender, int):
+            return [self._ended_alone(sender, self._alone.pop(sender).future.result())]
+        if not isinstance(mail, bytes):
+            self._bury(sender, mail)
+            return []
+        found = []
+        try:
+            for body in sender.frames.feed(mail):
+                found += self._said(sender, decode(body, _Began | _Gave))  # type: ignore[arg-type]
+        except (FrameError, KeyError):  # it wrote to its answers: what it was doing is called again alone
+            sender.frames = Frames()
+            sender.kill()
+        if sender is not self._open:
+            self._stop_if_stuck(sender)
+        return found
+
+    def _said(self, child: _Child, said: _Began | _Gave) -> list[tuple[int, Done[R]]]:
+        number = said.number
+        if isinstance(said, _Began):
+            if number not in child.sent:
+                raise FrameError
+            child.sent[number] = time.monotonic()
+            child.barren, self._barren = False, 0
+            return []
+        value = None if said.error else decode(bytes(said.value), self._gives)
+        del child.sent[number]
+        child.late.discard(number)
+        self._good.update(self._traits(number))
+        del self._arguments[number]
+        return [(number, Done(value, said.error, printed=said.printed))]
+
+    def _ended_alone(self, number: int, done: Done[R]) -> tuple[int, Done[R]]:
+        if done.death is not None and done.death.how == "lost":
+            raise OptctxError(f"cannot go on: {done.death}")
+        traits = list(self._traits(number))
+        if done.death is None:
+            self._good.update(traits)
+        elif new := {trait for trait in traits if trait not in self._good} - self._bad:
+            self._bad |= new
+            waiting, self._pending = self._pending, deque()
+            for each in waiting:
+                self._place(each)
+        del self._arguments[number]
+        return number, done
+
+    def _bury(self, child: _Child, end: Ended | Death) -> None:
+        """After a child's end: what it was doing is called again alone, and what waited there by another."""
+        if isinstance(end, Death):
+            raise OptctxError(str(end))
+        self._children.remove(child)
+        if child is self._open:
+            self._open = None
+        self._barren += child.barren
+        if child.barren and end.problem:
+            raise OptctxError(f"cannot go on: {end.problem}")
+        self._suspects.extendleft((number, True) for number in reversed(child.running))
+        self._pending.extendleft(reversed([number for number, began in child.sent.items() if began is None]))
+
+    # Time limits
+
+    def _patience(self) -> float | None:
+        ends = [
+            began + self._limit(number)
+            for child in self._children
+            for number, began in child.sent.items()
+            if began is not None and number not in child.late
+        ]
+        return max(0.0, min(ends) - time.monotonic()) if ends else None
+
+    def _stop_late(self) -> None:
+        """A child with a late call gets no more, ends what its other threads have, and is killed."""
+        now = time.monotonic()
+        for child in self._children:
+            late = {
+                number
+                for number, began in child.sent.items()
+                if began is not None and began + self._limit(number) <= now
+            }
+            if late - child.late:
+                child.late |= late
+                self._open = None if child is self._open else self._open
+            if child.late:
+                self._stop_if_stuck(child)
+
+    def _stop_if_stuck(self, child: _Child) -> None:
+        """Kill a child that gets no more calls if it makes only late ones."""
+        if child.late.issuperset(child.running):
+            child.kill()

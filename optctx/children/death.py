@@ -1,0 +1,91 @@
+"""How a process ended, and what it said last."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import signal
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Death", "cause_of_end", "is_cut", "is_of_machine", "last_line", "last_words", "printed_to"]
+
+_KEPT = 1 << 16  # bytes at the end of what a process printed
+_LONGEST = 200  # characters of its last words, or of its last line
+_LAST_WORDS = ("Assertion ", "UNREACHABLE executed", "LLVM ERROR: ", "std::bad_alloc")
+_OF_MACHINE = re.compile(r"^killed by SIG(KILL|TERM|INT|HUP|XCPU|XFSZ)\b|out of memory|std::bad_alloc")
+
+
+@dataclass(frozen=True)
+class Death:
+    """The end of a child that did not answer.
+
+    how: "exited" and "killed" (by a signal) as it did itself; "timed out" if the server killed it; "out of
+        memory"; "nonsense" if it wrote to its answers, and was killed; "lost" if it did not even begin, or
+        the server is gone.
+    status: Its exit status, or minus the signal; 0 if none is known.
+    printed: The end of what it printed; for "lost" the reason.
+    """
+
+    how: Literal["exited", "killed", "timed out", "out of memory", "nonsense", "lost"]
+    status: int
+    printed: str
+
+    def __str__(self) -> str:
+        match self.how:
+            case "timed out" | "out of memory":
+                return self.how
+            case "nonsense":
+                return "it wrote to a descriptor that is not its own"
+            case "lost":
+                return self.printed
+        return cause_of_end(self.status, self.printed)
+
+    @property
+    def of_machine(self) -> bool:
+        """Whether memory or time was short, or another process killed it: LLVM itself did not end it."""
+        return self.how not in ("exited", "killed") or is_of_machine(str(self))
+
+
+def cause_of_end(status: int, printed: str) -> str:
+    """Why a process ended: LLVM's last words, or how it ended. `status`: below 0 a signal."""
+    try:
+        end = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
+    except ValueError:  # a real-time signal
+        end = f"killed by signal {-status}"
+    return last_words(printed) or f"{end}{last_line(printed)}"
+
+
+def is_of_machine(cause: str) -> bool:
+    """Whether memory or time was short, or another process killed this one: LLVM itself did not end it."""
+    return _OF_MACHINE.search(cause) is not None
+
+
+def last_words(printed: str) -> str:
+    """The line that says why a process ended, without a source file's path before it. "" if there is none."""
+    lines = [line.strip() for line in printed.splitlines()]
+    for sign in _LAST_WORDS:
+        for line in lines:
+            if sign in line:
+                return line[line.index(sign) :][:_LONGEST]
+    return ""
+
+
+def last_line(printed: str) -> str:
+    """ ": " and the last line of what a process printed. "" if it printed nothing."""
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    return f": {lines[-1][:_LONGEST]}" if lines else ""
+
+
+def printed_to(descriptor: int) -> str:
+    """The end of what a process printed to a memory file."""
+    size = os.fstat(descriptor).st_size
+    kept = os.pread(descriptor, _KEPT, max(0, size - _KEPT))
+    return kept.decode(errors="replace")
+
+
+def is_cut(descriptor: int) -> bool:
+    """Whether a memory file is as long as this process may make it, so that its end may be missing."""
+    most, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    return most != resource.RLIM_INFINITY and os.fstat(descriptor).st_size >= most

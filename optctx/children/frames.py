@@ -1,0 +1,138 @@
+"""Frames on a pipe: a length, then MessagePack, which is decoded as the type that the reader names.
+
+Nothing is unpickled. What a process says that has read a stranger's module becomes plain data or an error.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Generic, TypeVar, cast
+
+import msgspec
+
+from optctx.errors import OptctxError, shown
+
+__all__ = [
+    "CHUNK",
+    "FrameError",
+    "Frames",
+    "Reader",
+    "Source",
+    "decode",
+    "decoder",
+    "encode",
+    "pack",
+    "write_all",
+]
+
+CHUNK = 1 << 20  # bytes read at once
+_LENGTH = struct.Struct("<Q")
+_MOST = 1 << 31  # bytes of a frame: LLVM's objects are smaller, and so is any module as text
+T = TypeVar("T")
+
+
+class FrameError(OptctxError):
+    """What was read is not what was expected."""
+
+
+class _TextOrBytes(type):
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, str | bytes)
+
+
+class Source(metaclass=_TextOrBytes):
+    """The type of a field with text or bytes, as which it is decoded: msgspec takes no `str | bytes`."""
+
+
+def pack(value: object) -> msgspec.Raw:
+    """Make a part of a frame. Raises OptctxError for a text with characters that Unicode does not have."""
+    try:
+        return msgspec.Raw(msgspec.msgpack.encode(value))
+    except UnicodeEncodeError as error:
+        raise OptctxError(
+            f"cannot pass {shown(error.object)} to another process: it is not valid Unicode"
+        ) from None
+
+
+def encode(value: object) -> bytes:
+    """Make one frame. Raises OptctxError as `pack` does."""
+    body = memoryview(pack(value))
+    return _LENGTH.pack(len(body)) + body
+
+
+def decode(body: bytes, gives: type[T]) -> T:
+    """Decode the body of a frame as a type. Raises FrameError."""
+    try:
+        return decoder(gives).decode(body)
+    except (ValueError, RecursionError) as error:  # msgspec's errors, and of bytes that are no UTF-8
+        raise FrameError(
+            f"expected {getattr(gives, '__name__', gives)}, found something else: {error}"
+        ) from None
+
+
+@lru_cache(maxsize=64)
+def _decoder(gives: Any) -> msgspec.msgpack.Decoder[Any]:
+    return msgspec.msgpack.Decoder(gives, dec_hook=_custom)
+
+
+def decoder(gives: type[T]) -> msgspec.msgpack.Decoder[T]:
+    """The decoder of a type, which is made once."""
+    return cast("msgspec.msgpack.Decoder[T]", cast("Callable[[Any], Any]", _decoder)(gives))
+
+
+def _custom(kind: type, value: object) -> object:
+    if kind is Source and isinstance(value, str | bytes):
+        return value
+    raise ValueError(f"expected {kind.__name__}, found {type(value).__name__}")
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write everything to a blocking descriptor. Raises OSError if the reader is gone."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+class Frames:
+    """Collects bytes, and returns the bodies of complete frames."""
+
+    def __init__(self) -> None:
+        self._pending = bytearray()
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The bodies that `data` completes, in order. Raises FrameError for a length that no frame has."""
+        self._pending += data
+        bodies = []
+        while len(self._pending) >= _LENGTH.size:
+            (length,) = _LENGTH.unpack_from(self._pending)
+            if length > _MOST:
+                raise FrameError(f"expected a frame of at most {_MOST} bytes, found {length}")
+            end = _LENGTH.size + length
+            if len(self._pending) < end:
+                break
+            bodies.append(bytes(memoryview(self._pending)[_LENGTH.size : end]))
+            del self._pending[:end]
+        return bodies
+
+
+class Reader(Generic[T]):
+    """Yields the messages of one type that arrive at a descriptor. Raises FrameError for others."""
+
+    def __init__(self, descriptor: int, gives: type[T]) -> None:
+        self._descriptor, self._gives = descriptor, gives
+        self._frames = Frames()
+        self._ready: list[bytes] = []
+
+    def __iter__(self) -> Reader[T]:
+        return self
+
+    def __next__(self) -> T:
+        while not self._ready:
+            data = os.read(self._descriptor, CHUNK)
+            if not data:
+                raise StopIteration
+            self._ready = self._frames.feed(data)
+        return decode(self._ready.pop(0), self._gives)

@@ -1,0 +1,179 @@
+"""What a pool, its server and the children say to each other."""
+
+from __future__ import annotations
+
+import importlib
+import typing
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from optctx.children.frames import decoder
+from optctx.children.limits import Limits
+
+__all__ = [
+    "Close",
+    "Ended",
+    "Failed",
+    "FromServer",
+    "Gave",
+    "Kill",
+    "NoMemory",
+    "Place",
+    "Prepare",
+    "Raised",
+    "Ready",
+    "Reply",
+    "Said",
+    "Start",
+    "Tell",
+    "ToServer",
+    "arguments_of",
+    "function_of",
+    "name_of",
+]
+
+
+class _Message(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    pass
+
+
+# To the server.
+
+
+class Place(msgspec.Struct, frozen=True, array_like=True):
+    """Where a child runs: as the caller does now, not as it did when the server started."""
+
+    folder: bytes | None
+    environment: dict[bytes, bytes | None]  # what is not as it was; None: removed
+
+
+class Prepare(_Message, frozen=True):
+    """First. What the function returns is the first argument of every call."""
+
+    function: str
+    arguments: msgspec.Raw
+    place: Place
+
+
+class Start(_Message, frozen=True):
+    """Fork a child that calls a function. `talks`: it gets a channel after what was prepared."""
+
+    number: int
+    function: str
+    arguments: msgspec.Raw
+    limits: Limits
+    place: Place
+    talks: bool
+
+
+class Tell(_Message, frozen=True):
+    """Pass bytes to a child that talks."""
+
+    number: int
+    data: bytes
+
+
+class Close(_Message, frozen=True):
+    """Tell a child that talks that there is no more."""
+
+    number: int
+
+
+class Kill(_Message, frozen=True):
+    """Kill a child with all that it started."""
+
+    number: int
+
+
+# From the server.
+
+
+class Ready(_Message, frozen=True):
+    """The server has prepared. `error`: an OptctxError's words if it could not."""
+
+    error: str
+    process: int  # its number
+
+
+class Said(_Message, frozen=True):
+    """Bytes that a child wrote, as they are."""
+
+    number: int
+    data: bytes
+
+
+class Ended(_Message, frozen=True):
+    """A child's end. `problem`: why it could not be started, "" if it was."""
+
+    number: int
+    status: int = 0
+    late: bool = False
+    printed: str = ""
+    cut: bool = False  # whether `printed` may lack its end
+    problem: str = ""
+
+
+# A child's answer to one call.
+
+
+class Gave(_Message, frozen=True):
+    """The function returned."""
+
+    value: msgspec.Raw
+
+
+class Failed(_Message, frozen=True):
+    """It raised an OptctxError."""
+
+    error: str
+
+
+class Raised(_Message, frozen=True):
+    """It raised something else."""
+
+    error: str
+
+
+class NoMemory(_Message, frozen=True):
+    """It raised MemoryError: Python had no more, or LLVM's operator new."""
+
+
+ToServer = Prepare | Start | Tell | Close | Kill
+FromServer = Ready | Said | Ended
+Reply = Gave | Failed | Raised | NoMemory
+
+
+# Functions travel by name, arguments as data that is decoded by what the function declares.
+
+
+def name_of(function: Callable[..., object]) -> str:
+    """ "module:name" of a function."""
+    if "<" in function.__qualname__ or function.__module__ == "__main__":
+        raise TypeError(f"expected a function that another process can import, found {function!r}")
+    return f"{function.__module__}:{function.__qualname__}"
+
+
+@lru_cache(maxsize=64)
+def function_of(name: str) -> Callable[..., Any]:
+    """The function of that name. Its module is imported."""
+    module, _, path = name.partition(":")
+    found: Any = importlib.import_module(module)
+    for each in path.split("."):
+        found = getattr(found, each)
+    return typing.cast("Callable[..., Any]", found)
+
+
+@lru_cache(maxsize=64)
+def _parameters(name: str, given: int) -> Any:
+    function = function_of(name)
+    hints = typing.get_type_hints(function)
+    names = function.__code__.co_varnames[: function.__code__.co_argcount][given:]
+    return tuple[tuple(hints[each] for each in names)] if names else tuple[()]  # type: ignore[misc]
+
+
+def arguments_of(name: str, arguments: msgspec.Raw, given: int) -> tuple[Any, ...]:
+    """Decode the arguments of a function. `given`: how many it gets before these. Raises ValueError."""
+    return typing.cast("tuple[Any, ...]", decoder(_parameters(name, given)).decode(arguments))

@@ -1,0 +1,288 @@
+"""A pool: a server process that has prepared once, and forks a child for each call."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import itertools
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError  # the built-in one from 3.11 on
+from typing import Any, TypeVar
+
+from optctx.children.answers import Answer, Call, Conversation, Done, Listener, Talk
+from optctx.children.death import Death, last_line
+from optctx.children.frames import FrameError, Frames, decode, encode, pack
+from optctx.children.limits import Limits
+from optctx.children.messages import (
+    Ended,
+    FromServer,
+    Kill,
+    Place,
+    Prepare,
+    Ready,
+    Said,
+    Start,
+    ToServer,
+    name_of,
+)
+from optctx.children.server import serve_pool
+from optctx.children.server_process import GRACE, READER, ServerProcess
+from optctx.errors import OptctxError
+from optctx.locks import lock_left_behind
+
+__all__ = ["Pool"]
+
+R = TypeVar("R")
+
+
+class Pool:
+    """A server process that forks a child for each call. Any number of threads may call.
+
+    A context manager: leaving it ends the server and every child. They also end with this process, whatever
+    ends it. A forked copy of this process leaves its pools alone.
+
+    `prepare(*arguments)` runs once in the server; what it returns is the first argument of every call. Every
+    function is one that another process can import; its arguments are decoded by its annotations. Children
+    run in the folder and with the environment of the caller. Ctrl-C does not reach them.
+    """
+
+    def __init__(
+        self,
+        prepare: Callable[..., Any],
+        *arguments: Any,
+        within: Pool | None = None,
+        name: str = "helper process",
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            prepare: What the server does first.
+            arguments: For it.
+            within: A pool that runs: the server is a fork of its server, which takes milliseconds, and ends
+                with it. By default it is a new process.
+            name: What messages call the server.
+        """
+        self._prepare = name_of(prepare), pack(arguments)
+        self._within, self._name = within, name
+        self._owner = os.getpid()
+        # Of the server: children run in the environment of the caller.
+        self._environment: dict[bytes, bytes] = dict(os.environb) if within is None else within._environment
+        self._state = lock_left_behind()
+        self._numbers = itertools.count()
+        self._listeners: dict[int, Listener] = {}  # of the children that live
+        self._frames = Frames()
+        self._ready: Future[Ready | Death] = Future()
+        self._end: Death | None = None
+        self._over: Future[None] = Future()
+        self._line: ServerProcess | Conversation | None = None
+
+    def __enter__(self) -> Pool:
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Start the server, and do not wait for it to prepare.
+
+        Raises OSError if no process can be started, and OptctxError if no thread can.
+        """
+        _running.add(self)
+        try:
+            if self._within is None:
+                self._line = ServerProcess(self._heard, self._gone)
+                self._line.start()
+            else:
+                listener = _Within(self)
+                self._line = self._within.open(serve_pool, listener=listener)
+            self._send(Prepare(*self._prepare, _place(self._environment)))
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the server and every child."""
+        line = self._line
+        if line is None or self._owner != os.getpid() or self._over.done():
+            return
+        if threading.current_thread().name == READER:  # a finaliser, on the thread that sees the end
+            line.kill()
+            return
+        if self._ready.done():
+            line.close()  # it kills the children with what they started
+        else:
+            line.kill()  # it may prepare for long, and has no children
+        with contextlib.suppress(FutureTimeoutError):
+            self._over.exception(GRACE)
+            return
+        line.kill()
+        self._over.exception(GRACE)
+
+    @property
+    def process(self) -> int:
+        """Wait until the server has prepared; return its process id. Raises OptctxError if it could not."""
+        ready = self._ready.result()
+        if isinstance(ready, Death):
+            raise OptctxError(str(ready))
+        if ready.error:
+            raise OptctxError(ready.error)
+        return ready.process
+
+    @property
+    def end(self) -> Death | None:
+        """How the server ended; None while it runs."""
+        return self._end
+
+    def submit(
+        self, function: Callable[..., Any], *arguments: Any, gives: type[R], limits: Limits | None = None
+    ) -> Call[R]:
+        """Call `function(prepared, *arguments)` in a child of its own. Its result is decoded as `gives`.
+
+        Raises OptctxError if the pool does not run.
+        """
+        number = next(self._numbers)
+        answer = Answer(gives, lambda: self._send(Kill(number)))
+        self._start(number, answer, function, arguments, limits, talks=False)
+        return Call(answer.future, answer.kill)
+
+    def call(
+        self, function: Callable[..., Any], *arguments: Any, gives: type[R], limits: Limits | None = None
+    ) -> Done[R]:
+        """Do as `submit` does, and wait."""
+        return self.submit(function, *arguments, gives=gives, limits=limits).result()
+
+    def open(
+        self, function: Callable[..., Any], *arguments: Any, listener: Listener, limits: Limits | None = None
+    ) -> Conversation:
+        """Start a child in which `function(prepared, channel, *arguments)` talks to the listener."""
+        number = next(self._numbers)
+        self._start(number, listener, function, arguments, limits, talks=True)
+        return Conversation(self._send, number)
+
+    def talk(
+        self, function: Callable[..., Any], *arguments: Any, gives: type[R], limits: Limits | None = None
+    ) -> Talk[R]:
+        """Start a child as `open` does, for one thread. What it says is decoded as `gives`."""
+        talk = Talk(gives)
+        talk.child = self.open(function, *arguments, listener=talk, limits=limits)
+        return talk
+
+    def _start(
+        self,
+        number: int,
+        listener: Listener,
+        function: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        limits: Limits | None,
+        *,
+        talks: bool,
+    ) -> None:
+        packed, here = pack(arguments), _place(self._environment)
+        self._check()
+        with self._state:
+            if self._end is None:
+                self._listeners[number] = listener
+        if self._end is not None:
+            listener.ended(self._end)
+        else:
+            self._send(Start(number, name_of(function), packed, limits or Limits(), here, talks))
+
+    def _check(self) -> None:
+        if self._owner != os.getpid():
+            raise OptctxError(
+                f"this {self._name} belongs to the process that this one was forked from; make another one"
+            )
+        if self._line is None:
+            raise OptctxError(f"this {self._name} is not running; use it inside its `with` block")
+
+    def _send(self, order: ToServer) -> None:
+        """Hand an order over. Never waits, so an interrupt cannot leave half of it in a pipe."""
+        self._check()
+        assert self._line is not None
+        self._line.tell_bytes(encode(order))
+
+    # On the thread that reads.
+
+    def _heard(self, data: bytes) -> None:
+        """Take bytes that the server wrote. Raises FrameError."""
+        for body in self._frames.feed(data):
+            message: FromServer = decode(body, FromServer)  # type: ignore[arg-type]
+            match message:
+                case Ready():
+                    self._ready.set_result(message)
+                case Said():
+                    if listener := self._listeners.get(message.number):
+                        listener.said(message.data)
+                case Ended():
+                    if ended := self._listeners.pop(message.number, None):
+                        ended.ended(message)
+
+    def _gone(self, status: int, printed: str) -> None:
+        """The server has ended: so have its children."""
+        text = f"the {self._name} ended with status {status} before it answered{last_line(printed)}"
+        end = Death("lost", status, text)
+        with self._state:
+            self._end = end
+            left, self._listeners = list(self._listeners.values()), {}
+        if not self._ready.done():
+            self._ready.set_result(end)
+        for each in left:
+            each.ended(end)
+        self._over.set_result(None)
+
+    def _forked(self) -> None:
+        if isinstance(self._line, ServerProcess):
+            self._line.leave()
+
+
+class _Within:
+    """Hears the server of a pool that is a child of another pool's server."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def said(self, data: bytes) -> None:
+        try:
+            self._pool._heard(data)
+        except FrameError:
+            self._pool._line.kill()  # type: ignore[union-attr]
+
+    def ended(self, end: Ended | Death) -> None:
+        if isinstance(end, Death):
+            self._pool._gone(end.status, end.printed)
+        else:
+            self._pool._gone(end.status, end.problem or end.printed)
+
+
+def _place(environment: dict[bytes, bytes]) -> Place:
+    """Where this process is now. `environment`: what the server has."""
+    try:
+        folder = os.getcwdb()
+    except OSError:  # it was removed
+        folder = None
+    now = os.environb
+    changed: dict[bytes, bytes | None] = {
+        name: text for name, text in now.items() if environment.get(name) != text
+    }
+    changed.update((name, None) for name in environment if name not in now)
+    return Place(folder, changed)
+
+
+def _leave_to_parent() -> None:
+    for pool in list(_running):
+        pool._forked()
+
+
+def _end_all() -> None:
+    for pool in list(_running):
+        pool.close()
+
+
+_running: weakref.WeakSet[Pool] = weakref.WeakSet()
+os.register_at_fork(after_in_child=_leave_to_parent)
+atexit.register(_end_all)

@@ -1,0 +1,191 @@
+"""The server of a pool: it prepares once, and then forks a child for each call.
+
+It has one thread and a selector, because forking is sound only in a process with one thread. What children
+say is passed on unread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import selectors
+import signal
+import time
+
+from optctx.children.child import Channel, Child, call, settle
+from optctx.children.frames import CHUNK, Frames, decode, encode, write_all
+from optctx.children.messages import (
+    Close,
+    Ended,
+    Kill,
+    Prepare,
+    Ready,
+    Said,
+    Start,
+    Tell,
+    ToServer,
+    arguments_of,
+    function_of,
+    name_of,
+)
+from optctx.children.spawning import STOP, answers_of_helper, end_when_told, end_with_parent
+from optctx.errors import OptctxError
+
+__all__ = ["main", "serve_pool"]
+
+
+class Server:
+    """Reads orders from one descriptor, and writes to another what its children say and how they end."""
+
+    def __init__(self, orders: int, answers: int) -> None:
+        self._orders, self._answers = orders, answers
+        self._parent = os.getppid()
+        self._frames = Frames()
+        self._prepared: object = None
+        self._selector = selectors.EpollSelector()
+        self._selector.register(orders, selectors.EVENT_READ)
+        self._children: dict[int, Child] = {}
+
+    def serve(self) -> None:
+        """Work until the other side closes the orders. Leave no process behind."""
+        try:
+            self._work()
+        finally:
+            self._kill_all()
+            for child in self._children.values():
+                child.bury()  # it would stay a zombie where the init process reaps none
+
+    def _work(self) -> None:
+        # Not in the `try` of its caller, which Python 3.13 forgets at the loop's end (design/interrupts.md).
+        while self._step():
+            pass
+
+    def _step(self) -> bool:
+        for key, events in self._selector.select(self._patience()):
+            if key.fd == self._orders:
+                data = os.read(self._orders, CHUNK)
+                if not data:
+                    return False
+                for body in self._frames.feed(data):
+                    if not self._obey(decode(body, ToServer)):  # type: ignore[arg-type]
+                        return False
+            elif key.data in self._children:
+                child = self._children[key.data]
+                if events & selectors.EVENT_WRITE:
+                    self._tell(child, b"")
+                else:
+                    self._hear(child)
+        self._kill_late()
+        return True
+
+    def _patience(self) -> float | None:
+        ends = [each.deadline for each in self._children.values() if each.deadline and not each.late]
+        return max(0.0, min(ends) - time.monotonic()) if ends else None
+
+    def _kill_all(self) -> None:
+        for child in list(self._children.values()):
+            child.kill()
+
+    def _kill_late(self) -> None:
+        now = time.monotonic()
+        for child in self._children.values():
+            if child.deadline is not None and child.deadline <= now and not child.late:
+                child.kill(late=True)
+
+    def _obey(self, order: ToServer) -> bool:
+        """False: there is nothing to serve."""
+        match order:
+            case Prepare():
+                return self._prepare(order)
+            case Start():
+                self._start(order)
+            case _ if order.number not in self._children:
+                pass  # it has ended
+            case Tell():
+                self._tell(self._children[order.number], order.data)
+            case Close():
+                self._forget(self._children[order.number])
+                self._children[order.number].close()
+            case Kill():
+                self._children[order.number].kill()
+        return True
+
+    def _prepare(self, order: Prepare) -> bool:
+        try:
+            settle(order.place)
+            function = function_of(order.function)
+            self._prepared = function(*arguments_of(order.function, order.arguments, given=0))
+        except OptctxError as error:
+            self._say(Ready(str(error), os.getpid()))
+            return False
+        gc.freeze()  # children share these pages
+        # From now on there may be children, which have started processes of their own.
+        end_when_told(self._kill_all)
+        end_with_parent(self._parent, STOP)
+        self._say(Ready("", os.getpid()))
+        return True
+
+    def _start(self, order: Start) -> None:
+        # Otherwise STOP could come when the child has started something, and is not entered yet.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {STOP})
+        try:
+            self._fork(order)
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {STOP})
+
+    def _fork(self, order: Start) -> None:
+        closing = [self._orders, self._answers, self._selector.fileno()]
+        for each in self._children.values():
+            closing += [each.hearing, *([each.telling] if each.telling >= 0 else [])]
+        try:
+            function_of(order.function)  # imports its module here, once for all children
+            serves = order.function == _SERVE
+            child = Child(order, lambda channel: call(self._prepared, order, channel), closing, serves=serves)
+        except OSError as error:
+            why = f"no process can be started for it: {error.strerror}"
+            self._say(Ended(order.number, problem=why))
+            return
+        self._children[order.number] = child
+        self._selector.register(child.hearing, selectors.EVENT_READ, order.number)
+
+    def _tell(self, child: Child, data: bytes) -> None:
+        """Never wait for a child: it may wait for this process to read what it says."""
+        child.tell(data)
+        if child.telling < 0:
+            return
+        if not child.untold:
+            self._forget(child)
+        elif child.telling not in self._selector.get_map():
+            self._selector.register(child.telling, selectors.EVENT_WRITE, child.number)
+
+    def _forget(self, child: Child) -> None:
+        with contextlib.suppress(KeyError, ValueError):
+            self._selector.unregister(child.telling)
+
+    def _hear(self, child: Child) -> None:
+        if data := os.read(child.hearing, CHUNK):
+            self._say(Said(child.number, data))
+            return
+        self._selector.unregister(child.hearing)
+        self._forget(child)
+        del self._children[child.number]
+        self._say(child.bury())
+
+    def _say(self, message: Ready | Said | Ended) -> None:
+        write_all(self._answers, encode(message))
+
+
+def serve_pool(prepared: object, channel: Channel) -> None:
+    """Be the server of another pool, as a child of this one: it has what this one has prepared."""
+    Server(channel.told, channel.said).serve()
+
+
+_SERVE = name_of(serve_pool)
+
+
+def main() -> int:
+    """Serve a pool on standard input, and on what standard output was. No other code may write there."""
+    os.setpgid(0, 0)  # what ends the caller's group leaves this process the time to end its children
+    Server(0, answers_of_helper()).serve()
+    return 0

@@ -1,0 +1,116 @@
+"""The server of a pool, as a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from queue import SimpleQueue
+from typing import Any
+
+from optctx.children.death import printed_to
+from optctx.children.frames import CHUNK, FrameError, write_all
+from optctx.children.spawning import ENDING, end_helper, popen
+from optctx.errors import OptctxError
+
+__all__ = ["GRACE", "READER", "ServerProcess"]
+
+GRACE = 10.0  # seconds that a server has to end
+READER = "optctx-pool"  # the name of the threads that read
+
+
+class ServerProcess:
+    """The server of a pool as a process of its own, with one thread that reads and one that writes.
+
+    Signals arrive on neither thread. So an interrupt of the caller loses nothing that they do.
+    """
+
+    def __init__(self, heard: Callable[[bytes], None], gone: Callable[[int, str], None]) -> None:
+        """`heard`: gets what it writes; may raise FrameError. `gone`: its status, and what it printed."""
+        self._heard, self._gone = heard, gone
+        self._process: subprocess.Popen[bytes] | None = None
+        self._printed = -1  # memory file that takes its standard error
+        self._orders: SimpleQueue[bytes | None] = SimpleQueue()
+        self._started: Future[None] = Future()
+
+    def start(self) -> None:
+        """Start the process. Raises OSError, and OptctxError if no thread can be started (ulimit -u, -v)."""
+        try:
+            threading.Thread(target=self._work, name=READER, daemon=True).start()
+        except RuntimeError as error:
+            self._fail(OptctxError(f"cannot listen to a fresh process: {error}"))
+        self._started.result()
+
+    def tell_bytes(self, data: bytes) -> None:
+        self._orders.put(data)
+
+    def close(self) -> None:
+        self._orders.put(None)
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+        self._orders.put(None)
+
+    def leave(self) -> None:
+        """In a child of fork: leave the process to the parent, which ends it by closing the only pipe."""
+        if process := self._process:
+            process.returncode = 0  # it is not a child of this process
+            for file in (process.stdin, process.stdout):
+                if file is not None:
+                    file.close()
+        if self._printed >= 0:
+            os.close(self._printed)
+            self._printed = -1
+
+    def _fail(self, error: BaseException) -> None:
+        self._leave_printed()
+        self._gone(0, "")
+        self._started.set_exception(error)
+
+    def _work(self) -> None:
+        """Start the process, which the kernel ends with this thread. Read until its end."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        try:
+            self._printed = os.memfd_create("printed")
+            process = popen("optctx.children.server", self._printed)
+        except BaseException as error:
+            self._fail(error)
+            return
+        self._process = process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            threading.Thread(target=self._write, args=(process.stdin,), daemon=True).start()
+        except RuntimeError as error:
+            process.kill()
+            process.communicate()
+            self._fail(OptctxError(f"cannot listen to a fresh process: {error}"))
+            return
+        self._started.set_result(None)
+        try:
+            with process.stdout as answers:
+                while data := os.read(answers.fileno(), CHUNK):
+                    self._heard(data)
+        except FrameError:  # not a word that it says counts
+            process.kill()
+        finally:
+            self.close()
+            end_helper(process, GRACE)
+            printed = printed_to(self._printed)
+            self._leave_printed()
+            self._gone(process.returncode, printed)
+
+    def _leave_printed(self) -> None:
+        if self._printed >= 0:
+            os.close(self._printed)
+            self._printed = -1
+
+    def _write(self, stdin: Any) -> None:
+        with stdin, contextlib.suppress(OSError):  # the server has ended: the other thread tells
+            while (data := self._orders.get()) is not None:
+                write_all(stdin.fileno(), data)

@@ -1,0 +1,156 @@
+"""Starts and ends processes of Python, which import what this process imports and end with it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import subprocess
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from queue import SimpleQueue
+from types import FrameType
+from typing import Any, TypeVar
+
+from optctx.children.limits import lower_limit
+from optctx.children.python import python_command
+from optctx.locks import lock_left_behind
+
+__all__ = [
+    "ENDING",
+    "STOP",
+    "answers_of_helper",
+    "end_helper",
+    "end_when_told",
+    "end_with_parent",
+    "popen",
+    "start_helper",
+]
+
+STOP = signal.SIGUSR1  # tells a helper to end
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+# The helper ignores what ends a whole group of processes: the one that started it handles that. Until then
+# these signals are blocked, because Python's own start would print a traceback. It does nothing for a process
+# that has ended while it was imported.
+_START = (
+    "import os, signal; "
+    "[signal.signal(each, signal.SIG_IGN) for each in {ending}]; "
+    "signal.pthread_sigmask(signal.SIG_UNBLOCK, {ending}); "
+    "from {module} import main; os.getppid() == {parent} or os._exit(1); sys.exit(main())"
+)
+_PR_SET_PDEATHSIG = 1
+Started = TypeVar("Started")
+
+
+def popen(module: str, printed: int | None = None) -> subprocess.Popen[bytes]:
+    """Run `main` of a module in a new process, with pipes to its standard input and output.
+
+    The kernel ends the process with the thread that calls this. `printed`: the descriptor for its standard
+    error, by default that of this process.
+    """
+    text = _START.format(module=module, parent=os.getpid(), ending=list(map(int, ENDING)))
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    try:
+        return subprocess.Popen(
+            python_command(text),
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=printed,
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def start_helper(module: str, printed: int | None = None) -> subprocess.Popen[bytes]:
+    """Do as `popen` does, for a process that is to live as long as this one."""
+    return started_for_good(lambda: popen(module, printed))
+
+
+def end_helper(helper: subprocess.Popen[bytes], grace: float) -> None:
+    """Wait for a helper that was told to end. Kill it after `grace` seconds."""
+    try:
+        helper.wait(grace)
+    except subprocess.TimeoutExpired:
+        helper.kill()  # the kernel then kills its children
+        helper.wait()
+
+
+def end_when_told(clean: Callable[[], object]) -> None:
+    """Have STOP call `clean` and end this process, at any moment: an exception of a handler could be lost."""
+    own = os.getpid()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        try:
+            if os.getpid() == own:  # a fork that is told so just ends
+                clean()
+        finally:
+            os._exit(0)
+
+    signal.signal(STOP, end)
+
+
+def end_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
+    """Have the kernel send this process a signal when its parent `parent` ends. Exit now if it has ended."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def answers_of_helper() -> int:
+    """Prepare this process as a helper. Return the descriptor of its answers, the original standard output.
+
+    No other code writes there: what is printed goes to standard error. The process ends with its parent, and
+    a crash leaves no core file, because it is an answer.
+    """
+    end_with_parent(os.getppid())
+    answers = os.dup(1)
+    os.dup2(2, 1)
+    lower_limit(resource.RLIMIT_CORE, 0)
+    return answers
+
+
+class _Spawner:
+    """The thread, once it is needed. A forked child makes its own."""
+
+    def __init__(self) -> None:
+        self._lock = lock_left_behind()
+        self._orders: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] | None = None
+
+    def start(self, start: Callable[[], Started]) -> Started:
+        done: Future[Started] = Future()
+        with self._lock:
+            if self._orders is None:
+                self._orders = SimpleQueue()
+                threading.Thread(
+                    target=_work, args=(self._orders,), name="optctx-spawner", daemon=True
+                ).start()
+            self._orders.put((start, done))
+        return done.result()
+
+    def forget(self) -> None:
+        self._orders = None
+
+
+def _work(orders: SimpleQueue[tuple[Callable[[], Any], Future[Any]]]) -> None:
+    while True:
+        start, done = orders.get()
+        try:
+            done.set_result(start())
+        except BaseException as error:  # belongs to the thread that waits
+            done.set_exception(error)
+        del start, done
+
+
+_spawner = _Spawner()
+os.register_at_fork(after_in_child=_spawner.forget)
+
+
+def started_for_good(start: Callable[[], Started]) -> Started:
+    """What `start` returns, called on a thread that does not end before this process does."""
+    if threading.current_thread() is threading.main_thread():
+        return start()
+    return _spawner.start(start)

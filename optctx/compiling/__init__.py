@@ -1,0 +1,20 @@
+"""Compiles a job in this process, or in a fresh one with options set process-wide."""
+
+from optctx.compiling.check import check_target, compile_job
+from optctx.compiling.fresh import FreshProcess, llvm_pool
+from optctx.compiling.job import Emit, Job, Result, compile_unchecked, emit_all, initialise_targets
+from optctx.compiling.triples import target_of
+
+__all__ = [
+    "Emit",
+    "FreshProcess",
+    "Job",
+    "Result",
+    "check_target",
+    "compile_job",
+    "compile_unchecked",
+    "emit_all",
+    "initialise_targets",
+    "llvm_pool",
+    "target_of",
+]

@@ -1,0 +1,186 @@
+"""`FreshProcess`: compiles every job from a clean state, with options set process-wide."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import TimeoutError as FutureTimeoutError  # the built-in one from 3.11 on
+from contextlib import suppress
+from dataclasses import replace
+
+from optctx.children.answers import Call, Done
+from optctx.children.death import Death, cause_of_end
+from optctx.children.limits import Limits
+from optctx.children.pool import Pool
+from optctx.compiling.job import Death as Died
+from optctx.compiling.job import Job, Result, compile_unchecked, initialise_targets
+from optctx.compiling.targets import is_suspect, target_problem
+from optctx.errors import OptctxError
+from optctx.hosts.llvmlite.compiling import native_api
+from optctx.locks import lock_left_behind
+from optctx.process import set_process_options
+
+__all__ = ["FreshProcess", "llvm_pool"]
+
+_GRACE = 30.0  # seconds that the server may take in addition to a job's own time
+
+
+class FreshProcess:
+    """Compiles jobs in fresh processes. Their output is the reference for threads inside a context.
+
+    A context manager. Every job is compiled by a fork of one server process, with LLVM loaded and no option
+    set. Nothing that a job does reaches another job or this process. A job that crashes, exits or takes too
+    long has a `Result.error`. Any number of threads can call `compile`; their jobs run in parallel.
+
+    The first one starts the server, which serves all of this process and ends with it. If the server is
+    killed, the jobs under way are lost, and the next one starts another server.
+    """
+
+    def __init__(
+        self, *, timeout: float = 120.0, memory: int | None = None, directory: str | None = None
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            timeout: Seconds that one job may take.
+            memory: Bytes of address space that one job may take in addition to the server's. LLVM ends the
+                process if it gets no more. None is no limit.
+            directory: Where jobs run and put temporary files, by default as this process.
+        """
+        self._timeout = timeout
+        self._memory = memory
+        self._directory = None if directory is None else os.fsencode(os.path.abspath(directory))
+        self._running = False
+        self._owner = os.getpid()
+        self._calls: set[Call[Result]] = set()
+
+    def __enter__(self) -> FreshProcess:
+        if self._running:
+            raise OptctxError("this FreshProcess is running already; make another one")
+        llvm_pool()
+        self._running, self._owner = True, os.getpid()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._running = False
+        if self._owner == os.getpid():
+            for call in self._calls.copy():
+                call.kill()
+                with suppress(FutureTimeoutError):
+                    call.future.result(_GRACE)
+
+    def compile(self, job: Job, *, timeout: float | None = None) -> Result:
+        """Compile one job in a fresh process and wait for it. `timeout` (seconds) replaces the usual one.
+
+        Every problem of the job itself, such as a processor that LLVM does not know, is a `Result.error`.
+        Raises OptctxError outside the `with` block.
+        """
+        result = self._compile(job, timeout)
+        problem = target_problem(self._compile, job) if is_suspect(job, result) else None
+        if problem is None or (problem.died is not None and result.error is not None):
+            return result
+        return replace(problem, seconds=result.seconds, stderr=result.stderr)
+
+    def _compile(self, job: Job, timeout: float | None = None) -> Result:
+        if self._owner != os.getpid():
+            raise OptctxError(
+                "this FreshProcess belongs to the process that this one was forked from; make another one"
+            )
+        if not self._running:
+            raise OptctxError("this FreshProcess is not running; use it inside its `with` block")
+        seconds = self._timeout if timeout is None else timeout
+        limits = Limits(seconds, self._memory)
+        try:
+            pool = llvm_pool()  # another one if the server was killed
+        except OSError as error:
+            return _lost(f"{_NOT_COMPILED}: no process can be started: {error.strerror}")
+        call = pool.submit(compile_fresh, job, self._directory, gives=Result, limits=limits)
+        self._calls.add(call)
+        try:
+            return _result(call.result(seconds + _GRACE), seconds)
+        except FutureTimeoutError:
+            return _lost(f"the helper process did not answer within {seconds + _GRACE:g} s")
+        finally:
+            self._calls.discard(call)
+
+
+def llvm_pool() -> Pool:
+    """The pool of this process whose server has loaded LLVM and set no option. Starts it if need be.
+
+    Raises OSError if no process can be started, and OptctxError if no thread can.
+    """
+    global _pool
+    with _making:
+        if _pool is None or _pool.end is not None:
+            _pool = Pool(load_llvm)
+            _pool.start()
+        return _pool
+
+
+def _forget() -> None:
+    global _pool
+    _pool = None
+
+
+_pool: Pool | None = None
+_making = lock_left_behind()
+os.register_at_fork(after_in_child=_forget)
+
+
+def load_llvm() -> None:
+    """Prepare a server: its children need not do this."""
+    initialise_targets()
+    native_api()
+
+
+def compile_fresh(_: None, job: Job, directory: bytes | None) -> Result:
+    """Set the options process-wide, and compile. `directory`: where to run and put temporary files."""
+    if directory is not None:
+        os.chdir(directory)
+        os.environb[b"TMPDIR"] = directory
+    set_process_options(job.options)
+    return compile_unchecked(job)
+
+
+def _result(done: Done[Result], seconds: float) -> Result:
+    death = done.death
+    if death is not None:
+        result = Result(error=_epitaph(death, seconds), died=_died(death))
+    elif done.error or done.value is None:
+        result = _lost(f"{_NOT_COMPILED}: {done.error}")
+    else:
+        result = done.value
+    if done.cut and result.died not in ("signal", "timeout"):
+        result = _lost(f"{_NOT_COMPILED}: what LLVM prints is longer than a file may be here (ulimit -f)")
+    return replace(result, stderr=done.printed)
+
+
+_NOT_COMPILED = "the fresh process could not compile"
+
+
+def _died(death: Death) -> Died:
+    match death.how:
+        case "timed out":
+            return "timeout"
+        case "lost":
+            return "lost"
+        case _ if death.of_machine:
+            return "killed"
+    return "exit" if death.how == "exited" else "signal"
+
+
+def _epitaph(death: Death, seconds: float) -> str:
+    words = " ".join(death.printed.split())
+    said = f": {words}" if words else ""
+    match death.how:
+        case "lost":
+            return death.printed if death.status else f"{_NOT_COMPILED}: {death.printed}"
+        case "timed out":
+            return f"the fresh process took longer than {seconds:g} s and was stopped{said}"
+        case "exited" | "killed":
+            end = cause_of_end(death.status, "")
+            return f"the fresh process {'was ' if death.how == 'killed' else ''}{end}{said}"
+    return str(death)
+
+
+def _lost(error: str) -> Result:
+    return Result(error=error, died="lost")

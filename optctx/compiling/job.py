@@ -1,0 +1,219 @@
+"""A compilation as plain data, and the function that runs it, on threads and in fresh processes alike."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+from optctx._native import run_counted
+from optctx.children.frames import Source
+from optctx.compiling.triples import target_of
+from optctx.errors import OptctxError, PassPipelineError, clipped, shown
+from optctx.hosts.llvmlite.compiling import (
+    emit_assembly,
+    emit_object,
+    instruction_count,
+    native_api,
+    run_passes,
+)
+
+if TYPE_CHECKING:
+    from llvmlite.binding import ContextRef, ModuleRef, TargetMachine
+
+    IR = str | bytes
+else:
+    IR = Source  # as which a frame has it
+
+__all__ = [
+    "Death",
+    "Emit",
+    "Emitter",
+    "Job",
+    "Result",
+    "compile_unchecked",
+    "emit_all",
+    "initialise_targets",
+    "make_target_machine",
+    "pipeline_error",
+    "processor_of",
+    "unchecked",
+]
+
+Emit = Literal["object", "assembly", "ir", "both", "none"]  # both: the IR after the passes, and the object
+# killed: by a limit of memory or time, or by another process; lost: LLVM may not even have begun
+Death = Literal["timeout", "signal", "exit", "killed", "lost"]
+CheckTarget = Callable[[str, str, str], None]  # of triple, processor and features; raises OptctxError
+Prepare = Callable[["ContextRef"], None]
+# Of the job, the module after its passes, and the job's target machine: the IR and the code that it asks for.
+Emitter = Callable[["Job", "ModuleRef", "TargetMachine"], tuple[str | None, bytes]]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to compile and how. It has no handles, so it can be sent to another process.
+
+    `options` are command-line arguments ("-unroll-count=4"). `compile_job` leaves them to its caller: a
+    fresh process sets them process-wide, a thread enters an OptionContext.
+    """
+
+    ir: IR  # text (str), or bitcode (bytes)
+    passes: str = "default<O3>"
+    options: tuple[str, ...] = ()
+    triple: str = ""  # "" takes the module's own, or this machine's if the module has none
+    cpu: str = ""  # "" is the target's generic processor, "native" that of this machine with its features
+    features: str = ""  # such as "+avx2,-fma"
+    opt_level: int = 2  # of the code generator, 0 to 3
+    emit: Emit = "object"
+
+
+@dataclass(frozen=True)
+class Result:
+    """The output of a compilation. Equality compares the output, not times and messages.
+
+    `error` is None after success. After a failure it says what went wrong, and there is no output. If a fresh
+    process ended without an answer, `died` says how.
+    """
+
+    ir: str | None = None  # the module's text, for emit="ir" and "both"
+    code: bytes = b""  # the object, or the assembly in UTF-8
+    instructions: int = 0  # of IR, after the passes
+    error: str | None = None
+    seconds: float = field(default=0.0, compare=False)  # wall time of parsing, passes and emission
+    stderr: str = field(default="", compare=False)  # what a fresh process printed; always "" in a thread
+    died: Death | None = field(default=None, compare=False)  # how a fresh process ended; None in a thread
+
+
+@cache
+def initialise_targets() -> None:
+    """Make every target of the library available to this process. Later calls do nothing."""
+    from llvmlite import binding  # importing optctx works without llvmlite, here and below
+
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    binding.initialize_native_asmparser()  # for inline assembly
+
+
+def unchecked(triple: str, cpu: str, features: str) -> None:
+    """Accept every target."""
+
+
+def _as_it_is(context: ContextRef) -> None:
+    """Prepare nothing."""
+
+
+def emit_all(job: Job, module: ModuleRef, machine: TargetMachine) -> tuple[str | None, bytes]:
+    """What the job asks for, by LLVM's printer and its code generator."""
+    ir = str(module) if job.emit in ("ir", "both") else None  # before emission, which changes the module
+    if job.emit in ("object", "both"):
+        return ir, emit_object(module, machine)
+    if job.emit == "assembly":
+        return None, emit_assembly(module, machine).encode()
+    return ir, b""
+
+
+def compile_unchecked(
+    job: Job,
+    check: CheckTarget = unchecked,
+    prepare: Prepare = _as_it_is,
+    emit: Emitter = emit_all,
+) -> Result:
+    """Compile as `compile_job` does, but for checking the target.
+
+    LLVM prints a message for a processor or feature that it does not know, and may exit. `check` is called
+    before LLVM sees the processor or features that the job names. `prepare` is called with the job's own
+    LLVMContext, before anything is in it; `emit` with the module, after the passes.
+    """
+    initialise_targets()
+    started = time.perf_counter()
+    try:
+        ir, code, instructions = run_counted(native_api().image, _compile, job, check, prepare, emit)
+    except OptctxError as error:
+        return Result(error=str(error), seconds=time.perf_counter() - started)
+    return Result(ir, code, instructions, seconds=time.perf_counter() - started)
+
+
+def pipeline_error(job: Job) -> str:
+    """LLVM's error for the text of the job's pipeline; "" if it parses. Runs it on an empty module."""
+    initialise_targets()
+    try:
+        # No processor: the job's may belong to the target that its own module names.
+        empty = replace(job, ir="", cpu="", features="", emit="none")
+        run_counted(native_api().image, _compile, empty, unchecked, _as_it_is, emit_all)
+    except PassPipelineError as error:
+        return str(error)
+    except OptctxError:  # an error of a pass, which options may change
+        return ""
+    return ""
+
+
+def _compile(job: Job, check: CheckTarget, prepare: Prepare, emit: Emitter) -> tuple[str | None, bytes, int]:
+    """(IR, code, number of instructions)."""
+    from llvmlite import binding
+
+    with (
+        binding.create_context() as context,
+        _prepared(job, context, prepare) as module,
+        make_target_machine(job, module, check) as machine,
+    ):
+        run_passes(module, job.passes, target_machine=machine)
+        instructions = instruction_count(module)  # before emission, which changes the module
+        return *emit(job, module, machine), instructions
+
+
+def _prepared(job: Job, context: ContextRef, prepare: Prepare) -> ModuleRef:
+    prepare(context)
+    return _parse(job.ir, context)
+
+
+def _parse(ir: str | bytes, context: ContextRef) -> ModuleRef:
+    from llvmlite import binding
+
+    try:
+        if isinstance(ir, bytes):
+            return binding.parse_bitcode(ir, context)
+        return binding.parse_assembly(ir, context)
+    except RuntimeError as error:
+        raise OptctxError(f"cannot read the module: {clipped(' '.join(str(error).split()))}") from None
+
+
+def make_target_machine(job: Job, module: ModuleRef, check: CheckTarget) -> TargetMachine:
+    """Make a target machine for the job. Gives the module that machine's triple and data layout."""
+    from llvmlite import binding
+
+    if job.opt_level not in range(4):
+        raise OptctxError(f"the code generator's optimisation level is 0, 1, 2 or 3, found {job.opt_level}")
+    triple = job.triple or module.triple or binding.get_process_triple()
+    target = target_of(triple)
+    cpu, features = processor_of(job, triple)
+    if job.features or job.cpu not in ("", "native"):
+        check(triple, cpu, features)
+    try:
+        machine = target.create_target_machine(cpu, features, opt=job.opt_level, codemodel="default")
+    except RuntimeError as error:
+        raise OptctxError(f"no target machine for {shown(triple)}: {error}") from None
+    module.triple = triple
+    module.data_layout = str(machine.target_data)
+    return machine
+
+
+def processor_of(job: Job, triple: str) -> tuple[str, str]:
+    """(processor, features) for LLVM. Raises OptctxError for what names none."""
+    from llvmlite import binding
+
+    for feature in filter(None, job.features.split(",")):
+        if feature[0] not in "+-":  # LLVM would abort
+            raise OptctxError(
+                f"cannot compile for the features {shown(job.features)}: write +{feature} to turn {feature} "
+                f"on, or -{feature} to turn it off"
+            )
+    if job.cpu != "native":
+        return job.cpu, job.features
+    if target_of(triple).name != target_of(binding.get_process_triple()).name:
+        raise OptctxError(
+            f"no native processor for {triple!r}: 'native' is the processor of this machine, "
+            f"{binding.get_process_triple()}; name a processor of the target"
+        )
+    return binding.get_host_cpu_name(), job.features or binding.get_host_cpu_features().flatten()

@@ -1,0 +1,98 @@
+"""Checks whether LLVM knows a processor and features, and suggests others if it does not.
+
+For a processor or a feature that it does not know, LLVM prints a message and may end the process. A fresh
+process tries them, so neither happens in this one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from optctx.compiling.job import Job, Result
+from optctx.errors import clipped, shown
+from optctx.wording import did_you_mean, nearest
+
+__all__ = ["Compile", "is_suspect", "target_problem", "trial_of"]
+
+Compile = Callable[[Job], Result]  # in a fresh process
+
+_TRIAL = "define void @trial() { ret void }"
+_SHOWN = 8  # names of processors or features, in a message
+_UNKNOWN = re.compile(r"'(?P<word>[^']*)' is not a recognized (?P<what>processor|feature) for this target")
+_LISTED = re.compile(r"^ +([\w.+-]+) +- ", re.MULTILINE)
+_TRIPLE = re.compile(r'^target triple = "(?P<triple>[^"]+)"$', re.MULTILINE)
+
+
+def is_suspect(job: Job, result: Result) -> bool:
+    """Whether a job's processor or features may have caused its result, in a fresh process."""
+    if not (job.cpu or job.features):
+        return False
+    given = {job.cpu, *job.features.split(",")}
+    return result.error is not None or any(said["word"] in given for said in _UNKNOWN.finditer(result.stderr))
+
+
+def target_problem(compile: Compile, job: Job) -> Result | None:
+    """What is wrong with the processor or the features of a job, as its error in one line. None: nothing.
+
+    It has `died` if the process of a trial ended otherwise than by LLVM's verdict: nothing is known then. A
+    module that LLVM cannot read and a triple that it does not know are not reported here.
+    """
+    triple = job.triple
+    plain = Job(_TRIAL, "verify", triple=triple) if triple else Job(job.ir, "verify")
+    module = compile(replace(plain, emit="ir"))
+    if module.died is not None:
+        return _untried(job, module)
+    if module.error is not None:
+        return None
+    if not triple:
+        found = _TRIPLE.search(module.ir or "")
+        assert found is not None, "LLVM prints a module without its triple"
+        triple = found["triple"]
+    trial = compile(trial_of(triple, job.cpu, job.features))
+    if trial.died in ("lost", "timeout"):
+        return _untried(job, trial)
+    problem = _judged(compile, job, triple, trial)
+    return Result(error=problem) if problem else None
+
+
+def _untried(job: Job, trial: Result) -> Result:
+    return Result(
+        error=f"cannot compile for {_named(job)}: LLVM could not be asked: {trial.error}", died=trial.died
+    )
+
+
+def _named(job: Job) -> str:
+    names = {"processor": job.cpu, "features": job.features}
+    return " and ".join(f"the {name} {shown(text)}" for name, text in names.items() if text)
+
+
+def _judged(compile: Compile, job: Job, triple: str, trial: Result) -> str:
+    """The problem that a trial of the target shows; "" for none."""
+    unknown = _UNKNOWN.search(trial.stderr)
+    if unknown is None and trial.error is None:
+        return ""
+    if unknown is None and not trial.stderr:
+        return trial.error or ""
+    if unknown is None:
+        said = trial.stderr.splitlines()[0].removeprefix("LLVM ERROR: ")
+        return f"cannot compile for {_named(job)} of {triple}: LLVM says: {clipped(said)}"
+    word, what = unknown["word"], unknown["what"]
+    sign = word[:1] if what == "feature" else ""
+    known = _known(compile, triple, what)
+    near = did_you_mean(f"{sign}{name}" for name in nearest(word.removeprefix(sign), known))
+    hint = near or f"LLVM knows {', '.join(known[:_SHOWN])} and others"
+    return f"cannot compile for the {what} {shown(word)}: it is no {what} of {triple}; {hint}"
+
+
+def trial_of(triple: str, cpu: str, features: str) -> Job:
+    """A job that LLVM compiles if it knows the processor and the features."""
+    return Job(_TRIAL, "verify", triple=triple, cpu=cpu, features=features, emit="assembly")
+
+
+def _known(compile: Compile, triple: str, what: str) -> list[str]:
+    """The processors or features of a target, as LLVM's help lists them in a fresh process."""
+    answer = compile(Job(_TRIAL, "verify", triple=triple, cpu="help", emit="none"))
+    cpus, _, features = answer.stderr.partition("Available features")
+    return _LISTED.findall(cpus if what == "processor" else features)

@@ -1,0 +1,103 @@
+"""`optctx reduce`: the fewest options under which a compilation still fails, or keeps a property."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+from typing import TYPE_CHECKING
+
+from optctx.errors import Interrupted, OptctxError
+from optctx.lab.command.console import put, say, status
+from optctx.lab.command.files import naming_module
+from optctx.lab.command.groups import Base, Input, Limits, add_file, add_out
+from optctx.lab.settings import add_flags, taken
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+    from optctx.lab.command.parser import Parser
+    from optctx.lab.reducing import Reduced
+
+__all__ = ["add", "run"]
+
+
+def add(commands: _SubParsersAction[Parser]) -> None:
+    """Enter the command among `commands`."""
+    parser = commands.add_parser(
+        "reduce",
+        help="find the fewest options under which a compilation still fails",
+        description="Leave out options of the base, and move their values towards the defaults, for as long "
+        "as the compilation fails in the same way: it crashes with the same last words, hangs, or is "
+        "refused. Each try is in a fresh process. Exit status 2 if there is nothing to reduce and for bad "
+        "input, 130 after Ctrl-C.",
+        example="optctx reduce kernel.ll --set force-vector-width=999999 --set enable-gvn-hoist\n"
+        "optctx reduce kernel.ll --load best.toml --keeps './still-wrong.sh {object}'",
+    )
+    add_file(parser)
+    parser.add_argument(
+        "--keeps",
+        metavar="'PROGRAM {object}'",
+        help="keep what this program exits with status 0 for, instead of a failure; '{object}' stands for "
+        "the path of the object",
+    )
+    add_flags(parser, Input, "input")
+    add_flags(parser, Base, "base: the options to reduce")
+    add_flags(parser, Limits, "limits")
+    add_out(parser, "text", "json")
+    parser.set_defaults(run=run, format="text")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Reduce, and print the options; after Ctrl-C those found so far. Raises OptctxError and OSError."""
+    from dataclasses import replace
+
+    from optctx.lab.reducing import reduce_options
+
+    base, limits = taken(arguments, Base), taken(arguments, Limits)
+    options = tuple(base.context().args())
+    if not options:
+        raise OptctxError("nothing to reduce: give the options with --set or --load")
+    job = replace(taken(arguments, Input).under(base).job(arguments.file), options=options)
+    try:
+        with naming_module(arguments.file), status() as tell:
+            found = reduce_options(
+                job,
+                arguments.keeps,
+                timeout=limits.timeout,
+                memory=limits.memory_bytes,
+                jobs=limits.jobs or len(os.sched_getaffinity(0)),
+                progress=tell,
+            )
+    except Interrupted as interrupt:
+        _print(interrupt.partial, arguments.format)
+        raise KeyboardInterrupt("interrupted; these are the fewest options so far") from None
+    _print(found, arguments.format)
+    return 0
+
+
+def _print(found: Reduced, form: str) -> None:
+    options = found.job.options
+    clang = [word for each in options for word in ("-mllvm", each)]
+    if form == "json":
+        failure = found.failure
+        data = {
+            "options": options,
+            "given": found.given,
+            "compilations": found.compilations,
+            "failure": None if failure is None else {"state": failure.state, "words": failure.words},
+            "clang": clang,
+        }
+        put(json.dumps(data, indent=2))
+        return
+    if found.failure is not None:
+        say(str(found.failure))
+    if not options:
+        say("without any option")
+        return
+    say(
+        f"{len(options)} of {found.given} options, after {found.compilations} compilations",
+        f"opt, llc   {shlex.join(options)}",
+        f"clang      {shlex.join(clang)}",
+    )

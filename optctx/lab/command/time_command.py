@@ -1,0 +1,139 @@
+"""`optctx time`: the run time of a file's code under different options, side by side; or a case again."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from optctx.errors import OptctxError
+from optctx.lab.command.console import put, say, show, status
+from optctx.lab.command.files import naming_module
+from optctx.lab.command.groups import Base, Input, Limits, add_out
+from optctx.lab.settings import add_flags, taken
+from optctx.lab.timing.measuring import Measuring
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+    from optctx.lab.command.parser import Parser
+    from optctx.lab.timing import Compared, Interval
+
+__all__ = ["add", "run"]
+
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
+
+def add(commands: _SubParsersAction[Parser]) -> None:
+    """Enter the command among `commands`."""
+    parser = commands.add_parser(
+        "time",
+        help="time a file's code under other options, beside the base's",
+        description="Compile a file under a base and under each --against, compare what the code computes, "
+        "and time both in the same rounds on one processor. What was faster is measured a second time. Exit "
+        "status 0 if a gain is confirmed, 1 if none is or a result is wrong, 2 for bad input, 130 after "
+        "Ctrl-C.",
+        example="optctx time kernel.c --against='-force-vector-width=8 -unroll-count=4'\n"
+        "optctx time kernel.c --entry total > kernel.toml   # the harness to fill in\n"
+        "optctx time --again study.wrong/case.toml",
+    )
+    parser.add_argument(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="LLVM IR (.ll), bitcode (.bc), or C or C++ (.c, .cpp) for clang; '-' for standard input",
+    )
+    parser.add_argument(
+        "--against",
+        action="append",
+        default=[],
+        metavar="'ARGS'",
+        help="options on top of the base's, as opt takes them; repeat for more sets",
+    )
+    parser.add_argument(
+        "--again", metavar="CASE.toml", help="instead of a file: run a case of a wrong result again"
+    )
+    add_flags(parser, Input, "input")
+    add_flags(parser, Base, "base")
+    add_flags(parser, Measuring, "measuring", leave_out=("command",))
+    add_flags(parser, Limits, "limits", leave_out=("jobs",))
+    add_out(parser, "table", "json")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Time, and print the rows. Raises OptctxError and OSError."""
+    from optctx.lab.timing import NoHarnessError, compare_settings, find_harness, read_case
+
+    if arguments.again is not None:
+        if arguments.file is not None or arguments.against:
+            raise OptctxError("a case has a module and options of its own; leave out FILE and --against")
+        outcome = read_case(arguments.again).run()
+        say(f"{outcome.state}{': ' if outcome.error else ''}{outcome.error}")
+        return 0 if outcome.state == "ok" else 1
+    if arguments.file is None:
+        raise OptctxError("nothing to time: name a FILE and options for --against, or a case with --again")
+    base, measuring, limits = taken(arguments, Base), taken(arguments, Measuring), taken(arguments, Limits)
+    job = taken(arguments, Input).under(base).job(arguments.file)
+    with naming_module(arguments.file):
+        try:
+            harness = find_harness(measuring, arguments.file, job)
+        except NoHarnessError as error:
+            put(error.text, end="")
+            raise
+    if not arguments.against:
+        raise OptctxError("nothing to compare: give options with --against '-unroll-count=4'")
+    with naming_module(arguments.file), status() as tell:
+        found = compare_settings(
+            job,
+            harness,
+            arguments.against,
+            base=base.context().args(),
+            measuring=measuring,
+            timeout=limits.timeout or 120.0,
+            memory=limits.memory_bytes,
+            progress=tell,
+        )
+    _print(found, arguments.format)
+    return 0 if found.gains and all(row.timing.outcome.state != "wrong result" for row in found.rows) else 1
+
+
+def _print(found: Compared, form: str) -> None:
+    if form == "json":
+        put(json.dumps(found.as_dict(), indent=2))
+        return
+    from optctx.tables import table
+
+    rows: list[tuple[str, Interval | None, Interval | None, tuple[str, ...]]]
+    rows = [("base", found.noise, found.base.seconds, found.base_options)]
+    rows += [(row.verdict(), row.ratio, row.timing.seconds, row.options) for row in found.rows]
+    cells = [
+        (verdict, _ratio(ratio), _time(seconds), " ".join(options) or "no options")
+        for verdict, ratio, seconds, options in rows
+    ]
+    show(table(("", "times as fast", "one call", "options"), cells, right=("times as fast", "one call")))
+    say("", *_summary(found))
+
+
+def _summary(found: Compared) -> list[str]:
+    gains = found.gains
+    words = "no gain is confirmed"
+    wrong = [
+        f"{' '.join(row.options)}: {row.timing.outcome.state}: {row.timing.outcome.error}"
+        for row in found.rows
+        if row.timing.outcome.state != "ok"
+    ]
+    if gains and (ratio := gains[0].ratio) is not None:
+        words = f"fastest: {' '.join(gains[0].options)}, {ratio.middle:.2f} times as fast as the base"
+    return [*wrong, words, f"{found.conditions}; {found.waited:.0%} of the time for other processes"]
+
+
+def _ratio(ratio: Interval | None) -> str:
+    return "" if ratio is None else f"{ratio.middle:.3f} ({ratio.low:.3f} to {ratio.high:.3f})"
+
+
+def _time(seconds: Interval | None) -> str:
+    if seconds is None:
+        return ""
+    scale, unit = next((each for each in _UNITS if seconds.middle >= each[0]), _UNITS[-1])
+    return f"{seconds.middle / scale:.4g} {unit} ({seconds.low / scale:.4g} to {seconds.high / scale:.4g})"

@@ -1,0 +1,333 @@
+"""The fewest options, and the smallest values, with which a compilation still fails or keeps a property."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from typing import Literal
+
+from optctx import OptionContext, registry
+from optctx.children.death import last_words
+from optctx.compiling import FreshProcess, Job, Result
+from optctx.errors import Interrupted, OptctxError, shown
+from optctx.image.abi import INTEGER_RANGES
+from optctx.locks import lock_left_behind
+
+__all__ = ["Failure", "Reduced", "failure_of", "reduce_options", "smallest"]
+
+_NEAR = 4  # distances from the registered value to try one by one
+_FIRST = 120.0  # seconds that the compilation without options may take, without a limit
+_SLOWER, _LEAST = 20, 10.0  # times as long as that one, and at least so many seconds, that a try may take
+_MEMORY = 4 << 30
+
+Options = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """How a compilation fails. Two failures are the same if state and words are equal, but for numbers."""
+
+    state: Literal["failed", "crashed", "timed out", "out of memory"]
+    words: str
+
+    def __str__(self) -> str:
+        return f"{self.state}: {self.words}" if self.words else self.state
+
+    def is_like(self, other: Failure | None) -> bool:
+        """Whether another compilation fails in the same way. Numbers in LLVM's words may be option values."""
+        return other is not None and (self.state, _plain(self.words)) == (other.state, _plain(other.words))
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """`job`: with the fewest options. `failure`: how it fails; None where another property is kept.
+    `given`: options that there were. `compilations`: that it took.
+    """
+
+    job: Job
+    failure: Failure | None
+    given: int
+    compilations: int
+
+
+def failure_of(result: Result) -> Failure | None:
+    """How a compilation failed. None: it did not. Raises OptctxError if its end says nothing of LLVM."""
+    if result.error is None:
+        return None
+    words = last_words(result.stderr) or result.error
+    match result.died:
+        case None:
+            return Failure("failed", result.error)
+        case "timeout":
+            return Failure("timed out", "")
+        case "killed" if "memory" in result.error:
+            return Failure("out of memory", "")
+        case "killed" | "lost":
+            raise OptctxError(f"cannot compile: {result.error}")
+        case _:
+            return Failure("crashed", words)
+
+
+def smallest(job: Job, fails: Callable[[Job], bool] | None = None, *, timeout: float = 10.0) -> Job:
+    """Reduce the options of a failing job to those that its failure needs, and their integers.
+
+    If any of the remaining options is removed, the job does not fail. Each integer is as near to its
+    registered value as bisection finds. The same job gives the same result. Two compilations run at once.
+
+    Args:
+        job: A compilation that fails.
+        fails: Says whether a job fails; called on two threads. By default a job fails if it does so in a
+            fresh process as this one does: with the same last words, or by taking too long.
+        timeout: Seconds for each compilation of the default.
+
+    Raises:
+        OptctxError: The job does not fail, or has an option or a value that LLVM refuses.
+    """
+    return reduce_options(job, fails, timeout=timeout, jobs=2).job
+
+
+def reduce_options(
+    job: Job,
+    keeps: Callable[[Job], bool] | str | None = None,
+    *,
+    timeout: float | None = None,
+    memory: int = _MEMORY,
+    jobs: int = 2,
+    progress: Callable[[str], object] = lambda words: None,
+) -> Reduced:
+    """Reduce the options of a job as `smallest` does.
+
+    Arguments:
+        keeps: Says whether a job still has the property, on several threads; or a command such as
+            "PROGRAM {object}", which exits with status 0 for an object that has it. By default the property
+            is the failure of the job.
+        timeout: Seconds for one compilation, and for one run of the command; by default 20 times that of
+            the compilation without options, and at least 10.
+        memory: Bytes for one compilation. `jobs`: tries at once.
+        progress: Is told the best options so far.
+
+    Nothing reaches this process or its options. Raises OptctxError as `smallest` does, and Interrupted, with
+    what was found so far, after Ctrl-C.
+    """
+    given = tuple(OptionContext.from_args(job.options, base="defaults", process_wide="exclusive").args())
+    program = _Program(keeps) if isinstance(keeps, str) else None
+    limit, bare = _measured(job, timeout, memory) if not callable(keeps) else (timeout or _LEAST, None)
+    # Left in this order, tries that wait are answered at once: nothing goes on after Ctrl-C.
+    with ThreadPoolExecutor(jobs) as pool, contextlib.ExitStack() as stack:
+        fresh = stack.enter_context(FreshProcess(timeout=limit, memory=memory))
+        compiled = _Counted(fresh)
+        failure: Failure | None = None
+        if callable(keeps):
+            test = keeps
+        elif program is not None:
+            test = stack.enter_context(program.running(compiled, limit))
+        else:
+            failure = failure_of(compiled(replace(job, options=given)))
+            if bare is not None and bare.state == "failed" and bare.is_like(failure):
+                raise OptctxError(bare.words)
+            test = partial(_fails_like, compiled, failure)
+        search = _Search(pool, job, test, progress, "fail" if program is None else "keep the property")
+        try:
+            options = search.run(given)
+        except KeyboardInterrupt:
+            best = replace(job, options=search.best)
+            raise Interrupted(Reduced(best, failure, len(given), compiled.count)) from None
+        return Reduced(replace(job, options=options), failure, len(given), compiled.count)
+
+
+def _measured(job: Job, timeout: float | None, memory: int) -> tuple[float, Failure | None]:
+    """Seconds that a try may take, and how the job fails without options."""
+    with FreshProcess(timeout=timeout or _FIRST, memory=memory) as fresh:
+        result = fresh.compile(replace(job, options=()))
+    return timeout or max(_LEAST, _SLOWER * result.seconds), failure_of(result)
+
+
+def _fails_like(compiled: _Counted, wanted: Failure | None, job: Job) -> bool:
+    return wanted is not None and wanted.is_like(failure_of(compiled(job)))
+
+
+def _plain(words: str) -> str:
+    return re.sub(r"\d+", "", words)
+
+
+class _Counted:
+    """Compiles jobs in fresh processes, and counts them."""
+
+    def __init__(self, fresh: FreshProcess) -> None:
+        self._fresh = fresh
+        self._lock = lock_left_behind()
+        self.count = 0
+
+    def __call__(self, job: Job) -> Result:
+        with self._lock:
+            self.count += 1
+        return self._fresh.compile(job)
+
+
+class _Program:
+    """A command that exits with status 0 for an object with the property."""
+
+    def __init__(self, command: str) -> None:
+        try:
+            self._words = shlex.split(command)
+        except ValueError as error:
+            raise OptctxError(f"cannot read the command {shown(command)}: {error}") from None
+        if not any("{object}" in word for word in self._words):
+            raise OptctxError(
+                f"expected a command with '{{object}}' in it, where the object's path stands, found "
+                f"{shown(command)}"
+            )
+        if shutil.which(self._words[0]) is None:
+            raise OptctxError(f"cannot run {shown(command)}: there is no program {shown(self._words[0])}")
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._left = False
+
+    @contextlib.contextmanager
+    def running(self, compiled: _Counted, seconds: float) -> Iterator[Callable[[Job], bool]]:
+        """The test of a job. Leaving the block ends what still runs."""
+        with tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True) as folder:
+            try:
+                yield lambda job: self._keeps(compiled(replace(job, emit="object")), folder, seconds)
+            finally:
+                self._left = True
+                for process in list(self._running):
+                    _kill(process)
+
+    def _keeps(self, result: Result, folder: str, seconds: float) -> bool:
+        if failure_of(result) is not None:
+            return False
+        descriptor, path = tempfile.mkstemp(".o", dir=folder)
+        with open(descriptor, "wb") as file:
+            file.write(result.code)
+        words = [word.replace("{object}", path) for word in self._words]
+        null = subprocess.DEVNULL
+        # A session of its own, which is killed with all that the program has started.
+        with subprocess.Popen(words, stdin=null, stdout=null, stderr=null, start_new_session=True) as process:
+            self._running.add(process)
+            try:
+                return not self._left and process.wait(seconds) == 0
+            except subprocess.TimeoutExpired:
+                return False
+            finally:
+                _kill(process)
+                self._running.discard(process)
+                os.unlink(path)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+class _Search:
+    """Tries smaller options of one job, several at a time. `best`: the smallest that have the property."""
+
+    def __init__(
+        self,
+        pool: ThreadPoolExecutor,
+        job: Job,
+        test: Callable[[Job], bool],
+        progress: Callable[[str], object],
+        words: str,
+    ) -> None:
+        self._pool = pool
+        self._job = job
+        self._test = test
+        self._progress = progress
+        self._words = words
+        self._known: dict[Options, bool] = {}
+        self.best: Options = job.options
+
+    def run(self, given: Options) -> Options:
+        """The fewest options with the smallest values: none of them can be left out."""
+        if self._first([given]) is None:
+            raise OptctxError(
+                f"nothing to reduce: the compilation with {' '.join(given) or 'no options'} does not "
+                f"{self._words}"
+            )
+        if self._first([()]) is not None:
+            return ()
+        before: Options = ()
+        options = given
+        while before != options:  # another value may make an option needless
+            before, options = options, self._nearest(self._fewest(options))
+        return options
+
+    def _fewest(self, options: Options) -> Options:
+        """Delta debugging: leave out halves, quarters, ... until no single option can be left out."""
+        pieces = 2
+        while len(options) > 1:
+            found = self._first([*_pieces(options, pieces), *_without_pieces(options, pieces)])
+            if found is not None:
+                options, pieces = found, 2 if len(found) <= len(options) // pieces else max(pieces - 1, 2)
+            elif pieces < len(options):
+                pieces = min(2 * pieces, len(options))
+            else:
+                break
+        return options
+
+    def _nearest(self, options: Options) -> Options:
+        """Move every integer as near to its registered value as bisection finds."""
+        for place, argument in enumerate(options):
+            name, _, text = argument.lstrip("-").partition("=")
+            option = registry()[name]
+            if option.type in INTEGER_RANGES and isinstance(option.default, int):
+                near = partial(_with_value, options, place, name, option.default)
+                options = near(self._bisected(near, int(text, 0) - option.default))
+        return options
+
+    def _bisected(self, near: Callable[[int], Options], distance: int) -> int:
+        """The smallest distance with the property, of those tried. `distance` itself is known to have it."""
+        sign = -1 if distance < 0 else 1
+        smaller = [sign * step for step in range(min(_NEAR, abs(distance)))]
+        found = self._first([near(each) for each in smaller])
+        if found is not None:
+            return next(each for each in smaller if near(each) == found)
+        passes, fails = len(smaller) - 1, abs(distance)
+        while fails - passes > 1:
+            middle = (passes + fails) // 2
+            if self._first([near(sign * middle)]) is None:
+                passes = middle
+            else:
+                fails = middle
+        return sign * fails
+
+    def _first(self, tries: Sequence[Options]) -> Options | None:
+        """The first options that have the property, or None."""
+        new = [each for each in dict.fromkeys(tries) if each not in self._known]
+        answers = self._pool.map(self._test, [replace(self._job, options=each) for each in new])
+        for each in tries:
+            if each not in self._known:
+                self._known[each] = next(answers)
+            if self._known[each]:
+                self.best = each
+                self._progress(" ".join(each) or "no options")
+                return each
+        return None
+
+
+def _with_value(options: Options, place: int, name: str, default: int, distance: int) -> Options:
+    return (*options[:place], f"-{name}={default + distance}", *options[place + 1 :])
+
+
+def _pieces(options: Options, count: int) -> list[Options]:
+    """Split the options into `count` pieces, whose lengths differ by at most one."""
+    ends = [len(options) * number // count for number in range(count + 1)]
+    return [options[start:end] for start, end in pairwise(ends)]
+
+
+def _without_pieces(options: Options, count: int) -> list[Options]:
+    """For each piece, the options without it. Nothing for halves: without one half, the other is left."""
+    ends = [len(options) * number // count for number in range(count + 1)]
+    return [options[:start] + options[end:] for start, end in pairwise(ends)] if count > 2 else []

@@ -1,0 +1,179 @@
+"""A module under different options: compiled in fresh processes, checked, timed, and gains confirmed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from optctx import OptionContext
+from optctx.children.death import last_words
+from optctx.compiling import FreshProcess, Job, Result
+from optctx.errors import OptctxError
+from optctx.lab.timing.bench import Bench
+from optctx.lab.timing.conditions import Conditions
+from optctx.lab.timing.harness import Harness
+from optctx.lab.timing.measuring import Measuring
+from optctx.lab.timing.results import Budget, Confirmation, Interval, Outcome, State, Timing
+
+__all__ = ["Compared", "Row", "compare_settings"]
+
+_STATES: dict[str | None, State] = {None: "failed", "timeout": "timed out"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One set of options. `same`: its object is the base's, which is not timed again.
+
+    `timing`: of the measurement beside the base. `confirmation`: the second one, of a row that was faster.
+    """
+
+    options: tuple[str, ...]
+    timing: Timing
+    same: bool = False
+    confirmation: Confirmation | None = None
+
+    @property
+    def gain(self) -> bool:
+        """Whether it is faster than the base, beyond doubt in both measurements."""
+        return self.confirmation is not None and self.confirmation.gain
+
+    @property
+    def ratio(self) -> Interval | None:
+        """How many times as fast as the base: of the second measurement, if there is one."""
+        second = self.confirmation.second if self.confirmation is not None else None
+        return second or self.timing.ratio
+
+    def verdict(self) -> str:
+        """What the row comes to, in a few words."""
+        if self.timing.outcome.state != "ok":
+            return self.timing.outcome.state
+        if self.same:
+            return "the same code"
+        if self.confirmation is not None:
+            return "faster, confirmed" if self.gain else "faster once, not confirmed"
+        return "slower" if self.timing.ratio is not None and self.timing.ratio.high < 1 else "no difference"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Sets of options beside their base. `noise`: the ratio of the base to a second copy of itself. `waited`:
+    the part of wall time in which the processor worked for another process.
+    """
+
+    base_options: tuple[str, ...]
+    base: Timing
+    rows: tuple[Row, ...]
+    noise: Interval
+    waited: float
+    conditions: Conditions
+
+    @property
+    def gains(self) -> list[Row]:
+        """The rows whose gain is confirmed, the fastest first."""
+        gains = [row for row in self.rows if row.gain]
+        return sorted(gains, key=lambda row: row.ratio.middle if row.ratio else 0.0, reverse=True)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "base": {"options": self.base_options, **asdict(self.base)},
+            "rows": [
+                {
+                    "options": row.options,
+                    "verdict": row.verdict(),
+                    "gain": row.gain,
+                    "same": row.same,
+                    **asdict(row.timing),
+                    "confirmed": None if row.confirmation is None else row.confirmation.as_dict(),
+                }
+                for row in self.rows
+            ],
+            "noise": asdict(self.noise),
+            "waited": self.waited,
+            "conditions": self.conditions.as_dict(),
+        }
+
+
+def compare_settings(
+    job: Job,
+    harness: Harness,
+    against: Sequence[str | Sequence[str]],
+    *,
+    base: Sequence[str] = (),
+    measuring: Measuring | None = None,
+    timeout: float = 120.0,
+    memory: int = 4 << 30,
+    seed: int = 0,
+    progress: Callable[[str], object] = lambda words: None,
+) -> Compared:
+    """Compile a module under a base and under other options, compare what they compute, and time them.
+
+    Arguments:
+        job: What to compile and how; its own options are not used.
+        against: Sets of options, each as arguments ("-force-vector-width=8 -unroll-count=4", or a list).
+            Each comes on top of the base's.
+        base: The options of the base.
+        measuring: How to measure. `measure_seconds` are for the first measurement, and for the second one of
+            each that was faster in the first.
+        timeout, memory: Seconds and bytes that one compilation may take.
+        progress: Is told what is under way.
+
+    Nothing reaches this process or its options. Raises OptctxError if the base cannot be compiled or run, for
+    options that LLVM does not know, and for a set that says nothing else than the base.
+    """
+    measuring = measuring or Measuring()
+    own = _arguments(base)
+    sets = [_more(own, each) for each in against]
+    progress("compiling")
+    with FreshProcess(timeout=timeout, memory=memory) as fresh:
+        answers = [fresh.compile(replace(job, options=each, emit="object")) for each in (own, *sets)]
+    if answers[0].error is not None:
+        raise OptctxError(f"cannot compile the base: {answers[0].error}")
+    code = answers[0].code
+    candidates = {
+        str(place): answer.code
+        for place, answer in enumerate(answers[1:])
+        if answer.error is None and answer.code != code
+    }
+    bench = Bench(harness, code, processor=measuring.processor, tolerance=measuring.tolerance)
+    budget = Budget(seconds=measuring.measure_seconds)
+    progress("measuring")
+    with bench:
+        found = bench.measure(candidates, budget=budget, seed=seed)
+    rows = []
+    for place, (options, answer) in enumerate(zip(sets, answers[1:], strict=True)):
+        if str(place) not in candidates:
+            rows.append(Row(options, Timing(_outcome(answer)), same=answer.error is None))
+            continue
+        timing, second = found.candidates[str(place)], None
+        if str(place) in found.faster() and timing.ratio is not None:
+            progress(f"confirming {' '.join(options)}")
+            second = bench.confirm(answer.code, timing.ratio, budget=budget, seed=seed + place + 1)
+        rows.append(Row(options, timing, confirmation=second))
+    return Compared(own, found.base, tuple(rows), found.noise, found.waited, found.conditions)
+
+
+def _arguments(words: str | Sequence[str]) -> tuple[str, ...]:
+    """As LLVM prints them. Raises OptctxError for what it does not know."""
+    return tuple(OptionContext.from_args(words, base="defaults", process_wide="exclusive").args())
+
+
+def _more(base: tuple[str, ...], against: str | Sequence[str]) -> tuple[str, ...]:
+    own = _arguments(against)
+    both = _arguments([*base, *own])
+    if sorted(both) == sorted(base):
+        given = against if isinstance(against, str) else " ".join(against)
+        raise OptctxError(
+            f"nothing to compare: {given!r} says what the base says already; give another value or option"
+        )
+    return both
+
+
+def _outcome(answer: Result) -> Outcome:
+    if answer.error is None:
+        return Outcome("ok")
+    if answer.died == "lost":
+        raise OptctxError(f"cannot compile: {answer.error}")
+    words = answer.died and last_words(answer.stderr)  # LLVM may also have warned of what it survived
+    return Outcome(_STATES.get(answer.died, "crashed"), words or answer.error)

@@ -1,0 +1,157 @@
+"""Functions that the tests of pools have children call."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from typing import NoReturn
+
+from optctx.children.child import Channel
+from optctx.children.limits import address_space
+from optctx.errors import OptctxError
+
+_LENGTH = 8  # bytes of a frame's length
+
+
+def nothing() -> None:
+    """Prepare nothing."""
+
+
+def refuse() -> NoReturn:
+    """Cannot prepare."""
+    raise OptctxError("it cannot be prepared")
+
+
+def give_up() -> NoReturn:
+    """End while preparing."""
+    print("LLVM ERROR: odd", file=sys.stderr)
+    os._exit(3)
+
+
+def base(number: int) -> int:
+    """What is prepared is a number."""
+    return number
+
+
+def add(prepared: int, number: int) -> int:
+    return prepared + number
+
+
+def same(_: object, text: str | None, data: bytes, numbers: dict[str, list[float]]) -> list[object]:
+    return [text, data, numbers]
+
+
+def misfit(_: object) -> str:
+    """Returns what its caller does not expect."""
+    return "a text"
+
+
+def process(_: object) -> tuple[int, int]:
+    """(process, its parent)."""
+    return os.getpid(), os.getppid()
+
+
+def place(_: object) -> tuple[str, str | None]:
+    return os.getcwd(), os.environ.get("OPTCTX_PLACE")
+
+
+def refused(_: object) -> NoReturn:
+    raise OptctxError("LLVM refuses it")
+
+
+def broken(_: object) -> NoReturn:
+    raise LookupError("nothing \udcff there")
+
+
+def crash(_: object) -> NoReturn:
+    os.kill(os.getpid(), signal.SIGSEGV)
+    raise AssertionError
+
+
+def exits(_: object) -> NoReturn:
+    print("LLVM ERROR: odd", file=sys.stderr)
+    os._exit(1)
+
+
+def hang(_: object) -> NoReturn:
+    """With a process of its own that hangs as well."""
+    subprocess.Popen(["sleep", "3600"])
+    while True:
+        time.sleep(3600)
+
+
+def wait(_: object) -> NoReturn:
+    """Hang alone."""
+    while True:
+        time.sleep(3600)
+
+
+def no_memory(_: object) -> int:
+    """Python gets none from here on."""
+    resource.setrlimit(resource.RLIMIT_AS, (address_space(), address_space()))
+    return len(bytearray(1 << 30))
+
+
+def limits(_: object) -> list[int]:
+    """The soft limits of processor time, address space and files."""
+    return [
+        resource.getrlimit(each)[0]
+        for each in (resource.RLIMIT_CPU, resource.RLIMIT_AS, resource.RLIMIT_FSIZE)
+    ]
+
+
+def write(_: object, data: bytes) -> int:
+    """Write to every descriptor that leads anywhere: the child's own answers are among them."""
+    for descriptor in range(3, 64):
+        try:
+            if os.readlink(f"/proc/self/fd/{descriptor}").startswith("pipe:"):
+                os.write(descriptor, data)
+        except OSError:
+            pass
+    return 1
+
+
+def echo(_: object, channel: Channel) -> None:
+    """Say what it is told, until there is no more."""
+    for text in channel.hear(str):
+        channel.send(text)
+
+
+def deaf(_: object, channel: Channel) -> None:
+    """Say much, and listen to nothing."""
+    for number in range(64):
+        channel.send(str(number) * 10_000)
+    for text in channel.hear(str):
+        channel.send(text[:1])
+
+
+# For crowds: the number of a call says what it does.
+
+CRASHES, HANGS, EXITS, PRINTS = 3, 5, 7, 9
+
+
+def each(prepared: int, number: int) -> tuple[int, int]:
+    """(number, process), unless the number says otherwise."""
+    if number == CRASHES:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if number == HANGS:
+        time.sleep(3600)
+    if number == EXITS:
+        os.write(2, b"LLVM ERROR: odd\n")
+        os._exit(1)
+    if number % 100 == PRINTS:
+        os.write(2, f"printed by {number}\n".encode())
+    time.sleep(0.01)
+    return number, os.getpid()
+
+
+def die_by_tens(_: int, number: int) -> int:
+    """Those of 10 to 19 end the process. The others say which one they run in."""
+    if number // 10 == 1:
+        os._exit(1)
+    time.sleep(0.02)
+    return os.getpid()

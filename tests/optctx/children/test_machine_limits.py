@@ -1,0 +1,357 @@
+"""Limits that batch systems and `ulimit` set: each command works under them, or says that it cannot."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib
+import json
+import os
+import pathlib
+import re
+import resource
+import signal
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from llvmlite import binding
+
+from optctx.children.pool import Pool
+from optctx.compiling import FreshProcess, Job, Result, compile_job, llvm_pool
+from optctx.errors import OptctxError
+from optctx.lab.command.main import main
+from optctx.lab.sweep import Row, parse_axes, sweep
+from tests.support.ir_texts import SCALE, X86
+from tests.support.processes import SECONDS, run_python, wait_for
+
+JOB = Job(SCALE, triple=X86)
+AXES = ["unroll-count=1,2"]
+_PR_CAPBSET_DROP, _CAP_SYS_RESOURCE = 24, 24
+
+# Runs commands in one process; prints (status, standard output, standard error) of each.
+RUN = """
+import contextlib, io, json, sys
+from optctx.lab.command.main import main
+
+answers = []
+for words in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        status = main(words)
+    answers.append((status, out.getvalue(), err.getvalue()))
+print(json.dumps(answers))
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A module as text and as bitcode."""
+    folder = tmp_path_factory.mktemp("modules")
+    (folder / "module.ll").write_text(SCALE)
+    with binding.create_context() as context, binding.parse_assembly(SCALE, context) as module:
+        (folder / "module.bc").write_bytes(module.as_bitcode())
+    return folder
+
+
+def limit(kind: int, most: int) -> None:
+    """Limit this process for good: root, too, may not raise the limit again."""
+    ctypes.CDLL(None).prctl(_PR_CAPBSET_DROP, _CAP_SYS_RESOURCE, 0, 0, 0)  # counts from exec on
+    resource.setrlimit(kind, (most, most))
+
+
+def limited(kind: int, most: int, folder: pathlib.Path, *commands: str) -> list[tuple[int, str, str]]:
+    """(status, standard output, standard error) of each command, all in one process with this limit."""
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, json.dumps([command.split() for command in commands])],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
+        preexec_fn=functools.partial(limit, kind, most),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert done.returncode == 0, done.stderr
+    return [tuple(answer) for answer in json.loads(done.stdout)]
+
+
+reserved = pytest.mark.skipif(
+    re.search("lib[at]san", os.environ.get("LD_PRELOAD", "")) is not None,
+    reason="needs a build without sanitizer, which reserves more than the limit",
+)
+
+
+MORE = (
+    "sweep module.bc --set unroll-count=1",
+    "sensitivity module.ll --options unroll-count",
+    "census --reads module.bc",
+    "compare module.ll --strategies thread --properties nesting --programs 1 --no-figures --format json",
+)
+
+
+@pytest.mark.redirected
+@pytest.mark.parametrize(
+    ("kind", "most"),
+    [
+        pytest.param(resource.RLIMIT_CPU, 100, id="cpu"),
+        pytest.param(resource.RLIMIT_AS, 2_000_000 << 10, id="memory", marks=reserved),
+        pytest.param(resource.RLIMIT_NOFILE, 64, id="files"),
+    ],
+)
+@pytest.mark.parametrize("more", [(), pytest.param(MORE, marks=pytest.mark.long)], ids=["some", "more"])
+def test_commands_work_under_limits_that_are_large_enough(
+    kind: int, most: int, more: tuple[str, ...], folder: pathlib.Path
+) -> None:
+    verified, misspelt, *others = limited(
+        kind,
+        most,
+        folder,
+        "sweep module.ll --set unroll-count=1,2 --verify --format json",
+        "sweep module.ll --cpu haswel --set unroll-count=1",
+        "record module.bc",
+        *more,
+    )
+    assert [row["agrees"] for row in json.loads(verified[1])] == [True, True]
+    assert (verified[0], verified[2]) == (0, "")
+    assert misspelt[0] == 2
+    assert "is no processor of" in misspelt[2]
+    assert "did you mean haswell?" in misspelt[2]
+    assert [(status, err) for status, _, err in others] == [(0, "")] * len(others)
+    if more:
+        (compared,) = json.loads(others[-1][1])["strategies"]
+        assert compared["properties"]["nesting"]["holds"]
+
+
+def test_what_llvm_prints_does_not_fit_into_a_file(folder: pathlib.Path) -> None:
+    """Its message about the processor is evidence. Where it is cut, there is no verdict."""
+    misspelt, verified = limited(
+        resource.RLIMIT_FSIZE,
+        0,
+        folder,
+        "sweep module.ll --cpu haswel --set unroll-count=1",
+        "sweep module.ll --set unroll-count=1 --verify --format json",
+    )
+    cut = "what LLVM prints is longer than a file may be here (ulimit -f)"
+    assert misspelt[0] == verified[0] == 2
+    assert f"cannot compile for the processor 'haswel': LLVM could not be asked: {LOST}{cut}" in misspelt[2]
+    [row] = json.loads(verified[1])
+    assert (row["state"], row["agrees"], row["difference"]) == ("ok", None, f"not compared: {LOST}{cut}")
+    assert f"unroll-count=1: not compared: {LOST}{cut}" in verified[2]
+
+
+LOST = "the fresh process could not compile: "
+
+
+@pytest.mark.redirected
+def test_a_child_that_gets_no_file_is_not_llvms_end(folder: pathlib.Path) -> None:
+    """Where twelve are allowed, the one that compiles cannot open what it needs."""
+    [(status, _, said)] = limited(resource.RLIMIT_NOFILE, 12, folder, "census --reads module.bc")
+    assert status == 2
+    assert "Too many open files" in said
+    assert "LLVM ended" not in said
+
+
+@pytest.mark.parametrize("most", [14, *(pytest.param(most, marks=pytest.mark.long) for most in (12, 16))])
+def test_a_strategy_is_not_judged_by_what_the_machine_refuses(most: int, folder: pathlib.Path) -> None:
+    """It either gets the files that it needs, or there is no verdict."""
+    words = "compare module.ll --strategies process --properties nesting --programs 1 --no-figures"
+    [(status, out, said)] = limited(resource.RLIMIT_NOFILE, most, folder, f"{words} --format json")
+    if status:
+        assert (status, out) == (2, "")
+        assert "oo many open files" in said
+        return
+    [strategy] = json.loads(out)["strategies"]
+    assert strategy["refused"] == {}
+    assert strategy["properties"]["nesting"]["holds"]
+
+
+def test_jobs_that_get_no_process_are_lost_and_the_others_are_not() -> None:
+    with FreshProcess() as fresh:
+        expected = fresh.compile(JOB)
+        server = llvm_pool().process
+        resource.prlimit(server, resource.RLIMIT_NOFILE, (16, 16))
+        with ThreadPoolExecutor(12) as pool:
+            results = list(pool.map(fresh.compile, [JOB] * 24))
+        lost = [result for result in results if result.died == "lost"]
+        assert lost
+        assert {result.error for result in lost} == {
+            f"{LOST}no process can be started for it: Too many open files"
+        }
+        assert all(result == expected for result in results if result.died is None)
+        assert fresh.compile(JOB) == expected
+        os.kill(server, signal.SIGKILL)  # its limit cannot be raised again
+        wait_for(lambda: llvm_pool().process != server)
+
+
+def no_thread(self: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")  # Python's words
+
+
+def test_a_fresh_process_that_gets_no_thread_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("optctx.compiling.fresh._pool", None)
+    before = set(os.listdir("/proc/self/fd")), children()
+    monkeypatch.setattr("optctx.children.server_process.threading.Thread.start", no_thread)
+    with pytest.raises(OptctxError, match="cannot listen to a fresh process: can't start new thread"):
+        FreshProcess().__enter__()
+    assert (set(os.listdir("/proc/self/fd")), children()) == before
+    result = compile_job(Job(SCALE, triple=X86, cpu="nehalem"))
+    assert result.error == "cannot listen to a fresh process: can't start new thread"
+
+
+def children() -> str:
+    return pathlib.Path(f"/proc/self/task/{os.getpid()}/children").read_text()
+
+
+@pytest.mark.parametrize(
+    ("raised", "words"), [(RuntimeError("can't start new thread"), "threads"), (MemoryError(), "memory")]
+)
+def test_a_command_that_gets_no_more_is_one_error(
+    raised: Exception, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(arguments: object) -> int:
+        raise raised
+
+    monkeypatch.setattr("optctx.lab.command.info_command.run", fail)
+    assert main(["info"]) == 3
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("optctx: cannot go on: ")
+    assert words in line
+
+
+def killed() -> Pool:
+    """The server, which is killed while it is asked."""
+    pool = llvm_pool()
+    os.kill(pool.process, signal.SIGSTOP)
+    threading.Timer(0.1, os.kill, (pool.process, signal.SIGKILL)).start()
+    return pool
+
+
+def test_a_link_that_could_not_be_checked_is_an_error(
+    folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And no broken pipe, as of `| head`, with which a command ends well."""
+    monkeypatch.setattr("optctx.lab.command.link_reader.llvm_pool", killed)
+    assert main(["check-link", str(folder / "module.bc")]) == 2
+    said = capsys.readouterr().err
+    reason = "the helper process ended with status -9 before it answered"
+    assert said == f"optctx: cannot read the files: the process that reads ended: {reason}\n"
+
+
+def test_bitcode_that_could_not_be_read_has_not_crashed_llvm(
+    folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("optctx.lab.command.inputs.FreshProcess", Late)
+    assert main(["record", str(folder / "module.bc")]) == 2
+    said = capsys.readouterr().err
+    assert "took longer than 1e-06 s" in said
+    assert "crashed" not in said
+
+
+# Comparisons that cannot be made.
+
+
+class Killed(FreshProcess):
+    """One whose server is killed, as the kernel does where memory runs out."""
+
+    def compile(self, job: Job, *, timeout: float | None = None) -> Result:
+        killed()
+        return super().compile(job, timeout=timeout)
+
+
+class Late(FreshProcess):
+    """One in which no job ends in time."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**{**arguments, "timeout": 1e-6})
+
+
+class Poor(FreshProcess):
+    """One in which no job gets the memory that it needs."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**{**arguments, "memory": 1 << 16})
+
+
+def verified_by(kind: type[FreshProcess], monkeypatch: pytest.MonkeyPatch) -> list[Row]:
+    monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.sweep"), "FreshProcess", kind)
+    return sweep(JOB, parse_axes(AXES), verify=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [  # Killed: below
+        (Late, "took longer than 1e-06 s"),
+        pytest.param(Poor, "out of memory", marks=reserved),
+    ],
+)
+def test_a_comparison_that_could_not_be_made_is_no_difference(
+    kind: type[FreshProcess], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = verified_by(kind, monkeypatch)
+    assert [(row.state, row.agrees) for row in rows] == [("ok", None)] * 2, [row.difference for row in rows]
+    assert all(row.difference.startswith("not compared: ") and words in row.difference for row in rows)
+
+
+def test_the_command_says_that_it_could_not_compare(
+    folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.sweep"), "FreshProcess", Killed)
+    assert main(["sweep", str(folder / "module.ll"), "--set", *AXES, "--verify"]) == 2
+    out, said = capsys.readouterr()
+    assert "DIFFERS" not in out
+    assert out.count("not compared") == 3  # with the best row
+    assert "unroll-count=1: not compared: the helper process ended with status -9" in said
+
+
+@reserved
+def test_a_row_without_memory_differs_from_nothing_and_a_crash_of_llvm_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Rich(FreshProcess):
+        def compile(self, job: Job, *, timeout: float | None = None) -> Result:
+            return Result(code=b"an object")
+
+    monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.sweep"), "FreshProcess", Rich)
+    [row] = sweep(  # an object of 1 GiB
+        replace(JOB, passes="instsimplify"), parse_axes(["align-all-blocks=30"]), verify=True, memory=64 << 20
+    )
+    assert (row.state, row.agrees) == ("crashed", None)
+    assert row.difference == "not compared: LLVM ERROR: out of memory"
+    [row] = sweep(JOB, parse_axes(["force-vector-width=3"]), verify=True)
+    assert (row.state, row.agrees) == ("crashed", False)
+
+
+# Trials of a target that fail.
+
+
+@pytest.mark.parametrize(("kind", "triple"), [(Killed, ""), (Late, X86)])
+def test_a_trial_that_fails_accepts_no_target(
+    kind: type[FreshProcess], triple: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.sweep"), "FreshProcess", kind)
+    monkeypatch.setattr("optctx.compiling.check.FreshProcess", kind)
+    asked = "cannot compile for the processor 'haswel': LLVM could not be asked: "
+    with pytest.raises(OptctxError, match=asked):
+        sweep(Job(SCALE, triple=triple, cpu="haswel"), [])
+    result = compile_job(Job(SCALE, triple=triple, cpu="haswel"))
+    assert result.error is not None
+    assert result.code == b""
+
+
+def test_a_limit_is_never_raised() -> None:
+    run_python("""
+        import resource
+        from optctx.children.limits import lower_limit
+
+        for before, most, after in [
+            ((50, 100), 200, (50, 100)),
+            ((50, 100), 70, (50, 70)),
+            ((50, 70), 20, (20, 20)),
+        ]:
+            resource.setrlimit(resource.RLIMIT_CPU, before)
+            lower_limit(resource.RLIMIT_CPU, most)
+            assert resource.getrlimit(resource.RLIMIT_CPU) == after, after
+    """)

@@ -1,0 +1,192 @@
+"""The fresh process: a clean state for every job, and an answer whatever becomes of it."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from optctx.children.spawning import start_helper
+from optctx.compiling import FreshProcess, Job, Result, compile_job
+from optctx.compiling.fresh import llvm_pool
+from optctx.errors import OptctxError
+from tests.support.ir_texts import SCALE, X86
+from tests.support.processes import SECONDS, children_of, wait_for
+
+BAD_ASSEMBLY = 'define void @f() {\n call void asm sideeffect "nonsense", ""()\n ret void\n}'
+JOB = Job(SCALE, triple=X86)
+
+
+@pytest.fixture(scope="module")
+def fresh() -> Iterator[FreshProcess]:
+    with FreshProcess() as fresh:
+        yield fresh
+
+
+def test_a_job_without_options_is_what_a_thread_compiles(fresh: FreshProcess) -> None:
+    here = compile_job(JOB)
+    assert here.error is None
+    assert here.code.startswith(b"\x7fELF")
+    assert fresh.compile(JOB) == here
+
+
+def test_every_kind_of_output_is_the_same_on_both_sides(fresh: FreshProcess) -> None:
+    found = {}
+    for emit in ("assembly", "ir", "both", "none"):
+        job = replace(JOB, emit=emit)
+        there = fresh.compile(job)
+        assert there == compile_job(job), emit
+        assert there.instructions > 0, emit
+        found[emit] = (
+            b"scale:" in there.code,
+            "define void @scale" in (there.ir or ""),
+            there.code.startswith(b"\x7fELF"),
+        )
+    assert found == {
+        "assembly": (True, False, False),
+        "ir": (False, True, False),
+        "both": (False, True, True),
+        "none": (False, False, False),
+    }
+
+
+def test_options_change_the_job_and_nothing_after_it(fresh: FreshProcess) -> None:
+    plain = fresh.compile(JOB)
+    unrolled = fresh.compile(replace(JOB, options=("-unroll-count=16", "-force-vector-width=1")))
+    assert unrolled.error is None
+    assert unrolled.instructions > plain.instructions
+    assert fresh.compile(JOB) == plain == compile_job(JOB)
+
+
+@pytest.mark.llvm22
+def test_a_child_that_exits_or_crashes_is_an_error_value(fresh: FreshProcess) -> None:
+    unknown, bad = "Unknown command line argument '-no-such-option=1'", "'x' value invalid for uint argument"
+    ended = [
+        (replace(JOB, options=("-no-such-option=1",)), "exit", unknown),
+        (replace(JOB, options=("-unroll-count=x",)), "exit", bad),
+        (replace(JOB, options=("-help",)), "exit", "exited with status 0: USAGE: optctx"),
+        (replace(JOB, passes="trigger-crash-module"), "signal", "killed by SIGABRT"),
+    ]
+    for job, died, words in ended:
+        result = fresh.compile(job)
+        assert words in (result.error or "")
+        assert (result.code, result.died) == (b"", died), words
+        assert (fresh.compile(JOB).error, fresh.compile(JOB).died) == (None, None)
+
+
+def test_bad_jobs_are_the_same_error_value_on_both_sides(fresh: FreshProcess) -> None:
+    bad = {
+        "cannot read the module: LLVM IR parsing error": replace(JOB, ir="not IR"),
+        "unknown pass name 'no-such-pass'": replace(JOB, passes="no-such-pass"),
+        "no target machine for 'abc-def-ghi'": replace(JOB, triple="abc-def-ghi"),
+        "invalid instruction mnemonic 'nonsense'": replace(JOB, ir=BAD_ASSEMBLY),
+        "0, 1, 2 or 3, found 4": replace(JOB, opt_level=4),
+    }
+    for words, job in bad.items():
+        here, there = compile_job(job), fresh.compile(job)
+        assert words in (here.error or "")
+        assert there == here
+        assert there.died is None, words
+
+
+def test_what_a_child_prints_comes_back(fresh: FreshProcess) -> None:
+    result = fresh.compile(replace(JOB, options=("-print-after=instcombine",)))
+    assert result.error is None
+    assert "IR Dump After InstCombinePass on scale" in result.stderr
+    assert result == compile_job(JOB)
+
+
+def test_a_job_that_takes_too_long_is_stopped() -> None:
+    with FreshProcess(timeout=1e-6) as impatient:
+        late = impatient.compile(JOB)
+        assert "took longer than 1e-06 s" in (late.error or "")
+        assert late.died == "timeout"
+        assert impatient.compile(JOB, timeout=60).error is None
+
+
+def test_a_job_that_takes_too_much_memory_ends(fresh: FreshProcess) -> None:
+    large = replace(JOB, options=("-unroll-peel-count=256",))
+    with FreshProcess(memory=1 << 22) as poor:  # JOB needs up to 1 MiB, the other one more than 8
+        # An allocation of LLVM's aborts; operator new throws, and the job ends by itself.
+        assert poor.compile(large).died == "killed"
+        assert poor.compile(JOB) == fresh.compile(JOB)
+    assert fresh.compile(large).error is None
+
+
+def test_a_job_leaves_its_files_in_the_folder_that_it_is_given(tmp_path: pathlib.Path) -> None:
+    with FreshProcess(directory=str(tmp_path)) as fresh:
+        assert fresh.compile(replace(JOB, options=("-print-changed=dot-cfg-quiet",))).error is None
+    assert [path.name for path in tmp_path.iterdir()] == ["passes.html"]
+
+
+def test_several_threads_get_their_own_answers(fresh: FreshProcess) -> None:
+    counts = (1, 2, 4, 8)
+    jobs = {count: replace(JOB, options=(f"-unroll-count={count}",)) for count in counts}
+    expected = {count: fresh.compile(job) for count, job in jobs.items()}
+    assert len({result.code for result in expected.values()}) == len(counts)
+    wrong: list[int] = []
+
+    def work(count: int) -> None:
+        wrong.extend(count for _ in range(10) if fresh.compile(jobs[count]) != expected[count])
+
+    threads = [threading.Thread(target=work, args=(count,)) for count in counts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_a_server_that_is_killed_loses_what_was_under_way_and_nothing_else() -> None:
+    endless = replace(JOB, options=("-misched-limit=0",))
+    with FreshProcess() as fresh, ThreadPoolExecutor() as threads:
+        expected = fresh.compile(JOB)
+        server = llvm_pool().process
+        under_way = [threads.submit(fresh.compile, endless) for _ in range(2)]
+        wait_for(lambda: len(children_of(server)) == 2)
+        os.kill(server, signal.SIGKILL)
+        for each in under_way:
+            lost = each.result(SECONDS)
+            assert lost.died == "lost"
+            assert "the helper process ended with status -9" in (lost.error or "")
+        assert fresh.compile(JOB) == expected
+        assert llvm_pool().process != server
+
+
+def test_it_answers_only_inside_its_with_block() -> None:
+    fresh = FreshProcess()
+    with pytest.raises(OptctxError, match="not running"):
+        fresh.compile(JOB)
+    with fresh, pytest.raises(OptctxError, match="running already"):
+        fresh.__enter__()
+    with pytest.raises(OptctxError, match="not running"):
+        fresh.compile(JOB)
+
+
+def test_results_are_compared_without_their_times_and_messages() -> None:
+    assert Result(code=b"1", seconds=1.0, stderr="a") == Result(code=b"1", seconds=2.0)
+    assert Result(code=b"1") != Result(code=b"2")
+
+
+def test_a_helper_that_starts_ignores_what_ends_the_group(tmp_path: pathlib.Path) -> None:
+    """At any moment of its start: it prints no traceback, and the one that started it decides."""
+    said = tmp_path / "said"
+    with said.open("wb") as printed:
+        for place in range(0, 10, 2):
+            helper = start_helper("optctx.children.server", printed=printed.fileno())
+            time.sleep(place * 0.006)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                helper.send_signal(number)
+            assert helper.stdin is not None
+            assert helper.stdout is not None
+            helper.stdin.close()
+            assert helper.wait(SECONDS) == 0
+            helper.stdout.close()
+    assert said.read_text() == ""

@@ -1,0 +1,195 @@
+"""The fewest options that still fail: real crashes and hangs of LLVM, and properties that a program tells."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+
+from optctx import OptionContext
+from optctx.compiling import FreshProcess, Job
+from optctx.lab.command.main import main
+from optctx.lab.reducing import reduce_options
+from optctx.testing import smallest
+from tests.support.ir_texts import SCALE, X86
+
+CRASH = "-force-vector-width=3"  # LLVM asserts that it is a power of two
+HANG = "-misched-limit=0"
+HARMLESS = [
+    "-disable-branch-fold", "-disable-lsr", "-dse-optimize-memoryssa=false", "-enable-gvn-hoist",
+    "-inline-threshold=100", "-licm-max-num-uses-traversed=4", "-machine-sink-bfi=false",
+    "-max-nested-scalar-reduction-interleave=1", "-memdep-block-scan-limit=50", "-misched-cluster=false",
+    "-no-x86-call-frame-opt", "-sink-insts-to-avoid-spills", "-unroll-allow-partial",
+    "-unroll-allow-peeling=false", "-unroll-max-iteration-count-to-analyze=20", "-unroll-threshold=100",
+    "-vectorize-scev-check-threshold=10", "-vectorizer-maximize-bandwidth", "-x86-and-imm-shrink=false",
+]  # fmt: skip
+TWENTY = (*HARMLESS[:9], "-force-vector-width=999999", *HARMLESS[9:])
+
+
+@pytest.fixture
+def kernel(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("scale.ll").write_text(SCALE)
+    return "scale.ll"
+
+
+def test_twenty_options_are_reduced_to_the_one_that_crashes() -> None:
+    job = Job(SCALE, options=TWENTY, triple=X86)
+    found = reduce_options(job)
+    assert found.job == replace(job, options=(CRASH,))
+    assert found.given == 20
+    assert str(found.failure).startswith("crashed: Assertion `isPowerOf2_32")
+    with FreshProcess() as fresh:  # every one of the two dies, or lives, as was said
+        assert fresh.compile(found.job).died == "signal"
+        assert fresh.compile(replace(found.job, options=())).error is None
+    assert smallest(job) == found.job
+
+
+def test_a_hang_is_reduced() -> None:
+    hanging = Job(SCALE, options=(HARMLESS[0], HANG), triple=X86)
+    found = reduce_options(hanging, timeout=2.0)
+    assert (found.job.options, str(found.failure)) == ((HANG,), "timed out")
+
+
+def test_failures_of_any_kind_are_reduced() -> None:
+    def fails(job: Job) -> bool:
+        context = OptionContext.from_args(job.options, base="defaults")
+        return context["unroll-count"] > 40 and context["inline-threshold"] < 200  # type: ignore[operator]
+
+    given = ("-unroll-count=1000000", *HARMLESS)
+    assert smallest(Job(SCALE, options=given), fails).options == ("-unroll-count=41", "-inline-threshold=199")
+
+
+def test_another_value_that_makes_an_option_needless_takes_it_out() -> None:
+    def fails(job: Job) -> bool:
+        context = OptionContext.from_args(job.options, base="defaults")
+        count, lsr = context["unroll-count"], context["disable-lsr"]
+        return bool(count == 7 or (count and count % 2 and lsr))  # type: ignore[operator]
+
+    job = Job(SCALE, options=("-unroll-count=9", "-disable-lsr"))
+    assert smallest(job, fails).options == ("-unroll-count=1", "-disable-lsr")
+    job = Job(SCALE, options=("-unroll-count=7", "-disable-lsr"))
+    assert smallest(job, fails).options == ("-unroll-count=7",)
+
+
+def test_the_command_prints_lines_for_llvms_programs(kernel: str, capfd: pytest.CaptureFixture[str]) -> None:
+    words = [word for each in TWENTY[5:12] for word in ("--set", each)]
+    assert main(["reduce", kernel, *words, "--triple", X86]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[0].startswith("crashed: Assertion `isPowerOf2_32")
+    assert lines[1].startswith("1 of 7 options, after ")
+    assert lines[2:] == [f"opt, llc   {CRASH}", f"clang      -mllvm {CRASH}"]
+    assert main(["reduce", kernel, *words, "--triple", X86, "--format", "json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert (found["options"], found["failure"]["state"]) == ([CRASH], "crashed")
+
+
+def test_a_program_says_what_is_kept(kernel: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """The object is kept larger than without options; the program says so, and starts one that never ends."""
+    with FreshProcess() as fresh:
+        plain = len(fresh.compile(Job(SCALE, triple=X86)).code)
+    script = pathlib.Path("larger.py")
+    script.write_text(
+        "import os, subprocess, sys\n"
+        "subprocess.Popen(['sleep', '1000.5'])\n"
+        f"sys.exit(os.path.getsize(sys.argv[1]) <= {plain})\n"
+    )
+    program = f"{shlex.quote(sys.executable)} {script} {{object}}"
+    words = ["--set", "disable-lsr", "--set", "unroll-count=7", "--set", "inline-threshold=3"]
+    assert main(["reduce", kernel, *words, "--triple", X86, "--keeps", program, "--format", "json"]) == 0
+    (option,) = json.loads(capfd.readouterr().out)["options"]
+    count = int(option.removeprefix("-unroll-count="))
+    sizes = {}
+    with FreshProcess() as fresh:
+        for each in (count, count - 1):
+            sizes[each] = len(fresh.compile(Job(SCALE, options=(f"-unroll-count={each}",), triple=X86)).code)
+    assert sizes[count] > plain >= sizes[count - 1]
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert "sleep 1000.5" not in listed
+
+
+def mistakes() -> list[tuple[list[str], str]]:
+    crash = ["--set", "force-vector-width=3"]
+    return [
+        ([], "nothing to reduce: give the options with --set or --load"),
+        (
+            ["--set", "unroll-count=2"],
+            "nothing to reduce: the compilation with -unroll-count=2 does not fail",
+        ),
+        (
+            ["--set", "unroll-count=2", "--keeps", "false {object}"],
+            "nothing to reduce: the compilation with -unroll-count=2 does not keep the property",
+        ),
+        ([*crash, "--keeps", "true"], "expected a command with '{object}' in it"),
+        ([*crash, "--keeps", "no-such-program {object}"], "there is no program 'no-such-program'"),
+        ([*crash, "--keeps", "'"], 'cannot read the command "\'": No closing quotation'),
+        ([*crash, "--cpu", "nonsense"], "nonsense"),
+        ([*crash, "--passes", "nonsense"], "nonsense"),
+    ]
+
+
+@pytest.mark.parametrize(("words", "expected"), mistakes())
+def test_what_cannot_be_reduced_is_one_line(
+    words: list[str], expected: str, kernel: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reduce", kernel, *words]) == 2
+    error = capfd.readouterr().err
+    assert expected in error
+    assert error.count("\n") == 1, error
+
+
+def test_what_llvm_cannot_read_is_named(kernel: str, capfd: pytest.CaptureFixture[str]) -> None:
+    pathlib.Path("c.ll").write_text("int main(void) { return 0; }")
+    assert main(["reduce", "c.ll", "--set", "unroll-count=2"]) == 2
+    assert "cannot read c.ll:1:1: error: expected top-level entity" in capfd.readouterr().err
+
+
+def test_a_compilation_that_crashes_without_options_says_so(
+    kernel: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reduce", kernel, "--set", "disable-lsr", "--passes", "trigger-crash-module"]) == 0
+    crashed, bare = capfd.readouterr().out.splitlines()
+    assert crashed.startswith("crashed: ")
+    assert bare == "without any option"
+
+
+def test_ctrl_c_ends_at_once_with_the_best_so_far(kernel: str) -> None:
+    """Two options hang, each after a while: the first is found, and taken, before the interrupt."""
+    program = (
+        "import sys\n"
+        "from optctx.lab.command.main import main\n"
+        "sys.exit(main(['reduce', 'scale.ll', '--set', 'disable-lsr', '--set', 'misched-limit=0', "
+        f"'--triple', {X86!r}, '--timeout', '2']))\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(5.5)  # after the whole set and the halves, before the bisection of the value ends
+    process.send_signal(signal.SIGINT)
+    sent = time.monotonic()
+    out, error = process.communicate(timeout=60)
+    assert time.monotonic() - sent < 2
+    assert process.returncode == 130, (out, error)
+    assert "interrupted" in error
+    assert "Traceback" not in error
+    assert not _children(process.pid)
+
+
+def _children(pid: int) -> list[str]:
+    found = []
+    for each in filter(str.isdecimal, os.listdir("/proc")):
+        try:
+            fields = pathlib.Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            found.append(each)
+    return found

@@ -1,0 +1,111 @@
+"""`optctx time`: other options beside the base, by real compilations; and what cannot be timed."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from typing import Any
+
+import pytest
+
+from optctx.compiling import FreshProcess, Job
+from optctx.lab.command.main import main
+from optctx.lab.timing import check
+from tests.support.timing_kernels import DOT, SUM, dot_harness, sum_harness
+
+SCALAR = ["--set", "force-vector-width=1", "--set=-force-vector-interleave=1"]
+QUICK = ["--measure-seconds=0.2"]
+
+
+@pytest.fixture
+def kernel(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """sum.ll with its harness beside it, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("sum.ll").write_text(SUM)
+    pathlib.Path("sum.toml").write_text(sum_harness().dumps())
+    return "sum.ll"
+
+
+def test_a_gain_is_measured_twice_and_a_loss_is_none(kernel: str, capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["time", kernel, *SCALAR, *QUICK, "--against", "-force-vector-width=8", "--format", "json"]
+    assert main([*words, "--against=-inline-threshold=3", "--against=-force-vector-width=3"]) == 0
+    found: dict[str, Any] = json.loads(capfd.readouterr().out)
+    wide, same, crashed = found["rows"]
+    assert wide["verdict"] == "faster, confirmed"
+    assert wide["options"] == ["-force-vector-width=8", "-force-vector-interleave=1"]
+    assert wide["ratio"]["low"] > 1.2
+    assert wide["confirmed"]["second"]["low"] > 1.2
+    assert wide["seconds"]["middle"] < found["base"]["seconds"]["middle"]
+    assert (same["verdict"], same["ratio"]) == ("the same code", None)
+    assert crashed["outcome"]["state"] == "crashed"
+    assert "VF needs to be a power of two" in crashed["outcome"]["error"]
+    assert found["conditions"]["processor"] >= 0
+
+    assert main(["time", kernel, *QUICK, "--against=-force-vector-width=1"]) == 1
+    out = capfd.readouterr().out
+    assert "slower" in out
+    assert "no gain is confirmed" in out
+    assert "; turbo " in out
+
+
+def test_an_output_that_differs_is_said_and_a_tolerance_allows_it(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "dot.ll"
+    file.write_text(DOT)
+    (tmp_path / "dot.toml").write_text(dot_harness().dumps())
+    base, other = ("-force-vector-width=1", "-force-vector-interleave=1"), ("-force-vector-width=8",)
+    with FreshProcess() as fresh:
+        codes = [fresh.compile(Job(DOT, options=each)).code for each in (base, (*base[1:], *other))]
+    difference = check(dot_harness(), codes[0], {"wide": codes[1]})["wide"]
+    assert difference.state == "wrong result"
+    words = ["time", str(file), *SCALAR, *QUICK, f"--against={other[0]}"]
+    assert main(words) == 1
+    assert f"wrong result: {difference.error}" in capfd.readouterr().out
+    main([*words, "--tolerance=1e-3,1e-5"])
+    assert "wrong result" not in capfd.readouterr().out
+
+
+def test_without_a_harness_one_to_fill_in_is_printed(kernel: str, capfd: pytest.CaptureFixture[str]) -> None:
+    pathlib.Path("sum.toml").write_text("")  # as a shell has it before `optctx time sum.ll > sum.toml` runs
+    assert main(["time", kernel]) == 2
+    printed = capfd.readouterr()
+    assert printed.err == (
+        "optctx: cannot call 'total': no harness says what to pass; fill in the printed one, and save it as "
+        "sum.toml\n"
+    )
+    pathlib.Path("sum.toml").write_text(printed.out)
+    assert main(["time", kernel, *QUICK, "--against=-unroll-count=2"]) in (0, 1)
+    assert "processor " in capfd.readouterr().out
+
+
+def mistakes() -> list[tuple[list[str], str]]:
+    against = "--against=-unroll-count=2"
+    return [
+        ([], "nothing to time: name a FILE and options"),
+        (["sum.ll"], "nothing to compare: give options with --against"),
+        (["sum.ll", "--set", "unroll-count=2", against], "'-unroll-count=2' says what the base says already"),
+        (["sum.ll", "--against=unroll-count"], "cannot read 'unroll-count' as an option: expected -name"),
+        (["sum.ll", "--against=-unroll-cont=2"], "did you mean unroll-count"),
+        (["sum.ll", "--against=-unroll-count=x"], "cannot set 'unroll-count' to 'x'"),
+        (["sum.ll", "--cpu", "nonsense", against], "cannot compile the base: "),
+        (["sum.ll", "--entry", "totel", against], "no function of that name; did you mean total?"),
+        (["sum.ll", "--set", "force-vector-width=3", against], "cannot compile the base: "),
+        (["sum.ll", "--processor", "4000", against], "cannot measure on processor 4000"),
+        (["cut.bc", against], "cannot read the bitcode of cut.bc: "),
+        (["c.ll", against], "cannot read c.ll:1:1: error: expected top-level entity"),
+        (["sum.ll", "--again", "case.toml"], "leave out FILE and --against"),
+        (["--again", "case.toml"], "cannot read 'case.toml': No such file"),
+    ]
+
+
+@pytest.mark.parametrize(("words", "expected"), mistakes())
+def test_what_cannot_be_timed_is_one_line(
+    words: list[str], expected: str, kernel: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pathlib.Path("c.ll").write_text("int main(void) { return 0; }")
+    pathlib.Path("cut.bc").write_bytes(b"BC\xc0\xde" + bytes(20))
+    assert main(["time", *words]) == 2
+    error = capfd.readouterr().err
+    assert expected in error
+    assert error.count("\n") == 1, error
