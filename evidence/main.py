@@ -24,24 +24,35 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command, with the exit statuses of `optctx`. Raises SystemExit for --help."""
     prepare_streams()
     stdout = sys.stdout
+    if stdout is None:
+        complain("cannot write to standard output: it is closed")
+        return 2
     with Interrupts() as interrupts:
         try:
             with doors(stdout):
-                arguments = make_parser().parse_args(sys.argv[1:] if argv is None else argv)
-                try:
-                    status: int = arguments.run(arguments)
-                finally:
-                    sys.stdout.flush()
-                return status
+                return _run(argv)
         except BrokenPipeError:
             abandon(stdout)
             return 0
-        except (OptctxError, OSError, OutputError) as error:
+        except OutputError as error:
+            complain(str(error))
+            abandon(stdout)
+            return 2
+        except (OptctxError, OSError) as error:
             complain(explain(error) if isinstance(error, OSError) else str(error))
             return 2
         except KeyboardInterrupt as interrupt:
             complain(str(interrupt) or "interrupted")
             return interrupts.status
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    try:
+        arguments = make_parser().parse_args(argv)
+        status: int = arguments.run(arguments)
+    finally:
+        sys.stdout.flush()
+    return status
 
 
 def make_parser() -> Parser:

@@ -78,8 +78,10 @@ def pytest_testnodedown(node: Any, error: object) -> None:
 def _begin(config: pytest.Config) -> LlvmOptions:
     plugin: LlvmOptions | None = config.pluginmanager.get_plugin(_NAME)
     if plugin is None:
-        from optctx.testing.plugin import LlvmOptions
-
+        try:
+            from optctx.testing.plugin import LlvmOptions
+        except ImportError as error:  # where optctx cannot run
+            raise pytest.UsageError(f"cannot run tests inside LLVM options: {error}") from None
         plugin = LlvmOptions(config)
         config.pluginmanager.register(plugin, _NAME)
     return plugin

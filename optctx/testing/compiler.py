@@ -9,9 +9,9 @@ from dataclasses import replace
 from functools import lru_cache
 from types import TracebackType
 
+from optctx import OptionContext
 from optctx.children.death import last_words
 from optctx.compiling import FreshProcess, Job, Result
-from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.lab.sensitivity.run import reads_of as _reads_of
 

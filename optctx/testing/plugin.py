@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from optctx.context import OptionContext
+from optctx import OptionContext
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError, UnreadOptionError
 from optctx.testing.last_line import Witness

@@ -11,6 +11,7 @@ from optctx.lab.command.console import encodable, put, say, show
 from optctx.lab.command.files import read_file
 from optctx.lab.command.link_reader import Question, compare, link_step
 from optctx.lab.command.parser import seconds
+from optctx.lab.settings import completing
 from optctx.links import LinkReport
 from optctx.tables import table
 
@@ -26,12 +27,11 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     """Enter the command among `commands`."""
     parser = commands.add_parser(
         "check-link",
-        help="compare the options that modules were compiled with",
         description="Compare the options that optctx.stamp wrote into modules, before or after they are "
         "linked. Exit status 1 if any option differs, 2 for bad input.",
         example="optctx check-link a.bc b.bc --link-options='-unroll-count=4'",
     )
-    parser.add_argument("files", nargs="+", metavar="FILE", help="bitcode or LLVM IR as text")
+    completing(parser.add_argument("files", nargs="+", metavar="FILE", help="bitcode or LLVM IR"), "file")
     parser.add_argument(
         "--link-options",
         metavar="ARGS",

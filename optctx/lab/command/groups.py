@@ -16,7 +16,7 @@ from optctx.errors import OptctxError, shown
 from optctx.lab.command.console import encodable
 from optctx.lab.command.inputs import Clang, read_input
 from optctx.lab.command.parser import below, positive, seconds
-from optctx.lab.settings import add_flags, setting
+from optctx.lab.settings import add_flags, completing, setting
 from optctx.toml import read_toml
 
 __all__ = ["Base", "Input", "Keep", "Limits", "Out", "add_file", "add_files", "add_out"]
@@ -29,12 +29,12 @@ _MOST_BYTES = _MIB  # of a file of options, as OptionContext.load has it
 
 def add_file(parser: argparse.ArgumentParser) -> None:
     """Add FILE, as `file`."""
-    parser.add_argument("file", metavar="FILE", help=_FILE)
+    completing(parser.add_argument("file", metavar="FILE", help=_FILE), "file")
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
     """Add FILE..., as `files`."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help=_FILE)
+    completing(parser.add_argument("files", nargs="+", metavar="FILE", help=_FILE), "file")
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,13 @@ class Base:
         flag="--set",
         metavar="NAME=VALUE",
         several=True,
+        completes="setting",
     )
     load: str | None = setting(
-        None, "take options from a file that `optctx tune --best` wrote; --set comes on top", metavar="FILE"
+        None,
+        "take options from a file that `optctx tune --best` wrote; --set comes on top",
+        metavar="FILE",
+        completes="file",
     )
 
     def context(self) -> OptionContext:
@@ -175,7 +179,9 @@ class Limits:
 class Keep:
     """Where an experiment is kept as it goes on."""
 
-    keep: str | None = setting(None, "append each trial to FILE as soon as it ends", metavar="FILE")
+    keep: str | None = setting(
+        None, "append each trial to FILE as soon as it ends", metavar="FILE", completes="file"
+    )
     resume: bool = setting(False, "go on with the trials in FILE")
 
     def check(self) -> Keep:
@@ -190,7 +196,9 @@ class Out:
     """How and where a result is printed. `main` writes the file of `--output`: a command prints."""
 
     format: str = setting("table", "how to print (%(default)s)", choices=("table", "json", "csv"))
-    output: str | None = setting(None, "write what is printed to FILE instead", short="-o", metavar="FILE")
+    output: str | None = setting(
+        None, "write what is printed to FILE instead", short="-o", metavar="FILE", completes="file"
+    )
     top: int | None = setting(None, "rows of the table (all)", metavar="N", read=positive)
     sort: str | None = setting(None, "order the rows by a column", metavar="COLUMN")
 

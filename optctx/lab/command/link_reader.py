@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import msgspec
 from llvmlite import binding
 
+from optctx import OptionContext
 from optctx.children.answers import Talk
 from optctx.children.child import Channel
 from optctx.children.death import Death
 from optctx.compiling.fresh import llvm_pool
-from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.lab.command.inputs import BITCODE

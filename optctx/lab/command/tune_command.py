@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from optctx.context import OptionContext
+from optctx import OptionContext
 from optctx.errors import OptctxError
 from optctx.lab.command.compiling import add_job_arguments, job_of, positive, seconds
 from optctx.lab.command.console import bar, complain, put, say, show
@@ -34,7 +34,6 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     """Enter the command among `commands`."""
     parser = commands.add_parser(
         "tune",
-        help="search option values for the best compilation of a file",
         description="Search a space of option values and pipelines for the best compilation of a file, with "
         "Optuna (pip install 'optctx[tune]'). A trial that crashes LLVM or takes too long is a row with that "
         "state. Exit status 2 for bad input, 130 after Ctrl-C, 143 after SIGTERM.",

@@ -316,5 +316,14 @@ def test_nothing(pytestconfig):
     pytester.runpytest_subprocess("-p", "no:hypothesispytest").assert_outcomes(passed=1)
 
 
+def test_where_optctx_cannot_run_only_a_run_that_asks_for_options_fails(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("import sys; sys.modules['optctx'] = None")  # importing it is an error
+    pytester.makepyfile("def test_nothing(): pass")
+    pytester.runpytest_subprocess("-p", "no:hypothesispytest").assert_outcomes(passed=1)
+    result = pytester.runpytest_subprocess("-p", "no:hypothesispytest", "--llvm-options=-unroll-count=4")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines("ERROR: cannot run tests inside LLVM options: *")
+
+
 def test_optctx_loads_neither_pytest_nor_hypothesis() -> None:
     run_python("import sys, optctx; assert not {'pytest', 'hypothesis'} & set(sys.modules)")

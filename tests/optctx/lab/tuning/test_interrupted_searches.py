@@ -316,7 +316,7 @@ def test_an_interrupt_that_a_finaliser_swallows_comes_again(
     monkeypatch.setattr("optctx.lab.command.main._run", swallowed(partial(os.kill, os.getpid(), number)))
     before = signal.signal(number, signal.default_int_handler)  # in the background it may be ignored
     try:
-        assert main(["list"]) == STATUS[number]
+        assert main(["options"]) == STATUS[number]
         assert capfd.readouterr() == ("", "optctx: interrupted\n")
         assert signal.getsignal(number) is signal.default_int_handler
     finally:
@@ -341,6 +341,6 @@ sys.exit(main())
 
 @pytest.mark.parametrize("number", STATUS)
 def test_a_signal_while_the_interpreter_ends_leaves_the_exit_status(number: int) -> None:
-    words = [sys.executable, "-c", LATE, str(int(number)), "list", "no-such-option"]
+    words = [sys.executable, "-c", LATE, str(int(number)), "options", "no-such-option"]
     ended = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS)
     assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
