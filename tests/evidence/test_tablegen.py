@@ -17,6 +17,8 @@ from evidence.main import main
 from optctx.facts import OptionFacts, facts
 from optctx.lab.lookup import by_library
 
+pytestmark = pytest.mark.long
+
 TABLEGEN = pathlib.Path(__file__).parent / "tablegen"
 
 

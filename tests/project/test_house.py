@@ -103,7 +103,7 @@ def test_imports_go_one_way() -> None:
         own = place(file.relative_to(ROOT / "optctx").with_suffix("").parts)
         for name in imported(file) - FREE - {own} if own not in FREE else ():
             # The narrow door is for the tools.
-            if lines[name] >= lines[own] if name in lines else not own.startswith(("lab/", "testing")):
+            if lines[name] >= lines[own] if name in lines else not own.startswith(("lab/", "testing", "tvm")):
                 wrong.append(f"{file.relative_to(ROOT)} imports {name}")
     assert not wrong, "what is imported is drawn above it"
 
@@ -204,7 +204,6 @@ BESIDE_THE_DOORS: dict[str, set[str]] = {
     "lab/sweep": {"context", "engine", "values"},
     "lab/timing": {"context", "folders"},
     "lab/tuning": {"context", "engine", "trust", "values"},
-    "testing": {"engine"},
 }
 
 
@@ -311,6 +310,22 @@ def test_what_has_a_home_stands_nowhere_else(name: str) -> None:
     found = list(lines_that_match(HOMES[name]))
     assert [where for at_home, where in found if not at_home] == []
     assert found, "a pattern that finds nothing at home finds nothing elsewhere"
+
+
+PUBLIC = {"optctx", "optctx.errors", "optctx.fresh", "optctx.travelling"}
+SHARED = {"optctx.lazy", "optctx.plain_data", "optctx.wording"}  # of no LLVM
+
+
+def test_tvm_takes_public_names_only() -> None:
+    found = {
+        (file.name, node.module or "")
+        for file in sources("optctx/tvm", ".py")
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "optctx"
+    }
+    assert {
+        each for each in found if each[1] not in PUBLIC | SHARED and not each[1].startswith("optctx.tvm")
+    } == set()
 
 
 def test_the_package_imports_neither_the_evidence_nor_the_tests() -> None:
