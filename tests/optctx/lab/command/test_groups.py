@@ -16,8 +16,7 @@ from optctx import OptctxError, OptionContext
 from optctx.fresh import FreshProcess, Job
 from optctx.lab.command import console
 from optctx.lab.command.groups import Base, Input, Keep
-from optctx.lab.command.main import COMMANDS, main, make_parser
-from optctx.lab.settings import settings, taken
+from optctx.lab.command.main import main, make_parser
 from optctx.tables import table
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 
@@ -180,12 +179,3 @@ def test_only_the_given_command_is_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "['optctx.lab.command.show_command']\n"
-
-
-def test_every_setting_of_a_group_is_a_flag() -> None:
-    _, commands = make_parser("record")
-    given = commands.choices["record"].parse_args(["x.ll", "--set", "a=1", "--set", "b"])
-    assert taken(given, Base) == Base(("a=1", "b"))
-    for record in (Base, Input):
-        assert settings(record).keys() <= vars(given).keys()
-    assert set(COMMANDS) >= {"options", "show", "diff", "info", "record", "sweep", "rank", "tune"}
