@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from command_pages import pages
 from sphinx.application import Sphinx
 
 HERE = Path(__file__).parent
@@ -35,7 +39,11 @@ autodoc_default_options = {"members": True, "show-inheritance": True}
 
 # The glossary, the security policy and the design notes stand elsewhere in the repository. They become pages
 # here. Their links lead to pages where there are any, and become plain text elsewhere.
-PAGES = {"GLOSSARY.md": "glossary.md", "SECURITY.md": "security.md"}
+PAGES = {
+    "GLOSSARY.md": "glossary.md",
+    "SECURITY.md": "security.md",
+    "examples/cpp_lookup/README.md": "cpp.md",
+}
 LINK = re.compile(r"\[([^\]]*)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
 
 
@@ -48,6 +56,14 @@ def copy_pages() -> None:
         write(HERE / "design" / name, source)
     for source_name, name in PAGES.items():
         write(HERE / name, root / source_name)
+
+
+def write_command_pages() -> None:
+    folder = HERE / "reference" / "commands"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for name, text in pages().items():
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
 
 
 def write(page: Path, source: Path) -> None:
@@ -84,10 +100,11 @@ def page_of(file: Path) -> Path | None:
 def setup(app: Sphinx) -> None:
     def read(app: Sphinx, name: str, content: list[str]) -> None:
         page = Path(app.srcdir) / f"{name}.md"
-        if page.name not in PAGES.values() and page.parent.name != "design":
+        if page.name not in PAGES.values() and page.parent.name not in ("design", "commands"):
             content[0] = LINK.sub(lambda link: relinked(link, page.parent, page.parent), content[0])
 
     app.connect("source-read", read)
 
 
 copy_pages()
+write_command_pages()

@@ -14,7 +14,7 @@ from optctx.cache.entries import Situation, input_key, pack_reads, pack_result, 
 from optctx.context import OptionContext, current
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
-from optctx.errors import OptctxError
+from optctx.errors import OptctxError, shown
 from optctx.folders.files import check_key
 from optctx.folders.store import FolderStore
 from optctx.hosts.llvmlite.objects import module_address
@@ -133,8 +133,12 @@ class CompileCache:
             MemoryStore(size_limit) if directory is None else FolderStore(directory, size_limit, checked)
         )
         self._lock = lock_held_by_fork(Rank.COUNTS)
+        self._where = "memory" if directory is None else shown(os.fsdecode(directory))
         self.hits = 0
         self.misses = 0
+
+    def __repr__(self) -> str:
+        return f"<CompileCache in {self._where}: {self.hits:,} hits, {self.misses:,} misses>"
 
     def __enter__(self) -> CompileCache:
         return self

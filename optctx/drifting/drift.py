@@ -18,9 +18,11 @@ from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
 from optctx.values.read_values import Value
 from optctx.values.states import State, drifted_states, outside_contexts, registered_state
+from optctx.wording import html_table
 
 __all__ = ["Drift", "DriftEvent", "Drifts", "Moment", "drift", "here", "refused", "times"]
 
+_NAMED = 8  # options in a short text
 _OWN = __name__.rpartition(".")[0]
 
 
@@ -203,7 +205,14 @@ class Drifts(Mapping[str, Drift]):
         return "\n".join(map(str, self._found.values())) or "every option is as it was registered"
 
     def __repr__(self) -> str:
-        return f"<Drifts: {', '.join(self._found) or 'none'}>"
+        named = list(self._found)[:_NAMED]
+        more = len(self._found) - len(named)
+        return f"<Drifts: {', '.join(named) or 'none'}{f' and {more:,} more' if more else ''}>"
+
+    def _repr_html_(self) -> str:
+        headings = ("option", "registered", "now", "given")
+        rows = ((d.name, str(d.registered), str(d.value), times(d.occurrences)) for d in self._found.values())
+        return html_table("Options that were set process-wide", headings, rows, len(self._found))
 
 
 def drift(image: Image | None = None) -> Drifts:

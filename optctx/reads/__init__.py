@@ -28,3 +28,6 @@ if not TYPE_CHECKING:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         module = import_module(f"{__name__}.{_NOT_IN_LOG.get(name, 'log')}")
         return globals().setdefault(name, getattr(module, name))
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -50,3 +50,6 @@ if not TYPE_CHECKING:
             if name in names:
                 return globals().setdefault(name, getattr(import_module(module), name))
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -15,7 +15,7 @@ from optctx.image.options import RegisteredOption
 from optctx.trust import TrustClass, judgement_of
 from optctx.values.foreign import advice_for
 from optctx.values.read_values import Value, choice_help, read_default, read_value
-from optctx.wording import did_you_mean, nearest
+from optctx.wording import did_you_mean, html_table, nearest
 
 __all__ = ["Option", "Registry", "find", "registry"]
 
@@ -173,6 +173,11 @@ class Registry(Mapping[str, Option]):
 
     def __len__(self) -> int:
         return len(self._engine.options)
+
+    def _repr_html_(self) -> str:
+        headings = ("option", "type", "value", "scope", "help")
+        rows = ((each.name, each.type, str(each.value), each.scope, each.help) for each in self.values())
+        return html_table(f"Options of {self._engine.image.path}", headings, rows, len(self))
 
     def __repr__(self) -> str:
         return f"<Registry of {len(self)} options, {self._engine.image.path}>"

@@ -198,7 +198,6 @@ BESIDE_THE_DOORS: dict[str, set[str]] = {
     "lab/sweep": {"context", "engine", "reads", "travelling", "values"},
     "lab/timing": {"context", "folders"},
     "lab/tuning": {"context", "engine", "trust", "values"},
-    "testing": {"engine"},
 }
 
 

@@ -33,3 +33,6 @@ if not TYPE_CHECKING:
         from optctx.hosts.llvmlite import compiling
 
         return globals().setdefault(name, getattr(compiling, name))
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

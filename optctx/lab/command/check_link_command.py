@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from optctx.lab.command.console import encodable, put, say, show
 from optctx.lab.command.files import read_file
+from optctx.lab.command.groups import add_out
 from optctx.lab.command.link_reader import Question, compare, link_step
 from optctx.lab.command.parser import seconds
 from optctx.lab.settings import completing
@@ -47,9 +48,7 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         metavar="SECONDS",
         help="time that LLVM may take for one file (default: %(default)g)",
     )
-    parser.add_argument(
-        "--format", choices=("table", "json"), default="table", help="how to print (default: table)"
-    )
+    add_out(parser, "table", "json")
     parser.set_defaults(run=run)
 
 

@@ -131,7 +131,6 @@ def doors(stdout: TextIO) -> Iterator[None]:
     """Make the standard streams doors for the time of a block, and a warning one line."""
     before = warnings.formatwarning
     warnings.formatwarning = _warning
-    talk(quiet=False, verbose=False)
     printed: Counter[str] = Counter()
     try:
         with (
@@ -143,6 +142,7 @@ def doors(stdout: TextIO) -> Iterator[None]:
     finally:
         warnings.formatwarning = before
         complain_printed(printed)
+        talk(quiet=False, verbose=False)
 
 
 def _warning(message: object, *about: object, **more: object) -> str:
@@ -202,7 +202,8 @@ def show(table: Table, least: Sequence[str] = ()) -> None:
 def _fitting(console: Console, table: Table, least: Sequence[str]) -> Table:
     """The table with the columns of `least` for which there is room."""
     leave = list(least)
-    while leave and Measurement.get(console, console.options, table).maximum > console.width:
+    wide = console.options.update(max_width=_WIDE)
+    while leave and Measurement.get(console, wide, table).maximum > console.width:
         table = without_column(table, leave.pop(0))
     return table
 

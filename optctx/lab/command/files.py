@@ -48,7 +48,12 @@ def naming_module(path: str) -> Iterator[None]:
         parsing = _PARSING.fullmatch(str(error))
         if parsing is None:
             raise
-        raise OptctxError(f"cannot read {path}:{parsing['words']}") from None
+        raise OptctxError(f"cannot read {path}:{parsing['words']}{_source_hint(parsing['words'])}") from None
+
+
+def _source_hint(words: str) -> str:
+    """What LLVM says of C is that it is no IR."""
+    return "; C and C++ are read by the name: .c, .cpp" if "expected top-level entity" in words else ""
 
 
 @contextlib.contextmanager

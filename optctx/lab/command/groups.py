@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from optctx import OptionContext
 from optctx.compiling import Job
-from optctx.errors import OptctxError, shown
+from optctx.errors import OptctxError, UntrustedOptionError, shown
 from optctx.lab.command.console import encodable
 from optctx.lab.command.inputs import Clang, read_input
 from optctx.lab.command.parser import below, positive, seconds
@@ -129,9 +129,17 @@ class Base:
         """
         words, loaded = self._words(), []
         if self.load is not None:
-            loaded = OptionContext.load(self.load, process_wide="exclusive").args()
+            loaded = self._loaded(self.load).args()
             loaded = [each for each in loaded if each.lstrip("-").partition("=")[0] not in words]
         return OptionContext.from_args([*loaded, *words.values()], process_wide="exclusive")
+
+    @staticmethod
+    def _loaded(path: str) -> OptionContext:
+        try:
+            return OptionContext.load(path, process_wide="exclusive")
+        except UntrustedOptionError as error:
+            words = str(error).partition("; leave it out")[0]
+            raise OptctxError(f"{words}; leave it out of the file, or give it with --set") from None
 
     def pipeline(self) -> str | None:
         """The pipeline in the file of `--load`, if it has one. Raises OptctxError for another file."""

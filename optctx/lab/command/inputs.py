@@ -103,7 +103,8 @@ def _check_bitcode(path: str, data: bytes, clang: Clang | None) -> None:
         result = fresh.compile(Job(data, "verify", triple=_TRIPLE, emit="none"))
     if result.error is None:
         return
-    words = result.error.removeprefix("cannot read the module: ")
+    said = result.error.removeprefix("cannot read the module: ").removeprefix("LLVM bitcode parsing error ")
+    words = f"it is cut off, damaged or of a newer LLVM, which says: {said}"
     if result.died in ("signal", "exit"):
         words = f"LLVM crashed: {last_words(result.stderr) or words}"
     advice = f"; name an older clang than {clang.program!r} with --clang" if clang else ""

@@ -17,6 +17,7 @@ from optctx.lab.command.files import check_writable, naming_module
 from optctx.lab.command.parser import tolerance, whole
 from optctx.lab.command.settings import add_settings
 from optctx.lab.command.tune_objectives import fitted, objectives_of
+from optctx.lab.settings import completing
 from optctx.outputs import write_whole
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         "leaves it alone; ' if OTHER==VALUE' behind them says when it counts; repeat for more options",
         "VALUES",
     )
-    parser.add_argument(
+    goal = parser.add_argument(
         "--objective",
         action="append",
         default=[],
@@ -56,17 +57,20 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         help="size (the default), instructions, compile-time, time (of one call of --entry), callgrind "
         "(instructions of one call) or command; repeat for a Pareto front",
     )
+    completing(goal, ("size", "instructions", "compile-time", "time", "callgrind", "command"))
     _add_measuring(parser)
-    parser.add_argument(
+    sampler = parser.add_argument(
         "--sampler", default="tpe", metavar="NAME", help="tpe, cmaes, nsga2, random or grid (%(default)s)"
     )
-    parser.add_argument(
+    completing(sampler, ("tpe", "cmaes", "nsga2", "random", "grid"))
+    pruner = parser.add_argument(
         "--pruner",
         default="none",
         metavar="NAME",
         help="stop slow trials between rounds of a run time: median, percentile:25, halving, hyperband or "
         "threshold:1.5 (%(default)s)",
     )
+    completing(pruner, ("none", "median", "percentile", "halving", "hyperband", "threshold"))
     parser.add_argument("--seed", type=whole, default=0, metavar="N", help="of the search (%(default)s)")
     _add_limits(parser)
     parser.add_argument(

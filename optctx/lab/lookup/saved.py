@@ -9,7 +9,7 @@ from collections import Counter
 import msgspec
 
 from optctx.errors import OptctxError, clipped, shown
-from optctx.facts import Facts, text
+from optctx.facts import Facts, Plain, text
 
 __all__ = ["MOST_BYTES", "facts_as_csv", "facts_as_json", "load_facts"]
 
@@ -45,11 +45,19 @@ def load_facts(data: bytes, where: str) -> Facts:
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         words = clipped(str(error)) if isinstance(error, msgspec.DecodeError) else "it nests too deeply"
         raise _unusable(where, words[:1].lower() + words[1:]) from None
+    for option in facts.options:
+        if any(map(_is_too_large, (option.default, option.value))):
+            raise _unusable(where, f"expected values of {shown(option.name)} of at most 64 bits")
     names = Counter(each.name for each in facts.options)
     if len(names) < len(facts.options):
         [(twice, _)] = names.most_common(1)
         raise _unusable(where, f"expected each option once, found {shown(twice)} twice")
     return facts
+
+
+def _is_too_large(value: Plain) -> bool:
+    items = value if isinstance(value, list) else [value]
+    return any(isinstance(item, int) and not -(1 << 63) <= item < 1 << 64 for item in items)
 
 
 def _unusable(where: str, words: str) -> OptctxError:

@@ -16,6 +16,7 @@ import pytest
 
 from optctx import registry
 from optctx.lab.command.main import COMMANDS, main
+from optctx.lab.tuning.samplers import PRUNERS, SAMPLERS
 from tests.support.processes import SECONDS
 
 BASH = shutil.which("bash") or "/bin/bash"
@@ -56,6 +57,8 @@ def test_commands_and_their_arguments_are_completed(script: str) -> None:
     assert replies(script, "sw") == {"sweep"}
     assert replies(script, "record", "--unread") == {"--unread-only"}
     assert replies(script, "record", "--format", "") == {"table", "json", "csv"}
+    assert replies(script, "tune", "x.ll", "--sampler", "") == set(SAMPLERS)
+    assert replies(script, "tune", "x.ll", "--pruner", "") == set(PRUNERS)
     assert replies(script, "completion", "") == {"bash", "zsh", "fish"}
 
 

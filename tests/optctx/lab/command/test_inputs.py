@@ -131,3 +131,17 @@ def test_c_compiles_through_clang_for_the_processor_that_is_asked_for(
     assert len(digests) == 4
     assert main(["sweep", str(tmp_path / "scale.c")]) == 2
     assert "clang says" in capfd.readouterr().err
+
+
+def test_what_is_no_module_of_this_llvm_says_what_it_may_be(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "c.ll").write_text("int f(int x) { return x + 1; }\n")
+    whole = bitcode_of(SCALE)
+    (tmp_path / "cut.bc").write_bytes(whole[: len(whole) // 2])
+    for name, words in (("c.ll", "are read by the name: .c, .cpp"), ("cut.bc", "it is cut off, damaged or")):
+        assert main(["record", str(tmp_path / name)]) == 2
+        out, err = capfd.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+        assert str(tmp_path / name) in err
+        assert words in err

@@ -113,6 +113,7 @@ OPTION_TWICE = json.dumps({**HEAD, "options": [OPTION, OPTION]})
         (json.dumps({**HEAD, "options": [{**OPTION, "readers": [{}]}]}), "missing required field `function`"),
         (json.dumps({**HEAD, "options": [{**OPTION, "more": 1}]}), "unknown field `more`"),
         (json.dumps({**HEAD, "options": [{**OPTION, "help": "x" * 70_000}]}), "length <= 65536"),
+        (json.dumps({**HEAD, "options": [{**OPTION, "value": [2**64]}]}), "'a' of at most 64 bits"),
         (OPTION_TWICE, "expected each option once, found 'a' twice"),
     ],
 )
