@@ -34,6 +34,7 @@ COMMANDS = (
     "record",
     "sensitivity",
     "tune",
+    "report",
     "list",
     "show",
     "check-link",

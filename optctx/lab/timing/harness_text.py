@@ -69,8 +69,8 @@ def find_harness(measuring: Measuring, file: str, job: Job) -> Harness:
         return Harness.of_function(entry, job.ir, file=where)
     text = harness_of(job.ir, entry)
     raise NoHarnessError(
-        f"cannot call {shown(entry)}: no harness says what to pass; fill in the one that is printed, and save "
-        f"it as {where}",
+        f"cannot call {shown(entry)}: no harness says what to pass; fill in the one that is printed, and "
+        f"save it as {where}",
         text,
         where,
     )
