@@ -15,7 +15,7 @@ demo: $(VENV)/.built
 # thousand processes would compile the package for itself, which takes it 0.4 s.
 JOBS ?= auto
 test: $(VENV)/.built
-	$(BIN)/python -m compileall -q optctx optctx_numba optctx_program evidence tests/support
+	$(BIN)/python -m compileall -q optctx optctx_numba optctx_program optctx_pytest evidence tests/support
 	$(BIN)/pytest -n $(JOBS)
 
 # Before a release, hours: what `make test` shows, more often and on more ways, and the tools beside the tests.
@@ -29,7 +29,7 @@ cluster: $(VENV)/.built
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
-	$(BIN)/codespell *.md docs design examples packaging optctx optctx_numba optctx_program
+	$(BIN)/codespell *.md docs design examples packaging optctx optctx_numba optctx_program optctx_pytest evidence
 	$(BIN)/clang-format --dry-run --Werror $$(find native optctx/include examples tests evidence -name '*.[ch]pp' -o -name interface.h)
 
 bench: $(VENV)/.built

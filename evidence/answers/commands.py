@@ -40,7 +40,7 @@ _CODE = re.compile(r"^```\w*\n(?P<block>.*?)^```$|(?<!`)`(?P<span>[^`]+)`(?!`)",
 _PROGRAM = re.compile(r"(?:\$ )?(?:[A-Z_]+=\S+ )*(?:optctx|python -[mc]|make) ")
 _FILE = re.compile(r"\.(?:ll|bc|json|md|tsv|csv|td)$")
 # Arguments by which a command names a file that it writes, in all of the programs.
-_WRITES = {"--json", "--list", "--faults", "--without", "--output", "--plot", ">"}
+_WRITES = {"-o", "--json", "--list", "--faults", "--without", "--output", "--plot", ">"}
 
 
 class CommandError(Exception):

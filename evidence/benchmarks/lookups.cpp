@@ -22,7 +22,7 @@ const optctx::Option<unsigned> resolved{"unroll-count"};
 
 extern "C" {
 
-// What finding a name takes, whoever does it: the baseline.
+// What finding a name takes in a hash map: the baseline.
 double map_of_names(std::uint64_t loops) {
     std::unordered_map<std::string, unsigned> map;
     for (unsigned i = 0; i < 2596; ++i) map["option-" + std::to_string(i)] = i;

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from evidence.benchmarks._report import Report, spread
-from optctx.lab.census import Census, census
+from optctx.facts import Facts, facts
 
 _FORMS = {
     "table": "a slot for each option",
@@ -33,9 +33,9 @@ _WORD = 8  # every other type
 
 def main() -> int:
     report = Report("Values of a context")
-    found = census()
-    real = [facts for facts in found.options if not facts.alias_of]
-    size = (len(real), len({facts.library for facts in real}), _bytes(found))
+    found = facts(readers=False)
+    real = [option for option in found.options if not option.alias_of]
+    size = (len(real), len({option.library for option in real}), _bytes(found))
     print("\n{:,} options in {} libraries, {:,} bytes of values".format(*size))
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "tables")
@@ -57,8 +57,8 @@ def _figures(command: list[object]) -> list[float]:
     return [float(word) for word in done.stdout.split()]
 
 
-def _bytes(found: Census) -> int:
-    return sum(_BYTES.get(facts.type, _WORD) for facts in found.options if not facts.alias_of)
+def _bytes(found: Facts) -> int:
+    return sum(_BYTES.get(each.type, _WORD) for each in found.options if not each.alias_of)
 
 
 if __name__ == "__main__":

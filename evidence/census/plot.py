@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from evidence.census.tables import census_title
-from optctx.lab.census.facts import Census, OptionFacts
+from optctx.facts import Facts, OptionFacts
 from optctx.plots import save_figure
 
 if TYPE_CHECKING:
@@ -20,11 +19,11 @@ _MOST = 25  # bars
 _STATES: dict[str, tuple[str, Callable[[OptionFacts], bool]]] = {
     "set per thread": ("tab:blue", lambda facts: facts.scope == "thread"),
     "never read": ("tab:gray", lambda facts: facts.scope == "unread"),
-    "refused": ("tab:red", lambda facts: facts.refused),
+    "refused": ("tab:red", lambda facts: facts.scope == "process"),
 }
 
 
-def save_census_plot(census: Census, path: str) -> None:
+def save_census_plot(census: Facts, path: str) -> None:
     """Write bar charts of the options by library and by type, divided by scope.
 
     The suffix of `path` chooses the format: png, svg or pdf. The same census gives the same file. Raises
@@ -33,9 +32,9 @@ def save_census_plot(census: Census, path: str) -> None:
     save_figure(path, (13, 8), lambda figure: _draw(figure, census))
 
 
-def _draw(figure: Figure, census: Census) -> None:
+def _draw(figure: Figure, census: Facts) -> None:
     options = [facts for facts in census.options if not facts.alias_of]
-    figure.suptitle(f"{len(options):,} options: {census_title(census)}", parse_math=False)
+    figure.suptitle(f"{len(options):,} options: {census.title}", parse_math=False)
     left, right = figure.subplots(1, 2)
     _bars(left, options, "library of LLVM", lambda facts: facts.library)
     _bars(right, options, "type", lambda facts: facts.type)

@@ -7,10 +7,11 @@ which say so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from math import isfinite
 
-from optctx.lab.declared.model import DeclaredOption
+from optctx.facts import OptionFacts
+from optctx.lab.lookup import identifiers
 
 __all__ = ["as_tablegen", "has_field"]
 
@@ -44,28 +45,29 @@ _REASONS = {
 }
 
 
-def as_tablegen(library: str, options: Iterable[DeclaredOption], title: str) -> str:
+def as_tablegen(library: str, options: Sequence[OptionFacts], title: str) -> str:
     """The text of a .td file that declares the options of one library. `title`: for its first line."""
     name = library[:1].upper() + library[1:]
     head = _HEAD.format(title=" ".join(title.split()), library=name)
-    return head + "".join(f"{_record(option)}\n" for option in options)
+    members = identifiers(options)
+    return head + "".join(f"{_record(members[option.name], option)}\n" for option in options)
 
 
-def has_field(option: DeclaredOption) -> bool:
+def has_field(option: OptionFacts) -> bool:
     """Whether LLVM's file has a field for an option of such a type."""
     return _fields(option) is not None
 
 
-def _record(option: DeclaredOption) -> str:
+def _record(member: str, option: OptionFacts) -> str:
     fields = _fields(option)
     if fields is None:
         return f"// {option.name}: {_REASONS[option.type]} in LibraryOptions.td."
     multiclass, arguments = fields
     words = ", ".join([_quoted(option.name), *arguments, _quoted(option.help)])
-    return f"defm {option.identifier} : {multiclass}<{words}>;"
+    return f"defm {member} : {multiclass}<{words}>;"
 
 
-def _fields(option: DeclaredOption) -> tuple[str, list[str]] | None:
+def _fields(option: OptionFacts) -> tuple[str, list[str]] | None:
     """(multiclass, its arguments between the name and the help), or None where LLVM has no field for it."""
     default = option.default
     if option.type == "bool":
@@ -78,17 +80,18 @@ def _fields(option: DeclaredOption) -> tuple[str, list[str]] | None:
     return None if kind is None else ("ValueField", [_quoted(kind), _quoted(_number_or_text(option))])
 
 
-def _enumeration(option: DeclaredOption) -> tuple[str, list[str]] | None:
-    numbers = [number for _, number in option.choices.values()]
+def _enumeration(option: OptionFacts) -> tuple[str, list[str]] | None:
+    numbers = [each.number for each in option.choices.values()]
     if not numbers or None in numbers:
         return None
-    default = option.choices.get(str(option.default), ("", 0))[1]
+    choice = option.choices.get(str(option.default))
+    default = 0 if choice is None else choice.number
     values = _quoted(",".join(option.choices))
     enumerators = f"[{', '.join(_quoted(str(number)) for number in numbers)}]"
     return "EnumField", [_quoted("int"), _quoted(str(default)), values, enumerators]
 
 
-def _number_or_text(option: DeclaredOption) -> str:
+def _number_or_text(option: OptionFacts) -> str:
     """The default as C++."""
     default = option.default
     if option.type == "string":

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from evidence.census.tablegen import as_tablegen
 from optctx.errors import OptctxError, shown
+from optctx.facts import facts
 from optctx.lab.command.console import put
-from optctx.lab.declared import declared_options
-from optctx.lab.declared.model import by_library
+from optctx.lab.lookup import by_library
 from optctx.outputs import write_whole
 from optctx.wording import did_you_mean, nearest
 
@@ -40,7 +40,10 @@ def add(commands: _SubParsersAction[Parser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the records. Raises OptctxError and OSError."""
-    folder, libraries = arguments.output, by_library(declared_options())
+    folder, libraries = (
+        arguments.output,
+        by_library(each for each in facts(readers=False).options if not each.alias_of),
+    )
     if folder is None:
         if arguments.library not in libraries:
             near = did_you_mean(nearest(arguments.library, libraries)) or f"there are {', '.join(libraries)}"

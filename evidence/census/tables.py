@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from optctx.lab.census.facts import Census, OptionFacts
+from evidence.census.counts import flags
+from optctx.facts import OptionFacts
 from optctx.wording import columns
 
-__all__ = ["OPTION_HEADINGS", "census_title", "option_cells", "totals_lines"]
+__all__ = ["OPTION_HEADINGS", "option_cells", "totals_lines"]
 
 OPTION_HEADINGS = (
     "option",
@@ -36,8 +37,7 @@ _NOTED = (
 def option_cells(facts: OptionFacts) -> tuple[str, ...]:
     """The cells of an option's row."""
     readers = "?" if facts.readers is None else str(len({reader.function for reader in facts.readers}))
-    flags = facts.flags()
-    notes = [flag for flag in _NOTED if flag in flags]
+    notes = [flag for flag in flags(facts) if flag in _NOTED]
     numbers = [str(facts.sum(what)) for what in ("loads", "stores", "addresses")]
     return (
         facts.name,
@@ -62,9 +62,3 @@ def totals_lines(totals: Mapping[str, Mapping[str, int]]) -> list[str]:
         if rows:
             lines += [*([""] if lines else []), f"{subject}:", *(f"  {line}" for line in columns(rows))]
     return lines
-
-
-def census_title(census: Census) -> str:
-    """One line that names the library."""
-    release = f" of llvmlite {census.llvmlite}, LLVM {census.llvm}" if census.llvm else ""
-    return f"{census.library}{release}, build id {census.build_id or 'unknown'}"

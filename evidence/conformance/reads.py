@@ -24,9 +24,9 @@ from evidence.conformance.scoped import shuffled
 from evidence.reads.children import run_in_children
 from evidence.reads.command import reads_summary
 from evidence.reads.places import ReadPlace, Reads, first_reads, reads_as_json
+from evidence.reads.signature import signature_of
 from optctx import OptionContext
 from optctx.errors import OptctxError
-from optctx.lab.census.signature import signature_of
 
 __all__ = ["as_markdown", "main", "make_parser"]
 

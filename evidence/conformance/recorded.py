@@ -38,7 +38,7 @@ class Missing:
 @dataclass(frozen=True)
 class Recorded:
     """`pairs`: (job, option) whose removal alone changes the output; `process`: of these, those with an
-    option that only the whole process can set, which nobody sees LLVM read."""
+    option that only the whole process can set, whose reads are not seen."""
 
     jobs: int
     pairs: int

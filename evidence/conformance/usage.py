@@ -22,10 +22,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from evidence.census.counts import constructs
 from evidence.conformance.choice import add_source, tests_root
 from evidence.conformance.runlines import commands
 from evidence.strategies.library_options import has_context
-from optctx.lab.census import OptionFacts, Reader, census
+from optctx import registry
+from optctx.facts import OptionFacts, Reader, facts
 
 __all__ = ["fate", "main", "make_parser", "uses"]
 
@@ -40,9 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = make_parser().parse_args(arguments)
     root = tests_root(options, "usage")
     tests = uses(path.read_text(errors="replace") for path in sorted(root.rglob("*")) if path.is_file())
-    real = [facts for facts in census().options if not facts.alias_of]
-    used = {facts.name: sum(tests[name] for name in facts.names) for facts in real}
-    fates = {facts.name: fate(facts, used[facts.name]) for facts in real}
+    real = [option for option in facts().options if not option.alias_of]
+    used = {option.name: sum(tests[name] for name in _own_names(option)) for option in real}
+    fates = {option.name: fate(option, used[option.name]) for option in real}
     count = Counter(fates.values())
     print(f"{len(real):,} options")
     print(*(f"{count[name]:8,}  {name}" for name in FATES), sep="\n")
@@ -51,6 +53,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         lines = (f"{name}\t{each}\t{used[name]}\n" for name, each in sorted(fates.items()))
         options.list.write_text("".join(lines))
     return 0
+
+
+def _own_names(option: OptionFacts) -> list[str]:
+    """Its name, and those that are names of the same registered object, not aliases."""
+    known = registry()
+    return [option.name, *(name for name in option.aliases if known[name].alias_of is None)]
 
 
 def uses(texts: Iterable[str]) -> Counter[str]:
@@ -62,25 +70,25 @@ def uses(texts: Iterable[str]) -> Counter[str]:
     return found
 
 
-def fate(facts: OptionFacts, tests: int) -> str:
+def fate(option: OptionFacts, tests: int) -> str:
     """One of FATES. `tests`: how many test files set it."""
-    if facts.never_read:
+    if option.never_read:
         return "delete"
-    if facts.refused or facts.readers is None:
+    if option.scope == "process" or option.readers is None:
         return "process"
     if not tests:
         return "untested"
-    if all(map(_makes_passes, facts.readers)):
+    if all(map(_makes_passes, option.readers)):
         return "pass parameter"
     for contexts, name in ((_FUNCTION, "attribute"), (_MODULE, "module flag")):
-        if all(has_context(reader.function, contexts) for reader in facts.readers):
+        if all(has_context(reader.function, contexts) for reader in option.readers):
             return name
     return "argument"
 
 
 def _makes_passes(reader: Reader) -> bool:
     """Whether it runs while passes and pipelines are made."""
-    return reader.library == "Passes" or (reader.constructor and "Pass::" in reader.function)
+    return reader.library == "Passes" or (constructs(reader) and "Pass::" in reader.function)
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from optctx.errors import OptctxError
+from optctx.fresh.children import Ending, endings
 from optctx.fresh.helper import last_line
-from optctx.lab.census.children import Ending, endings
 
 __all__ = ["Ended", "run_in_children"]
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from evidence.census.tables import totals_lines
 from evidence.reads.children import run_in_children
 from evidence.reads.places import ReadPlace, Reads, first_reads, reads_as_csv, reads_as_json
+from evidence.reads.signature import signature_of
 from optctx.errors import OptctxError
 from optctx.fresh import Job, compile_job
 from optctx.fresh.job import initialise_targets
-from optctx.lab.census.signature import signature_of
 from optctx.lab.command.compiling import add_job_arguments, positive, progress_bar, seconds, target_job
 from optctx.lab.command.console import encodable, put, say, show
 from optctx.lab.command.files import read_file

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from evidence.reads.classes import CONTEXTS, LEADING
-from optctx.lab.census.signature import Signature, pointee, signature_of
+from evidence.reads.signature import Signature, pointee, signature_of
 
 __all__ = ["Reach", "nearest", "reached", "reaches_in"]
 

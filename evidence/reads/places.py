@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, fields
 
 from evidence.reads.contexts import nearest, reached
+from evidence.reads.signature import signature_of
 from evidence.reads.stacks import FirstRead, recording_stacks, stacks_in
 from optctx._native import demangle
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.facts.origins import UNKNOWN, Origins
-from optctx.lab.census.signature import signature_of
 from optctx.reads.readers import ReaderIndex, reader_index
 
 __all__ = ["NONE", "ReadPlace", "Reads", "first_reads", "reads_as_csv", "reads_as_json"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from evidence.strategies import STRATEGIES
 from evidence.strategies.comparison import Comparison, compare
-from evidence.strategies.output import as_lines, check_plot, save_plot
+from evidence.strategies.output import as_lines
 from evidence.strategies.properties import PROPERTIES
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.compiling import add_job_arguments, job_of
@@ -65,15 +65,12 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--format", choices=("table", "json"), default="table", help="how to print (default: table)"
     )
-    parser.add_argument("--plot", metavar="FILE", help="draw it into a .png, .svg or .pdf; needs matplotlib")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare, and print what was found, so far after Ctrl-C. Raises OptctxError and OSError."""
     check_names(arguments)
-    if arguments.plot:
-        check_plot(arguments.plot)
     job = job_of(arguments)
     try:
         with status() as told:
@@ -91,8 +88,6 @@ def run(arguments: argparse.Namespace) -> int:
     except Interrupted as interrupt:
         _print(interrupt.partial, arguments.format)
         raise KeyboardInterrupt(interrupt.partial.progress) from None
-    if arguments.plot:
-        save_plot(found, arguments.plot)
     _print(found, arguments.format)
     return 0
 

@@ -1,18 +1,12 @@
-"""A comparison as text and as a picture."""
+"""A comparison as text."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from evidence.strategies.comparison import Compared, Comparison
 from evidence.strategies.properties import PROPERTIES
-from optctx.plots import check_plot, save_figure
 from optctx.wording import columns, counted
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["as_lines", "check_plot", "save_plot"]
+__all__ = ["as_lines"]
 
 _NOT_AT_ONCE = "-"
 
@@ -85,56 +79,3 @@ def _ratios(measured: list[Compared]) -> list[str]:
     if thread is None:
         return []
     return ["", *(f"thread is {thread / rate:.2f} times as fast as {name}" for name, rate in rates.items())]
-
-
-def save_plot(comparison: Comparison, path: str) -> None:
-    """Write the properties as a grid and the throughput as bars. The suffix chooses the format.
-
-    Raises OptctxError as `check_plot` does, and if the file cannot be written.
-    """
-    measured = any(each.figures is not None for each in comparison.strategies)
-    size = (14, 2.5 + 0.45 * len(comparison.strategies) * (2 if measured else 1))
-    save_figure(path, size, lambda figure: _draw(figure, comparison, measured))
-
-
-def _draw(figure: Figure, comparison: Comparison, measured: bool) -> None:
-    strategies = [each for each in comparison.strategies if not each.unavailable]
-    axes = figure.subplots(2, 1) if measured else [figure.add_subplot()]
-    names = list(dict.fromkeys(name for each in strategies for name in each.verdicts))
-    grid = axes[0]
-    for row, each in enumerate(strategies):
-        for column, name in enumerate(names):
-            verdict = each.verdicts.get(name)
-            if verdict is not None:
-                mark, colour = ("holds", "tab:green") if verdict.holds else ("broken", "tab:red")
-                grid.text(column, row, mark, ha="center", va="center", color=colour)
-    grid.set_xlim(-0.5, max(len(names), 1) - 0.5)
-    grid.set_ylim(max(len(strategies), 1) - 0.5, -0.5)
-    grid.set_xticks(range(len(names)), names, rotation=20, ha="right")
-    grid.set_yticks(range(len(strategies)), [each.strategy for each in strategies])
-    if not measured:
-        return
-    bars = axes[1]
-    for row, each in enumerate(strategies):
-        if each.figures is not None:
-            count, rate = list(each.figures.different.items())[-1]
-            bars.barh(
-                row - 0.2,
-                rate,
-                0.38,
-                color="tab:blue",
-                label=f"{count} threads, different sets" if not row else "",
-            )
-            count, rate = list(each.figures.equal.items())[-1]
-            bars.barh(
-                row + 0.2,
-                rate,
-                0.38,
-                color="tab:orange",
-                label=f"{count} threads, equal sets" if not row else "",
-            )
-    bars.set_ylim(max(len(strategies), 1) - 0.5, -0.5)
-    bars.set_yticks(range(len(strategies)), [each.strategy for each in strategies])
-    bars.set_xscale("log")
-    bars.set_xlabel("compilations per second")
-    bars.legend()

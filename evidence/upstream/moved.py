@@ -150,7 +150,7 @@ def make_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("checkout", type=Path, help="a folder with llvm/lib in it")
-    parser.add_argument("--census", type=Path, help="from `python -m evidence census --format json`")
+    parser.add_argument("--census", type=Path, help="from `optctx options --format json`")
     return parser
 
 

@@ -15,6 +15,7 @@ Plain = bool | int | float | str | list[bool | int | float | str | None] | None
 """A value of an option. A float without a number is a text, such as "inf"."""
 
 _Text = Annotated[str, msgspec.Meta(max_length=1 << 16)]
+_Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 _Names = Annotated[tuple[_Text, ...], msgspec.Meta(max_length=1 << 12)]
 
 
@@ -40,11 +41,11 @@ class Reader(_Record, frozen=True):
 
     function: _Text
     library: _Text
-    loads: int = 0
-    stores: int = 0
-    addresses: int = 0
-    occurrences: int = 0
-    positions: int = 0
+    loads: _Count = 0
+    stores: _Count = 0
+    addresses: _Count = 0
+    occurrences: _Count = 0
+    positions: _Count = 0
     copy: bool = False
 
 

@@ -12,8 +12,8 @@ import pytest
 from evidence.census.tablegen import has_field
 from evidence.conformance.designs.design import DESIGNS, Design, faults, handed_on, own
 from evidence.conformance.usage import fate, uses
-from optctx.lab.census import OptionFacts, Reader
-from optctx.lab.declared import declared_options
+from optctx.facts import OptionFacts, Reader, facts
+from tests.support.facts_files import OPTION
 
 ROOT = pathlib.Path(__file__).parents[2]
 OPTIONS = ("x86-asm-syntax", "unroll-count", "debug-only", "regalloc")
@@ -25,13 +25,9 @@ NOWHERE = "llvm::SomePass::SomePass(bool)"
 def option(
     name: str, *readers: str, type: str = "int", scope: str = "thread", alias_of: str = ""
 ) -> OptionFacts:
-    made = tuple(
-        Reader(function, "Passes" if "Builder" in function else "Core", 1, constructor="Pass::" in function)
-        for function in readers
-    )
-    return OptionFacts(
-        name, (name,), type, "scalar", "internal", (), "", "", "", scope, "why", alias_of, False, False, made
-    )
+    made = tuple(Reader(function, "Passes" if "Builder" in function else "Core", 1) for function in readers)
+    changes = {"name": name, "type": type, "scope": scope, "reason": "why", "alias_of": alias_of}
+    return OptionFacts(**{**OPTION, **changes, "readers": made})
 
 
 FACTS = (
@@ -74,7 +70,7 @@ def test_callers_can_hand_a_context_on(tmp_path: pathlib.Path) -> None:
 
 
 def test_types_without_a_field_are_those_that_stay_comments() -> None:
-    without = {each.name for each in declared_options() if not has_field(each)}
+    without = {each.name for each in facts(readers=False).options if not has_field(each)}
     assert {"regalloc", "print-after", "pass-remarks"} <= without
     assert not without & {"unroll-count", "x86-asm-syntax", "inline-threshold"}
 

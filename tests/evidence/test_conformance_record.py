@@ -13,7 +13,7 @@ import pytest
 from evidence.conformance.job import Job
 from evidence.conformance.recorded import removals
 
-pytestmark = pytest.mark.redirected
+pytestmark = [pytest.mark.redirected, pytest.mark.long]
 
 ROOT = pathlib.Path(__file__).parents[2]
 OPTIONS = ("unroll-count", "regalloc", "debug-only")

@@ -24,6 +24,8 @@ from evidence.conformance.source import SourceError
 from evidence.conformance.verdict import Verdict
 from tests.support.processes import run_python
 
+pytestmark = pytest.mark.long
+
 ROOT = pathlib.Path(__file__).parents[2]
 NEEDS_VALUE = {"unroll-count": True, "inline-threshold": True, "enable-gvn-hoist": False, "regalloc": True}
 

@@ -22,12 +22,12 @@ from evidence.reads import stacks
 from evidence.reads.children import run_in_children
 from evidence.reads.contexts import reached, reaches_in
 from evidence.reads.places import ReadPlace, Reads, first_reads
+from evidence.reads.signature import pointee, signature_of
 from evidence.reads.stacks import FirstRead, recording_stacks, stacks_in
 from optctx import OptctxError, OptionContext, record
 from optctx._native import demangle
 from optctx.engine.attach import attach
 from optctx.fresh import Job, compile_job
-from optctx.lab.census.signature import pointee, signature_of
 from optctx.reads import reader_index
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86
 

@@ -423,7 +423,6 @@ def test_the_command() -> None:
     [
         (["--strategies", "threads"], "no strategy is called 'threads'; did you mean thread"),
         (["--properties", "isolaton"], "no property is called 'isolaton'; did you mean isolation?"),
-        (["--plot", "picture.txt"], "expected a name that ends with"),
     ],
 )
 def test_bad_input_of_the_command(arguments: list[str], message: str) -> None:

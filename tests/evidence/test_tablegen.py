@@ -7,25 +7,27 @@ import pathlib
 import re
 import shutil
 import subprocess
-from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from evidence.census.tablegen import as_tablegen
 from evidence.main import main
-from optctx.lab.declared import DeclaredOption, declared_options
-from optctx.lab.declared.model import by_library
+from optctx.facts import OptionFacts, facts
+from optctx.lab.lookup import by_library
+
+pytestmark = pytest.mark.long
 
 TABLEGEN = pathlib.Path(__file__).parent / "tablegen"
 
 
 @pytest.fixture(scope="module")
-def options() -> list[DeclaredOption]:
-    return declared_options()
+def options() -> list[OptionFacts]:
+    return [option for option in facts(readers=False).options if not option.alias_of]
 
 
-def test_tablegen_declares_the_fields_that_it_can(options: list[DeclaredOption]) -> None:
+def test_tablegen_declares_the_fields_that_it_can(options: list[OptionFacts]) -> None:
     text = as_tablegen("ScalarOpts", by_library(options)["ScalarOpts"], "title")
     assert "def ScalarOptsOptions : OptionsStruct;" in text
     assert re.search(r'^defm unroll_count : ValueField<"unroll-count", "unsigned", "0", ".+">;$', text, re.M)
@@ -36,15 +38,15 @@ def test_tablegen_declares_the_fields_that_it_can(options: list[DeclaredOption])
     assert all(f"// {o.name}: a list has no field" in as_tablegen("x", [o], "t") for o in lists)
 
 
-def test_text_that_would_end_a_string_does_not(options: list[DeclaredOption]) -> None:
+def test_text_that_would_end_a_string_does_not(options: list[OptionFacts]) -> None:
     text = next(option for option in options if option.type == "string")
-    nasty = replace(text, name="o", identifier="o", default='a"\\\n')
+    nasty = msgspec.structs.replace(text, name="o", default='a"\\\n')
     assert r'"\"a\\\"\\\\\\n\""' in as_tablegen("L", [nasty], "t\nu")
 
 
 @pytest.mark.skipif(shutil.which("llvm-tblgen") is None, reason="needs llvm-tblgen (Debian: llvm)")
 def test_llvm_tblgen_reads_the_records_of_every_library(
-    options: list[DeclaredOption], tmp_path: pathlib.Path
+    options: list[OptionFacts], tmp_path: pathlib.Path
 ) -> None:
     assert main(["tablegen", "--output", str(tmp_path)]) == 0
     files = sorted(tmp_path.glob("*Options.td"))

@@ -29,6 +29,8 @@ from evidence.upstream.objects import (
 from evidence.upstream.stamps import Stamp, digest
 from evidence.upstream.unit import passed_tests
 
+pytestmark = pytest.mark.long
+
 SERIES = patches.series()
 
 

@@ -17,16 +17,15 @@ import pytest
 from optctx import OptionContext
 from optctx.errors import OptctxError
 from optctx.fresh.helper import address_space
-from optctx.lab.census import load_census
-from optctx.lab.census.saved import MOST_BYTES
 from optctx.lab.command.files import read_file
+from optctx.lab.lookup import MOST_BYTES, load_facts
 from optctx.lab.sweep.rowfile import FileFormat, open_rows
 from optctx.lab.timing import Harness, read_case
 from optctx.lab.tuning.search import MOST_TRIALS, Search
 from optctx.toml import parse_toml
 from optctx.tvm import Target
-from tests.support.census_files import HEAD as CENSUS
-from tests.support.census_files import OPTION
+from tests.support.facts_files import HEAD as FACTS
+from tests.support.facts_files import OPTION
 from tests.support.processes import in_child
 
 MEMORY = 2 << 30  # bytes, of which it takes a small part
@@ -218,28 +217,29 @@ def test_what_is_no_regular_file_is_not_read(tmp_path: pathlib.Path) -> None:
     refused_all([(functools.partial(each, path), "is not a regular file") for path in paths for each in read])
 
 
-def test_a_census_and_a_target_have_numbers_that_python_holds() -> None:
+def test_facts_and_a_target_have_numbers_that_python_holds() -> None:
     works: list[tuple[Callable[[], object], str]] = []
     for number in (*NUMBERS, DEEP):
         words = rf"for %s, {NUMBERS[number]}" if number in NUMBERS else "32 levels"
-        option = {**OPTION, "readers": [{"loads": "HERE"}]}
-        census = json.dumps({**CENSUS, "options": [option]}).replace('"HERE"', number).encode()
-        where = words.replace("%s", r"options\[0\]\.readers\[0\]\.loads")
-        works.append((functools.partial(load_census, census, "old.json"), f"cannot use old.json .*{where}"))
+        option = {**OPTION, "readers": [{"function": "f", "library": "", "loads": "HERE"}]}
+        facts = json.dumps({**FACTS, "options": [option]}).replace('"HERE"', number).encode()
+        works.append(
+            (functools.partial(load_facts, facts, "old.json"), "cannot use old.json as LLVM's options: ")
+        )
         target = f'{{"kind": "llvm", "opt-level": {number}}}'
         works.append((functools.partial(Target, target), words.replace("%s", "opt-level")))
     refused_all(works)
 
 
-def test_a_census_without_end_is_refused() -> None:
+def test_facts_without_end_are_refused() -> None:
     def read() -> None:
-        read_file("/dev/zero", "a census as JSON", MOST_BYTES)
+        read_file("/dev/zero", "options as JSON", MOST_BYTES)
 
-    refused(read, "cannot use /dev/zero: expected a census as JSON of at most 67,108,864 bytes, found more")
+    refused(read, "cannot use /dev/zero: expected options as JSON of at most 67,108,864 bytes, found more")
 
 
-def test_a_census_of_many_options_that_has_one_twice_is_refused() -> None:
+def test_facts_of_many_options_that_have_one_twice_are_refused() -> None:
     names = [*(f"n{number}" for number in range(30_000)), "n29999"]
     options = [{**OPTION, "name": name} for name in names]
-    census = json.dumps({**CENSUS, "options": options}).encode()
-    refused(lambda: load_census(census, "old.json"), "expected each option once, found 'n29999' twice")
+    facts = json.dumps({**FACTS, "options": options}).encode()
+    refused(lambda: load_facts(facts, "old.json"), "expected each option once, found 'n29999' twice")

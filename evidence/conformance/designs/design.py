@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 from evidence.strategies.library_options import CONTEXTS, has_context
 from optctx._native import demangle
 from optctx.arch.processor import Site
-from optctx.lab.census.facts import OptionFacts
+from optctx.facts import OptionFacts
 
 __all__ = ["DESIGNS", "Design", "Fault", "HasContext", "Model", "faults", "handed_on", "own"]
 
@@ -90,15 +90,15 @@ def faults(
             continue
         fault = _fault(design, option, option.name in without_field, has_one)
         if fault is not None:
-            found.update(dict.fromkeys(option.names, fault))
+            found[option.name] = fault
     for alias in aliases:
         if alias.alias_of in found:
-            found.update(dict.fromkeys(alias.names, found[alias.alias_of]))
+            found[alias.name] = found[alias.alias_of]
     return found
 
 
 def _fault(design: Design, option: OptionFacts, no_field: bool, has_one: HasContext) -> Fault | None:
-    if option.refused:
+    if option.scope == "process":
         return Fault(option.name, "process-wide", option.reason)
     if design.fields and no_field:
         return Fault(option.name, "no field", option.type)

@@ -72,11 +72,10 @@ def _read(
 
     def work() -> Any:
         from evidence.census.tablegen import has_field
-        from optctx.lab.census import census
-        from optctx.lab.declared import declared_options
+        from optctx.facts import facts
 
-        without_field = {option.name for option in declared_options() if not has_field(option)}
-        taken = census()
+        taken = facts()
+        without_field = {option.name for option in taken.options if not has_field(option)}
         at_fault = {
             name: faults(DESIGNS[name], taken.options, without_field, way) for name, way in ways.items()
         }

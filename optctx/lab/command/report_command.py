@@ -22,7 +22,6 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     """Enter the command among `commands`."""
     parser = commands.add_parser(
         "report",
-        help="a kept experiment again, in any form",
         description="Show the trials that --keep has kept, also while they come. Nothing is compiled, and "
         "the file does not change.",
         example="optctx report night.journal --report night.html\n"
@@ -35,8 +34,8 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         metavar="STORAGE",
         help="fill a study in a storage of Optuna's, such as sqlite:///night.db, under the same numbers",
     )
-    add_out(parser, rows=("top",))
-    parser.set_defaults(run=run, top=10)
+    add_out(parser, rows=("top",), top=10)
+    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -36,7 +36,6 @@ def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
     """Enter the command among `commands`."""
     parser = commands.add_parser(
         "sweep",
-        help="compile files under every combination of option values",
         description="Compile each file once per combination of option values and compare what comes out. "
         "The combinations are compiled on threads of a worker process. A combination that LLVM refuses, that "
         "crashes LLVM or that takes too long is a row with that state. Exit status 1 if --verify finds a "

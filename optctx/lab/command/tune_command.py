@@ -40,7 +40,6 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     """Enter the command among `commands`."""
     parser = commands.add_parser(
         "tune",
-        help="search option values for the best compilation of a file",
         description="Search option values and pipelines for the best compilation of a file, with Optuna (pip "
         "install 'optctx[tune]'). Without --try, the options are those that change the compilation most; "
         "without a harness that says how to call the code, the goal is its size. A trial that crashes LLVM "
@@ -97,8 +96,8 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         metavar="FOLDER",
         help="where to put what reproduces wrong results (beside FILE of --keep)",
     )
-    add_out(parser, rows=("top",))
-    parser.set_defaults(run=run, top=10)
+    add_out(parser, rows=("top",), top=10)
+    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

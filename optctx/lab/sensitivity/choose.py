@@ -116,7 +116,7 @@ def _wanted(
     for pattern in (pattern.lstrip("-") for pattern in options):
         if any(character in pattern for character in _GLOB):
             if not fnmatch.filter(registry(), pattern):
-                raise OptctxError(f"no option matches {pattern!r}; `optctx list` shows them all")
+                raise OptctxError(f"no option matches {pattern!r}; `optctx options` shows them all")
             patterns.append(pattern)
         else:
             named.append(_target(pattern))

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any
 
-from optctx.errors import OptctxError
+from optctx.errors import EndedEarlyError, OptctxError
 from optctx.lab.sweep.plan import Answer
 from optctx.lab.timing import Confirmation, Interval, Stop
 from optctx.lab.trials import versions
@@ -283,7 +283,7 @@ def reply_of(result: Result) -> Reply:
 
 
 def _broken(error: BaseException) -> OptctxError:
-    return OptctxError(
+    return EndedEarlyError(
         f"the executor takes no more work ({words_of(error)}); start the search again, with --resume if it "
         "is kept"
     )

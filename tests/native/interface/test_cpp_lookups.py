@@ -250,8 +250,8 @@ def test_another_type_is_an_error(cpp: Lookups, name: str, wrong: str, message: 
     [
         ("unrol-count", "did you mean unroll-count?"),
         ("--unroll_count", "did you mean unroll-count?"),
-        ("", "`optctx list` shows every name"),
-        ("no such thing at all", "`optctx list` shows every name"),
+        ("", "`optctx options` shows every name"),
+        ("no such thing at all", "`optctx options` shows every name"),
         ("x" * 10_000, "no LLVM option is called 'xxx"),
     ],
 )

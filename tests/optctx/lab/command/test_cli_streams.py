@@ -122,7 +122,7 @@ def test_files_may_have_any_name_and_streams_any_encoding(
 def test_a_file_of_any_name_that_is_not_there_is_one_line(
     variables: dict[str, str], tmp_path: pathlib.Path
 ) -> None:
-    commands = [["sweep"], ["check-link"], ["sensitivity"], ["sweep", "--format", "json"]]
+    commands = [["sweep"], ["check-link"], ["rank"], ["sweep", "--format", "json"]]
     file = os.fsencode(tmp_path) + b"/none\xff"
     refused([[*command, file] for command in commands], ["none\\udcff"] * len(commands), variables)
 
@@ -134,14 +134,14 @@ def test_a_picture_may_have_any_name_and_show_any(tmp_path: pathlib.Path) -> Non
         file.write(IR)
     picture = path + b".svg"
     arguments = ["--options", "inline-threshold", "--max-trials", "1"]
-    status, out, err = optctx("sensitivity", path + b".ll", *arguments, "--plot", picture)
+    status, out, err = optctx("rank", path + b".ll", *arguments, "--plot", picture)
     assert (status, err) == (0, "")
     assert "1 trial" in out
     assert os.path.getsize(picture) > 0
 
 
 NO_TEXT: list[list[str | bytes]] = [
-    ["list", b"\xff"],
+    ["options", b"\xff"],
     ["show", b"\xff"],
     [b"\xff"],
     ["sweep", "FILE", "--set", b"unroll-count=\xff"],
@@ -152,10 +152,10 @@ NO_TEXT: list[list[str | bytes]] = [
     ["sweep", "FILE", "--features", b"\xff"],
     ["sweep", "FILE", "--jobs", b"\xff"],
     ["check-link", "FILE", b"--link-options=-unroll-count=\xff"],
-    ["sensitivity", "FILE", "--set", b"unroll-count=\xff"],
-    ["sensitivity", "FILE", "--plot", b"x.\xff"],
+    ["rank", "FILE", "--set", b"unroll-count=\xff"],
+    ["rank", "FILE", "--plot", b"x.\xff"],
 ]
-REDIRECTED: list[list[str | bytes]] = [["sensitivity", "FILE", "--options", b"\xff"]]
+REDIRECTED: list[list[str | bytes]] = [["rank", "FILE", "--options", b"\xff"]]
 
 
 @pytest.mark.parametrize("lines", [NO_TEXT, pytest.param(REDIRECTED, marks=pytest.mark.redirected)], ids=len)
@@ -179,17 +179,17 @@ def test_standard_input_is_utf_8_in_any_locale() -> None:
     "command",
     [
         # Which prints more than a buffer takes, in two seconds.
-        *(pytest.param([each], marks=pytest.mark.long) for each in ("list", "info")),
+        *(pytest.param([each], marks=pytest.mark.long) for each in ("options", "info")),
         ["check-link", "FILE"],
     ],
 )
 def test_standard_output_that_takes_nothing_is_one_line(command: list[str], kernel: str) -> None:
     given = [kernel if argument == "FILE" else argument for argument in command]
-    assert shell('"$@" >&-', *given) == (2, CLOSED)
-    assert shell('"$@" >/dev/full', *given) == (2, FULL)
-    assert shell('PYTHONUNBUFFERED=1 "$@" >/dev/full', *given) == (2, FULL)
-    assert shell('"$@" >/dev/full 2>/dev/full', *given) == (2, "")
-    assert shell('"$@" <&- >&- 2>&-', *given) == (2, "")
+    assert shell('"$@" >&-', *given) == (3, CLOSED)
+    assert shell('"$@" >/dev/full', *given) == (3, FULL)
+    assert shell('PYTHONUNBUFFERED=1 "$@" >/dev/full', *given) == (3, FULL)
+    assert shell('"$@" >/dev/full 2>/dev/full', *given) == (3, "")
+    assert shell('"$@" <&- >&- 2>&-', *given) == (3, "")
 
 
 def test_closed_streams_that_are_not_needed_do_not_matter(kernel: str) -> None:
@@ -199,17 +199,17 @@ def test_closed_streams_that_are_not_needed_do_not_matter(kernel: str) -> None:
 
 
 def test_help_and_usage_need_no_streams_either() -> None:
-    assert shell('"$@" >&-', "--help") == (2, CLOSED)
-    assert shell('"$@" >/dev/full', "list", "--help") == (2, FULL)
+    assert shell('"$@" >&-', "--help") == (3, CLOSED)
+    assert shell('"$@" >/dev/full', "options", "--help") == (3, FULL)
     assert shell('"$@" | true', "--help") == (0, "")
-    for redirection in ("2>&-", "2>/dev/full", ">&- 2>&-"):
-        assert shell(f'"$@" {redirection}', "no-such-command") == (2, "")
+    for redirection, status in (("2>&-", 2), ("2>/dev/full", 2), (">&- 2>&-", 3)):
+        assert shell(f'"$@" {redirection}', "no-such-command") == (status, "")
 
 
 def test_an_error_goes_nowhere_else_where_standard_error_is_closed() -> None:
     for redirection in ("2>&-", "2>/dev/full"):
         done = subprocess.run(
-            ["sh", "-c", f'"$@" {redirection}', "sh", *OPTCTX, "list", "no-such-option"],
+            ["sh", "-c", f'"$@" {redirection}', "sh", *OPTCTX, "options", "no-such-option"],
             stdout=subprocess.PIPE,
             env=environment(),
             timeout=SECONDS,

@@ -42,9 +42,9 @@ COMMANDS: dict[str, list[str]] = {
     "record, a name": ["record", "name.ll"],
     "record, a processor": ["record", "cpu.ll", *QUICK],
     "record, assembly": ["record", "asm.ll", *QUICK],
-    "sensitivity, a line": ["sensitivity", "parsed.ll"],
-    "sensitivity, a processor": ["sensitivity", "cpu.ll", *QUICK, "--options", "inline-threshold"],
-    "sensitivity, assembly": ["sensitivity", "asm.ll", *QUICK],
+    "rank, a line": ["rank", "parsed.ll"],
+    "rank, a processor": ["rank", "cpu.ll", *QUICK, "--options", "inline-threshold"],
+    "rank, assembly": ["rank", "asm.ll", *QUICK],
     "sweep, a line": ["sweep", "parsed.ll"],
     "sweep, rows": ["sweep", "asm.ll", *QUICK, "--set", "unroll-count=1,2"],
     "sweep, a processor": ["sweep", "cpu.ll", *QUICK],
@@ -56,7 +56,7 @@ COMMANDS: dict[str, list[str]] = {
     "no such file": ["record", EVIL],
     "no such option": ["show", EVIL],
     "no such command": [EVIL],
-    "no such argument": ["list", f"--{EVIL}"],
+    "no such argument": ["options", f"--{EVIL}"],
 }
 # Nothing of the module is in what this prints.
 SILENT = {"tune, a processor"}

@@ -44,10 +44,7 @@ def test_bitcode_is_known_by_its_first_bytes_and_compiles_as_its_text(
 @pytest.mark.redirected
 def test_sensitivity_takes_bitcode(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "scale.bc").write_bytes(bitcode_of(SCALE))
-    assert (
-        main(["sensitivity", str(tmp_path / "scale.bc"), "--options", "unroll-count", "--max-trials", "1"])
-        == 0
-    )
+    assert main(["rank", str(tmp_path / "scale.bc"), "--options", "unroll-count", "--max-trials", "1"]) == 0
     assert "1 changes the output" in capfd.readouterr().out
 
 

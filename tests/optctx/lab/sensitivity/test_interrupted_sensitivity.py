@@ -67,7 +67,7 @@ def test_ctrl_c_hands_over_the_trials_that_have_ended() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_the_command_prints_them_and_leaves_nothing(number: int, scale: str, tmp_path: pathlib.Path) -> None:
-    words = ["sensitivity", scale, *WORDS, "--format", "json"]
+    words = ["rank", scale, *WORDS, "--format", "json"]
     ended = interrupted(
         words, tmp_path, lambda process: wait_for(lambda: endless(process.pid)), number, times=2
     )
@@ -91,8 +91,8 @@ def endless(session: int) -> bool:
 @pytest.mark.parametrize(
     ("command", "places"),
     [
-        ("sensitivity", 3),
-        *(pytest.param(each, 9, marks=pytest.mark.long) for each in ("sensitivity", "sweep")),
+        ("rank", 3),
+        *(pytest.param(each, 9, marks=pytest.mark.long) for each in ("rank", "sweep")),
     ],
 )
 def test_a_signal_at_any_moment_leaves_nothing_and_is_one_line(

@@ -164,7 +164,7 @@ def test_the_command_prints_the_ranking_and_draws_it(
     capfd: pytest.CaptureFixture[str], scale: str, tmp_path: pathlib.Path
 ) -> None:
     plot = tmp_path / "plot.png"
-    arguments = ["sensitivity", scale, "--triple", X86, "--options", "unroll-count", "force-a*"]
+    arguments = ["rank", scale, "--triple", X86, "--options", "unroll-count", "force-a*"]
     limits = ["--max-trials", "4", "--timeout", "60", "--memory", "2000", "--jobs", "2"]
     tries = ["--try", "force-vector-width=3", "--set", "unroll-runtime=true"]
     assert main([*arguments, *limits, *tries, "--plot", str(plot)]) == 0
@@ -181,7 +181,7 @@ def test_the_command_prints_the_ranking_and_draws_it(
 
 @pytest.mark.redirected
 def test_json_and_csv_say_the_same(capfd: pytest.CaptureFixture[str], scale: str) -> None:
-    arguments = ["sensitivity", scale, "--options", "unroll-count", "unroll-runtime", "--format"]
+    arguments = ["rank", scale, "--options", "unroll-count", "unroll-runtime", "--format"]
     assert main([*arguments, "json"]) == 0
     data = json.loads(capfd.readouterr().out)
     assert main([*arguments, "csv", "--by", "instructions"]) == 0
@@ -207,7 +207,7 @@ def test_json_and_csv_say_the_same(capfd: pytest.CaptureFixture[str], scale: str
 def test_bad_input_is_one_line_and_exit_status_2(
     arguments: list[str], words: str, capfd: pytest.CaptureFixture[str], scale: str
 ) -> None:
-    assert main(["sensitivity", scale, "--triple", X86, *arguments]) == 2
+    assert main(["rank", scale, "--triple", X86, *arguments]) == 2
     out, err = capfd.readouterr()
     assert out == ""
     (line,) = err.splitlines()
@@ -217,5 +217,5 @@ def test_bad_input_is_one_line_and_exit_status_2(
 
 @pytest.mark.parametrize("argument", [["--timeout", "0"], ["--timeout", "nan"], ["--max-trials", "0"]])
 def test_limits_are_above_nothing(argument: list[str], capfd: pytest.CaptureFixture[str], scale: str) -> None:
-    assert main(["sensitivity", scale, *argument]) == 2
+    assert main(["rank", scale, *argument]) == 2
     assert "expected" in capfd.readouterr().err

@@ -212,7 +212,7 @@ def test_a_study_that_vanishes_midway_is_an_error(
 
     monkeypatch.setattr(tune_command._Progress, "add", add)
     words = ["tune", str(tmp_path / "tiny.ll"), "--try", "unroll-count=1..6"]
-    assert main([*words, "--keep", str(file)]) == 2
+    assert main([*words, "--keep", str(file)]) == 3
     out, err = capfd.readouterr()
     [line] = err.splitlines()
     assert line.startswith(f"optctx: cannot write to {str(file)!r}: it was deleted, moved or replaced")
@@ -317,7 +317,7 @@ def test_an_interrupt_that_a_finaliser_swallows_comes_again(
     monkeypatch.setattr("optctx.lab.command.main._run", swallowed(partial(os.kill, os.getpid(), number)))
     before = signal.signal(number, signal.default_int_handler)  # in the background it may be ignored
     try:
-        assert main(["list"]) == STATUS[number]
+        assert main(["options"]) == STATUS[number]
         assert capfd.readouterr() == ("", "optctx: interrupted\n")
         assert signal.getsignal(number) is signal.default_int_handler
     finally:
@@ -342,6 +342,6 @@ sys.exit(main())
 
 @pytest.mark.parametrize("number", STATUS)
 def test_a_signal_while_the_interpreter_ends_leaves_the_exit_status(number: int) -> None:
-    words = [sys.executable, "-c", LATE, str(int(number)), "list", "no-such-option"]
+    words = [sys.executable, "-c", LATE, str(int(number)), "options", "no-such-option"]
     ended = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS)
     assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)

@@ -1,14 +1,14 @@
-"""Declared options as a Python module: a dataclass for each library of LLVM, and one of all of them."""
+"""LLVM's options as a Python module: a dataclass for each library of LLVM, and one of all of them."""
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Iterable, Iterator
 
-from optctx.lab.declared.model import DeclaredOption, by_library
-from optctx.values.read_values import value_text
+from optctx.facts import UNKNOWN, Facts, OptionFacts, text
 
-__all__ = ["as_python"]
+__all__ = ["as_python", "by_library", "identifiers"]
 
 _HEAD = '''\
 """{title}
@@ -19,7 +19,7 @@ Every field is None at first: the option is not given. Make a context of what is
     with OptionContext.from_options({first}(...)):
         ...
 
-`optctx export --format python` made this module. It needs nothing but the standard library.
+`optctx options --format python` made this module. It needs nothing but the standard library.
 """
 
 from collections.abc import Iterable
@@ -50,45 +50,64 @@ _SCALARS = {
 _WIDTH = 100  # characters of a line of help
 
 
-def as_python(options: Iterable[DeclaredOption], title: str) -> str:
-    """The text of a module. `title`: the first line of its documentation.
+def as_python(facts: Facts) -> str:
+    """The text of a module. Aliases are left out.
 
     Passes mypy's strict mode, and changes nothing when it is imported.
     """
-    libraries = by_library(options)
-    names = {library: _class_name(library) for library in libraries}
-    first = next(iter(names.values()), "Options")
-    parts = [_HEAD.format(title=_safe(title), first=first)]
-    for library, declared in libraries.items():
-        about = (
-            f"Options of LLVM's library {library}."
-            if library != "unknown"
-            else "Options of no known library."
-        )
-        parts.append(_CLASS.format(name=names[library], help=about))
-        parts.append("".join(map(_field, declared)))
+    options = [option for option in facts.options if not option.alias_of]
+    names, libraries = identifiers(options), by_library(options)
+    classes = {library: _class_name(library) for library in libraries}
+    first = next(iter(classes.values()), "Options")
+    parts = [_HEAD.format(title=_safe(f"LLVM's options, {facts.title}."), first=first)]
+    for library, own in libraries.items():
+        about = f"Options of LLVM's library {_safe(library)}."
+        if library == UNKNOWN:
+            about = "Options of no known library."
+        parts.append(_CLASS.format(name=classes[library], help=about))
+        parts += [_field(names[option.name], option) for option in own]
         parts.append("\n\n")
     parts.append(_CLASS.format(name="Options", help="Every option, by library."))
-    for library, name in names.items():
+    for library, name in classes.items():
         member = f"{re.sub(r'(?<=[a-z])(?=[A-Z])', '_', library).lower()}_options"
         parts.append(f"    {member}: {name} = field(default_factory={name})\n")
     return "".join(parts)
+
+
+def by_library(options: Iterable[OptionFacts]) -> dict[str, list[OptionFacts]]:
+    """Library -> its options, libraries in order of name, "unknown" last."""
+    found: dict[str, list[OptionFacts]] = {}
+    for option in options:
+        found.setdefault(option.library, []).append(option)
+    return {name: found[name] for name in sorted(found, key=lambda name: (name == UNKNOWN, name))}
+
+
+def identifiers(options: Iterable[OptionFacts]) -> dict[str, str]:
+    """Name of an option -> a name for a member of a class, unique among all."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for option in options:
+        word = re.sub(r"\W", "_", option.name, flags=re.ASCII)
+        if not word or word[0].isdigit():
+            word = f"_{word}"
+        while keyword.iskeyword(word) or word in taken:
+            word += "_"
+        taken.add(word)
+        found[option.name] = word
+    return found
 
 
 def _class_name(library: str) -> str:
     return f"{library[:1].upper()}{library[1:]}Options"
 
 
-def _field(option: DeclaredOption) -> str:
+def _field(name: str, option: OptionFacts) -> str:
     metadata = f'metadata={{"option": {_literal(option.name)}}}'
-    text = "\n".join(f"    {line}" if line else "" for line in _documentation(option)).lstrip()
-    return (
-        f"    {option.identifier}: {_type(option)} | None = field(default=None, {metadata})\n"
-        f'    """{text}"""\n'
-    )
+    words = "\n".join(f"    {line}" if line else "" for line in _documentation(option)).lstrip()
+    return f'    {name}: {_type(option)} | None = field(default=None, {metadata})\n    """{words}"""\n'
 
 
-def _type(option: DeclaredOption) -> str:
+def _type(option: OptionFacts) -> str:
     names = ", ".join(map(_literal, option.choices))
     if option.type in ("list", "bits", "set"):
         element = f"Literal[{names}]" if names else _SCALARS.get(option.element, "str")
@@ -98,12 +117,12 @@ def _type(option: DeclaredOption) -> str:
     return _SCALARS.get(option.type, "str")
 
 
-def _documentation(option: DeclaredOption) -> Iterator[str]:
-    text = _safe(option.help) or option.name
-    yield from _wrapped(text if text.endswith(".") else f"{text}.")
+def _documentation(option: OptionFacts) -> Iterator[str]:
+    words = _safe(option.help) or _safe(option.name)
+    yield from _wrapped(words if words.endswith(".") else f"{words}.")
     if option.default is not None:
-        yield from ("", f"Default: {_safe(value_text(option.default))}.")
-    described = [(name, text) for name, (text, _) in option.choices.items() if text]
+        yield from ("", f"Default: {_safe(text(option.default))}.")
+    described = [(name, choice.help) for name, choice in option.choices.items() if choice.help]
     if described:
         yield ""
         for name, words in described:

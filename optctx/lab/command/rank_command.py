@@ -1,4 +1,4 @@
-"""`optctx sensitivity`: ranks the options that LLVM reads for a file by how they change the output."""
+"""`optctx rank`: ranks the options that LLVM reads for a file by how they change the output."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from optctx.context import OptionContext
+from optctx import OptionContext
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.compiling import add_job_arguments, job_of, progress_bar
 from optctx.lab.command.console import put, say, show
@@ -30,13 +30,12 @@ __all__ = ["add", "run"]
 def add(commands: _SubParsersAction[Parser]) -> None:
     """Enter the command among `commands`."""
     parser = commands.add_parser(
-        "sensitivity",
-        help="rank the options that LLVM reads for a file by what they change",
+        "rank",
         description="Compile a file of LLVM IR once to see which options LLVM reads, then once for each "
         "other value of each of them, in fresh processes, and rank the options by effect. Exit status 2 for "
         "bad input, 130 after Ctrl-C, 143 after SIGTERM.",
-        example="optctx sensitivity kernel.ll --options 'unroll*' --max-trials 20\n"
-        "optctx sensitivity kernel.ll --by instructions --plot sensitivity.png",
+        example="optctx rank kernel.ll --options 'unroll*' --max-trials 20\n"
+        "optctx rank kernel.ll --by instructions --plot rank.png",
     )
     add_job_arguments(parser)
     add_settings(parser, "an LLVM option that the base and every trial have; repeat for more")

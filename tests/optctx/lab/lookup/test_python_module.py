@@ -1,30 +1,35 @@
-"""`optctx export`: the registry as Python and JSON, and contexts made of typed objects."""
+"""`optctx options --format python`: the registry as dataclasses, and contexts made of typed objects."""
 
 from __future__ import annotations
 
 import ast
 import dataclasses
-import json
 import keyword
 import re
 import sys
 import types
 from typing import Any, get_type_hints
 
+import msgspec
 import pytest
 
 from optctx import OptctxError, OptionContext, OptionTypeError, UnknownOptionError, registry
+from optctx.facts import Facts, OptionFacts, facts
 from optctx.fresh import FreshProcess, Job, compile_job
-from optctx.lab.command.main import main
-from optctx.lab.declared import DeclaredOption, as_python, declared_options
+from optctx.lab.lookup import as_python, identifiers
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 
 pytestmark = pytest.mark.usefixtures("attached")
 
 
 @pytest.fixture(scope="module")
-def options() -> list[DeclaredOption]:
-    return declared_options()
+def found() -> Facts:
+    return facts(readers=False)
+
+
+@pytest.fixture(scope="module")
+def options(found: Facts) -> list[OptionFacts]:
+    return [option for option in found.options if not option.alias_of]
 
 
 def run(text: str, names: dict[str, Any]) -> None:
@@ -33,37 +38,23 @@ def run(text: str, names: dict[str, Any]) -> None:
 
 
 @pytest.fixture(scope="module")
-def module(options: list[DeclaredOption]) -> Any:
+def module(found: Facts) -> Any:
     made = types.ModuleType("declared_llvm_options")
     sys.modules[made.__name__] = made  # where dataclasses look types up
-    run(as_python(options, "LLVM's options."), made.__dict__)
+    run(as_python(found), made.__dict__)
     return made
 
 
-def test_every_option_is_declared_once(options: list[DeclaredOption]) -> None:
-    registered = registry()
-    names = [option.name for option in options]
-    assert len(set(names)) == len(names)
-    own = {name for name, option in registered.items() if option.alias_of is None}
-    assert own == {name for option in options for name in (option.name, *option.aliases)} & own
-    for declared in options:
-        option = registered[declared.name]
-        assert (declared.type, declared.default, declared.scope) == (
-            option.type,
-            option.default,
-            option.scope,
-        )
-        assert list(declared.choices) == list(option.choices)
+def test_identifiers_are_names_in_python_and_different(options: list[OptionFacts]) -> None:
+    words = identifiers(options).values()
+    assert len(set(words)) == len(options)
+    assert all(word.isidentifier() and not keyword.iskeyword(word) for word in words)
 
 
-def test_identifiers_are_names_in_python_and_different(options: list[DeclaredOption]) -> None:
-    identifiers = [option.identifier for option in options]
-    assert len(set(identifiers)) == len(identifiers)
-    assert all(word.isidentifier() and not keyword.iskeyword(word) for word in identifiers)
-
-
-def test_the_module_declares_types_help_and_defaults(options: list[DeclaredOption], module: Any) -> None:
-    text = as_python(options, "LLVM's options.")
+def test_the_module_declares_types_help_and_defaults(
+    found: Facts, options: list[OptionFacts], module: Any
+) -> None:
+    text = as_python(found)
     ast.parse(text)
     assert "optctx" not in [
         name.name.split(".")[0]
@@ -86,9 +77,9 @@ def test_the_module_declares_types_help_and_defaults(options: list[DeclaredOptio
     assert declared == {option.name for option in options}
 
 
-def test_choices_are_literals(options: list[DeclaredOption], module: Any) -> None:
+def test_choices_are_literals(options: list[OptionFacts], module: Any) -> None:
     option = next(o for o in options if o.type == "enum" and o.library == "X86Desc")
-    hint = get_type_hints(getattr(module, "X86DescOptions"))[option.identifier]  # noqa: B009
+    hint = get_type_hints(getattr(module, "X86DescOptions"))[identifiers([option])[option.name]]  # noqa: B009
     [literal, _] = hint.__args__
     assert list(literal.__args__) == list(option.choices)
 
@@ -162,52 +153,11 @@ def test_other_objects_get_one_clear_error() -> None:
         assert isinstance(raised.value, (OptionTypeError, ValueError)), given
 
 
-def test_json_has_what_the_registry_has(
-    options: list[DeclaredOption], capfd: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["export", "--format", "json", "--options", "x86-*"]) == 0
-    found = {each["name"]: each for each in json.loads(capfd.readouterr().out)}
-    assert found.keys() == {option.name for option in options if option.name.startswith("x86-")}
-    syntax = found["x86-asm-syntax"]
-    assert (syntax["type"], syntax["default"], syntax["library"]) == ("enum", "att", "X86Desc")
-    assert [(choice["name"], choice["number"]) for choice in syntax["choices"]] == [("att", 0), ("intel", 1)]
-
-
-def test_text_that_would_end_a_string_does_not() -> None:
-    nasty = DeclaredOption(
-        name="o",
-        identifier="o",
-        library="L",
-        type="string",
-        element="",
-        default='a"\\\n',
-        help='ends with """ and \\ "',
-        choices={},
-        aliases=(),
-        categories=(),
-        scope="thread",
-        reason="",
+def test_text_that_would_end_a_string_does_not(found: Facts) -> None:
+    text = next(option for option in found.options if option.type == "string")
+    nasty = msgspec.structs.replace(
+        text, name="o", library="L", default='a"\\\n', help='ends with """ and \\ "', choices={}
     )
     made: dict[str, Any] = {"__name__": "nasty"}
-    run(as_python([nasty], 'a "title" \\'), made)
+    run(as_python(msgspec.structs.replace(found, library='a "title" \\', options=(nasty,))), made)
     assert dataclasses.fields(made["LOptions"])[0].metadata["option"] == "o"
-
-
-ANSWERS = {
-    "--format json --library ScalarOpt": "did you mean ScalarOpts?",
-    "--format json --options no-such-*": "no option matches",
-    "--format python --output /no/file.py": "there is no directory",
-}
-
-
-def test_words_that_do_not_fit_get_one_clear_error(
-    capfd: pytest.CaptureFixture[str], options: list[DeclaredOption], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "optctx.lab.command.export_command.declared_options", lambda: options
-    )  # takes half a second
-    for words, answer in ANSWERS.items():
-        assert main(["export", *words.split()]) == 2
-        out, err = capfd.readouterr()
-        assert (out, err.count("\n")) == ("", 1), words
-        assert answer in err
