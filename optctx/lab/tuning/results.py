@@ -51,6 +51,12 @@ class Study:
     refused: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        """Short: a study has thousands of trials."""
+        goals = ", ".join(goal.name for goal in self.goals)
+        best = "" if self.best_so_far is None else f", best: trial {self.best_so_far.number}"
+        return f"<Study by {goals}: {self.progress}{best}>"
+
     @property
     def finished(self) -> bool:
         """Whether the search came to its own end. Otherwise every result is one so far."""

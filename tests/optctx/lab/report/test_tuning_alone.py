@@ -107,6 +107,17 @@ def test_a_goal_that_calls_needs_a_harness_and_prints_one(
     assert err.startswith("optctx: cannot call 'sum': no harness says what to pass; fill in the one")
 
 
+def test_the_tools_are_imported_on_first_use() -> None:
+    code = (
+        "import sys, optctx.lab as lab\n"
+        "assert {'tune', 'Search'} <= set(dir(lab))\n"
+        "assert not [name for name in sys.modules if name.startswith('optctx.lab.')]\n"
+        "from optctx.lab import Search, tune\n"
+        "assert tune.__module__ == 'optctx.lab.tuning.tuning'"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_base_options_are_of_the_base_as_well(
     tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
