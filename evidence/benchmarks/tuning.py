@@ -28,7 +28,7 @@ from evidence.strategies.tools import CommandLineStrategy
 from optctx.compiling import Job
 from optctx.errors import OptctxError
 from optctx.lab.space import Choices, Integers, Value, Values, text_of
-from optctx.lab.tuning import Budget, Space, Study, parse_space, tune
+from optctx.lab.tuning import Limits, Search, Space, Study, parse_space, tune
 from optctx.lab.tuning.evaluate import Candidate, make_setup
 from optctx.lab.tuning.evaluators import LocalEvaluator
 from optctx.lab.tuning.samplers import make_sampler, quiet
@@ -120,8 +120,8 @@ def _search(report: Report, job: Job, space: Space, sampler: str, where: str) ->
 
 
 def _tune(job: Job, space: Space, sampler: str, file: str | None) -> Study:
-    budget = Budget(trials=_TRIALS)
-    return tune(job, space, sampler=sampler, budget=budget, threads=_PROCESSORS, study=file)
+    search = Search(sampler, trials=_TRIALS)
+    return tune(job, space, search=search, limits=Limits(jobs=_PROCESSORS), keep=file)
 
 
 def kernel() -> str:

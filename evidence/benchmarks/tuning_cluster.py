@@ -19,7 +19,8 @@ from pathlib import Path
 from evidence.benchmarks._report import Report, spread
 from evidence.benchmarks.tuning import OPTIONS, kernel
 from optctx.compiling import Job
-from optctx.lab.tuning import Budget, Space, Study, parse_space, tune
+from optctx.lab.tuning import Limits, Search, Space, Study, parse_space, tune
+from optctx.lab.tuning.dask import dask_executor
 
 _TRIALS = 500
 _RUNS = 3
@@ -55,15 +56,9 @@ def main() -> int:
 
 
 def _search(job: Job, space: Space, address: str, trials: int, window: int | None) -> Study:
-    return tune(
-        job,
-        space,
-        sampler="random",
-        budget=Budget(trials=trials),
-        timeout=60.0,
-        cluster=address,
-        window=window,
-    )
+    search = Search("random", trials=trials, window=window)
+    with dask_executor(address) as executor:
+        return tune(job, space, search=search, limits=Limits(timeout=60.0), executor=executor)
 
 
 @contextmanager

@@ -18,10 +18,10 @@ from evidence.benchmarks._report import Report
 from optctx.compiling import Job
 from optctx.lab.timing import Harness, Tolerance
 from optctx.lab.tuning import (
-    Budget,
     Callgrind,
     Goal,
     Instructions,
+    Limits,
     Size,
     Space,
     Study,
@@ -29,6 +29,7 @@ from optctx.lab.tuning import (
     parse_space,
     tune,
 )
+from optctx.lab.tuning.asking import Asking
 from optctx.lab.tuning.search import Search
 
 _EXAMPLES = Path(__file__).parents[2] / "examples" / "tuning"
@@ -74,9 +75,8 @@ def _everything(kernel: str, space: Space, *, static: bool) -> Study:
         Job((_EXAMPLES / f"{kernel}.ll").read_text(), "default<O3>"),
         space,
         (Instructions(), Size()) if static else (counted, Size()),
-        sampler="grid",
-        budget=Budget(trials=int(space.count)),
-        timeout=30.0,
+        Search("grid", trials=int(space.count)),
+        limits=Limits(timeout=30.0),
     )
 
 
@@ -100,7 +100,7 @@ def _judge(report: Report, kernel: str, space: Space, goal: Goal, points: _Point
 def _search(space: Space, goal: Goal, points: _Points, sampler: str, seed: int) -> float:
     """The best figure of a tenth of the trials."""
     blocks = goal.name == "callgrind"
-    search = Search(space, [goal], sampler=sampler, seed=seed, window=_WINDOW, blocks=blocks)
+    search = Asking(space, [goal], Search(sampler, seed=seed), window=_WINDOW, blocks=blocks)
     best = float("inf")
     left = len(points) // 10
     while left:

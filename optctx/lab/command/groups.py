@@ -211,10 +211,15 @@ class Out:
     sort: str | None = setting(None, "order the rows by a column", metavar="COLUMN")
 
 
-def add_out(parser: argparse.ArgumentParser, *formats: str, rows: tuple[str, ...] = ()) -> None:
+def add_out(
+    parser: argparse.ArgumentParser, *formats: str, rows: tuple[str, ...] = (), top: int | None = None
+) -> None:
     """Add the flags of `Out`. `formats`: by default "table", "json" and "csv". `rows`: of "top" and
-    "sort", those that a command has.
+    "sort", those that a command has. `top`: the default of the first.
     """
     given = {"choices": formats} if formats else {}
-    add_flags(parser, Out, "output", leave_out=tuple({"top", "sort"}.difference(rows)), format=given)
+    shown = {} if top is None else {"default": top, "help": "rows of the table (%(default)s)"}
+    add_flags(
+        parser, Out, "output", leave_out=tuple({"top", "sort"}.difference(rows)), format=given, top=shown
+    )
     parser.set_defaults(whole_output=True)

@@ -73,7 +73,7 @@ class Reproduction:
 
     `front`: compiles C or C++ to a module; "" for a module. `opt` and `llc` go by it. `clang`: compiles with
     clang's own pipeline, which is about the trial's; "" if clang has none like it. `context`: the expression
-    that makes the OptionContext. `python`: leaves the object in `code`.
+    that makes the OptionContext. `numba`: a decorator of a function. `python`: leaves the object in `code`.
     """
 
     front: str
@@ -81,6 +81,7 @@ class Reproduction:
     llc: str
     clang: str
     context: str
+    numba: str
     python: str
 
 
@@ -107,6 +108,7 @@ def reproduction(trial: Trial, source: Source) -> Reproduction:
         llc=_line(["llc", level, "-filetype=obj", *target, *given, "-o", source.object, source.optimised]),
         clang=_clang(trial, source, given),
         context=context,
+        numba=f"@optctx.numba.njit(options={options!r})",
         python=_python(trial, source, context),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -124,7 +125,8 @@ def export(study: Study, storage: str, name: str) -> int:
         raise OptctxError(f"cannot export trials with numbers up to {last:,}: {len(known):,} are known")
     gap = Trial(-1, {}, study.base.passes, "failed", {}, error="it had not ended")
     trials = [known.get(number, gap) for number in range(last + 1)]
-    with explained(f"cannot write the study to {shown(storage.split('@')[-1])}"):
+    with warnings.catch_warnings(), explained(f"cannot write the study to {shown(storage.split('@')[-1])}"):
+        warnings.simplefilter("ignore")  # of what Optuna calls experimental
         made = optuna_study(study, trials, storage=storage, study_name=name)
         made.set_metric_names([goal.name for goal in study.goals])
     return len(trials)

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from optctx.errors import OptctxError, shown
 from optctx.lab.timing import (
@@ -33,7 +33,18 @@ from optctx.lab.timing import (
 from optctx.lab.trials import Goal, State, Trial
 from optctx.lab.tuning.objectives import Objective, Wants
 
-__all__ = ["Callgrind", "Command", "Found", "Measure", "Measured", "RunTime", "as_fast", "interval_of"]
+__all__ = [
+    "Callgrind",
+    "Command",
+    "Found",
+    "Here",
+    "Measure",
+    "Measured",
+    "Place",
+    "RunTime",
+    "as_fast",
+    "interval_of",
+]
 
 _COLLECTED = re.compile(r"Collected\s*:\s*(\d+)")
 _CALLS = (1, 11)  # of the two runs whose difference counts
@@ -255,6 +266,34 @@ class Command(Measured):
             if math.isfinite(figure):
                 return Found("ok", figure)
         return Found("failed", error=f"the command printed no number last: {_end(done.stdout)}")
+
+
+class Place(Protocol):
+    """Where what was compiled is run."""
+
+    def session(
+        self, objective: Measured, base: bytes, stop: Stop | None = None
+    ) -> AbstractContextManager[Measure]:
+        """As the objective's own session. Raises OptctxError if the base cannot be run."""
+
+    def confirm(
+        self, objective: RunTime, base: bytes, code: bytes, first: Interval, seed: int
+    ) -> Confirmation:
+        """Check one candidate again."""
+
+
+class Here:
+    """This machine."""
+
+    def session(
+        self, objective: Measured, base: bytes, stop: Stop | None = None
+    ) -> AbstractContextManager[Measure]:
+        return objective.session(base, stop)
+
+    def confirm(
+        self, objective: RunTime, base: bytes, code: bytes, first: Interval, seed: int
+    ) -> Confirmation:
+        return objective.confirm(base, code, first, seed)
 
 
 def as_fast(found: Found) -> bool:

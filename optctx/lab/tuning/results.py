@@ -51,6 +51,12 @@ class Study:
     refused: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        """Short: a study has thousands of trials."""
+        goals = ", ".join(goal.name for goal in self.goals)
+        best = "" if self.best_so_far is None else f", best: trial {self.best_so_far.number}"
+        return f"<Study by {goals}: {self.progress}{best}>"
+
     @property
     def finished(self) -> bool:
         """Whether the search came to its own end. Otherwise every result is one so far."""
@@ -80,9 +86,10 @@ class Study:
             return None
         if not self.goals[0].confirmed:
             return best_of(self.trials, self.goals[0], self.base)
-        if self.confirmation is None or not self.confirmation["gain"]:
+        if self.confirmation is None or not self.confirmation.get("gain"):
             return None
-        return next(trial for trial in self.trials if trial.number == self.confirmation["trial"])
+        number = self.confirmation.get("trial")
+        return next((trial for trial in self.trials if trial.number == number and trial.state == "ok"), None)
 
     @property
     def front(self) -> list[Trial]:

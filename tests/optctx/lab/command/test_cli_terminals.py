@@ -36,7 +36,7 @@ MODULES = {
     "sound.ll": SOUND,
 }
 QUICK = ["--triple", X86, "--passes", "default<O1>"]
-TUNE = [*QUICK, "--set", "unroll-count=1,2", "--sampler", "grid"]
+TUNE = [*QUICK, "--try", "unroll-count=1,2", "--sampler", "grid"]
 COMMANDS: dict[str, list[str]] = {
     "record, a line": ["record", "parsed.ll"],
     "record, a name": ["record", "name.ll"],

@@ -158,8 +158,8 @@ def test_a_narrow_terminal_does_without_columns_and_breaks_no_heading(
 
 
 # Of commands that are being written anew. What is gone leaves the list.
-GOING = {"--absolute-tolerance", "--exclude", "--max-combinations", "--max-trials", "--objective"}
-GOING |= {"--options", "--plot", "--study", "--wrong-results"}
+GOING = {"--exclude", "--max-combinations", "--max-trials"}
+GOING |= {"--options", "--plot"}
 
 
 def test_the_command_line_has_at_most_55_flags() -> None:

@@ -24,9 +24,8 @@ from optctx.lab.report.importance import importances
 from optctx.lab.report.page import as_page
 from optctx.lab.report.texts import figure_text
 from optctx.lab.trials import Trial
-from optctx.lab.tuning import Budget, tune
 from optctx.lab.tuning.results import Study
-from tests.support.tuning_cases import JOB, loops
+from tests.support.tuning_cases import JOB, loops, tuned
 from tests.support.tuning_studies import COMPILE, HOSTILE, SIZE, SPEED, TIME, all_lost, hostile, study, times
 
 SOURCE = Source("kernel.ll")
@@ -278,7 +277,7 @@ def test_figures_as_people_read_them() -> None:
 
 
 def test_a_real_study_is_reported(tmp_path: pathlib.Path) -> None:
-    found = tune(JOB, loops(), budget=Budget(trials=12), sampler="random")
+    found = tuned(JOB, loops(), trials=12, sampler="random")
     assert found.best is not None
     source = Source.of("scale.ll", JOB)
     write_report(found, tmp_path / "report.html", source=source)
@@ -327,7 +326,7 @@ def test_a_missing_extra_is_named(
 def test_the_command_writes_a_report(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "scale.ll").write_text(str(JOB.ir))
     page = tmp_path / "study.html"
-    words = ["tune", str(tmp_path / "scale.ll"), "--set", "force-vector-width=1,4", "--sampler", "grid"]
+    words = ["tune", str(tmp_path / "scale.ll"), "--try", "force-vector-width=1,4", "--sampler", "grid"]
     assert main([*words, "--report", str(page)]) == 0
     assert "2 trials; ended" in capfd.readouterr().out
     assert "-force-vector-width=1" in " ".join(Page(page.read_text()).texts)
@@ -337,7 +336,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_search(
     tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "scale.ll").write_text(str(JOB.ir))
-    words = ["tune", str(tmp_path / "scale.ll"), "--set", "unroll-count=1", "--report", "study.pdf"]
+    words = ["tune", str(tmp_path / "scale.ll"), "--try", "unroll-count=1", "--report", "study.pdf"]
     assert main(words) == 2
     line = "optctx: cannot write a report to 'study.pdf': expected a name that ends with .html\n"
     assert capfd.readouterr() == ("", line)
@@ -355,6 +354,6 @@ def test_several_objectives_have_no_best_set_to_write(
         "--best",
         str(tmp_path / "b.toml"),
     ]
-    assert main([*words, "--objective", "size", "--objective", "instructions"]) == 2
+    assert main([*words, "--by", "size", "--by", "instructions"]) == 2
     line = "optctx: several objectives have no best set to write; take --best out, or name one objective\n"
     assert capfd.readouterr() == ("", line)

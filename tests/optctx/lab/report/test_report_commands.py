@@ -18,9 +18,8 @@ from llvmlite import binding
 from optctx.compiling import FreshProcess, Job
 from optctx.lab.report import Reproduction, Source, reproduction
 from optctx.lab.trials import Trial
-from optctx.lab.tuning import Budget, tune
 from tests.support.ir_texts import SCALE, X86
-from tests.support.tuning_cases import JOB, TINY, loops
+from tests.support.tuning_cases import JOB, TINY, loops, tuned
 
 HOSTILE = "'; touch hacked; '\"$(touch hacked)`touch hacked`\\ \n\x1b\u202e\udcff7*?~ #{x}%s!"
 SHELLS = [shell for shell in ("sh", "bash") if shutil.which(shell)]
@@ -70,7 +69,7 @@ def test_the_program_reads_standard_input(fresh: FreshProcess, monkeypatch: pyte
 
 
 def test_the_best_of_a_real_study_comes_out_again(tmp_path: pathlib.Path) -> None:
-    best = tune(JOB, loops(), budget=Budget(trials=12), sampler="random").best
+    best = tuned(JOB, loops(), trials=12, sampler="random").best
     assert best is not None
     (tmp_path / "scale.ll").write_text(SCALE)
     code = run_python(reproduction(best, Source.of(str(tmp_path / "scale.ll"), JOB)))

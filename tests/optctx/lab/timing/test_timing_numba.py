@@ -18,7 +18,8 @@ import optctx.numba
 from optctx.compiling import compile_job
 from optctx.errors import OptctxError
 from optctx.lab.timing import Array, Call, Harness, Tolerance, call_of, check
-from optctx.lab.tuning import RunTime, parse_space, tune
+from optctx.lab.tuning import RunTime, parse_space
+from tests.support.tuning_cases import tuned
 
 
 @numba.njit
@@ -117,7 +118,7 @@ def test_a_numba_function_is_tuned() -> None:
     array = np.linspace(0, 1, 2000, dtype=np.float32)
     call = call_of(dot, array, array)
     objective = RunTime(harness=call.harness, tolerance=Tolerance(relative=1e-3), seconds=1.0)
-    study = tune(call.job, parse_space(["force-vector-width=1,8"]), (objective,), sampler="grid")
+    study = tuned(call.job, parse_space(["force-vector-width=1,8"]), (objective,), sampler="grid")
     figures = {trial.options["force-vector-width"]: trial.objectives["time"] for trial in study.trials}
     assert figures["1"] > 1.5 * figures["8"]
 
