@@ -16,7 +16,7 @@ from optctx.lab.command.files import check_writable, naming_module
 from optctx.lab.command.groups import Base, Input, Keep, Limits, add_file, add_out
 from optctx.lab.command.parser import positive
 from optctx.lab.command.tune_objectives import goals_of, objectives_of
-from optctx.lab.settings import add_flags, taken
+from optctx.lab.settings import add_flags, completing, taken
 from optctx.lab.timing.measuring import Measuring
 from optctx.lab.tuning.search import Search
 from optctx.outputs import write_whole
@@ -67,7 +67,7 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         metavar="N",
         help=f"also try the N options that change the goal most ({_PROPOSED}, without --try)",
     )
-    trying.add_argument(
+    goal = trying.add_argument(
         "--by",
         action="append",
         default=[],
@@ -75,6 +75,7 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         help="size, instructions, compile-time, time (of one call of --entry), callgrind (instructions of "
         "one call) or command; repeat for a Pareto front (time if there is a harness, or size)",
     )
+    completing(goal, ("size", "instructions", "compile-time", "time", "callgrind", "command"))
     add_flags(parser, Search, "search")
     add_flags(parser, Measuring, "run time")
     add_flags(parser, Limits, "limits")

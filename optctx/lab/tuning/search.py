@@ -80,6 +80,7 @@ class Search:
         metavar="NAME",
         same=True,
         check=check_sampler_name,
+        completes=("tpe", "cmaes", "nsga2", "random", "grid"),
     )
     pruner: str = setting(
         "none",
@@ -88,6 +89,7 @@ class Search:
         metavar="NAME",
         same=True,
         check=check_pruner_name,
+        completes=("none", "median", "percentile", "halving", "hyperband", "threshold"),
     )
     seed: int = setting(
         0,
