@@ -56,6 +56,7 @@ class Pool:
         *arguments: Any,
         within: Pool | None = None,
         name: str = "helper process",
+        directory: str | None = None,
     ) -> None:
         """Start nothing yet.
 
@@ -65,9 +66,12 @@ class Pool:
             within: A pool that runs: the server is a fork of its server, which takes milliseconds, and ends
                 with it. By default it is a new process.
             name: What messages call the server.
+            directory: Where the server and its children run and put temporary files, by default as the
+                caller.
         """
         self._prepare = name_of(prepare), pack(arguments)
         self._within, self._name = within, name
+        self._directory = None if directory is None else os.fsencode(os.path.abspath(directory))
         self._owner = os.getpid()
         # Of the server: children run in the environment of the caller.
         self._environment: dict[bytes, bytes] = dict(os.environb) if within is None else within._environment
@@ -100,7 +104,7 @@ class Pool:
             else:
                 listener = _Within(self)
                 self._line = self._within.open(serve_pool, listener=listener)
-            self._send(Prepare(*self._prepare, _place(self._environment)))
+            self._send(Prepare(*self._prepare, self._place()))
         except BaseException:
             self.close()
             raise
@@ -182,7 +186,7 @@ class Pool:
         *,
         talks: bool,
     ) -> None:
-        packed, here = pack(arguments), _place(self._environment)
+        packed, here = pack(arguments), self._place()
         self._check()
         with self._state:
             if self._end is None:
@@ -205,6 +209,19 @@ class Pool:
         self._check()
         assert self._line is not None
         self._line.tell_bytes(encode(order))
+
+    def _place(self) -> Place:
+        """Where a child is to run, and what it is to have in its environment."""
+        then, now = self._environment, {**os.environb}
+        folder = self._directory
+        if folder is not None:
+            now[b"TMPDIR"] = folder
+        else:
+            with contextlib.suppress(OSError):  # it was removed
+                folder = os.getcwdb()
+        changed: dict[bytes, bytes | None] = {name: None for name in then if name not in now}
+        changed.update((name, text) for name, text in now.items() if then.get(name) != text)
+        return Place(folder, changed)
 
     # On the thread that reads.
 
@@ -257,20 +274,6 @@ class _Within:
             self._pool._gone(end.status, end.printed)
         else:
             self._pool._gone(end.status, end.problem or end.printed)
-
-
-def _place(environment: dict[bytes, bytes]) -> Place:
-    """Where this process is now. `environment`: what the server has."""
-    try:
-        folder = os.getcwdb()
-    except OSError:  # it was removed
-        folder = None
-    now = os.environb
-    changed: dict[bytes, bytes | None] = {
-        name: text for name, text in now.items() if environment.get(name) != text
-    }
-    changed.update((name, None) for name in environment if name not in now)
-    return Place(folder, changed)
 
 
 def _leave_to_parent() -> None:

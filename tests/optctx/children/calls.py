@@ -55,8 +55,8 @@ def process(_: object) -> tuple[int, int]:
     return os.getpid(), os.getppid()
 
 
-def place(_: object) -> tuple[str, str | None]:
-    return os.getcwd(), os.environ.get("OPTCTX_PLACE")
+def place(_: object, variable: str) -> tuple[str, str | None]:
+    return os.getcwd(), os.environ.get(variable)
 
 
 def refused(_: object) -> NoReturn:

@@ -120,15 +120,23 @@ def test_children_run_where_the_caller_is_now(
 ) -> None:
     monkeypatch.setenv("OPTCTX_PLACE", "here")
     monkeypatch.chdir(tmp_path)
-    assert any_pool.call(calls.place, gives=tuple[str, str]).value == (str(tmp_path), "here")
+    assert any_pool.call(calls.place, "OPTCTX_PLACE", gives=tuple[str, str]).value == (str(tmp_path), "here")
     monkeypatch.delenv("OPTCTX_PLACE")
     monkeypatch.undo()
-    assert any_pool.call(calls.place, gives=tuple[str, str | None]).value == (os.getcwd(), None)
+    assert any_pool.call(calls.place, "OPTCTX_PLACE", gives=tuple[str, str | None]).value == (
+        os.getcwd(),
+        None,
+    )
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
     assert any_pool.call(calls.add, 1, gives=int).value == 41
+
+
+def test_a_pool_can_have_a_folder_of_its_own(pool: Pool, tmp_path: pathlib.Path) -> None:
+    with Pool(calls.base, 1, within=pool, directory=str(tmp_path)) as own:
+        assert own.call(calls.place, "TMPDIR", gives=tuple[str, str]).value == (str(tmp_path),) * 2
 
 
 def test_limits_are_never_above_those_of_the_caller() -> None:
