@@ -6,14 +6,12 @@ from typing import Final
 
 from evidence.strategies.copies import PrivateCopyStrategy
 from evidence.strategies.library_options import LibraryDefaultsStrategy, LibraryOptionsStrategy
-from evidence.strategies.locked import ComgrStrategy, XlaStrategy
-from evidence.strategies.once import OnceStrategy
+from evidence.strategies.locks import ComgrStrategy, OnceStrategy, TritonStrategy, XlaStrategy
 from evidence.strategies.processes import ColdProcessStrategy, ForkServerStrategy, WarmProcessStrategy
 from evidence.strategies.save_restore import SaveRestoreStrategy
 from evidence.strategies.scoped import LlvmContextStrategy, ThreadStrategy
 from evidence.strategies.strategy import Strategy
 from evidence.strategies.tools import CommandLineStrategy
-from evidence.strategies.triton import TritonStrategy
 from optctx.errors import OptctxError, shown
 from optctx.wording import did_you_mean, nearest
 

@@ -7,8 +7,6 @@ import threading
 from evidence.strategies.arguments import split
 from evidence.strategies.scalars import Scalar, find_scalars
 from evidence.strategies.strategy import Strategy
-from optctx.compiling import Job, Result
-from optctx.compiling.job import compile_unchecked
 from optctx.errors import OptionTypeError, OptionValueError, UnknownOptionError
 from optctx.hosts.llvmlite import llvmlite_image
 
@@ -70,6 +68,3 @@ class SaveRestoreStrategy(Strategy):
     def _leave(self) -> None:
         for scalar, value in reversed(self._saved.values.pop()):
             scalar.write(value)
-
-    def _compile(self, job: Job) -> Result:
-        return compile_unchecked(job)

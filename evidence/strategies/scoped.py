@@ -44,9 +44,6 @@ class ThreadStrategy(Strategy):
     def _leave(self) -> None:
         self._entered.contexts.pop().__exit__(None, None, None)
 
-    def _compile(self, job: Job) -> Result:
-        return compile_unchecked(job)
-
     def task(self, job: Job) -> Callable[[], Result]:
         inside = replace(job, options=self.options_of_thread(job.options))
         with self.scope(job.options):
