@@ -123,7 +123,7 @@ def test_before_the_second_check_the_best_is_not_confirmed(
 ) -> None:
     stop_in(Winner, "confirm", monkeypatch)
     out, err = run([*timed, "--trials", "4"], capfd)
-    assert err == "optctx: interrupted after 4 of 4 trials\n"
+    assert err.endswith("optctx: interrupted after 4 of 4 trials\n")
     assert not UNTRUE.search(out)
     assert ", not confirmed)" in out
 
@@ -225,7 +225,7 @@ def test_a_study_that_vanishes_midway_is_an_error(
 
     monkeypatch.setattr(tune_command._Progress, "add", add)
     words = ["tune", str(tmp_path / "tiny.ll"), "--set", "unroll-count=1..6"]
-    assert main([*words, "--study", str(file)]) == 2
+    assert main([*words, "--study", str(file)]) == 3
     out, err = capfd.readouterr()
     [line] = err.splitlines()
     assert line.startswith(f"optctx: cannot write to {str(file)!r}: it was deleted, moved or replaced")
@@ -254,7 +254,7 @@ def test_rows_whose_file_vanishes_midway_are_an_error(
             vanish(how, file)
 
     monkeypatch.setattr(rowfile.RowFile, "write", write)
-    assert main(["sweep", str(tmp_path / "tiny.ll"), "--set", "unroll-count=1,2,3", "-o", str(file)]) == 2
+    assert main(["sweep", str(tmp_path / "tiny.ll"), "--set", "unroll-count=1,2,3", "-o", str(file)]) == 3
     out, err = capfd.readouterr()
     [line] = err.splitlines()
     assert line.startswith(f"optctx: cannot write to {str(file)!r}: it was deleted, moved or replaced")
