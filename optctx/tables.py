@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rich.table import Table
+from rich.cells import cell_len
+from rich.table import Column, Table
 from rich.text import Text
 
 from optctx.wording import printable
 
-__all__ = ["Cell", "Table", "add_row", "ruled_table", "table", "without_column"]
+__all__ = ["Cell", "Table", "add_row", "needed_width", "ruled_table", "table", "without_column"]
+
+_GAP = 2  # between two columns
+_WORDS = 20  # columns for a text that is wrapped
 
 Cell = str | tuple[str, str]  # a text, or a text and rich's style for it
 
@@ -51,6 +55,20 @@ def without_column(made: Table, heading: str) -> Table:
     for cells in zip(*(column.cells for column in kept), strict=True):
         left.add_row(*cells)
     return left
+
+
+def needed_width(made: Table) -> int:
+    """The columns in which a table can be read: a text that is wrapped has room for some words."""
+    return sum(map(_needed, made.columns)) + _GAP * (len(made.columns) - 1)
+
+
+def _needed(column: Column) -> int:
+    lines = [column.header, *column.cells]
+    longest = max(cell_len(str(line)) for line in lines)
+    if column.no_wrap:
+        return longest
+    words = (word for line in lines for word in str(line).split())
+    return min(longest, max(_WORDS, *map(cell_len, words)))
 
 
 def _add_columns(made: Table, headings: Iterable[str], whole: Sequence[str], right: Sequence[str]) -> None:

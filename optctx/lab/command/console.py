@@ -19,14 +19,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO, cast
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TaskID, TextColumn
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from optctx.children.death import printed_to
-from optctx.tables import without_column
+from optctx.tables import needed_width, without_column
 from optctx.wording import counted, printable
 
 __all__ = [
@@ -200,11 +199,13 @@ def show(table: Table, least: Sequence[str] = ()) -> None:
 
 
 def _fitting(console: Console, table: Table, least: Sequence[str]) -> Table:
-    """The table with the columns of `least` for which there is room."""
+    """The table with those columns of `least` for which there is room; where that is not enough, in lines."""
     leave = list(least)
-    wide = console.options.update(max_width=_WIDE)
-    while leave and Measurement.get(console, wide, table).maximum > console.width:
+    while leave and needed_width(table) > console.width:
         table = without_column(table, leave.pop(0))
+    if needed_width(table) > console.width:
+        for column in table.columns:
+            column.no_wrap, column.overflow = False, "fold"
     return table
 
 

@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
             headings = ("name", "type", "value", "scope", "help")
             options = chosen.options
             rows = [(each.name, each.type, text(each.value), each.scope, each.help) for each in options]
-            show(table(headings, rows, whole=("name", "type", "scope")), ("scope", "help"))
+            show(table(headings, rows, whole=("name", "type", "scope")), ("scope", "value"))
     return 0
 
 

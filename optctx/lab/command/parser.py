@@ -6,6 +6,7 @@ import argparse
 import re
 import textwrap
 from collections.abc import Callable, Sequence
+from shutil import get_terminal_size
 from typing import Any, NoReturn
 
 import optctx
@@ -25,7 +26,7 @@ __all__ = [
     "whole",
 ]
 
-_WIDTH = 79
+_WIDTH = 79  # of a description, at most
 _INDENT = 28  # the most columns before the help of an argument
 _CHOICE = re.compile(
     r"(?:argument (?P<name>\S+): )?invalid choice: (?P<found>.*) \(choose from (?P<choices>.*)\)"
@@ -44,7 +45,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, *, example: str = "", description: str | None = None, **more: Any) -> None:
         """`example`: lines for the end of the help text. Only `description` is wrapped."""
         super().__init__(
-            description=textwrap.fill(description or "", _WIDTH),
+            description=textwrap.fill(description or "", min(_WIDTH, get_terminal_size().columns - 1)),
             epilog=f"example{'s' if example.count(chr(10)) else ''}:\n{textwrap.indent(example, '  ')}"
             if example
             else None,
