@@ -196,7 +196,6 @@ BESIDE_THE_DOORS: dict[str, set[str]] = {
     "lab/sensitivity": {"engine", "image", "values"},
     "lab/sweep": {"context", "engine", "values"},
     "lab/timing": {"context", "folders"},
-    "lab/tuning": {"context", "engine", "trust", "values"},
 }
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from llvmlite import binding
 
-from optctx.context import OptionContext
+from optctx import OptionContext
 from optctx.errors import OptctxError
 from optctx.fresh import Job
 from optctx.lab.sweep.plan import Answer
