@@ -5,12 +5,15 @@ A door of the core: tools take nothing else from it but `optctx` and `optctx.pro
 
 from __future__ import annotations
 
+from optctx.context import OptionContext
 from optctx.engine.attach import attach
+from optctx.errors import OptctxError
 from optctx.facts.origins import UNKNOWN, Origins
 from optctx.facts.record import Choice, Facts, OptionFacts, Plain, Reader
 from optctx.facts.taking import take
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.abi import INTEGER_RANGES
+from optctx.trust import TUNING
 from optctx.values.foreign import advice_for
 from optctx.values.read_values import Value, value_text
 from optctx.values.registry import find
@@ -31,6 +34,7 @@ __all__ = [
     "reads_are_known",
     "resolve",
     "text",
+    "trusted",
 ]
 
 
@@ -69,6 +73,20 @@ def resolve(name: str) -> str:
 def text(value: Value) -> str:
     """Write a value as on a command line; "unset" for None."""
     return value_text(value)
+
+
+def trusted(name: str, text: str) -> bool:
+    """Whether LLVM takes this value of an option, and a module or file of unknown origin could set it.
+
+    LLVM is known to survive such values. Raises UnknownOptionError for the name of no option.
+    """
+    engine = attach()
+    option = engine.resolve(find(engine, name))
+    try:
+        TUNING.check_value(option, name, OptionContext({name: text})[name])
+    except OptctxError:
+        return False
+    return True
 
 
 def advice(flag: str) -> str:

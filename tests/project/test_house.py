@@ -197,7 +197,6 @@ BESIDE_THE_DOORS: dict[str, set[str]] = {
     "lab/reducing": {"image"},
     "lab/sweep": {"context", "engine", "reads", "travelling", "values"},
     "lab/timing": {"context", "folders"},
-    "lab/tuning": {"context", "engine", "trust", "values"},
 }
 
 

@@ -10,8 +10,8 @@ import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from optctx import OptionContext, registry
 from optctx.compiling import Emit, Job
-from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.lab.space import PASSES, Space, overrides_of
 from optctx.lab.sweep.plan import Answer, Asked, Plan
@@ -19,7 +19,6 @@ from optctx.lab.sweep.process import SweepProcess
 from optctx.lab.sweep.sweep import judge_targets
 from optctx.locks import lock_left_behind
 from optctx.process import all_arguments, attributes_policy
-from optctx.values import registry
 
 __all__ = [
     "Candidate",

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from llvmlite import binding
 
+from optctx import OptionContext
 from optctx.compiling import Job
-from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.lab.sweep.plan import Answer
 from optctx.lab.tuning.evaluate import Candidate, Setup

@@ -7,10 +7,11 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from typing import get_args
 
+from optctx import Option, registry
 from optctx.compiling import Job
-from optctx.context import OptionContext
-from optctx.engine.attach import attach
 from optctx.errors import Interrupted, OptctxError
+from optctx.facts import text as text_of
+from optctx.facts import trusted
 from optctx.lab.sensitivity import By, Effect, Limits, sensitivity
 from optctx.lab.space import DEFAULT, Choices, Dimension, Space
 from optctx.lab.sweep.plan import Answer
@@ -18,10 +19,6 @@ from optctx.lab.tuning.evaluate import Candidate, make_setup
 from optctx.lab.tuning.evaluators import LocalEvaluator
 from optctx.lab.tuning.measured import Found, Measured
 from optctx.lab.tuning.objectives import Objective, Size
-from optctx.trust import TUNING
-from optctx.values import Option, registry
-from optctx.values.read_values import value_text
-from optctx.values.registry import find
 
 __all__ = ["propose"]
 
@@ -64,7 +61,7 @@ def propose(
             break
         if option.trust not in _TRUSTED:
             continue
-        texts = [text for text in _texts(option, effect) if _taken(option.name, text)]
+        texts = [text for text in _texts(option, effect) if trusted(option.name, text)]
         if texts:
             dimensions.append(Dimension(option.name, Choices((DEFAULT, *dict.fromkeys(texts)))))
     if not dimensions:
@@ -118,18 +115,7 @@ def _fastest(
 def _texts(option: Option, effect: Effect) -> Sequence[str]:
     if option.type in ("bool", "boolOrDefault"):
         return ("true", "false")
-    dead = {value_text(trial.value) for trial in effect.trials if trial.dead}
-    tried = [value_text(trial.value) for trial in effect.trials if trial.value is not None]
+    dead = {text_of(trial.value) for trial in effect.trials if trial.dead}
+    tried = [text_of(trial.value) for trial in effect.trials if trial.value is not None]
     more = option.choices if option.type == "enum" else _POWERS if option.type in _NUMBERS else ()
     return [text for text in (*more, *tried) if text not in dead]
-
-
-def _taken(name: str, text: str) -> bool:
-    """Whether LLVM takes the value, and is known to survive it."""
-    engine = attach()
-    option = engine.resolve(find(engine, name))
-    try:
-        TUNING.check_value(option, name, OptionContext({name: text})[name])
-    except OptctxError:
-        return False
-    return True

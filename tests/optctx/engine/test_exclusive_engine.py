@@ -59,7 +59,7 @@ def test_the_same_options_can_be_set(tmp_path: pathlib.Path) -> None:
 @alone(OPTCTX_ENGINE="exclusive")
 def test_a_best_set_cannot_become_attributes_and_no_search_begins(tmp_path: pathlib.Path) -> None:
     (tmp_path / "kernel.ll").write_text(SCALE)
-    words = ["tune", "kernel.ll", "--set", "unroll-count=1,2", "--emit-ir", "best.ll", "--study", "x.db"]
+    words = ["tune", "kernel.ll", "--try", "unroll-count=1,2", "--emit-ir", "best.ll", "--keep", "x.journal"]
     os.chdir(tmp_path)
     with contextlib.redirect_stderr(io.StringIO()) as err:
         assert main(words) == 2
