@@ -194,9 +194,8 @@ CORE |= {"travelling", "context", "links", "folders", "cache"}
 BESIDE_THE_DOORS: dict[str, set[str]] = {
     "lab/command": {"hosts", "links", "travelling"},
     "lab/sensitivity": {"engine", "image", "values"},
-    "lab/reducing": {"image"},
     "lab/sweep": {"context", "engine", "reads", "travelling", "values"},
-    "lab/timing": {"context", "folders"},
+    "lab/timing": {"folders"},
 }
 
 

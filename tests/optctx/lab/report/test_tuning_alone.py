@@ -104,7 +104,7 @@ def test_a_goal_that_calls_needs_a_harness_and_prints_one(
     assert main(["tune", str(tmp_path / "sum.ll"), "--try", "unroll-count=1,2", "--by", "time"]) == 2
     out, err = capfd.readouterr()
     assert 'entry = "sum"' in out
-    assert err.startswith("optctx: cannot call 'sum': no harness says what to pass; fill in the one")
+    assert err.startswith("optctx: cannot call 'sum': no harness says what to pass; fill in the printed one")
 
 
 def test_the_tools_are_imported_on_first_use() -> None:
