@@ -5,21 +5,28 @@ The children of one parent share its address layout. Nothing here attaches optct
 
 from __future__ import annotations
 
+import itertools
 import os
 import pickle
+import resource
+import selectors
 import signal
+import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from typing import TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
 
 from evidence.conformance.job import Job, Outcome, compile_job, digest
-from optctx.compiling.children import Ending, endings
+from optctx.children.frames import write_all
+from optctx.children.limits import lower_limit
 from optctx.process import set_process_options
 
 __all__ = ["reference", "run_forked"]
 
 T = TypeVar("T")
 _PARALLEL = 2
+_WAIT = 0.5  # seconds between two looks at the clock
 _TEXT = 300  # characters of standard error that are kept
 
 
@@ -41,11 +48,11 @@ def run_forked(
 
     `printed`: outcomes name what the job wrote on standard error, too.
     """
-    for ending in endings(tasks, jobs=_PARALLEL, seconds=timeout):
+    for ending in _endings(tasks, timeout):
         yield ending.name, _outcome(ending, printed)
 
 
-def _outcome(ending: Ending[T], printed: bool) -> Outcome:
+def _outcome(ending: _Ending[T], printed: bool) -> Outcome:
     said = ending.said
     if ending.data:
         outcome: Outcome = pickle.loads(ending.data)
@@ -57,3 +64,107 @@ def _outcome(ending: Ending[T], printed: bool) -> Outcome:
         return Outcome("rejected", text=words)
     how = signal.Signals(-ending.status).name if ending.status < 0 else f"status {ending.status}"
     return Outcome("died", text=f"{how}: {words}")
+
+
+@dataclass(frozen=True)
+class _Ending(Generic[T]):
+    """How the child of a task ended.
+
+    `status`: as `os.waitstatus_to_exitcode` has it. `data`: the pickled result, if it got so far. `said`:
+    what it wrote on standard error. `late`: whether it was killed for the time that it took.
+    """
+
+    name: T
+    status: int
+    data: bytes
+    said: bytes
+    late: bool
+
+
+@dataclass
+class _Child(Generic[T]):
+    name: T
+    pid: int
+    began: float
+    stderr: int
+    data: bytearray = field(default_factory=bytearray)
+    late: bool = False
+
+
+def _endings(tasks: Iterable[tuple[T, Callable[[], object]]], seconds: float) -> Iterator[_Ending[T]]:
+    """Run each task in a child of this process; yield how the child ended, in that order.
+
+    A child sees this process as it is at that moment: tasks are closures, so `optctx.children` cannot take
+    them. It has `seconds` to end. Results are pickled. Call while this process has one thread.
+    """
+    waiting = iter(tasks)
+    children: dict[int, _Child[T]] = {}
+    with selectors.DefaultSelector() as selector:
+        try:
+            while True:
+                for name, task in itertools.islice(waiting, _PARALLEL - len(children)):
+                    reading, child = _start(name, task, seconds)
+                    children[reading] = child
+                    selector.register(reading, selectors.EVENT_READ)
+                if not children:
+                    return
+                for reading in _ready(selector, children):
+                    selector.unregister(reading)
+                    os.close(reading)
+                    yield _ending(children.pop(reading))
+                _stop_late(children, seconds)
+        finally:
+            for reading, child in children.items():  # the caller stopped asking
+                os.close(reading)
+                os.close(child.stderr)
+                os.kill(child.pid, signal.SIGKILL)
+                os.waitpid(child.pid, 0)
+
+
+def _start(name: T, task: Callable[[], object], seconds: float) -> tuple[int, _Child[T]]:
+    reading, writing = os.pipe()
+    stderr = os.memfd_create("stderr")
+    pid = os.fork()
+    if pid:
+        os.close(writing)
+        return reading, _Child(name, pid, time.monotonic(), stderr)
+    try:
+        _be_quiet(seconds, stderr)
+        write_all(writing, pickle.dumps(task()))
+        os._exit(0)
+    except BaseException:  # its last line becomes the problem
+        os.write(stderr, traceback.format_exc().encode())
+    finally:
+        os._exit(1)
+
+
+def _be_quiet(seconds: float, stderr: int) -> None:
+    lower_limit(resource.RLIMIT_CPU, int(seconds) + 5)
+    lower_limit(resource.RLIMIT_CORE, 0)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.dup2(stderr, 2)
+
+
+def _ready(selector: selectors.BaseSelector, children: dict[int, _Child[T]]) -> list[int]:
+    """The pipes of children that have ended. Data of the others is kept."""
+    ended = []
+    for key, _ in selector.select(_WAIT):
+        data = os.read(key.fd, 1 << 20)
+        children[key.fd].data += data
+        if not data:
+            ended.append(key.fd)
+    return ended
+
+
+def _stop_late(children: dict[int, _Child[T]], seconds: float) -> None:
+    for child in children.values():
+        if not child.late and time.monotonic() - child.began > seconds:
+            child.late = True
+            os.kill(child.pid, signal.SIGKILL)
+
+
+def _ending(child: _Child[T]) -> _Ending[T]:
+    _, status = os.waitpid(child.pid, 0)
+    said = os.pread(child.stderr, os.fstat(child.stderr).st_size, 0)
+    os.close(child.stderr)
+    return _Ending(child.name, os.waitstatus_to_exitcode(status), bytes(child.data), said, child.late)

@@ -13,20 +13,19 @@ import argparse
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from evidence.census.tables import totals_lines
 from evidence.conformance.choice import add_choice, choose, tests_root, value_needs
-from evidence.conformance.job import Job, compile_job, initialise
+from evidence.conformance.job import Job
+from evidence.conformance.recorded import reads_of
 from evidence.conformance.runlines import read_jobs
 from evidence.conformance.scoped import shuffled
 from evidence.reads.children import run_in_children
 from evidence.reads.command import reads_summary
-from evidence.reads.places import ReadPlace, Reads, first_reads, reads_as_json
+from evidence.reads.places import ReadPlace, Reads, reads_as_json
 from evidence.reads.signature import signature_of
-from optctx import OptionContext
-from optctx.errors import OptctxError
 
 __all__ = ["as_markdown", "main", "make_parser"]
 
@@ -39,15 +38,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     root = tests_root(options, "reads")
     jobs = choose(_jobs(root, options.folders), options)
     jobs = [jobs[index] for index in shuffled(len(jobs), options.seed)]
-    initialise()
     reads = Reads()
-    tasks: Iterable[tuple[str, Callable[[], object]]] = ((job.where, _Recorded(job)) for job in jobs)
+    given = ((job.where, job) for job in jobs)
     begun = time.monotonic()
-    for ended in run_in_children(tasks, jobs=options.jobs, seconds=options.timeout):
+    for ended in run_in_children(reads_of, given, jobs=options.jobs, seconds=options.timeout):
         if ended.problem:
             reads.failed[ended.name] = ended.problem
         else:
-            reads.add(ended.result)
+            reads.add(ended.reads)
         if options.minutes and time.monotonic() - begun > 60 * options.minutes:
             break
     if options.json:
@@ -56,29 +54,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.without.write_text(as_markdown([place for place in reads.places if place.without]))
     print(*totals_lines(reads.totals), "", reads_summary(reads), sep="\n")
     return int(not reads.compilations)
-
-
-class _Recorded:
-    """One job inside its options, recorded."""
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-
-    def __call__(self) -> object:
-        words = list(self._job.options)
-        context = OptionContext.from_args(words, base="defaults", process_wide="exclusive")
-        problems: list[str] = []
-
-        def work() -> None:
-            with context:
-                outcome = compile_job(self._job)
-            if outcome.kind != "output":
-                problems.append(outcome.text)
-
-        found = first_reads(work)
-        if problems:
-            raise OptctxError(problems[0])
-        return found
 
 
 def _jobs(root: Path, folders: Sequence[str]) -> list[Job]:

@@ -1,55 +1,72 @@
-"""Runs tasks in forked children, so that none ends this process, and no compilation follows another one."""
+"""Records compilations in children of a server that has attached, so that none follows another one."""
 
 from __future__ import annotations
 
-import functools
-import pickle
-import signal
+import itertools
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, wait
 from typing import Any, NamedTuple
 
-from optctx.children.death import last_line
-from optctx.compiling.children import Ending, endings
+from evidence.reads.places import first_reads
+from evidence.reads.stacks import FirstRead
+from optctx.children.limits import Limits
+from optctx.children.pool import Pool
+from optctx.compiling import initialise_targets, llvm_pool
+from optctx.engine.attach import attach
 from optctx.errors import OptctxError
 
-__all__ = ["Ended", "run_in_children"]
+__all__ = ["Ended", "recorded", "run_in_children"]
 
 
 class Ended(NamedTuple):
-    """How a task ended: its result, or why there is none."""
+    """How a compilation ended: what it read first, or why that is not known."""
 
     name: str
-    result: Any = None
+    reads: list[FirstRead]
     problem: str = ""
 
 
 def run_in_children(
-    tasks: Iterable[tuple[str, Callable[[], object]]], *, jobs: int, seconds: float
+    function: Callable[..., list[FirstRead]], given: Iterable[tuple[str, Any]], *, jobs: int, seconds: float
 ) -> Iterator[Ended]:
-    """Run each task in a child of this process, `jobs` at once; yield how each ended, in that order.
+    """Call `function(None, each)` in a child for each that is given, `jobs` at once; yield how it ended.
 
-    What a child prints is lost. An OptctxError of a task is its problem; so are the signal and the limit that
-    end a child. Otherwise as `endings`.
+    An OptctxError of a call is its problem; so are the signal and the limit that end a child.
     """
-    caught = ((name, functools.partial(_result, task)) for name, task in tasks)
-    for ending in endings(caught, jobs=jobs, seconds=seconds):
-        yield _ended(ending, seconds)
+    waiting = iter(given)
+    begin = attach().image.text_begin
+    with Pool(attached, within=llvm_pool(), name="process that attaches") as pool:
+        calls: dict[Any, str] = {}
+        while True:
+            for name, each in itertools.islice(waiting, jobs - len(calls)):
+                call = pool.submit(function, each, gives=list[FirstRead], limits=Limits(seconds))
+                calls[call.future] = name
+            if not calls:
+                return
+            for future in wait(calls, return_when=FIRST_COMPLETED).done:
+                done, name = future.result(), calls.pop(future)
+                if done.death is None:
+                    yield Ended(name, _moved(done.value or [], begin), done.error)
+                elif done.death.how == "timed out":
+                    yield Ended(name, [], f"it took more than {seconds:g} seconds")
+                else:
+                    yield Ended(name, [], f"the process ended: {done.death}")
 
 
-def _result(task: Callable[[], object]) -> tuple[object, str]:
-    try:
-        return task(), ""
-    except OptctxError as error:
-        return None, str(error)
+def attached() -> None:
+    """Prepare a server."""
+    initialise_targets()
+    attach()
 
 
-def _ended(ending: Ending[str], seconds: float) -> Ended:
-    if ending.late:
-        return Ended(ending.name, problem=f"it took more than {seconds:g} seconds")
-    if ending.status < 0:
-        return Ended(ending.name, problem=f"LLVM died: {signal.Signals(-ending.status).name}")
-    if ending.status > 0 or not ending.data:
-        said = last_line(ending.said.decode(errors="replace"))
-        return Ended(ending.name, problem=f"the process ended with status {ending.status}{said}")
-    result, problem = pickle.loads(ending.data)
-    return Ended(ending.name, result, problem)
+def recorded(work: Callable[[], str | None]) -> list[FirstRead]:
+    """In a child: what `work` reads first, in a library that begins at 0. Raises OptctxError if it fails."""
+    problems: list[str | None] = []
+    found = first_reads(lambda: problems.append(work()))
+    if problem := problems[0]:
+        raise OptctxError(problem)
+    return _moved(found, -attach().image.text_begin)
+
+
+def _moved(reads: list[FirstRead], by: int) -> list[FirstRead]:
+    return [read._replace(addresses=tuple(address + by for address in read.addresses)) for read in reads]

@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evidence.census.tables import totals_lines
-from evidence.reads.children import run_in_children
-from evidence.reads.places import ReadPlace, Reads, first_reads, reads_as_csv, reads_as_json
+from evidence.reads.children import recorded, run_in_children
+from evidence.reads.places import ReadPlace, Reads, reads_as_csv, reads_as_json
 from evidence.reads.signature import signature_of
+from evidence.reads.stacks import FirstRead
 from optctx.compiling import Job, compile_job
-from optctx.compiling.job import initialise_targets
 from optctx.errors import OptctxError
 from optctx.lab.command.compiling import add_job_arguments, positive, progress_bar, seconds, target_job
 from optctx.lab.command.console import encodable, put, say, show
@@ -65,16 +65,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Compile, and print where LLVM read. Raises OptctxError and OSError."""
     paths = list(_files(arguments.files))
     reads = Reads()
-    initialise_targets()
-    target = target_job(arguments)
-    clang = Clang(arguments.clang, arguments.clang_options)
     with progress_bar() as step:
-        tasks = ((encodable(path), _Compiling(path, target, clang)) for path in paths)
-        for ended in run_in_children(tasks, jobs=arguments.jobs, seconds=arguments.timeout):
+        given = _given(paths, arguments, reads)
+        for ended in run_in_children(reads_of, given, jobs=arguments.jobs, seconds=arguments.timeout):
             if ended.problem:
                 reads.failed[ended.name] = ended.problem
             else:
-                reads.add(ended.result)
+                reads.add(ended.reads)
             step(len(paths))
     if not reads.compilations:
         name, problem = next(iter(reads.failed.items()))
@@ -84,25 +81,19 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-class _Compiling:
-    """Compiles a file and returns the reads."""
+def _given(paths: Sequence[str], arguments: argparse.Namespace, reads: Reads) -> Iterator[tuple[str, Job]]:
+    """The job of each file that can be read."""
+    target, clang = target_job(arguments), Clang(arguments.clang, arguments.clang_options)
+    for path in paths:
+        try:
+            yield encodable(path), replace(target, ir=read_input(path, target, clang), emit="object")
+        except OptctxError as error:
+            reads.failed[encodable(path)] = str(error)
 
-    def __init__(self, path: str, target: Job, clang: Clang) -> None:
-        self._path, self._target, self._clang = path, target, clang
 
-    def __call__(self) -> object:
-        job = replace(self._target, ir=read_input(self._path, self._target, self._clang), emit="object")
-        problems: list[str] = []
-
-        def work() -> None:
-            result = compile_job(job)
-            if result.error is not None:
-                problems.append(result.error)
-
-        found = first_reads(work)
-        if problems:
-            raise OptctxError(problems[0])
-        return found
+def reads_of(_: None, job: Job) -> list[FirstRead]:
+    """In a child: what a job reads first. Raises OptctxError if it does not compile."""
+    return recorded(lambda: compile_job(job).error)
 
 
 def _files(paths: Sequence[str]) -> Iterator[str]:

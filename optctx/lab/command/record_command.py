@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import pickle
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from optctx import OptionContext, record
-from optctx.children.death import cause_of_end
-from optctx.compiling import Job, compile_job
-from optctx.compiling.children import endings
-from optctx.errors import OptctxError
+from optctx import record
+from optctx.compiling import Job, compile_job, llvm_pool
+from optctx.errors import EndedEarlyError, OptctxError
 from optctx.facts import text
 from optctx.lab.command.console import complain_printed, put, say, show
 from optctx.lab.command.files import naming_module
@@ -27,8 +24,6 @@ if TYPE_CHECKING:
     from optctx.lab.command.parser import Parser
 
 __all__ = ["add", "run"]
-
-_SECONDS = 1e6  # that LLVM may take: no limit that a compilation reaches
 
 
 def add(commands: _SubParsersAction[Parser]) -> None:
@@ -54,10 +49,10 @@ def add(commands: _SubParsersAction[Parser]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compile, and print the options that were read. Raises OptctxError and OSError."""
     base = taken(arguments, Base)
-    context = base.context()
+    base.context()  # an option that cannot be set is an error of this process
     job = replace(taken(arguments, Input).under(base).job(arguments.file), emit="object")
     with naming_module(arguments.file):
-        found = _in_child(context, job, arguments.file)
+        found = _in_child(base, job, arguments.file)
     if arguments.unread_only:
         found = Recorded((), found.unread)
     match arguments.format:
@@ -70,28 +65,29 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _in_child(context: OptionContext, job: Job, path: str) -> Recorded:
+def _in_child(base: Base, job: Job, path: str) -> Recorded:
     """Compile in a child, because what LLVM prints has names of the module in it, and LLVM may end it."""
-    [ending] = endings([(path, lambda: _recorded(context, job))], jobs=1, seconds=_SECONDS)
-    printed = ending.said.decode(errors="replace")
-    if not ending.data:
-        raise OptctxError(f"cannot compile {path}: LLVM crashed: {cause_of_end(ending.status, printed)}")
-    found = pickle.loads(ending.data)
-    complain_printed(Counter(line for line in printed.splitlines() if line.strip()))
-    if isinstance(found, str):
-        raise OptctxError(found)
-    assert isinstance(found, Recorded)
-    return found
+    done = llvm_pool().call(recorded, base, job, gives=Recorded)
+    if done.death is not None:
+        kind, how = (
+            (EndedEarlyError, "the process that compiles ended")
+            if done.death.of_machine
+            else (OptctxError, "LLVM crashed")
+        )
+        raise kind(f"cannot compile {path}: {how}: {done.death}")
+    complain_printed(Counter(line for line in done.printed.splitlines() if line.strip()))
+    if done.value is None:
+        raise OptctxError(done.error)
+    return done.value
 
 
-def _recorded(context: OptionContext, job: Job) -> Recorded | str:
-    """What LLVM read, or why it does not compile the job."""
-    try:
-        with context, record() as log:
-            result = compile_job(job)
-        return Recorded.of(log) if result.error is None else result.error
-    except OptctxError as error:
-        return str(error)
+def recorded(_: None, base: Base, job: Job) -> Recorded:
+    """What LLVM reads when it compiles a job. Raises OptctxError if it does not compile."""
+    with base.context(), record() as log:
+        result = compile_job(job)
+    if result.error is not None:
+        raise OptctxError(result.error)
+    return Recorded.of(log)
 
 
 def _print(found: Recorded) -> None:
