@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from typing import Any
+from typing import TypeVar
 
-from evidence.strategies.frames import Decoder, encode, received, write_all
 from optctx.children.death import cause_of_end, printed_to
+from optctx.children.frames import Reader, encode, write_all
 from optctx.children.spawning import end_helper, start_helper
 from optctx.errors import OptctxError
 
 __all__ = ["AnsweringHelper"]
+
+R = TypeVar("R")
 
 
 class AnsweringHelper:
@@ -22,15 +24,14 @@ class AnsweringHelper:
         self._grace = grace
         self._printed = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the process
         self._helper: subprocess.Popen[bytes] = start_helper(module, printed=self._printed.fileno())
-        self._decoder = Decoder()
 
-    def ask(self, message: object) -> Any:
+    def ask(self, message: object, gives: type[R]) -> R:
         """Its answer. Raises OptctxError with the cause if the process has ended."""
         assert self._helper.stdin is not None
         assert self._helper.stdout is not None
         try:
             write_all(self._helper.stdin.fileno(), encode(message))
-            for answer in received(self._helper.stdout.fileno(), self._decoder):
+            for answer in Reader(self._helper.stdout.fileno(), gives):
                 return answer
         except OSError:
             pass

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import replace
 
-from evidence.strategies.frames import Decoder, encode, write_all
-from optctx.compiling.job import compile_unchecked, initialise_targets
+from optctx.children.frames import Reader, encode, write_all
+from optctx.compiling.job import Job, compile_unchecked, initialise_targets
 from optctx.process import set_process_options
 
 __all__ = ["main"]
@@ -15,7 +14,7 @@ __all__ = ["main"]
 
 def main() -> None:
     """Use standard input and output. LLVM ends the process for a bad option."""
-    (job,) = Decoder().feed(sys.stdin.buffer.read())
+    (job,) = Reader(0, Job)
     answers = os.dup(1)
     os.dup2(2, 1)
     initialise_targets()

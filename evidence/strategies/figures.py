@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import SimpleQueue
+from typing import NamedTuple
 
 from evidence.strategies.choosing import open_strategy
-from evidence.strategies.frames import Decoder, encode
 from evidence.strategies.strategy import Strategy
 from optctx._native import trim_heap
 from optctx.children.death import cause_of_end
+from optctx.children.frames import Frames, Reader, decode, encode, write_all
 from optctx.children.python import python_command
 from optctx.compiling import Job
 from optctx.compiling.job import initialise_targets
@@ -54,6 +53,15 @@ class Figures:
     equal: Mapping[int, float] = field(default_factory=dict)
 
 
+class _Order(NamedTuple):
+    strategy: str
+    job: Job
+    sets: tuple[tuple[str, ...], ...]
+    threads: int
+    seconds: float
+    started: float
+
+
 def figures_of(
     strategy: str, job: Job, sets: Sequence[tuple[str, ...]], *, threads: int, seconds: float
 ) -> Figures:
@@ -61,50 +69,42 @@ def figures_of(
 
     `sets`: at least as many as threads, and at least two. Raises OptctxError if the process ends early.
     """
-    order = {
-        "strategy": strategy,
-        "sets": list(sets),
-        "threads": threads,
-        "seconds": seconds,
-        "started": time.time(),
-    }
+    order = _Order(strategy, job, tuple(sets), threads, seconds, time.time())
     done = subprocess.run(
         python_command("from evidence.strategies.figures import main; main()"),
-        input=encode((order, job)),
+        input=encode(order),
         capture_output=True,
         check=False,
     )
     if done.returncode:
         why = cause_of_end(done.returncode, done.stderr.decode(errors="replace"))
         raise OptctxError(f"cannot measure {strategy!r}: {why}")
-    found = json.loads(done.stdout)
-    for key in ("different", "equal"):
-        found[key] = {int(threads): rate for threads, rate in found[key].items()}
-    return Figures(**found)
+    [answer] = Frames().feed(done.stdout)
+    return decode(answer, Figures)
 
 
 def main() -> None:
     """Measure what standard input says, and print the figures."""
-    ((order, job),) = Decoder().feed(sys.stdin.buffer.read())
+    (order,) = Reader(0, _Order)
+    job, sets = order.job, order.sets
     answers = os.dup(1)
     os.dup2(2, 1)
     initialise_targets()
-    sets = [tuple(each) for each in order["sets"]]
-    with open_strategy(order["strategy"]) as strategy:
-        start_up = time.time() - order["started"]
+    with open_strategy(order.strategy) as strategy:
+        start_up = time.time() - order.started
         _compile(strategy, job, ())
         memory = _memory(strategy, job, sets[::-1]) if strategy.at_once else None  # before any is in use
         latencies = [_latencies(strategy, job, options) for options in sets[:_SETS]]
-        counts = range(1, order["threads"] + 1)
+        counts = range(1, order.threads + 1)
         figures = Figures(
             start_up,
             statistics.median(first for first, _ in latencies),
             statistics.median(later for _, later in latencies),
             memory,
-            {count: _throughput(strategy, job, sets[:count], order["seconds"]) for count in counts},
-            {count: _throughput(strategy, job, [sets[0]] * count, order["seconds"]) for count in counts},
+            {count: _throughput(strategy, job, sets[:count], order.seconds) for count in counts},
+            {count: _throughput(strategy, job, [sets[0]] * count, order.seconds) for count in counts},
         )
-    os.write(answers, json.dumps(asdict(figures)).encode())
+    write_all(answers, encode(figures))
 
 
 def _compile(strategy: Strategy, job: Job, options: tuple[str, ...]) -> None:

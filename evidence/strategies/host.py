@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from evidence.strategies.answering import AnsweringHelper
 from evidence.strategies.choosing import open_strategy
-from evidence.strategies.frames import encode, received, write_all
 from evidence.strategies.program import Outcome, Program
 from evidence.strategies.running import run_program
 from evidence.strategies.strategy import Strategy
 from optctx.children.death import cause_of_end, printed_to
+from optctx.children.frames import Reader, encode, write_all
 from optctx.children.limits import lower_limit
 from optctx.children.spawning import answers_of_helper, end_with_parent
 from optctx.compiling import Job
@@ -71,7 +71,7 @@ class Host:
             raise OptctxError("this host is not running; use it inside its `with` block")
         order = _Order(self.strategy, tuple(program), self._job)  # type: ignore[arg-type]
         try:
-            outcome: Outcome = self._helper.ask(order)
+            outcome = self._helper.ask(order, Outcome)
         except OptctxError as error:
             raise OptctxError(f"the process that runs {self.strategy!r} has ended: {error}") from None
         if outcome.unmade:
@@ -85,7 +85,7 @@ def main() -> None:
     initialise_targets()
     strategy: Strategy | None = None
     try:
-        for order in received(0):
+        for order in Reader(0, _Order):
             if strategy is None:
                 strategy = open_strategy(order.strategy)
                 _warm(strategy, order.job)
@@ -124,14 +124,13 @@ def _forked(order: _Order) -> Outcome:
         end_with_parent(host)
         _child(order, writing, printed)
     os.close(writing)
-    outcomes = list(received(reading))
+    outcomes = list(Reader(reading, Outcome))
     _, status = os.waitpid(pid, 0)
     said = printed_to(printed)
     os.close(reading)
     os.close(printed)
     if outcomes:
-        found: Outcome = outcomes[0]
-        return found
+        return outcomes[0]
     return Outcome(death=cause_of_end(os.waitstatus_to_exitcode(status), said))
 
 

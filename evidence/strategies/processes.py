@@ -6,10 +6,10 @@ import subprocess
 from collections import OrderedDict
 from dataclasses import replace
 
-from evidence.strategies.frames import Decoder, encode
 from evidence.strategies.strategy import Strategy
 from evidence.strategies.workers import Worker
 from optctx.children.death import cause_of_end
+from optctx.children.frames import Frames, decode, encode
 from optctx.children.python import python_command
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import OptctxError
@@ -69,13 +69,12 @@ class ColdProcessStrategy(_ProcessStrategy):
             capture_output=True,
             check=False,
         )
-        answers = Decoder().feed(done.stdout)
+        answers = Frames().feed(done.stdout)
         if not answers:
             return Result(
                 error=cause_of_end(done.returncode, done.stderr.decode(errors="replace")), died="exit"
             )
-        result: Result = answers[0]
-        return result
+        return decode(answers[0], Result)
 
 
 class WarmProcessStrategy(_ProcessStrategy):

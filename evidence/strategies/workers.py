@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from evidence.strategies.answering import AnsweringHelper
-from evidence.strategies.frames import encode, received, write_all
+from optctx.children.frames import Reader, encode, write_all
 from optctx.children.spawning import answers_of_helper
 from optctx.compiling import Job, Result
 from optctx.compiling.job import compile_unchecked, initialise_targets
@@ -25,8 +25,7 @@ class Worker:
 
     def compile(self, job: Job) -> Result:
         """Compile; the job has no options of its own. Raises OptctxError if the worker has ended."""
-        result: Result = self._helper.ask(replace(job, options=self.options))
-        return result
+        return self._helper.ask(replace(job, options=self.options), Result)
 
     def close(self) -> None:
         """End the process."""
@@ -38,7 +37,7 @@ def main() -> None:
     answers = answers_of_helper()
     initialise_targets()
     parsed = False
-    for job in received(0):
+    for job in Reader(0, Job):
         if not parsed:
             set_process_options(job.options)
             parsed = True
