@@ -13,14 +13,11 @@ from typing import NoReturn, TypeVar
 
 from optctx.children.death import is_cut, printed_to
 from optctx.children.frames import Reader, encode, pack, write_all
-from optctx.children.limits import lower_limit
+from optctx.children.limits import follow, lower_limit
 from optctx.children.messages import (
     Ended,
-    Failed,
-    Gave,
-    NoMemory,
     Place,
-    Raised,
+    Reply,
     Start,
     arguments_of,
     function_of,
@@ -32,7 +29,7 @@ __all__ = ["Channel", "Child", "settle"]
 
 T = TypeVar("T")
 # Made beforehand: the process that writes it may get no memory to make it.
-_NO_MEMORY = encode(NoMemory())
+_NO_MEMORY = encode(Reply("no memory"))
 
 
 class Channel:
@@ -59,6 +56,7 @@ class Child:
         """`closing`: descriptors of this process that the child must not keep. `serves`: it is a server."""
         self.number, self.talks = start.number, start.talks
         self.late, self._serves = False, serves
+        self._files = start.limits.files, start.place.limits.get(resource.RLIMIT_FSIZE)
         self.untold = bytearray()  # what its pipe has no room for
         opened: list[int] = []
         try:
@@ -116,7 +114,7 @@ class Child:
         """Wait for its end, after it said the last."""
         self.kill()
         _, status = os.waitpid(self._pid, 0)
-        printed, cut = printed_to(self._printed), is_cut(self._printed)
+        printed, cut = printed_to(self._printed), is_cut(self._printed, *self._files)
         _close((self.hearing, self._printed, self.telling))
         return Ended(self.number, os.waitstatus_to_exitcode(status), self.late, printed, cut)
 
@@ -143,6 +141,7 @@ def _run(
         os.dup2(channel.printed, 1)
         os.dup2(channel.printed, 2)
         settle(start.place)
+        follow(start.place.limits)
         start.limits.apply()
         work(channel)
         os._exit(0)
@@ -151,7 +150,7 @@ def _run(
     except BaseException as error:  # every error of a call must become an answer
         traceback.print_exc()
         if not start.talks:
-            write_all(channel.said, encode(Raised(_words(f"{type(error).__name__}: {error}"))))
+            write_all(channel.said, encode(Reply("raised", error=_words(f"{type(error).__name__}: {error}"))))
     finally:
         os._exit(1)
 
@@ -175,9 +174,9 @@ def call(prepared: object, start: Start, channel: Channel) -> None:
         return
     try:
         value = function(prepared, *arguments_of(start.function, start.arguments, given=1))
-        reply = encode(Gave(pack(value)))
+        reply = encode(Reply("gave", pack(value)))
     except OptctxError as error:
-        reply = encode(Failed(_words(str(error))))
+        reply = encode(Reply("failed", error=_words(str(error))))
     write_all(channel.said, reply)
 
 

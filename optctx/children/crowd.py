@@ -10,20 +10,19 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, NoReturn, TypeVar
 
 import msgspec
 
-from optctx.children.answers import Call, Conversation, Done
+from optctx.children.answers import Call, Done, Listener
 from optctx.children.child import Channel
-from optctx.children.death import Death, printed_to
-from optctx.children.frames import FrameError, Frames, decode, pack
+from optctx.children.death import printed_to
+from optctx.children.frames import FrameError, decode, pack
 from optctx.children.limits import Limits
 from optctx.children.messages import Ended, arguments_of, function_of, name_of
 from optctx.children.pool import Pool
-from optctx.errors import OptctxError
+from optctx.errors import EndedEarlyError, OptctxError
 from optctx.locks import lock_left_behind
 
 __all__ = ["PER_THREAD", "Crowd"]
@@ -111,26 +110,21 @@ def _taken(file: int) -> str:
     return text
 
 
-@dataclass(eq=False)
-class _Child:
+class _Child(Listener):
     """The child as its crowd sees it. `sent`: the calls without an answer, and when a thread began each."""
 
-    mail: SimpleQueue[tuple[_Child | int, Any]]
-    talk: Conversation | None = None
-    sent: dict[int, float | None] = field(default_factory=dict)
-    late: set[int] = field(default_factory=set)  # calls that take too long
-    barren: bool = True  # no call has begun
-    frames: Frames = field(default_factory=Frames)
+    def __init__(self, mail: SimpleQueue[tuple[_Child | int, Any]]) -> None:
+        super().__init__()
+        self._mail = mail
+        self.sent: dict[int, float | None] = {}
+        self.late: set[int] = set()  # calls that take too long
+        self.barren = True  # no call has begun
 
-    def said(self, data: bytes) -> None:
-        self.mail.put((self, data))
+    def heard(self, body: bytes) -> None:
+        self._mail.put((self, body))
 
-    def ended(self, end: Ended | Death) -> None:
-        self.mail.put((self, end))
-
-    def kill(self) -> None:
-        if self.talk is not None:
-            self.talk.kill()
+    def ended(self, end: Ended) -> None:
+        self._mail.put((self, end))
 
     @property
     def running(self) -> list[int]:
@@ -196,7 +190,7 @@ class Crowd(Generic[R]):
     def results(self) -> list[tuple[int, Done[R]]]:
         """Wait for the end of at least one call, if any is under way: (number, what came of it).
 
-        Raises OptctxError if the server is gone, or can start no process.
+        Raises EndedEarlyError if the server is gone, or can start no process.
         """
         found: list[tuple[int, Done[R]]] = []
         while not found and self._arguments:
@@ -251,16 +245,15 @@ class Crowd(Generic[R]):
                 self._tell(child, self._pending.popleft())
 
     def _tell(self, child: _Child, number: int) -> None:
-        assert child.talk is not None
         child.sent[number] = None
-        child.talk.tell(_Order(number, pack(self._arguments[number])))
+        child.line.tell(_Order(number, pack(self._arguments[number])))
 
     def _start_child(self) -> _Child:
         child = _Child(self._mail)
         self._children.append(child)
         function = name_of(self._function)
         limits = self._limits(self._threads)
-        child.talk = self._pool.open(work, function, self._threads, listener=child, limits=limits)
+        self._pool.open(work, function, self._threads, listener=child, limits=limits)
         return child
 
     def _start_alone(self, number: int) -> None:
@@ -283,11 +276,12 @@ class Crowd(Generic[R]):
             return []
         found = []
         try:
-            for body in sender.frames.feed(mail):
-                found += self._said(sender, decode(body, _Began | _Gave))  # type: ignore[arg-type]
+            if sender.nonsense:
+                raise FrameError("expected nothing after what it should not have said")
+            found = self._said(sender, decode(mail, _Began | _Gave))  # type: ignore[arg-type]
         except (FrameError, KeyError):  # it wrote to its answers: what it was doing is called again alone
-            sender.frames = Frames()
-            sender.kill()
+            sender.nonsense = True
+            sender.line.kill()
         if sender is not self._open:
             self._stop_if_stuck(sender)
         return found
@@ -309,7 +303,7 @@ class Crowd(Generic[R]):
 
     def _ended_alone(self, number: int, done: Done[R]) -> tuple[int, Done[R]]:
         if done.death is not None and done.death.how == "lost":
-            raise OptctxError(f"cannot go on: {done.death}")
+            raise EndedEarlyError(f"cannot go on: {done.death}")
         traits = list(self._traits(number))
         if done.death is None:
             self._good.update(traits)
@@ -321,16 +315,14 @@ class Crowd(Generic[R]):
         del self._arguments[number]
         return number, done
 
-    def _bury(self, child: _Child, end: Ended | Death) -> None:
+    def _bury(self, child: _Child, end: Ended) -> None:
         """After a child's end: what it was doing is called again alone, and what waited there by another."""
-        if isinstance(end, Death):
-            raise OptctxError(str(end))
+        if end.problem:  # the server is gone, or can start no process
+            raise EndedEarlyError(end.problem if self._pool.end else f"cannot go on: {end.problem}")
         self._children.remove(child)
         if child is self._open:
             self._open = None
         self._barren += child.barren
-        if child.barren and end.problem:
-            raise OptctxError(f"cannot go on: {end.problem}")
         self._suspects.extendleft((number, True) for number in reversed(child.running))
         self._pending.extendleft(reversed([number for number, began in child.sent.items() if began is None]))
 
@@ -363,4 +355,4 @@ class Crowd(Generic[R]):
     def _stop_if_stuck(self, child: _Child) -> None:
         """Kill a child that gets no more calls if it makes only late ones."""
         if child.late.issuperset(child.running):
-            child.kill()
+            child.line.kill()

@@ -6,7 +6,7 @@ import importlib
 import typing
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -16,14 +16,10 @@ from optctx.children.limits import Limits
 __all__ = [
     "Close",
     "Ended",
-    "Failed",
     "FromServer",
-    "Gave",
     "Kill",
-    "NoMemory",
     "Place",
     "Prepare",
-    "Raised",
     "Ready",
     "Reply",
     "Said",
@@ -48,6 +44,7 @@ class Place(msgspec.Struct, frozen=True, array_like=True):
 
     folder: bytes | None
     environment: dict[bytes, bytes | None]  # what is not as it was; None: removed
+    limits: dict[int, int] = {}  # soft ones of the caller, by their number (RLIMIT_AS)
 
 
 class Prepare(_Message, frozen=True):
@@ -106,7 +103,7 @@ class Said(_Message, frozen=True):
 
 
 class Ended(_Message, frozen=True):
-    """A child's end. `problem`: why it could not be started, "" if it was."""
+    """A child's end. `problem`: why it could not be started, or what became of the server; "" otherwise."""
 
     number: int
     status: int = 0
@@ -116,34 +113,20 @@ class Ended(_Message, frozen=True):
     problem: str = ""
 
 
-# A child's answer to one call.
+class Reply(msgspec.Struct, frozen=True, array_like=True):
+    """A child's answer to one call.
 
+    failed: The function raised an OptctxError. raised: It raised something else. no memory: It raised
+        MemoryError, because Python had no more, or LLVM's operator new.
+    """
 
-class Gave(_Message, frozen=True):
-    """The function returned."""
-
-    value: msgspec.Raw
-
-
-class Failed(_Message, frozen=True):
-    """It raised an OptctxError."""
-
-    error: str
-
-
-class Raised(_Message, frozen=True):
-    """It raised something else."""
-
-    error: str
-
-
-class NoMemory(_Message, frozen=True):
-    """It raised MemoryError: Python had no more, or LLVM's operator new."""
+    how: Literal["gave", "failed", "raised", "no memory"]
+    value: msgspec.Raw = msgspec.Raw(b"\xc0")
+    error: str = ""
 
 
 ToServer = Prepare | Start | Tell | Close | Kill
 FromServer = Ready | Said | Ended
-Reply = Gave | Failed | Raised | NoMemory
 
 
 # Functions travel by name, arguments as data that is decoded by what the function declares.

@@ -13,14 +13,13 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError  # the built-in one from 3.11 on
 from typing import Any, TypeVar
 
-from optctx.children.answers import Answer, Call, Conversation, Done, Listener, Talk
+from optctx.children.answers import Call, Done, Line, Listener, Talk
 from optctx.children.death import Death, last_line
-from optctx.children.frames import FrameError, Frames, decode, encode, pack
-from optctx.children.limits import Limits
+from optctx.children.frames import decode, encode, pack
+from optctx.children.limits import Limits, limits_here
 from optctx.children.messages import (
     Ended,
     FromServer,
-    Kill,
     Place,
     Prepare,
     Ready,
@@ -31,7 +30,7 @@ from optctx.children.messages import (
 )
 from optctx.children.server import serve_pool
 from optctx.children.server_process import GRACE, READER, ServerProcess
-from optctx.errors import OptctxError
+from optctx.errors import EndedEarlyError, OptctxError
 from optctx.locks import lock_left_behind
 
 __all__ = ["Pool"]
@@ -78,11 +77,11 @@ class Pool:
         self._state = lock_left_behind()
         self._numbers = itertools.count()
         self._listeners: dict[int, Listener] = {}  # of the children that live
-        self._frames = Frames()
+        self._server = _Server(self)
         self._ready: Future[Ready | Death] = Future()
         self._end: Death | None = None
         self._over: Future[None] = Future()
-        self._line: ServerProcess | Conversation | None = None
+        self._line: ServerProcess | Line | None = None
 
     def __enter__(self) -> Pool:
         self.start()
@@ -99,11 +98,11 @@ class Pool:
         _running.add(self)
         try:
             if self._within is None:
-                self._line = ServerProcess(self._heard, self._gone)
-                self._line.start()
+                self._line = process = ServerProcess(self._server)
+                process.start()
             else:
-                listener = _Within(self)
-                self._line = self._within.open(serve_pool, listener=listener)
+                self._within.open(serve_pool, listener=self._server)
+                self._line = self._server.line
             self._send(Prepare(*self._prepare, self._place()))
         except BaseException:
             self.close()
@@ -129,10 +128,13 @@ class Pool:
 
     @property
     def process(self) -> int:
-        """Wait until the server has prepared; return its process id. Raises OptctxError if it could not."""
+        """Wait until the server has prepared; return its process id.
+
+        Raises OptctxError if it could not prepare, and EndedEarlyError if a signal ended it.
+        """
         ready = self._ready.result()
         if isinstance(ready, Death):
-            raise OptctxError(str(ready))
+            raise (EndedEarlyError if ready.status < 0 else OptctxError)(str(ready))
         if ready.error:
             raise OptctxError(ready.error)
         return ready.process
@@ -149,10 +151,9 @@ class Pool:
 
         Raises OptctxError if the pool does not run.
         """
-        number = next(self._numbers)
-        answer = Answer(gives, lambda: self._send(Kill(number)))
-        self._start(number, answer, function, arguments, limits, talks=False)
-        return Call(answer.future, answer.kill)
+        call = Call(gives)
+        self._start(call, function, arguments, limits, talks=False)
+        return call
 
     def call(
         self, function: Callable[..., Any], *arguments: Any, gives: type[R], limits: Limits | None = None
@@ -162,23 +163,20 @@ class Pool:
 
     def open(
         self, function: Callable[..., Any], *arguments: Any, listener: Listener, limits: Limits | None = None
-    ) -> Conversation:
+    ) -> None:
         """Start a child in which `function(prepared, channel, *arguments)` talks to the listener."""
-        number = next(self._numbers)
-        self._start(number, listener, function, arguments, limits, talks=True)
-        return Conversation(self._send, number)
+        self._start(listener, function, arguments, limits, talks=True)
 
     def talk(
         self, function: Callable[..., Any], *arguments: Any, gives: type[R], limits: Limits | None = None
     ) -> Talk[R]:
         """Start a child as `open` does, for one thread. What it says is decoded as `gives`."""
         talk = Talk(gives)
-        talk.child = self.open(function, *arguments, listener=talk, limits=limits)
+        self.open(function, *arguments, listener=talk, limits=limits)
         return talk
 
     def _start(
         self,
-        number: int,
         listener: Listener,
         function: Callable[..., Any],
         arguments: tuple[Any, ...],
@@ -188,11 +186,13 @@ class Pool:
     ) -> None:
         packed, here = pack(arguments), self._place()
         self._check()
+        number = next(self._numbers)
+        listener.line = Line(self._send, number)
         with self._state:
             if self._end is None:
                 self._listeners[number] = listener
         if self._end is not None:
-            listener.ended(self._end)
+            listener.ended(Ended(number, self._end.status, problem=self._end.printed))
         else:
             self._send(Start(number, name_of(function), packed, limits or Limits(), here, talks))
 
@@ -221,35 +221,34 @@ class Pool:
                 folder = os.getcwdb()
         changed: dict[bytes, bytes | None] = {name: None for name in then if name not in now}
         changed.update((name, text) for name, text in now.items() if then.get(name) != text)
-        return Place(folder, changed)
+        return Place(folder, changed, limits_here())
 
     # On the thread that reads.
 
-    def _heard(self, data: bytes) -> None:
-        """Take bytes that the server wrote. Raises FrameError."""
-        for body in self._frames.feed(data):
-            message: FromServer = decode(body, FromServer)  # type: ignore[arg-type]
-            match message:
-                case Ready():
-                    self._ready.set_result(message)
-                case Said():
-                    if listener := self._listeners.get(message.number):
-                        listener.said(message.data)
-                case Ended():
-                    if ended := self._listeners.pop(message.number, None):
-                        ended.ended(message)
+    def _heard(self, body: bytes) -> None:
+        """Take what the server says. Raises FrameError."""
+        message: FromServer = decode(body, FromServer)  # type: ignore[arg-type]
+        match message:
+            case Ready():
+                self._ready.set_result(message)
+            case Said():
+                if listener := self._listeners.get(message.number):
+                    listener.said(message.data)
+            case Ended():
+                if ended := self._listeners.pop(message.number, None):
+                    ended.ended(message)
 
-    def _gone(self, status: int, printed: str) -> None:
+    def _gone(self, end: Ended) -> None:
         """The server has ended: so have its children."""
-        text = f"the {self._name} ended with status {status} before it answered{last_line(printed)}"
-        end = Death("lost", status, text)
+        last = last_line(end.problem or end.printed)
+        text = f"the {self._name} ended with status {end.status} before it answered{last}"
         with self._state:
-            self._end = end
-            left, self._listeners = list(self._listeners.values()), {}
+            self._end = death = Death("lost", end.status, text)
+            left, self._listeners = self._listeners, {}
         if not self._ready.done():
-            self._ready.set_result(end)
-        for each in left:
-            each.ended(end)
+            self._ready.set_result(death)
+        for number, each in left.items():
+            each.ended(Ended(number, end.status, problem=text))
         self._over.set_result(None)
 
     def _forked(self) -> None:
@@ -257,23 +256,18 @@ class Pool:
             self._line.leave()
 
 
-class _Within:
-    """Hears the server of a pool that is a child of another pool's server."""
+class _Server(Listener):
+    """Hears the server of a pool."""
 
     def __init__(self, pool: Pool) -> None:
+        super().__init__()
         self._pool = pool
 
-    def said(self, data: bytes) -> None:
-        try:
-            self._pool._heard(data)
-        except FrameError:
-            self._pool._line.kill()  # type: ignore[union-attr]
+    def heard(self, body: bytes) -> None:
+        self._pool._heard(body)
 
-    def ended(self, end: Ended | Death) -> None:
-        if isinstance(end, Death):
-            self._pool._gone(end.status, end.printed)
-        else:
-            self._pool._gone(end.status, end.problem or end.printed)
+    def ended(self, end: Ended) -> None:
+        self._pool._gone(end)
 
 
 def _leave_to_parent() -> None:

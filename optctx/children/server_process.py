@@ -7,15 +7,16 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Callable
 from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import Any
 
+from optctx.children.answers import Listener
 from optctx.children.death import printed_to
-from optctx.children.frames import CHUNK, FrameError, write_all
+from optctx.children.frames import CHUNK, write_all
+from optctx.children.messages import Ended
 from optctx.children.spawning import ENDING, end_helper, popen
-from optctx.errors import OptctxError
+from optctx.errors import EndedEarlyError
 
 __all__ = ["GRACE", "READER", "ServerProcess"]
 
@@ -29,20 +30,24 @@ class ServerProcess:
     Signals arrive on neither thread. So an interrupt of the caller loses nothing that they do.
     """
 
-    def __init__(self, heard: Callable[[bytes], None], gone: Callable[[int, str], None]) -> None:
-        """`heard`: gets what it writes; may raise FrameError. `gone`: its status, and what it printed."""
-        self._heard, self._gone = heard, gone
+    def __init__(self, listener: Listener) -> None:
+        """`listener`: hears the server."""
+        self._listener = listener
+        listener.line = self
         self._process: subprocess.Popen[bytes] | None = None
         self._printed = -1  # memory file that takes its standard error
         self._orders: SimpleQueue[bytes | None] = SimpleQueue()
         self._started: Future[None] = Future()
 
     def start(self) -> None:
-        """Start the process. Raises OSError, and OptctxError if no thread can be started (ulimit -u, -v)."""
+        """Start the process.
+
+        Raises OSError if none can be started, and EndedEarlyError if no thread can (ulimit -u, -v).
+        """
         try:
             threading.Thread(target=self._work, name=READER, daemon=True).start()
         except RuntimeError as error:
-            self._fail(OptctxError(f"cannot listen to a fresh process: {error}"))
+            self._fail(EndedEarlyError(f"cannot listen to a fresh process: {error}"))
         self._started.result()
 
     def tell_bytes(self, data: bytes) -> None:
@@ -69,7 +74,7 @@ class ServerProcess:
 
     def _fail(self, error: BaseException) -> None:
         self._leave_printed()
-        self._gone(0, "")
+        self._listener.ended(Ended(0))
         self._started.set_exception(error)
 
     def _work(self) -> None:
@@ -89,21 +94,19 @@ class ServerProcess:
         except RuntimeError as error:
             process.kill()
             process.communicate()
-            self._fail(OptctxError(f"cannot listen to a fresh process: {error}"))
+            self._fail(EndedEarlyError(f"cannot listen to a fresh process: {error}"))
             return
         self._started.set_result(None)
         try:
             with process.stdout as answers:
                 while data := os.read(answers.fileno(), CHUNK):
-                    self._heard(data)
-        except FrameError:  # not a word that it says counts
-            process.kill()
+                    self._listener.said(data)
         finally:
             self.close()
             end_helper(process, GRACE)
             printed = printed_to(self._printed)
             self._leave_printed()
-            self._gone(process.returncode, printed)
+            self._listener.ended(Ended(0, process.returncode, printed=printed))
 
     def _leave_printed(self) -> None:
         if self._printed >= 0:

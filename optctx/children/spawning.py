@@ -9,10 +9,9 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
-from queue import SimpleQueue
+from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from optctx.children.limits import lower_limit
 from optctx.children.python import python_command
@@ -113,44 +112,24 @@ def answers_of_helper() -> int:
     return answers
 
 
-class _Spawner:
-    """The thread, once it is needed. A forked child makes its own."""
-
-    def __init__(self) -> None:
-        self._lock = lock_left_behind()
-        self._orders: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] | None = None
-
-    def start(self, start: Callable[[], Started]) -> Started:
-        done: Future[Started] = Future()
-        with self._lock:
-            if self._orders is None:
-                self._orders = SimpleQueue()
-                threading.Thread(
-                    target=_work, args=(self._orders,), name="optctx-spawner", daemon=True
-                ).start()
-            self._orders.put((start, done))
-        return done.result()
-
-    def forget(self) -> None:
-        self._orders = None
-
-
-def _work(orders: SimpleQueue[tuple[Callable[[], Any], Future[Any]]]) -> None:
-    while True:
-        start, done = orders.get()
-        try:
-            done.set_result(start())
-        except BaseException as error:  # belongs to the thread that waits
-            done.set_exception(error)
-        del start, done
-
-
-_spawner = _Spawner()
-os.register_at_fork(after_in_child=_spawner.forget)
-
-
 def started_for_good(start: Callable[[], Started]) -> Started:
     """What `start` returns, called on a thread that does not end before this process does."""
+    global _spawner
     if threading.current_thread() is threading.main_thread():
         return start()
-    return _spawner.start(start)
+    with _making:
+        if _spawner is None:
+            _spawner = ThreadPoolExecutor(1, "optctx-spawner")
+        done = _spawner.submit(start)
+    return done.result()
+
+
+def _forget() -> None:
+    """In a forked child, which has no such thread."""
+    global _spawner
+    _spawner = None
+
+
+_spawner: ThreadPoolExecutor | None = None
+_making = lock_left_behind()
+os.register_at_fork(after_in_child=_forget)

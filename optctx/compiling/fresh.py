@@ -1,4 +1,7 @@
-"""`FreshProcess`: compiles every job from a clean state, with options set process-wide."""
+"""`FreshProcess`: compiles every job from a clean state, with options set process-wide.
+
+`compile_job` compiles in this process, after a fresh one has tried the target.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,13 @@ from optctx.children.limits import Limits
 from optctx.children.pool import Pool
 from optctx.compiling.job import Death as Died
 from optctx.compiling.job import Job, Result, compile_unchecked, initialise_targets
-from optctx.compiling.targets import is_suspect, target_problem
-from optctx.errors import OptctxError
+from optctx.compiling.targets import is_suspect, target_problem, trial_of
+from optctx.errors import EndedEarlyError, OptctxError
 from optctx.hosts.llvmlite.compiling import native_api
 from optctx.locks import lock_left_behind
 from optctx.process import set_process_options
 
-__all__ = ["FreshProcess", "llvm_pool"]
+__all__ = ["FreshProcess", "check_target", "compile_job", "llvm_pool"]
 
 _GRACE = 30.0  # seconds that the server may take in addition to a job's own time
 
@@ -184,3 +187,37 @@ def _epitaph(death: Death, seconds: float) -> str:
 
 def _lost(error: str) -> Result:
     return Result(error=error, died="lost")
+
+
+_taken: set[tuple[str, str, str]] = set()  # (triple, processor, features) that LLVM knows
+
+
+def compile_job(job: Job) -> Result:
+    """Compile with the option values of this thread, in an LLVMContext and with a target machine of its own.
+
+    Safe on any number of threads at once. Bad IR, pipelines and targets are reported in `Result.error`, not
+    raised. The first job with a certain `cpu` or `features` takes about half a second longer: a fresh process
+    tries them, because LLVM may end the process if it does not know a name.
+    """
+    return compile_unchecked(job, check_target)
+
+
+def check_target(triple: str, cpu: str, features: str) -> None:
+    """Raise OptctxError for a processor or features that LLVM does not know.
+
+    Raises EndedEarlyError if LLVM could not be asked.
+    """
+    target = (triple, cpu, features)
+    if target in _taken:
+        return
+    try:
+        with FreshProcess() as fresh:
+            trial = fresh.compile(trial_of(*target))
+    except OSError as error:
+        named = " and ".join(filter(None, (cpu, features)))
+        raise EndedEarlyError(
+            f"cannot compile for {named}: no process can be started to ask LLVM ({error.strerror})"
+        ) from None
+    if trial.error is not None:
+        raise (EndedEarlyError if trial.died in ("killed", "lost") else OptctxError)(trial.error)
+    _taken.add(target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -102,6 +103,19 @@ def limits(_: object) -> list[int]:
         resource.getrlimit(each)[0]
         for each in (resource.RLIMIT_CPU, resource.RLIMIT_AS, resource.RLIMIT_FSIZE)
     ]
+
+
+def soft_limits(_: object) -> list[int]:
+    """As `limits`, and of open files."""
+    return [*limits(_), resource.getrlimit(resource.RLIMIT_NOFILE)[0]]
+
+
+def print_much(_: object, size: int) -> int:
+    """Print as many bytes as this process may."""
+    with contextlib.suppress(OSError):
+        for _ in range(size >> 10):
+            os.write(2, b"x" * 1024)
+    return size
 
 
 def write(_: object, data: bytes) -> int:

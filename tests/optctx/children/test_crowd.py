@@ -11,7 +11,7 @@ import pytest
 from optctx.children.answers import Done
 from optctx.children.crowd import Crowd
 from optctx.children.pool import Pool
-from optctx.errors import OptctxError
+from optctx.errors import EndedEarlyError
 from tests.optctx.children import calls
 from tests.support.processes import children_of
 
@@ -84,7 +84,7 @@ def test_a_server_that_is_killed_is_an_error(pool: Pool) -> None:
         crowd.submit(calls.HANGS, calls.HANGS)
         server = own.process
         os.kill(server, signal.SIGKILL)
-        with pytest.raises(OptctxError, match="the server ended with status -9"):
+        with pytest.raises(EndedEarlyError, match="the server ended with status -9"):
             crowd.results()
 
 

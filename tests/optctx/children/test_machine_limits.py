@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import importlib
@@ -197,8 +198,23 @@ def killed() -> Pool:
     """The server, which is killed while it is asked."""
     pool = llvm_pool()
     os.kill(pool.process, signal.SIGSTOP)
-    threading.Timer(0.1, os.kill, (pool.process, signal.SIGKILL)).start()
+    threading.Timer(0.1, end, [pool.process]).start()
     return pool
+
+
+def end(process: int) -> None:
+    with contextlib.suppress(ProcessLookupError):  # another thread has killed it
+        os.kill(process, signal.SIGKILL)
+
+
+def test_a_recording_whose_server_is_killed_has_ended_early(
+    folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("optctx.lab.command.record_command.llvm_pool", killed)
+    assert main(["record", str(folder / "module.ll")]) == 3
+    reason = "the helper process ended with status -9 before it answered"
+    said = f"optctx: cannot compile {folder / 'module.ll'}: the process that compiles ended: {reason}\n"
+    assert capsys.readouterr().err == said
 
 
 def test_a_link_that_could_not_be_checked_is_an_error(
@@ -304,7 +320,7 @@ def test_a_trial_that_fails_accepts_no_target(
     kind: type[FreshProcess], triple: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.sweep"), "FreshProcess", kind)
-    monkeypatch.setattr("optctx.compiling.check.FreshProcess", kind)
+    monkeypatch.setattr("optctx.compiling.fresh.FreshProcess", kind)
     asked = "cannot compile for the processor 'haswel': LLVM could not be asked: "
     with pytest.raises(OptctxError, match=asked):
         sweep(Job(SCALE, triple=triple, cpu="haswel"), [])

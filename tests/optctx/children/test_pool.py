@@ -101,9 +101,9 @@ def framed(body: bytes) -> bytes:
 NONSENSE = {
     "an endless frame": b"\xff" * 4096,
     "no message": framed(b"\xc1" * 40),
-    "an answer too many": framed(b"\x92\xa4Gave\x01"),
+    "an answer too many": framed(b"\x93\xa4gave\x01\xa0"),
     "nested without end": framed(b"\x91" * 1_000_000),
-    "another type": framed(b"\x93\xa4Gave\xa1x\x01") + framed(b"\x80"),
+    "another type": framed(b"\x93\xa4gave\xa1x\xa0") + framed(b"\x80"),
 }
 
 
@@ -157,6 +157,29 @@ def test_limits_are_never_above_those_of_the_caller() -> None:
     """)
 
 
+def test_a_limit_that_the_caller_lowers_later_reaches_children_and_nothing_else() -> None:
+    run_python("""
+        import resource
+        from optctx.children.pool import Pool
+        from tests.optctx.children import calls
+
+        kinds = resource.RLIMIT_CPU, resource.RLIMIT_AS, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE
+        with Pool(calls.base, 1) as pool, Pool(calls.base, 1, within=pool) as within:
+            before = [resource.getrlimit(kind) for kind in kinds]
+            assert pool.call(calls.soft_limits, gives=list[int]).value == [soft for soft, _ in before]
+            lower = [90, 3_000_000 << 10, 1 << 20, 50]
+            for kind, limit, (_, hard) in zip(kinds, lower, before):
+                resource.setrlimit(kind, (limit, hard))
+            for each in (pool, within):
+                assert each.call(calls.soft_limits, gives=list[int]).value == lower
+            assert pool.call(calls.print_much, 2 << 20, gives=int).cut
+            for kind, limits in zip(kinds, before):
+                resource.setrlimit(kind, limits)
+            assert pool.call(calls.soft_limits, gives=list[int]).value == [soft for soft, _ in before]
+            assert not pool.call(calls.print_much, 2 << 20, gives=int).cut
+    """)
+
+
 def test_a_server_that_cannot_prepare_says_why(pool: Pool) -> None:
     for within in (None, pool):
         with Pool(calls.refuse, within=within) as refused:
@@ -207,12 +230,11 @@ def test_a_child_that_talks_and_one_that_does_not_listen(any_pool: Pool) -> None
     with any_pool.talk(calls.echo, gives=str) as talk, pytest.raises(TimeoutError):
         talk.hear(0.01)
     with any_pool.talk(calls.deaf, gives=str) as talk:
-        assert talk.child is not None
         for _ in range(64):  # neither side waits for the other
-            talk.child.tell("x" * 10_000)
+            talk.line.tell("x" * 10_000)
         assert [talk.hear(SECONDS) for _ in range(64)] == [str(number) * 10_000 for number in range(64)]
         assert {talk.hear(SECONDS) for _ in range(64)} == {"x"}
-        talk.child.close()
+        talk.line.close()
         assert talk.hear(SECONDS) == Death("exited", 0, "")
 
 

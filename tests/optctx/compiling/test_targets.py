@@ -48,7 +48,7 @@ def test_a_target_is_tried_once_in_a_process(monkeypatch: pytest.MonkeyPatch) ->
     job = Job(SCALE, triple=X86, cpu="skylake", features="-avx2")
     expected = compile_job(job)
     assert expected.error is None
-    monkeypatch.setattr("optctx.compiling.check.FreshProcess", None)
+    monkeypatch.setattr("optctx.compiling.fresh.FreshProcess", None)
     assert compile_job(job) == expected
 
 
@@ -56,7 +56,7 @@ def test_where_no_process_can_be_started_no_target_is_taken(monkeypatch: pytest.
     def start() -> FreshProcess:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("optctx.compiling.check.FreshProcess", start)
+    monkeypatch.setattr("optctx.compiling.fresh.FreshProcess", start)
     error = compile_job(Job(SCALE, triple=X86, cpu="skylake", features="-sse4.1")).error
     assert error is not None
     assert error == (
