@@ -35,7 +35,6 @@ class ServerProcess:
         self._listener = listener
         listener.line = self
         self._process: subprocess.Popen[bytes] | None = None
-        self._printed = -1  # memory file that takes its standard error
         self._orders: SimpleQueue[bytes | None] = SimpleQueue()
         self._started: Future[None] = Future()
 
@@ -68,35 +67,37 @@ class ServerProcess:
             for file in (process.stdin, process.stdout):
                 if file is not None:
                     file.close()
-        if self._printed >= 0:
-            os.close(self._printed)
-            self._printed = -1
 
     def _fail(self, error: BaseException) -> None:
-        self._leave_printed()
         self._listener.ended(Ended(0))
         self._started.set_exception(error)
 
     def _work(self) -> None:
-        """Start the process, which the kernel ends with this thread. Read until its end."""
+        """Start the process, which the kernel ends with this thread. Hear it until its end."""
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         try:
-            self._printed = os.memfd_create("printed")
-            process = popen("optctx.children.server", self._printed)
+            with open(os.memfd_create("printed"), "rb") as printed:
+                self._start_process(printed.fileno())
+                self._started.set_result(None)
+                self._hear(printed.fileno())
         except BaseException as error:
+            if self._started.done():
+                raise
             self._fail(error)
-            return
-        self._process = process
-        assert process.stdin is not None
-        assert process.stdout is not None
+
+    def _start_process(self, printed: int) -> None:
+        self._process = popen("optctx.children.server", printed)
         try:
-            threading.Thread(target=self._write, args=(process.stdin,), daemon=True).start()
+            threading.Thread(target=self._write, args=(self._process.stdin,), daemon=True).start()
         except RuntimeError as error:
-            process.kill()
-            process.communicate()
-            self._fail(EndedEarlyError(f"cannot listen to a fresh process: {error}"))
-            return
-        self._started.set_result(None)
+            self._process.kill()
+            self._process.communicate()
+            raise EndedEarlyError(f"cannot listen to a fresh process: {error}") from None
+
+    def _hear(self, printed: int) -> None:
+        process = self._process
+        assert process is not None
+        assert process.stdout is not None
         try:
             with process.stdout as answers:
                 while data := os.read(answers.fileno(), CHUNK):
@@ -104,14 +105,7 @@ class ServerProcess:
         finally:
             self.close()
             end_helper(process, GRACE)
-            printed = printed_to(self._printed)
-            self._leave_printed()
-            self._listener.ended(Ended(0, process.returncode, printed=printed))
-
-    def _leave_printed(self) -> None:
-        if self._printed >= 0:
-            os.close(self._printed)
-            self._printed = -1
+            self._listener.ended(Ended(0, process.returncode, printed=printed_to(printed)))
 
     def _write(self, stdin: Any) -> None:
         with stdin, contextlib.suppress(OSError):  # the server has ended: the other thread tells

@@ -48,6 +48,7 @@ def add(commands: _SubParsersAction[Parser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compile, and print the options that were read. Raises OptctxError and OSError."""
+    llvm_pool()  # its server starts while this process reads the file
     base = taken(arguments, Base)
     base.context()  # an option that cannot be set is an error of this process
     job = replace(taken(arguments, Input).under(base).job(arguments.file), emit="object")
