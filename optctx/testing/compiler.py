@@ -13,7 +13,7 @@ from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job, Result
 from optctx.fresh.helper import last_words
-from optctx.lab.sensitivity.run import reads_of as _reads_of
+from optctx.lab.rank.rank import reads_of as _reads_of
 
 __all__ = ["Compiler", "CrashError", "DiedError", "HangError", "reads_of"]
 

@@ -27,17 +27,19 @@ from optctx.lab.census.tables import (
     reads_summary,
     totals_lines,
 )
-from optctx.lab.command.compiling import add_job_arguments, positive, progress_bar, seconds, target_job
+from optctx.lab.command.compiling import add_job_arguments, positive, seconds, target_job
 from optctx.lab.command.console import encodable, put, say, show
 from optctx.lab.command.files import read_file
 from optctx.lab.command.inputs import Clang, read_input
+from optctx.lab.command.progress import progress_bar
 from optctx.plots import check_plot
 from optctx.tables import table
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
-    from optctx.lab.command.parser import Parser
+    from optctx.lab.command.progress import progress_bar
+from optctx.lab.command.parser import Parser
 
 __all__ = ["add", "run"]
 

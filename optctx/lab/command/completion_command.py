@@ -21,7 +21,7 @@ __all__ = ["add", "run"]
 
 _SHELLS = ("bash", "zsh")
 _FILES = ("file", "files", "plot")
-_NAMES = ("name", "pattern", "options", "exclude")
+_NAMES = ("name", "pattern", "options", "only", "exclude")
 _SETTINGS = ("settings", "tries")
 
 _BASH = """

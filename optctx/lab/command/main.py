@@ -32,7 +32,7 @@ __all__ = ["COMMANDS", "main", "make_parser", "parse"]
 COMMANDS = (
     "sweep",
     "record",
-    "sensitivity",
+    "rank",
     "tune",
     "compare",
     "list",
@@ -177,7 +177,7 @@ def make_parser(only: str | None = None) -> tuple[Parser, argparse._SubParsersAc
         prog="optctx",
         description="Give each compilation its own LLVM options: compile under many values, see what LLVM "
         "reads, and look options up. `optctx COMMAND --help` explains a command.",
-        example="optctx sweep kernel.ll --passes 'default<O3>' --set unroll-count=1,2,4,8\n"
+        example="optctx sweep kernel.ll --passes 'default<O3>' --try unroll-count=1,2,4,8\n"
         "optctx record kernel.ll --set unroll-count=4\noptctx show unroll-count",
     )
     add_version(parser)

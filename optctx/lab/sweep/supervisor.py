@@ -222,7 +222,7 @@ class Supervisor:
         job = self._asked(answer.number).job
         self._beyond.pop(answer.number, None)
         self._places.pop(answer.number, None)
-        if answer.number == self._plan.baseline(job) and answer.state == "ok":
+        if answer.number == job and answer.state == "ok":
             self._baselines[job] = answer.seconds
         write_all(self._answers, encode(answer))
 
@@ -260,7 +260,8 @@ class Supervisor:
     # Time limits
 
     def _limit(self, number: int) -> float:
-        return self._plan.limit(self._baselines.get(self._asked(number).job))
+        asked = self._asked(number)
+        return asked.limit or self._plan.limit(self._baselines.get(asked.job))
 
     def _patience(self) -> float | None:
         deadlines = [
@@ -334,6 +335,9 @@ def main() -> int:
         assert isinstance(plan, Plan)
         set_process_options(plan.arguments)
         _attach(*plan.attributes)  # type: ignore[arg-type]
+        if plan.directory is not None:
+            os.chdir(plan.directory)
+            os.environ["TMPDIR"] = plan.directory
         gc.freeze()  # forks share these pages
         Supervisor(plan, 0, answers).serve()
     return 0

@@ -8,11 +8,10 @@ from optctx.context import OptionContext
 from optctx.engine.attach import attach
 from optctx.errors import Interrupted, OptctxError
 from optctx.fresh import Job
-from optctx.lab.sensitivity import By, Effect, Limits, sensitivity
+from optctx.lab.rank import Effect, rank
 from optctx.lab.space import DEFAULT, Choices, Dimension
 from optctx.trust import TUNING
 from optctx.values import Option, registry
-from optctx.values.read_values import value_text
 from optctx.values.registry import find
 
 __all__ = ["propose"]
@@ -26,23 +25,23 @@ def propose(
     job: Job,
     count: int = 8,
     *,
-    by: By = "size",
+    by: str = "size",
     exclude: Collection[str] = (),
-    limits: Limits | None = None,
+    trials: int | None = None,
     progress: Callable[[int], None] = lambda total: None,
 ) -> list[Dimension]:
     """The options that change the output of a compilation most, with values by their types.
 
-    A `sensitivity` tries each option that the compilation reads, in fresh processes. Of the options that
+    A `rank` tries each option that the compilation reads, in at most `trials` compilations. Of those that
     change the output, the `count` with the largest effects are proposed: both values of a bool, every choice
     of an enum, powers of two and what was tried for a number; values that crashed or did not end are left
     out, and so are options that do more than change the code (`Option.trust`). Every dimension has "default"
     as well.
 
-    Raises OptctxError as `sensitivity` does, and if no option changes the output.
+    Raises OptctxError as `rank` does, and if no option changes the output.
     """
     try:
-        report = sensitivity(job, by=by, exclude=tuple(exclude), limits=limits or Limits(), progress=progress)
+        report = rank(job, by=by, exclude=tuple(exclude), trials=trials, progress=progress)
     except Interrupted:  # a ranking of some options proposes nothing
         raise KeyboardInterrupt from None
     dimensions: list[Dimension] = []
@@ -65,8 +64,8 @@ def propose(
 def _texts(option: Option, effect: Effect) -> Sequence[str]:
     if option.type in ("bool", "boolOrDefault"):
         return ("true", "false")
-    dead = {value_text(trial.value) for trial in effect.trials if trial.dead}
-    tried = [value_text(trial.value) for trial in effect.trials if trial.value is not None]
+    dead = {trial.options[effect.option] for trial in effect.trials if trial.state != "ok"}
+    tried = [trial.options[effect.option] for trial in effect.trials]
     more = option.choices if option.type == "enum" else _POWERS if option.type in _NUMBERS else ()
     return [text for text in (*more, *tried) if text not in dead]
 

@@ -47,7 +47,7 @@ COMMANDS = [  # one for each kind of process that commands start
 ]
 MORE = [
     "compare module.ll --strategies thread --no-properties --threads 1 --throughput-seconds 0.01",
-    "sensitivity module.ll --options unroll-count",
+    "rank module.ll --only unroll-count",
     "record module.ll",
     "check-link module.bc",
     "tune module.ll --set unroll-count=1,2 --trials 2",

@@ -8,7 +8,7 @@ import shlex
 from dataclasses import dataclass
 
 from optctx.fresh import Job
-from optctx.lab.sweep.grid import DEFAULT
+from optctx.lab.space import DEFAULT
 from optctx.lab.trials import Trial
 
 __all__ = ["Reproduction", "Source", "quoted", "reproduction"]

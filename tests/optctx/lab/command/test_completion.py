@@ -62,8 +62,8 @@ def test_commands_and_their_arguments_are_completed(script: str) -> None:
 def test_names_of_llvm_options_are_completed(script: str) -> None:
     wanted = {name for name in registry() if name.startswith("unroll-")}
     assert replies(script, "show", "unroll-") == replies(script, "list", "unroll-") == wanted
-    assert replies(script, "sensitivity", "x.ll", "--options", "unroll-") == wanted
-    for command in ("sweep", "record", "sensitivity"):
+    assert replies(script, "rank", "x.ll", "--only", "unroll-") == wanted
+    for command in ("sweep", "record", "rank"):
         assert replies(script, command, "x.ll", "--set", "unroll-") == {f"{name}=" for name in wanted}
 
 

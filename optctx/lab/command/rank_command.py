@@ -1,0 +1,132 @@
+"""`optctx rank`: ranks the options that LLVM reads for a file by how they change the output."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from optctx.errors import Interrupted
+from optctx.lab.command.console import complain, put, say, show
+from optctx.lab.command.files import naming_module
+from optctx.lab.command.groups import Base, Input, Keep, Limits, Out, Try, add_file, add_out
+from optctx.lab.command.parser import positive, seconds
+from optctx.lab.command.progress import duration, progress_bar
+from optctx.lab.rank import Estimate, Ranking, rank
+from optctx.lab.rank.tables import as_csv, as_json, as_table, dead_table, not_tried_lines
+from optctx.lab.settings import add_flags, setting, taken
+from optctx.wording import counted
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+    from optctx.lab.command.parser import Parser
+
+__all__ = ["add", "run"]
+
+
+@dataclass(frozen=True)
+class Rank:
+    """What a ranking does beside compiling."""
+
+    only: tuple[str, ...] = setting(
+        (), "try only these (all that LLVM reads); repeat for more", metavar="GLOB", several=True
+    )
+    exclude: tuple[str, ...] = setting(
+        (), "do not try these; repeat for more", flag="--not", metavar="GLOB", several=True
+    )
+    by: str = setting("size", "what to rank by: size, instructions or compile-time", metavar="GOAL")
+    each: bool = setting(False, "compile each value by itself, none in groups")
+    verify: bool = setting(False, "compare each value with a fresh process")
+    trials: int | None = setting(
+        None, "most compilations; the largest effects are found first", metavar="N", read=positive
+    )
+    seconds: float | None = setting(None, "most seconds", metavar="S", read=seconds)
+
+
+def add(commands: _SubParsersAction[Parser]) -> None:
+    """Enter the command among `commands`."""
+    parser = commands.add_parser(
+        "rank",
+        help="rank the options that LLVM reads for a file by what they change",
+        description="Compile a file once to see which options LLVM reads, then with other values of each of "
+        "them, many together first, and rank the options by effect. What crashes or never ends is a line of "
+        "the result. Exit status 1 if --verify finds a difference, 2 for bad input, 130 after Ctrl-C, 143 "
+        "after SIGTERM.",
+        example="optctx rank kernel.ll --only 'unroll*' --trials 20\n"
+        "optctx rank kernel.ll --by instructions --seconds 60 --keep ranking.journal",
+    )
+    add_file(parser)
+    add_flags(parser, Input, "input")
+    add_flags(parser, Base, "base")
+    add_flags(parser, Try, "values to try instead of those chosen by type")
+    add_flags(parser, Rank, "ranking")
+    add_flags(parser, Keep, "going on")
+    add_flags(parser, Limits, "limits")
+    add_out(parser, rows=("top",))
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compile, and print the ranking; after Ctrl-C that of what is known. Raises OptctxError and OSError.
+
+    Returns 1 if a fresh process differs.
+    """
+    own, keep, limits = taken(arguments, Rank), taken(arguments, Keep).check(), taken(arguments, Limits)
+    base, out = taken(arguments, Base), taken(arguments, Out)
+    with base.context():
+        job = taken(arguments, Input).under(base).job(arguments.file)
+        try:
+            with naming_module(arguments.file), progress_bar("values") as step:
+                ranking = rank(
+                    job,
+                    only=own.only,
+                    exclude=own.exclude,
+                    values=taken(arguments, Try).tries,
+                    by=own.by,
+                    screen=not own.each,
+                    verify=own.verify,
+                    trials=own.trials,
+                    seconds=own.seconds,
+                    threads=limits.jobs,
+                    timeout=limits.timeout,
+                    memory=limits.memory_bytes,
+                    keep=keep.keep,
+                    resume=keep.resume,
+                    on_estimate=_say,
+                    progress=step,
+                )
+        except Interrupted as interrupt:
+            partial: Ranking = interrupt.partial
+            _print(partial, out)
+            known = f"{len(partial.trials)} of {counted(len(partial.trials) + partial.left, 'value')}"
+            kept = f"; {keep.keep} keeps them: go on with --resume" if keep.keep else ""
+            raise KeyboardInterrupt(f"interrupted after {known}{kept}") from None
+    _print(ranking, out)
+    return 1 if any(trial.agrees is False for trial in ranking.trials) else 0
+
+
+def _say(estimate: Estimate) -> None:
+    """Say what it is going to take."""
+    complain(
+        f"{counted(estimate.options, 'option')}, {counted(estimate.values, 'value')}: about "
+        f"{counted(estimate.compilations, 'compilation')}, {duration(estimate.seconds)} or more"
+    )
+
+
+def _print(ranking: Ranking, out: Out) -> None:
+    match out.format:
+        case "json":
+            put(as_json(ranking))
+        case "csv":
+            put(as_csv(ranking), end="")
+        case _:
+            if ranking.changing:
+                show(as_table(ranking, out.top))
+                if out.top is not None and out.top < len(ranking.changing):
+                    say(f"{out.top} of {counted(len(ranking.changing), 'option')} that change the output")
+                say("")
+            if ranking.dead:
+                show(dead_table(ranking))
+                say("")
+            say(*not_tried_lines(ranking), *ranking.summary())
