@@ -15,7 +15,7 @@ demo: $(VENV)/.built
 # thousand processes would compile the package for itself, which takes it 0.4 s.
 JOBS ?= auto
 test: $(VENV)/.built
-	$(BIN)/python -m compileall -q optctx optctx_numba optctx_program tests/support
+	$(BIN)/python -m compileall -q optctx optctx_numba optctx_program optctx_pytest evidence tests/support
 	$(BIN)/pytest -n $(JOBS)
 
 # Before a release, hours: what `make test` shows, more often and on more ways, and the tools beside the tests.
@@ -29,21 +29,21 @@ cluster: $(VENV)/.built
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
-	$(BIN)/codespell *.md docs design examples packaging optctx optctx_numba optctx_program
-	$(BIN)/clang-format --dry-run --Werror $$(find native optctx/include examples tests upstream -name '*.[ch]pp' -o -name interface.h)
+	$(BIN)/codespell *.md docs design examples packaging optctx optctx_numba optctx_program optctx_pytest evidence
+	$(BIN)/clang-format --dry-run --Werror $$(find native optctx/include examples tests evidence -name '*.[ch]pp' -o -name interface.h)
 
 bench: $(VENV)/.built
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m evidence.benchmarks
 
 # LLVM's own regression tests as the judge, the second time with process-wide values spoilt and every page of them
 # watched; takes their sources from Debian's source package (apt-get source).
 conformance: $(VENV)/.built
-	$(BIN)/python -m tests.long.conformance Transforms Analysis CodeGen
-	$(BIN)/python -m tests.long.conformance Transforms Analysis --spoil --audit
+	$(BIN)/python -m evidence.conformance Transforms Analysis CodeGen
+	$(BIN)/python -m evidence.conformance Transforms Analysis --spoil --audit
 
 # Every command on the pages of design/upstream, with small sizes; takes LLVM's tests from Debian's source package.
 answers: $(VENV)/.built
-	$(BIN)/python -m tests.long.answers
+	$(BIN)/python -m evidence.answers
 
 # Names and values, modules with hostile attributes and stamps, folders of caches, and sets of tuning options, against
 # exits, crashes, hangs, prints and changes; the kernel ends what opens, starts or loads anything:
@@ -127,10 +127,10 @@ registries: $(VENV)/.built
 	$(BIN)/python packaging/registries.py
 
 # The prototype at LLVM's source: patches for Debian's LLVM 19, built in front of llvm-19-dev's archives, tested and
-# measured (upstream/README.md). ALL=1 rebuilds every file that knows options, LIT='Transforms/LICM' runs LLVM's tests of
-# that folder, LLVM= names another prefix of llvm-19-dev, UPSTREAM=--help tells more.
+# measured (evidence/upstream/README.md). ALL=1 rebuilds every file that knows options, LIT='Transforms/LICM' runs
+# LLVM's tests of that folder, LLVM= names another prefix of llvm-19-dev, UPSTREAM=--help tells more.
 upstream: $(VENV)/.built
-	$(BIN)/python -m upstream $(if $(ALL),--all) $(if $(LIT),--lit $(LIT)) $(if $(LLVM),--llvm $(LLVM)) $(UPSTREAM)
+	$(BIN)/python -m evidence.upstream $(if $(ALL),--all) $(if $(LIT),--lit $(LIT)) $(if $(LLVM),--llvm $(LLVM)) $(UPSTREAM)
 
 # In a real browser: needs Debian's chromium.
 docs-test: docs

@@ -35,5 +35,5 @@ def loaded(url: str, profile: Path, *options: str) -> str:
     run = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr
     console = [line for line in run.stderr.splitlines() if ":CONSOLE" in line and _SLOW not in line]
-    assert console == []
+    assert console == [], console[:3]
     return run.stdout

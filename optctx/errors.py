@@ -16,6 +16,7 @@ __all__ = [
     "ContextMismatchWarning",
     "DeadlockWarning",
     "DriftWarning",
+    "EndedEarlyError",
     "EngineWarning",
     "Interrupted",
     "LinkMismatchError",
@@ -54,6 +55,10 @@ class Interrupted(KeyboardInterrupt):
 
 class OptctxError(Exception):
     """Base of every error that optctx raises on purpose."""
+
+
+class EndedEarlyError(OptctxError):
+    """What was asked for is sound, but it ended early: the disk is full, or a helper process was killed."""
 
 
 class UnknownOptionError(OptctxError, KeyError):

@@ -8,15 +8,30 @@ import os
 import secrets
 import stat
 
-from optctx.errors import OptctxError, shown
+from optctx.errors import EndedEarlyError, OptctxError, shown
 
-__all__ = ["GoneError", "check_in_place", "hindrance", "write_whole"]
+__all__ = ["OUT_OF", "GoneError", "check_in_place", "hindrance", "write_whole"]
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPEN_FILES = ("/dev/", "/proc/")  # /dev/stdout is what a shell has opened, whatever that is
 
 
-class GoneError(OptctxError):
+OUT_OF = frozenset(
+    {
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EFBIG,
+        errno.EIO,
+        errno.ENOMEM,
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.EAGAIN,
+    }
+)
+"""Errors of the system that say that there is no more of something, or that a disk fails."""
+
+
+class GoneError(EndedEarlyError):
     """A file that results were being added to was deleted, moved or replaced."""
 
 
@@ -39,17 +54,20 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
     A link stays, and its target is replaced. The permissions of an existing file stay. A device, a pipe, and
     a file in a folder that this user may not change are written in place.
 
-    Raises OptctxError, with the file's name, if it cannot be written.
+    Raises OptctxError, with the file's name, if it cannot be written: EndedEarlyError if the disk is full.
     """
     name = os.fsdecode(path)
+    kind: type[OptctxError] = OptctxError
     try:
         problem = hindrance(name)
         if not problem:
             _write(name, content.encode() if isinstance(content, str) else content)
     except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno in OUT_OF:
+            kind = EndedEarlyError
         problem = _worded((error.strerror if isinstance(error, OSError) else None) or str(error))
     if problem:
-        raise OptctxError(f"cannot write {shown(name)}: {problem}")
+        raise kind(f"cannot write {shown(name)}: {problem}")
 
 
 def check_in_place(path: str, descriptor: int) -> None:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from optctx.wording import printable
 
-__all__ = ["Cell", "Table", "add_row", "ruled_table", "table"]
+__all__ = ["Cell", "Table", "add_row", "ruled_table", "table", "without_column"]
 
 Cell = str | tuple[str, str]  # a text, or a text and rich's style for it
 
@@ -40,6 +40,17 @@ def ruled_table(headings: Iterable[str], *, right: Sequence[str] = ()) -> Table:
 def add_row(made: Table, cells: Iterable[Cell]) -> None:
     """Add a row of texts, in which nothing is markup."""
     made.add_row(*map(_text, cells))
+
+
+def without_column(made: Table, heading: str) -> Table:
+    """The table without the column of that heading."""
+    kept = [column for column in made.columns if str(column.header) != heading]
+    left = Table(box=made.box, header_style=made.header_style, pad_edge=made.pad_edge)
+    for column in kept:
+        left.add_column(column.header, justify=column.justify, no_wrap=column.no_wrap)
+    for cells in zip(*(column.cells for column in kept), strict=True):
+        left.add_row(*cells)
+    return left
 
 
 def _add_columns(made: Table, headings: Iterable[str], whole: Sequence[str], right: Sequence[str]) -> None:

@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 from optctx.errors import OptctxError, shown
 from optctx.plain_data import DataError, check_plain, number_from, read_bounded
+from optctx.wording import did_you_mean, nearest
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-__all__ = ["parse_toml", "quoted", "read_toml"]
+__all__ = ["parse_toml", "quoted", "read_toml", "typed"]
+
+T = TypeVar("T")
 
 _MOST_BYTES = 64 << 20
 _INFINITE = ("inf", "nan")  # without a sign: TOML's own words
@@ -64,6 +68,22 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
             words = f"expected a number of at most 64 bits, found {found}"
         raise OptctxError(f"cannot read {shown(name)}: {words}; correct it, or name another file") from None
     return table
+
+
+def typed(table: Any, kind: type[T], what: str, known: Iterable[str] = ()) -> T:
+    """Return plain data as a record of msgspec's.
+
+    Raises OptctxError for other data: `what` it was to be, what does not fit and where. `known`: names of
+    fields and choices, of which those near to an unknown one are suggested.
+    """
+    import msgspec
+
+    try:
+        return msgspec.convert(table, kind)
+    except msgspec.ValidationError as error:
+        unknown = re.match(r"(?:Object contains unknown field|Invalid enum value) [`']([^`']*)", str(error))
+        near = did_you_mean(nearest(unknown[1], known)) if unknown else ""
+        raise OptctxError(f"cannot use {what}: {error}{near and '; '}{near}") from None
 
 
 def _number(text: str) -> object:

@@ -1,15 +1,16 @@
-"""Common parts of messages: counted nouns, columns of text, suggestions of names, escapes."""
+"""Common parts of messages: counted nouns, columns and tables of text, suggestions of names, escapes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-__all__ = ["columns", "counted", "did_you_mean", "nearest", "printable"]
+__all__ = ["columns", "counted", "did_you_mean", "html_table", "nearest", "printable"]
 
 _MOST = 3  # names in a suggestion
 _CUTOFF = 0.6  # of difflib's ratio; below it names have little in common
 _CLOSE = 0.05  # names whose ratio is lower than the best by more than this are left out
 _LONGEST = 100  # characters; difflib takes quadratic time
+_ROWS = 100  # of a table in a notebook
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
@@ -48,6 +49,21 @@ def columns(rows: Sequence[Sequence[str]]) -> list[str]:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in shown
     ]
+
+
+def html_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]], count: int) -> str:
+    """Make a table for a notebook, of the first rows. `count`: of all rows. Every text is escaped."""
+    from html import escape
+    from itertools import islice
+
+    def line(cells: Sequence[str], kind: str) -> str:
+        return f"<tr>{''.join(f'<{kind}>{escape(printable(cell))}</{kind}>' for cell in cells)}</tr>"
+
+    shown = list(islice(rows, _ROWS))
+    more = f"<caption>{escape(printable(title))}; the first {_ROWS} of {counted(count, 'row')}</caption>"
+    caption = more if count > len(shown) else f"<caption>{escape(printable(title))}</caption>"
+    body = "".join(line(cells, "td") for cells in shown)
+    return f"<table>{caption}<thead>{line(headings, 'th')}</thead><tbody>{body}</tbody></table>"
 
 
 def printable(text: str) -> str:

@@ -18,6 +18,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run `optctx.lab.command.main.main`. A signal before it ends the process at once, as nothing has begun.
     One after it leaves the exit status as it is, until the process is gone.
     """
+    given = sys.argv[1:] if argv is None else list(argv)
+    if given in (["--version"], ["-V"]) and _said_version():
+        return 0
     status = -1
 
     def end(number: int, frame: FrameType | None) -> None:
@@ -31,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             signal.signal(each, end)
     from optctx.lab.command.main import main as run
 
-    status = run(sys.argv[1:] if argv is None else argv)
+    status = run(given)
     return status
 
 
@@ -39,3 +42,15 @@ def _ignore() -> None:
     """Python's own end gives signals with handlers their default effect, which would be the exit status."""
     for each in _ENDING:
         signal.signal(each, signal.SIG_IGN)
+
+
+def _said_version() -> bool:
+    """Print the version, without all that importing the package takes. False where it cannot be printed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        sys.stdout.write(f"optctx {version('optctx')}\n")
+        sys.stdout.flush()
+    except (AttributeError, OSError, PackageNotFoundError):  # what runs the command says it better
+        return False
+    return True

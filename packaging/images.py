@@ -2,7 +2,7 @@
 
 `make images` builds one wheel. For each release it makes an environment with that wheel, the llvmlite and the
 Numba that needs it. There it runs the tests that state no figures of one release, and a sample of LLVM's own
-tests (`python -m tests.long.conformance`), each job judged against a fresh process of the same library. The
+tests (`python -m evidence.conformance`), each job judged against a fresh process of the same library. The
 exit status is 1 if anything differs or fails.
 """
 
@@ -112,7 +112,7 @@ def try_release(release: str, wheel: Path, limit: int, seed: int) -> Row:
     )
     report = ENVIRONMENTS / f"{release}.json"
     report.unlink(missing_ok=True)
-    judge = [python, "-m", "tests.long.conformance", "--limit", str(limit), "--seed", str(seed)]
+    judge = [python, "-m", "evidence.conformance", "--limit", str(limit), "--seed", str(seed)]
     subprocess.run([*judge, "--json", str(report)], env=SETTINGS, cwd=ROOT)
     totals = json.loads(report.read_text())["totals"] if report.exists() else {}
     command = [python, "-m", "pytest", "-q", "-n", "auto", *TESTS]

@@ -128,7 +128,7 @@ std::string Table::unknown(std::string_view name) const {
     const std::string_view near = nearest(bare, known);
     return "no LLVM option is called '" + std::string(name) + "' among the " + std::to_string(names_.size()) + " of " +
            path_.substr(path_.rfind('/') + 1) +
-           (near.empty() ? "; `optctx list` shows every name" : "; did you mean " + std::string(near) + "?");
+           (near.empty() ? "; `optctx options` shows every name" : "; did you mean " + std::string(near) + "?");
 }
 
 void publish(std::unique_ptr<const Table> table) {

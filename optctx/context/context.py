@@ -29,7 +29,7 @@ from optctx.reads.unread import UnreadMode, check_mode, marks
 from optctx.tasks.scopes import follow_tasks
 from optctx.travelling.bindings import OnMismatch, bind
 from optctx.travelling.option_files import read_options, write_options
-from optctx.travelling.stamps import agreed, stamped_overrides
+from optctx.travelling.stamps import agreed, stamped_overrides, trusted_override
 from optctx.trust import trusting
 from optctx.values.args import parse_args
 from optctx.values.layers import Layers, rebuild
@@ -145,15 +145,22 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         unread: UnreadMode = "ignore",
         sets: SetsMode = "contain",
         image: Image | None = None,
+        trust: Iterable[str] | None = None,
     ) -> OptionContext:
         """Make a context from a command line: a list, such as `["-unroll-count=4"]`, or a string.
 
         Accepts what `opt` accepts: `-name=value`, `--name=value`, `-name value` if a value is required, and
-        `-name`. Raises as the constructor does.
+        `-name`. `trust`: what the arguments may set, as in `from_module`, if they come from an untrusted
+        source; None accepts every option. Raises as the constructor does, and UntrustedOptionError.
         """
         engine = engine_for(base, image)
-        parsed = parse_args(engine, args, process_wide)
-        made = [make_override(engine, name, texts, process_wide) for name, texts in parsed.items()]
+        if trust is None:
+            parsed = parse_args(engine, args, process_wide)
+            made = [make_override(engine, name, texts, process_wide) for name, texts in parsed.items()]
+        else:
+            judge = trusting(engine, trust)
+            parsed = parse_args(engine, args, process_wide, judge.check)
+            made = [trusted_override(engine, *each, process_wide, judge) for each in parsed.items()]
         inherited = layers_of_base(engine, base)
         return cls._of(inherited.on_top(made), inherited, unread, sets)
 
@@ -170,9 +177,9 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
     ) -> OptionContext:
         """Make a context from an object whose typed fields are options, which editors complete and check.
 
-        The object is an instance of a dataclass: one of `optctx export --format python`, or your own. A field
-        is the option of its `metadata["option"]`, or without that of its name, with `-` for `_`. A field that
-        is None is not given. Fields that are dataclasses themselves count with their fields.
+        The object is an instance of a dataclass: your own, or one of `optctx options --format python`. A
+        field is the option of its `metadata["option"]`, or without that of its name, with `-` for `_`. A
+        field that is None is not given. Fields that are dataclasses themselves count with their fields.
 
         Raises OptionTypeError for another object, and otherwise as the constructor does.
         """

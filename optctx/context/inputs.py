@@ -136,7 +136,7 @@ def given_options(options: object) -> dict[str, object]:
             f"the class {options.__name__}; make an instance" if isinstance(options, type) else shown(options)
         )
         raise OptionTypeError(
-            "options are an instance of a dataclass, as `optctx export --format python` declares it, found "
+            "options are an instance of a dataclass, as `optctx options --format python` declares it, found "
             f"{what}"
         )
     found: dict[str, object] = {}

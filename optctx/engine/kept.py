@@ -102,11 +102,16 @@ class Kept:
         self.state = f"not kept: {self._store.problem}" if self._store.problem else "kept"
 
 
-def _open() -> _Store:
+def own_folders() -> tuple[str, str]:
+    """Name the folders of this user for what can be made again, and for keys. Makes neither."""
     from platformdirs import PlatformDirs
 
     folders = PlatformDirs("optctx", appauthor=False)
-    cache, state = folders.user_cache_dir, folders.user_state_dir
+    return folders.user_cache_dir, folders.user_state_dir
+
+
+def _open() -> _Store:
+    cache, state = own_folders()
     for path in (cache, state):
         make_own_folder(path)
     return _Store(os.path.join(cache, "attach"), own_key(state, _KEY_NAME))

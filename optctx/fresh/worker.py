@@ -19,9 +19,9 @@ from typing import NoReturn
 from optctx.fresh.helper import address_space, cause_of_end, is_cut, is_of_machine, printed_to
 from optctx.fresh.job import Death, Result, compile_unchecked, initialise_targets
 from optctx.fresh.limits import lower_limit
-from optctx.fresh.options import set_process_options
 from optctx.fresh.protocol import Decoder, Request, encode, write_all
 from optctx.hosts.llvmlite.compiling import native_api
+from optctx.process import set_process_options
 
 __all__ = ["main"]
 

@@ -11,9 +11,22 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-__all__ = ["Setting", "add_flags", "checked", "identity", "setting", "settings", "taken"]
+__all__ = [
+    "Completes",
+    "Setting",
+    "add_flags",
+    "checked",
+    "completing",
+    "identity",
+    "setting",
+    "settings",
+    "taken",
+]
 
 R = TypeVar("R")
+Completes = str | tuple[str, ...]
+"""What a shell offers for a value: "file", "option" or "setting" (NAME= of an option), or these words, beside
+which there can be others."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,6 +46,8 @@ class Setting:
     """The option can be repeated, and the field is a tuple."""
     same: bool = False
     """A kept experiment goes on only with an equal value."""
+    completes: Completes = ""
+    """What a shell offers for it."""
     check: Callable[[Any], None] | None = None
     """Raises OptctxError for a value that cannot be used, wherever it comes from."""
 
@@ -78,7 +93,14 @@ def add_flags(
         if each.several:
             given |= {"action": "append", "default": []}
         given |= changed.get(field.name, {})
-        group.add_argument(*names, **{key: value for key, value in given.items() if value is not None})
+        given = {key: value for key, value in given.items() if value is not None}
+        completing(group.add_argument(*names, **given), each.completes)
+
+
+def completing(argument: argparse.Action, what: Completes) -> argparse.Action:
+    """Have shells offer that for the argument."""
+    argument.completes = what  # type: ignore[attr-defined]  # `optctx completion` reads it
+    return argument
 
 
 def taken(arguments: argparse.Namespace, record: type[R], **fixed: Any) -> R:

@@ -3,28 +3,14 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from optctx.reads.log import (
-        Log,
-        Read,
-        Recorded,
-        Unread,
-        log_as_csv,
-        log_as_json,
-        log_summary,
-        read_cells,
-    )
+    from optctx.reads.log import Log, Read, Unread
     from optctx.reads.readers import reader_index
     from optctx.reads.recording import record
 
 __all__ = [
     "Log",
     "Read",
-    "Recorded",
     "Unread",
-    "log_as_csv",
-    "log_as_json",
-    "log_summary",
-    "read_cells",
     "reader_index",
     "record",
 ]

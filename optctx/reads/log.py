@@ -1,14 +1,11 @@
-"""What LLVM read inside a `record()` block, as text for people, and as JSON and CSV for programs."""
+"""What LLVM read inside a `record()` block."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import re
 import threading
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from optctx._native import Context, Kind, Recorder, demangle, run_counts
@@ -19,18 +16,14 @@ from optctx.reads.readers import reader_index
 from optctx.reads.unread import why_unread
 from optctx.values.read_values import Value, value_text
 from optctx.values.states import fingerprint_of, process_texts, text_under, value_under
-from optctx.wording import columns, counted
+from optctx.wording import columns, counted, html_table
 
 __all__ = [
     "Log",
     "Read",
-    "Recorded",
     "Unread",
-    "log_as_csv",
-    "log_as_json",
     "log_summary",
     "log_text",
-    "read_cells",
 ]
 
 _NAME = re.compile(r"(?:\(anonymous namespace\)|operator\(\)|[^(])+")
@@ -66,6 +59,14 @@ class Read:
             raise OptctxError(f"{self.name!r} was read with several values, {self.values!r}: see `values`")
         return self.values[0]
 
+    @property
+    def cells(self) -> tuple[str, str, str]:
+        """Its name, its values and its functions without parameters, as texts for a table."""
+        functions = list(dict.fromkeys(map(_without_parameters, self.functions)))
+        more = f" and {len(functions) - 1} more" if len(functions) > 1 else ""
+        note = f" ({self.note})" if self.note else ""
+        return self.name, " then ".join(map(value_text, self.values)), f"{functions[0]}{more}{note}"
+
 
 @dataclass(frozen=True)
 class Unread:
@@ -77,18 +78,6 @@ class Unread:
     name: str
     value: Value
     cause: str
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """What a log has, as plain data, which can be sent to another process."""
-
-    reads: Mapping[str, Read]
-    unread: Sequence[Unread]
-
-    @classmethod
-    def of(cls, log: Log) -> Recorded:
-        return cls(dict(log.reads), log.unread)
 
 
 # A context, and the indexes of the readers that read under it.
@@ -197,6 +186,11 @@ class Log:
             if (name, state) not in read
         ]
 
+    def _repr_html_(self) -> str:
+        reads = self.reads.values()
+        title = log_summary(len(reads), len(self.unread))
+        return html_table(title, ("option", "value", "read by"), (read.cells for read in reads), len(reads))
+
     def __str__(self) -> str:
         """Write two tables: options read, with values and functions; overrides not read, with causes."""
         try:
@@ -283,51 +277,21 @@ class Log:
         return [(Context.make(self._engine.space, drift, []), readers) for drift in drifts]
 
 
-def log_text(log: Log | Recorded) -> str:
+def log_text(log: Log) -> str:
     """Write two tables, the options read and the overrides not read, and a summary."""
     reads, unread = log.reads, log.unread
     lines = []
     if reads:
-        lines += columns([("option", "value", "read by"), *map(read_cells, reads.values())])
+        lines += columns([("option", "value", "read by"), *(read.cells for read in reads.values())])
     if unread:
         rows = [(each.name, value_text(each.value), each.cause) for each in unread]
         lines += ["", *columns([("override", "value", "not read because"), *rows])]
     return "\n".join([*lines, "", log_summary(len(reads), len(unread))]).lstrip("\n")
 
 
-def read_cells(read: Read) -> tuple[str, str, str]:
-    """Write (name, values, functions without parameters and the note) of an option that was read."""
-    functions = list(dict.fromkeys(_without_parameters(name) for name in read.functions))
-    more = f" and {len(functions) - 1} more" if len(functions) > 1 else ""
-    note = f" ({read.note})" if read.note else ""
-    return read.name, " then ".join(map(value_text, read.values)), f"{functions[0]}{more}{note}"
-
-
 def log_summary(reads: int, unread: int) -> str:
     """Say in one line how many options were read, and how many overrides were not."""
     return f"{counted(reads, 'option')} read, {counted(unread, 'override')} not read"
-
-
-def log_as_json(log: Log | Recorded, *, unread_only: bool = False) -> str:
-    """Write one object: `read` (unless `unread_only`) and `unread`, lists of the fields of their classes."""
-    data = {} if unread_only else {"read": [asdict(read) for read in log.reads.values()]}
-    return json.dumps({**data, "unread": [asdict(unread) for unread in log.unread]}, indent=2)
-
-
-def log_as_csv(log: Log | Recorded, *, unread_only: bool = False) -> str:
-    """Write a header, and a line for each option that was read and each override that was not.
-
-    Several values or functions are separated by "; ".
-    """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["option", "read", "value", "functions", "note"])
-    for read in () if unread_only else log.reads.values():
-        values, functions = "; ".join(map(value_text, read.values)), "; ".join(read.functions)
-        writer.writerow([read.name, "true", values, functions, read.note])
-    for unread in log.unread:
-        writer.writerow([unread.name, "false", value_text(unread.value), "", unread.cause])
-    return out.getvalue()
 
 
 def _without_parameters(function: str) -> str:

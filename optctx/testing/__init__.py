@@ -1,7 +1,7 @@
 """Property tests under drawn options: strategies for Hypothesis, and a compiler that survives LLVM's crashes.
 
-Needs Hypothesis: `pip install optctx[testing]`. The pytest plugin is `optctx.testing.plugin`, which pytest
-finds by itself.
+Needs Hypothesis: `pip install optctx[testing]`. The pytest plugin is `optctx_pytest`, which pytest finds by
+itself.
 """
 
 from typing import TYPE_CHECKING

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from types import TracebackType
 
-from optctx.context import OptionContext
+from optctx import OptionContext
 from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job, Result
 from optctx.fresh.helper import last_words

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
+from optctx import Option, registry
 from optctx.errors import OptctxError, shown
 from optctx.testing.compiler import reads_of
 from optctx.testing.value import is_literal
-from optctx.values import Option, registry
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -114,5 +114,5 @@ def _none_matches(name: str, conditions: dict[str, object]) -> str:
     given = [f"{word}={shown(value)}" for word, value in conditions.items() if value is not None]
     return (
         f"no option that a context can set matches options({', '.join([shown(name), *given])}); "
-        "`optctx list` shows every option"
+        "`optctx options` shows every option"
     )

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Literal
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from optctx.context import OptionContext
+from optctx import OptionContext, registry
 from optctx.fresh import Emit, Job
 from optctx.testing.module import modules
 from optctx.testing.option import options as any_options
 from optctx.testing.option import own_name
 from optctx.testing.value import can_draw, values
-from optctx.values import registry
 
 if TYPE_CHECKING:
-    from optctx.values import Option
+    from optctx import Option
 
 __all__ = ["arguments", "contexts", "jobs", "overrides"]
 

@@ -1,178 +1,209 @@
-"""The pytest plugin: LLVM options for single tests and for whole runs.
-
-pytest imports this module in every run where optctx is installed. It imports neither Hypothesis nor llvmlite,
-and attaches to LLVM only if a test, the command line or the configuration asks for options.
-"""
+"""Runs tests inside LLVM options. `optctx_pytest`, which pytest finds by itself, registers it on demand."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import pytest
 
-from optctx.context import OptionContext
-from optctx.errors import OptctxError
+from optctx import OptionContext
+from optctx.errors import OptctxError, UnreadOptionError
+from optctx.facts import reads_are_known
 from optctx.testing.last_line import Witness
-from optctx.testing.marked import GIVEN, MARK, asks_for_options, check_marks, words_of
-from optctx.testing.unread import MODES, PROPERTY, RunUnread, entered, lines_of
+from optctx_pytest import INI, MARK
 
-if TYPE_CHECKING:
-    from optctx.testing.compiler import Compiler
+__all__ = ["LlvmOptions", "Unread"]
 
-_WITNESS = pytest.StashKey[Witness]()
-_UNREAD = pytest.StashKey[RunUnread]()
-_LINE = "llvm_options"
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add options to the command line and the configuration."""
-    group = parser.getgroup("optctx", "LLVM options")
-    group.addoption(
-        "--llvm-options",
-        action="append",
-        default=[],
-        metavar="OPTIONS",
-        help="LLVM options for every test, such as --llvm-options='-unroll-count=4 -enable-gvn-hoist'; they "
-        "follow those of the configuration",
-    )
-    group.addoption(
-        "--llvm-unread",
-        choices=MODES,
-        default="report",
-        help="what to do about options of a test that LLVM did not read: list them at the end (default), "
-        "fail the test, or nothing",
-    )
-    parser.addini(_LINE, "LLVM options for every test, as on a command line", type="args", default=[])
+_PROPERTY = "llvm_unread"  # of a test's report, which reaches xdist's controller and JUnit files
+_SETTINGS = (
+    "base",
+    "process_wide",
+    "unread",
+    "sets",
+    "image",
+)  # other keywords are options
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Check the options of the whole run before any test is collected."""
-    config.addinivalue_line(
-        "markers",
-        f"{MARK}(*arguments): run the test inside an optctx.OptionContext of these command-line arguments, "
-        'such as "-unroll-count=4"; of several markers the innermost counts',
-    )
-    config.stash[_UNREAD] = RunUnread()
-    _whole_run(config)
+class _Given(NamedTuple):
+    """What markers give to OptionContext: arguments, and its other parameters."""
+
+    words: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = {}
+
+    def on_top(self, other: _Given) -> _Given:
+        """These, and the other ones on top."""
+        return _Given((*self.words, *other.words), {**self.settings, **other.settings})
+
+    def context(self) -> OptionContext:
+        return OptionContext.from_args(self.words, **self.settings)
 
 
-def _whole_run(config: pytest.Config) -> OptionContext | None:
-    """The context of the whole run. Raises pytest.UsageError, which says where a bad option was given."""
-    words: list[str] = []
-    places = [(f"{_LINE} in {config.inipath}", config.getini(_LINE))]
-    places += [("--llvm-options", line) for line in config.getoption("llvm_options")]
-    for place, given in places:
-        try:
-            words += OptionContext.from_args(given, base="defaults").args() if given else []
-        except OptctxError as error:
-            raise pytest.UsageError(f"{place}: {error}") from None
-    return OptionContext.from_args(words) if words else None
+_GIVEN = pytest.StashKey[_Given]()  # of a test whose fixture `llvm_options` has a parameter
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_pycollect_makeitem() -> Generator[None, object, object]:
-    """Report a marker with a bad option as an error in the collection of its file."""
-    made = yield
-    for item in made if isinstance(made, list) else [made]:
-        if isinstance(item, pytest.Item):
-            check_marks(item)
-    return made
+class LlvmOptions:
+    """The plugin of one run. Raises pytest.UsageError, which says where a bad option of the run was given."""
 
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._mode: str = config.getoption("llvm_unread")
+        self._witness: Witness | None = None
+        self._unread: list[str] | None = None  # of the whole run; None until a process has reported
+        self._context = self._whole_run()
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
-    """Run all tests inside the context of the whole run, if there is one."""
-    config = session.config
-    if config.pluginmanager.hasplugin("dsession"):  # the tests run in other processes
-        return (yield)
-    run = _whole_run(config)
-    if run is None and not any(map(asks_for_options, session.items)):
-        return (yield)
-    with Witness() as config.stash[_WITNESS]:
-        if run is None:
+    def _whole_run(self) -> OptionContext | None:
+        words: list[str] = []
+        places = [(f"{INI} in {self._config.inipath}", self._config.getini(INI))]
+        places += [("--llvm-options", line) for line in self._config.getoption("llvm_options")]
+        for place, given in places:
+            try:
+                words += OptionContext.from_args(given, base="defaults").args() if given else []
+            except OptctxError as error:
+                raise pytest.UsageError(f"{place}: {error}") from None
+        return OptionContext.from_args(words) if words else None
+
+    def context_of(self, item: pytest.Item, parameter: object) -> OptionContext:
+        """The context of a test with this parameter of its fixture. Fails the test for bad options."""
+        given = _marked(item) or _Given()
+        if parameter:
+            try:
+                given = item.stash[_GIVEN] = given.on_top(_read((parameter,), {}))
+            except OptctxError as error:
+                problem = str(error)
+            else:
+                return given.context()
+            pytest.fail(f"{item.nodeid}: the parameter of {MARK}: {problem}", pytrace=False)
+        return given.context()
+
+    def add(self, arguments: Iterable[str]) -> None:
+        """Add the report of one process: the arguments of the whole run that LLVM did not read there."""
+        own, known = list(arguments), self._unread
+        self._unread = own if known is None else [argument for argument in known if argument in own]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self) -> Generator[None, object, object]:
+        """Run all tests inside the context of the whole run, if there is one."""
+        if self._config.pluginmanager.hasplugin("dsession"):  # the tests run in other processes
             return (yield)
-        mode = config.getoption("llvm_unread")
-        with entered(run, "ignore" if mode == "ignore" else "report") as unread:
+        with Witness() as self._witness:
+            if self._context is None:
+                return (yield)
+            with _entered(self._context, "ignore" if self._mode == "ignore" else "report") as unread:
+                result = yield
+            self.add(unread.arguments)
+            return result
+
+    @pytest.hookimpl(wrapper=True, trylast=True)  # inside of what captures
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Run the test, not its fixtures, inside the context of its markers and its parameter."""
+        given = item.stash.get(_GIVEN, None) or _marked(item)
+        if self._witness is not None:
+            self._witness.sees(" ".join([item.nodeid, *(given.words if given is not None else ())]))
+        if given is None:
+            return (yield)
+        with _entered(given.context(), "own" if "unread" in given.settings else self._mode) as unread:
             result = yield
-        config.stash[_UNREAD].add(unread.arguments)
+        if unread.words:
+            item.user_properties.append((_PROPERTY, unread.words))
         return result
 
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """In a worker of pytest-xdist, send the options that LLVM did not read to the controller."""
+        output = getattr(session.config, "workeroutput", None)
+        if output is not None:
+            output[MARK] = self._unread or []
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Run the test, not its fixtures, inside the context of its markers and its parameter."""
-    context = item.stash.get(GIVEN, None) or _marked(item)
-    witness = item.config.stash.get(_WITNESS, None)
-    if witness is not None:
-        witness.sees(" ".join([item.nodeid, *(context.args() if context is not None else ())]))
-    if context is None:
-        return (yield)
-    with entered(context, item.config.getoption("llvm_unread")) as unread:
-        result = yield
-    if unread.words:
-        item.user_properties.append((PROPERTY, unread.words))
-    return result
-
-
-def _marked(item: pytest.Item) -> OptionContext | None:
-    try:
-        check_marks(item)  # methods of unittest.TestCase are collected without a hook
-    except pytest.Collector.CollectError as error:
-        pytest.fail(str(error), pytrace=False)
-    words = words_of(item)
-    return OptionContext.from_args(words) if words else None
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """List the options that LLVM did not read."""
+        lines = [f"the whole run: {argument}" for argument in self._unread or ()]
+        lines += [
+            f"{report.nodeid}: {words}"
+            for reports in terminalreporter.stats.values()
+            for report in reports
+            if getattr(report, "when", "") == "call"
+            for name, words in report.user_properties
+            if name == _PROPERTY
+        ]
+        if lines:
+            terminalreporter.section("LLVM options that nothing read")
+            for line in lines:
+                terminalreporter.line(line)
 
 
-@pytest.fixture
-def llvm_options(request: pytest.FixtureRequest) -> OptionContext:
-    """The OptionContext that the test runs in: the options of its markers and of the whole run.
+def _read(given: tuple[Any, ...], named: Mapping[str, Any]) -> _Given:
+    """Read arguments, mappings and keywords, as `OptionContext` and its `from_args` take them."""
+    settings = {name: value for name, value in named.items() if name in _SETTINGS}
+    options = {name: value for name, value in named.items() if name not in _SETTINGS}
+    trial: dict[str, Any] = {"base": "defaults", **settings}
+    words: list[str] = []
+    if given and all(isinstance(each, str) for each in given):
+        # One text is a command line, several are its words, as in `from_args`.
+        words += OptionContext.from_args(given[0] if len(given) == 1 else given, **trial).args()
+    else:
+        for each in given:
+            made = OptionContext.from_args if isinstance(each, (str, list, tuple)) else OptionContext
+            words += made(each, **trial).args()
+    return _Given((*words, *OptionContext(**options, **trial).args()), settings)
 
-    Parametrized with `indirect=True`, each parameter is a command line on top of these.
+
+def _marked(item: pytest.Item) -> _Given | None:
+    """What the markers of a test give: those of its module, of its class, then its own. Fails the test for a
+    marker that OptionContext refuses.
     """
-    parameter = getattr(request, "param", ())
-    below = words_of(request.node)
+    found: _Given | None = None
+    for mark in reversed(list(item.iter_markers(MARK))):
+        try:
+            read = _read(mark.args, mark.kwargs)
+            found = read if found is None else found.on_top(read)
+            continue
+        except OptctxError as error:
+            problem = str(error)  # told outside of this block: pytest would show both errors
+        path, line, name = item.reportinfo()
+        given = ", ".join([*map(repr, mark.args), *(f"{key}={each!r}" for key, each in mark.kwargs.items())])
+        where = f"{path}:{(line or 0) + 1}: {name}: @pytest.mark.{MARK}({given})"
+        pytest.fail(f"{where}: {problem}", pytrace=False)
+    return found
+
+
+@dataclass
+class Unread:
+    """The arguments that LLVM did not read inside a context, and the reasons in words."""
+
+    arguments: tuple[str, ...] = ()
+    words: str = ""
+
+
+@contextmanager
+def _entered(context: OptionContext, mode: str) -> Iterator[Unread]:
+    """Enter a context. The end fills in what was not read, or raises UnreadOptionError in mode "error".
+
+    A block that fails reports nothing. Nor does an engine that cannot tell what LLVM reads. In mode "own" the
+    context judges itself.
+    """
+    found = Unread()
+    if mode in ("ignore", "own") or not reads_are_known():
+        with context:
+            yield found
+        return
+    judged = context.derive(unread="error")
+    judged.__enter__()
     try:
-        own = OptionContext.from_args(parameter, base="defaults").args() if parameter else []
-    except OptctxError as error:
-        pytest.fail(f"{request.node.nodeid}: the parameter of llvm_options: {error}", pytrace=False)
-    context = OptionContext.from_args([*below, *own])
-    if own:
-        request.node.stash[GIVEN] = context
-    return context
+        yield found
+    except BaseException:
+        judged.__exit__(*sys.exc_info())
+        raise
+    try:
+        judged.__exit__(None, None, None)
+    except UnreadOptionError as error:
+        if mode == "error":
+            raise
+        found.arguments = tuple(word for word in context.args() if _name(word) in error.names)
+        found.words = "; ".join(error.causes)
 
 
-@pytest.fixture(scope="session")
-def llvm_compiler() -> Iterator[Compiler]:
-    """A running `optctx.testing.Compiler`: compiles jobs in fresh processes, where LLVM may die."""
-    from optctx.testing.compiler import Compiler
-
-    with Compiler() as compiler:
-        yield compiler
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """In a worker of pytest-xdist, send the options that LLVM did not read to the controller."""
-    output = getattr(session.config, "workeroutput", None)
-    if output is not None:
-        output[MARK] = session.config.stash[_UNREAD].arguments
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: object, error: object) -> None:
-    """Take the whole run's options that LLVM did not read in one worker of pytest-xdist."""
-    arguments = getattr(node, "workeroutput", {}).get(MARK)
-    if arguments is not None:
-        config: pytest.Config = node.config  # type: ignore[attr-defined]
-        config.stash[_UNREAD].add(arguments)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """List the options that LLVM did not read."""
-    reports = [report for found in terminalreporter.stats.values() for report in found]
-    lines = [f"the whole run: {argument}" for argument in config.stash[_UNREAD].arguments or ()]
-    lines += lines_of(reports)
-    if lines:
-        terminalreporter.section("LLVM options that nothing read")
-        for line in lines:
-            terminalreporter.line(line)
+def _name(argument: str) -> str:
+    return argument.lstrip("-").partition("=")[0]

@@ -9,12 +9,11 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
-from optctx.context import OptionContext
+from optctx import OptionContext, registry
 from optctx.errors import OptctxError
+from optctx.facts import INTEGER_RANGES
 from optctx.fresh import Job
-from optctx.image.abi import INTEGER_RANGES
 from optctx.testing.compiler import Compiler, DiedError
-from optctx.values import registry
 
 __all__ = ["smallest"]
 

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from optctx.errors import OptctxError
-from optctx.image.abi import INTEGER_RANGES
-from optctx.values.read_values import Value
+from optctx.facts import INTEGER_RANGES, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hypothesis.strategies import SearchStrategy
 
-    from optctx.values import Option
+    from optctx import Option
 
 __all__ = ["can_draw", "is_literal", "values"]
 

@@ -54,6 +54,7 @@ __all__ = [
     "read_stamps",
     "stamped_override",
     "stamped_overrides",
+    "trusted_override",
     "trusted_overrides",
     "write_stamp",
 ]
@@ -236,7 +237,7 @@ def trusted_overrides(
     """
     where = f"cannot take the options of {whose}"
     try:
-        return [_trusted_override(engine, name, texts, mode, trust) for name, texts in options.items()]
+        return [trusted_override(engine, name, texts, mode, trust) for name, texts in options.items()]
     except UntrustedOptionError as error:
         raise UntrustedOptionError(f"{where}: {error}", error.name, error.trust) from None
     except UnknownOptionError as error:
@@ -247,7 +248,7 @@ def trusted_overrides(
         raise OptionValueError(f"{where}: {error}") from None
 
 
-def _trusted_override(
+def trusted_override(
     engine: Engine, name: str, texts: Texts, mode: ProcessWideMode, trust: Trust
 ) -> Override:
     """Make an override as `stamped_override` does, if the option and its value are trusted.

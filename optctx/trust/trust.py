@@ -151,7 +151,7 @@ def trusting(engine: Engine, given: Iterable[str]) -> Trust:
         else:
             raise UnknownOptionError(
                 f"cannot trust {shown(each)}: it is no class ({', '.join(CLASSES)}) and no option of "
-                f"{engine.image.path.rsplit('/', 1)[-1]}; `optctx list` shows every name",
+                f"{engine.image.path.rsplit('/', 1)[-1]}; `optctx options` shows every name",
                 each,
             )
     return Trust(frozenset(classes), frozenset(names))

@@ -11,8 +11,7 @@ Does not need TVM. Import it separately: `import optctx` does not import it.
 from optctx.tvm.instance import LLVMInstance, LLVMScope
 from optctx.tvm.jit import LoadedObject
 from optctx.tvm.llvm_target import LLVMTarget
-from optctx.tvm.option import ClOption, parse_option_string
-from optctx.tvm.options import from_target
+from optctx.tvm.options import ClOption, from_target, parse_option_string
 from optctx.tvm.target import Target
 from optctx.tvm.target_info import LLVMTargetInfo
 

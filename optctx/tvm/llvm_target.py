@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from optctx.context import OptionContext
-from optctx.context.bases import Base, layers_of_base
-from optctx.engine.attach import attach
-from optctx.errors import TargetError, shown
-from optctx.hosts.llvmlite.compiling import emit_assembly, emit_object, run_passes
-from optctx.hosts.llvmlite.objects import module_address
-from optctx.reads.unread import UnreadMode
+from optctx import OptionContext, emit_assembly, emit_object, run_passes
+from optctx.errors import OptctxError, TargetError, shown
+from optctx.travelling import module_called, read_module_flag, write_module_flag
 from optctx.tvm.instance import LLVMInstance
 from optctx.tvm.jit import LoadedObject, defined_functions, load_object, undefined_functions
 from optctx.tvm.machine import back_end, names_architecture, process_triple
-from optctx.tvm.metadata import read_target_metadata, write_target_metadata
-from optctx.tvm.options import UnknownMode, check_unknown, read_options
+from optctx.tvm.options import Base, ProcessWideMode, UnknownMode, UnreadMode, check_unknown, read_options
 from optctx.tvm.target import Target, TargetLike
 from optctx.tvm.target_info import LLVMTargetInfo
-from optctx.values.overrides import ProcessWideMode
 
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef
     from llvmlite.binding.context import ContextRef
 
 __all__ = ["LLVMTarget"]
+
+_FLAG = "tvm_target"  # of a module: !{i32 2, !"tvm_target", !"{\\22kind\\22: \\22llvm\\22, ...}"}
+_TARGETS = ("{", "llvm")  # prefixes of the texts that TVM writes
 
 
 class LLVMTarget(LLVMTargetInfo, OptionContext):
@@ -59,11 +57,10 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
     ) -> None:
         described = Target(str(target) if isinstance(target, LLVMTargetInfo) else target)
         check_unknown(unknown)
-        engine = attach()
-        self._options = read_options(engine, described, process_wide, unknown)
+        self._options = read_options(described, process_wide, unknown)
         self._describe(instance, described, unknown)
-        inherited = layers_of_base(engine, base)
-        self._fill(inherited.on_top(self._options.overrides), inherited, unread)
+        texts = self._options.texts
+        OptionContext.__init__(self, texts, base=base, process_wide=process_wide, unread=unread)
 
     @classmethod
     def _of(cls, *arguments: Any, **keywords: Any) -> OptionContext:
@@ -100,12 +97,25 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
                 untrusted source.
 
         Raises:
-            TargetError: The module flag "tvm_target" is not a target.
+            TargetError: The module flag "tvm_target" cannot be read, or is not a target.
             UntrustedOptionError: The target sets an option that is not trusted.
             OptionTypeError, UnknownOptionError, OptionValueError: As for `from_target`.
             TypeError, OptctxError: `module` is not a module, or closed.
         """
-        return read_target_metadata(attach(), module, trust)
+        whose = f"the target of {module_called(module)}"
+        try:
+            text = read_module_flag(module, _FLAG) or ""
+        except OptctxError as error:
+            raise TargetError(str(error)) from None
+        if not text.startswith(_TARGETS):
+            triple = module.triple if names_architecture(module.triple) else ""
+            return json.dumps({"kind": "llvm", "mtriple": triple})
+        try:
+            target = Target(text)
+        except TargetError as error:
+            raise TargetError(f"cannot read {whose}: {error}") from None
+        read_options(target, "exclusive", "skip", trust=trust, whose=whose)
+        return text
 
     def set_target_metadata(self, module: ModuleRef) -> None:
         """Write the target into a module, as the module flag "tvm_target", in place of an earlier one.
@@ -113,7 +123,7 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
         Bitcode, text and passes preserve it. If modules with different targets are linked, LLVM's linker
         warns and keeps the first target.
         """
-        write_target_metadata(module, str(self))
+        write_module_flag(module, _FLAG, str(self))
 
     def optimize(self, module: ModuleRef) -> None:
         """Run LLVM's pipeline for the level of the target ("default<O3>") on a module, in place.
@@ -121,7 +131,7 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
         The module gets the triple and the data layout of the target. Raises TargetError for a module of
         another architecture, and as `optctx.run_passes` does.
         """
-        module_address(module)  # raises if it is not an open module
+        module_called(module)  # raises if it is not an open module
         machine = self._machine
         self._adopt(module)
         self.run(run_passes, module, f"default<O{self.opt_level}>", target_machine=machine)
@@ -153,7 +163,7 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
                 f"cannot run code for {self.target_triple} in this process, which is of {own.name}; leave "
                 "mtriple out of the target"
             )
-        module_address(module)
+        module_called(module)
         if missing := undefined_functions(module):
             raise TargetError(
                 f"cannot load the module: this process has no function {', '.join(map(repr, missing))}; "
@@ -176,5 +186,5 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
 
 def _copy(module: ModuleRef) -> ModuleRef:
     """Clone a module. Raises TypeError if it is not one, and OptctxError if it is closed."""
-    module_address(module)
+    module_called(module)
     return module.clone()

@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from optctx.errors import OptctxError, TargetError, shown
-from optctx.fresh.compiling import check_target
-from optctx.fresh.triples import target_of
+from optctx.fresh import check_target, target_of
 from optctx.tvm.options import UnknownMode, warn
 
 if TYPE_CHECKING:

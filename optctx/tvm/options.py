@@ -1,48 +1,104 @@
-"""Makes overrides from a target's `cl-opt`. Every error names the place in the target."""
+"""The elements of a target's `cl-opt`, `-name[[:type]=value]`, and the contexts that they become."""
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import FrameType
-from typing import Literal
+from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
-from optctx.context import OptionContext
-from optctx.context.bases import Base, layers_of_base
-from optctx.engine.attach import attach
-from optctx.engine.engine import Engine
-from optctx.errors import (
+from optctx import (
     OptctxError,
+    OptionContext,
     OptionTypeError,
     OptionValueError,
     ProcessWideOptionError,
-    TargetError,
-    TargetWarning,
     UnknownOptionError,
     UntrustedOptionError,
-    shown,
+    registry,
 )
-from optctx.reads.unread import UnreadMode
-from optctx.trust import Trust
-from optctx.tvm.option import ClOption, read_option, texts_of_option
+from optctx.errors import TargetError, TargetWarning, shown
 from optctx.tvm.target import Target, TargetLike
-from optctx.values.overrides import Override, ProcessWideMode, make_override, scopable
-from optctx.values.registry import find
 
-__all__ = ["LlvmOptions", "UnknownMode", "check_unknown", "from_target", "read_options", "warn"]
+__all__ = [
+    "Base",
+    "ClOption",
+    "LlvmOptions",
+    "ProcessWideMode",
+    "UnknownMode",
+    "UnreadMode",
+    "check_type",
+    "check_unknown",
+    "from_target",
+    "parse_option_string",
+    "read_options",
+    "warn",
+]
+
+# As OptionContext takes them.
+Base: TypeAlias = Literal["inherit", "defaults"] | OptionContext
+ProcessWideMode = Literal["refuse", "exclusive"]
+UnreadMode = Literal["ignore", "warn", "error"]
 
 UnknownMode = Literal["error", "warn"]
+OptionType: TypeAlias = Literal["bool", "int", "uint", "string"]
 
 _PACKAGE = __name__.partition(".")[0] + "."
+_FORM = "write -name, -name=BOOL or -name:type=VALUE"
+_PARTS = re.compile(
+    r"(?P<dashes>-*)(?P<name>[^:=]*)(?P<colon>:(?P<type>[^=]*))?(?P<equals>=(?P<value>.*))?", re.DOTALL
+)
+_INTEGER = re.compile(r"\s*[+-]?[0-9]+", re.ASCII)
+_RANGES = {"int": (-(1 << 31), (1 << 31) - 1), "uint": (0, (1 << 32) - 1)}
+_LONGEST = 40  # characters of an integer, leading zeros included
+# Type in the notation -> types with which LLVM may have registered the option. TVM casts to the first without
+# a check. Here int and uint also stand for each other, because LLVM's parser checks that the value fits.
+_MATCHES: Final[dict[OptionType, tuple[str, ...]]] = {
+    "bool": ("bool",),
+    "int": ("int", "uint"),
+    "uint": ("uint", "int"),
+    "string": ("string",),
+}
 
 
 @dataclass(frozen=True)
-class LlvmOptions:
-    """The options of a target that this LLVM has, as given and as overrides."""
+class ClOption:
+    """An LLVM option with its type and value. `str(option)` is TVM's notation of it."""
+
+    name: str
+    type: OptionType
+    value: bool | int | str
+
+    def __str__(self) -> str:
+        return f"-{self.name}:{self.type}={self.text}"
+
+    @property
+    def text(self) -> str:
+        """The value on LLVM's command line."""
+        return str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
+
+
+class LlvmOptions(NamedTuple):
+    """The options of a target that this LLVM has: as given, and the text of the last one of each name."""
 
     options: tuple[ClOption, ...]
-    overrides: tuple[Override, ...]
+    texts: dict[str, str]
+
+
+def parse_option_string(text: str) -> ClOption:
+    """Read `-name[[:type]=value]`. The type is bool, int, uint or string; without one it is bool.
+
+    Raises TargetError for another form, and for a value that is not of the type. Does not ask LLVM.
+    """
+    if not isinstance(text, str):
+        raise TargetError(f"an option is a string, found {shown(text)}")
+    try:
+        return _read_option(text)
+    except TargetError as error:
+        raise TargetError(f"cannot read the option {shown(text)}: {error}") from None
 
 
 def from_target(
@@ -74,42 +130,58 @@ def from_target(
         UnsupportedImageError: The process has no LLVM that optctx can use.
     """
     check_unknown(unknown)
-    engine = attach()
-    read = read_options(engine, Target(target), process_wide, unknown)
-    inherited = layers_of_base(engine, base)
-    return OptionContext._of(inherited.on_top(read.overrides), inherited, unread)
+    read = read_options(Target(target), process_wide, unknown)
+    return OptionContext(read.texts, base=base, process_wide=process_wide, unread=unread)
 
 
 def read_options(
-    engine: Engine,
     target: Target,
     mode: ProcessWideMode = "refuse",
     unknown: UnknownMode | Literal["skip"] = "error",
     *,
-    trust: Trust | None = None,
+    trust: Iterable[str] | None = None,
     whose: str = "the target",
 ) -> LlvmOptions:
-    """Read the options of a target. Errors call the target `whose`.
+    """Read the options of a target, and have LLVM judge each. Errors call the target `whose`.
 
-    `trust`: what the target may set; None for everything. Raises as `from_target` does, and
-    UntrustedOptionError.
+    `trust`: what the target may set, as for `OptionContext.from_args`; None for everything. Raises as
+    `from_target` does, and UntrustedOptionError.
     """
+    known = registry()
     options: list[ClOption] = []
-    overrides: dict[str, Override] = {}
+    texts: dict[str, str] = {}
     for index, text in enumerate(target.attrs.get("cl-opt", ())):
         try:
-            option = read_option(text)
-            if unknown != "error" and option.name not in engine.options:
+            option = _read_option(text)
+            if unknown != "error" and option.name not in known:
                 if unknown == "warn":
                     warn(f"cl-opt[{index}] {shown(text)} of {whose} is left out: LLVM has no such option")
                 continue
-            override = _override(engine, option, mode, trust)
+            registered = known.get(option.name)
+            if registered is not None and registered.scope != "process":  # else that is what to say first
+                check_type(option, registered.type)
+            argument = f"-{option.name}={option.text}"
+            OptionContext.from_args([argument], base="defaults", process_wide=mode, trust=trust)
+            check_type(option, known[option.name].type)
         except OptctxError as error:
             raise _placed(f"cannot use cl-opt[{index}] {shown(text)} of {whose}", error) from None
         options.append(option)
-        overrides.pop(override.option.name, None)  # the last of several counts
-        overrides[override.option.name] = override
-    return LlvmOptions(tuple(options), tuple(overrides.values()))
+        texts.pop(option.name, None)
+        texts[option.name] = option.text
+    return LlvmOptions(tuple(options), texts)
+
+
+def check_type(option: ClOption, registered: str) -> None:
+    """Raise OptionTypeError if LLVM registered the option with another type."""
+    if registered not in _MATCHES[option.type]:
+        instead = (
+            f"write -{option.name}:{registered}=VALUE"
+            if registered in _MATCHES
+            else f"TVM's notation has no such type; set it in base=OptionContext({{{option.name!r}: ...}})"
+        )
+        raise OptionTypeError(
+            f"LLVM registered {option.name!r} as {registered}, the target says {option.type}; {instead}"
+        )
 
 
 def check_unknown(unknown: object) -> None:
@@ -128,18 +200,6 @@ def warn(text: str) -> None:
     warnings.warn(text, TargetWarning, stacklevel=level)
 
 
-def _override(engine: Engine, option: ClOption, mode: ProcessWideMode, trust: Trust | None) -> Override:
-    registered = engine.resolve(find(engine, option.name))
-    if trust is not None:
-        trust.check(registered, option.name)
-        trust.check_text(registered, option.name, (option.text,))
-    texts = texts_of_option(option, scopable(engine, option.name, mode))
-    override = make_override(engine, option.name, texts, mode)
-    if trust is not None:
-        trust.check_value(registered, option.name, override.value())
-    return override
-
-
 def _placed(where: str, error: OptctxError) -> OptctxError:
     """The same error with the place in front."""
     text = f"{where}: {error}"
@@ -153,3 +213,44 @@ def _placed(where: str, error: OptctxError) -> OptctxError:
         if isinstance(error, kind):
             return kind(text)
     return error
+
+
+def _read_option(text: str) -> ClOption:
+    """As `parse_option_string`, but the message of an error does not name the option."""
+    parts = _PARTS.fullmatch(text)
+    assert parts is not None  # every part may be empty
+    if parts["dashes"] not in ("-", "--"):
+        raise TargetError(f"expected '-' or '--' in front, found {shown(parts['dashes'])}; {_FORM}")
+    if not parts["name"]:
+        raise TargetError(f"expected a name after {parts['dashes']!r}; {_FORM}")
+    typed = parts["colon"] is not None
+    kind = parts["type"] if typed else "bool"
+    if kind not in _MATCHES:
+        raise TargetError(f"expected bool, int, uint or string after ':', found {shown(kind)}")
+    if typed and not parts["equals"]:
+        raise TargetError(f"expected '=' and a value after the type; {_FORM}")
+    value = "true" if parts["value"] is None else parts["value"]
+    if kind == "bool":
+        return ClOption(parts["name"], "bool", _boolean(value, typed))
+    if kind == "string":
+        return ClOption(parts["name"], "string", value)
+    return ClOption(parts["name"], cast("OptionType", kind), _integer(kind, value))
+
+
+def _boolean(value: str, typed: bool) -> bool:
+    word = value.lower()
+    if word in ("true", "false"):
+        return word == "true"
+    if len(value) <= _LONGEST and _INTEGER.fullmatch(value) and int(value) in (0, 1):
+        return int(value) == 1
+    hint = "" if typed else "; without a type an option is a bool, others are -name:type=VALUE"
+    raise TargetError(f"expected true, false, 1 or 0 after '=', found {shown(value)}{hint}")
+
+
+def _integer(kind: str, value: str) -> int:
+    low, high = _RANGES[kind]
+    if not _INTEGER.fullmatch(value):
+        raise TargetError(f"expected an integer after '=', found {shown(value)}")
+    if len(value) > _LONGEST or not low <= int(value) <= high:
+        raise TargetError(f"expected {low:,} to {high:,} for type {kind}, found {shown(value)}")
+    return int(value)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from optctx.context import lookup
-from optctx.engine.attach import attach
+from optctx import lookup
 from optctx.errors import OptionTypeError, TargetError, shown
 from optctx.lazy import lazy
 from optctx.tvm.abi import check_abi, check_float_abi
@@ -19,8 +18,7 @@ from optctx.tvm.machine import (
     make_machine,
     process_triple,
 )
-from optctx.tvm.option import ClOption
-from optctx.tvm.options import LlvmOptions, UnknownMode, check_unknown, read_options
+from optctx.tvm.options import ClOption, LlvmOptions, UnknownMode, check_unknown, read_options
 from optctx.tvm.schema import FAST_MATH
 from optctx.tvm.target import Target, TargetLike
 
@@ -62,7 +60,7 @@ class LLVMTargetInfo:
         check_unknown(unknown)
         self._describe(instance, Target(target), unknown)
         # "exclusive" accepts options that cannot be scoped. LLVMTarget may refuse them.
-        self._options = read_options(attach(), self._target, "exclusive", unknown)
+        self._options = read_options(self._target, "exclusive", unknown)
 
     def _describe(self, instance: LLVMInstance, target: Target, unknown: UnknownMode) -> None:
         """Read and check everything but the options."""

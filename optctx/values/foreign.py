@@ -56,7 +56,7 @@ _FLAGS = (
         r"|strict-aliasing|omit-frame-pointer|exceptions|rtti|openmp|wrapv|builtin|sanitize|profile-\w+"
         r"|stack-protector[\w-]*|lax-vector-conversions|PIC|PIE)",
         "-{name} is a flag of clang; compile the source with it, or look for the LLVM option "
-        "with `optctx list`",
+        "with `optctx options`",
     ),
     (
         r"W[a-z][\w-]*|std|emit-llvm|I[./].*|D[A-Z_]\w*|isystem|include|w|c|g\d?|S|o|E",

@@ -209,7 +209,7 @@ def unknown(engine: Engine, name: object) -> UnknownOptionError:
     bare = name.lstrip("-").replace("_", "-")
     first = re.split(r"[=\s]", bare, maxsplit=1)[0]  # in case the text is a name with a value
     near = next(([each] for each in (bare, first) if each in engine.options), nearest(bare, engine.options))
-    hint = did_you_mean(near) or "`optctx list` shows every name"
+    hint = did_you_mean(near) or "`optctx options` shows every name"
     if first != bare:
         hint += " A name has no spaces and no '='; the value stands apart."
     library = engine.image.path.rsplit("/", 1)[-1]

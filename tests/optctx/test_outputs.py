@@ -16,7 +16,7 @@ from optctx import OptionContext
 from optctx.errors import OptctxError
 from optctx.fresh import Job
 from optctx.lab.command.main import main
-from optctx.lab.tuning.report import Source, write_report
+from optctx.lab.report import Source, write_report
 from optctx.outputs import write_whole
 from optctx.plots import save_figure
 from tests.support.tuning_studies import study

@@ -142,7 +142,7 @@ def test_the_advice_of_the_tables_works(capfd: pytest.CaptureFixture[str]) -> No
     run_passes(refused_objects.module, "default<O3>")
     for typed in (
         "show unroll-count",
-        "list unroll-count",
+        "options unroll-count",
         f"record {KERNEL} --cpu native --set unroll-count=4",
         f"record {KERNEL} --set arm-restrict-it=true --features=-avx2",
         f"record {KERNEL} --passes loop-unroll",

@@ -73,7 +73,7 @@ def _run(command: list[str], folder: Path) -> str:
     run = subprocess.run(
         command,
         cwd=folder,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)},  # of evidence
         capture_output=True,
         text=True,
         timeout=_SECONDS,

@@ -27,6 +27,7 @@ INDEX = {  # what there is to install: (name, version) -> what it needs
     ("rich", "13.0.0"): "",
     ("capstone", "5.0.6"): "",
     ("platformdirs", "4.3.0"): "",
+    ("msgspec", "0.22.0"): "",
     ("tomli", "2.0.0"): "",
 }
 

@@ -11,14 +11,14 @@ import pytest
 from tests.project.pages import ROOT, Program, output_alone, outputs, programs
 
 README = ROOT / "README.md"
-PAGES = sorted((ROOT / "docs").glob("guide/*.md"))
+EVIDENCE = sorted((ROOT / "evidence").glob("*/README.md"))
+PAGES = sorted([*(ROOT / "docs").glob("guide/*.md"), *filter(programs, EVIDENCE)])
 # Of reads, bindings, attributes, what is set inside, or threads that wait inside a scope for others.
-REDIRECTED = {
+REDIRECTED = {ROOT / "evidence/census/README.md"} | {
     ROOT / f"docs/guide/{name}.md"
     for name in (
         "binding",
         "cache",
-        "census",
         "containment",
         "property-tests",
         "threads",
@@ -28,7 +28,8 @@ REDIRECTED = {
     )
 }
 # Of tools that compile a hundred times and more: each takes ten seconds.
-LONG = {ROOT / f"docs/guide/{name}.md" for name in ("census", "property-tests", "tune")}
+LONG = {ROOT / f"docs/guide/{name}.md" for name in ("property-tests", "tune")}
+LONG |= {ROOT / "evidence/census/README.md"}
 
 
 def marks(text: str, redirected: bool) -> list[pytest.MarkDecorator]:
@@ -41,7 +42,11 @@ def marks(text: str, redirected: bool) -> list[pytest.MarkDecorator]:
 
 def guide(page: Path) -> object:
     found = marks(page.read_text("utf-8"), page in REDIRECTED)
-    return pytest.param(page, id=page.stem, marks=[*found, *[pytest.mark.long] * (page in LONG)])
+    return pytest.param(
+        page,
+        id=page.parent.name if page.stem == "README" else page.stem,
+        marks=[*found, *[pytest.mark.long] * (page in LONG)],
+    )
 
 
 def alone(number: int, program: Program) -> object:
@@ -83,6 +88,7 @@ PROSE = sorted(
         *ROOT.glob("design/upstream/*.md"),
         *(ROOT / "docs").glob("*.md"),
         *PAGES,
+        *EVIDENCE,
     ]
 )
 

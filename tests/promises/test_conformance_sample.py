@@ -22,7 +22,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 
 def judged(cache: pathlib.Path, mode: str, *more: str) -> dict[str, Any]:
-    """The report of `python -m tests.long.conformance` on tests/programs/sample, two threads at once."""
+    """The report of `python -m evidence.conformance` on tests/programs/sample, two threads at once."""
     report = cache / f"{mode}.json"
     given = [
         "--tests",
@@ -37,7 +37,7 @@ def judged(cache: pathlib.Path, mode: str, *more: str) -> dict[str, Any]:
         "sample",
     ]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.long.conformance", *map(str, given)],
+        [sys.executable, "-m", "evidence.conformance", *map(str, given)],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -24,7 +24,7 @@ import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 for each in (signal.SIGTERM, signal.SIGHUP):
     signal.signal(each, signal.SIG_DFL)
-from optctx_program import main
+from {program} import main
 os.write(int(sys.argv.pop(1)), b"begun")
 sys.exit(main())
 """
@@ -42,13 +42,18 @@ class Ended:
 
 
 @contextlib.contextmanager
-def running(arguments: Sequence[str], folder: pathlib.Path) -> Iterator[subprocess.Popen[str]]:
-    """The command, once it has begun: in a session of its own, with temporary files in `folder`/temporary."""
+def running(
+    arguments: Sequence[str], folder: pathlib.Path, program: str = "optctx_program"
+) -> Iterator[subprocess.Popen[str]]:
+    """The command, once it has begun: in a session of its own, with temporary files in `folder`/temporary.
+
+    `program`: the module whose `main` it is.
+    """
     temporary = folder / "temporary"
     temporary.mkdir(exist_ok=True)
     reading, writing = os.pipe()
     with subprocess.Popen(
-        [sys.executable, "-c", _PROGRAM, str(writing), *arguments],
+        [sys.executable, "-c", _PROGRAM.format(program=program), str(writing), *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -74,9 +79,10 @@ def interrupted(
     number: int = signal.SIGINT,
     *,
     times: int = 1,
+    program: str = "optctx_program",
 ) -> Ended:
     """The command, whose whole group gets a signal when `when` has returned. It leaves nothing behind."""
-    with running(arguments, folder) as process:
+    with running(arguments, folder, program) as process:
         when(process)
         for _ in range(times):  # `timeout` tells the process, then its group
             os.killpg(process.pid, number)

@@ -6,9 +6,19 @@ from functools import cache
 
 from optctx import OptionContext
 from optctx.fresh import Job, compile_job
-from optctx.lab.timing import Array, Harness, Value
+from optctx.lab.timing import Array, Bench, Harness, Value
 
-__all__ = ["HASH", "MATMUL", "SUM", "compiled", "hash_harness", "loop", "matmul_harness", "sum_harness"]
+__all__ = [
+    "HASH",
+    "MATMUL",
+    "SUM",
+    "compiled",
+    "hash_harness",
+    "loop",
+    "matmul_harness",
+    "pid_of",
+    "sum_harness",
+]
 
 
 def loop(body: str, before: str = "", declared: str = "", name: str = "total") -> str:
@@ -134,3 +144,10 @@ def compiled(ir: str, *options: str, passes: str = "default<O3>") -> bytes:
         result = compile_job(Job(ir, passes))
     assert result.error is None, result.error
     return result.code
+
+
+def pid_of(bench: Bench) -> int:
+    """The number of the helper process."""
+    exchange = bench._exchange
+    assert exchange is not None
+    return exchange._running().pid

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
+import dataclasses
 import os
 import pathlib
-import sqlite3
+from collections.abc import Sequence
 from typing import Any
 
+from optctx.errors import OptctxError
 from optctx.fresh import Job
-from optctx.lab.sweep.emissions import Emitted
 from optctx.lab.sweep.plan import Answer
 from optctx.lab.timing import Array, Harness, Tolerance, Value
-from optctx.lab.tuning import Space, Study, parse_space, tune
+from optctx.lab.trials import read_trials
+from optctx.lab.tuning import Limits, Objective, Search, Size, Space, Study, Tuning, parse_space
 from optctx.lab.tuning.evaluate import Candidate, Setup, evaluate
 from tests.support.ir_texts import SCALE
 
@@ -37,6 +38,22 @@ class StopError(Exception):
     """Ends a search from inside."""
 
 
+def tuning_of(job: Job, space: Space, objectives: Sequence[Objective] = (Size(),), **settings: Any) -> Tuning:
+    """A search whose settings are given one by one."""
+
+    def taken(record: type[Any]) -> Any:
+        names = [field.name for field in dataclasses.fields(record) if field.name in settings]
+        return record(**{name: settings.pop(name) for name in names})
+
+    return Tuning(job, space, objectives, taken(Search), limits=taken(Limits), **settings)
+
+
+def tuned(*arguments: Any, **settings: Any) -> Study:
+    """What such a search finds."""
+    with tuning_of(*arguments, **settings) as tuning:
+        return tuning.run()
+
+
 def cut_short(after: int, **arguments: Any) -> None:
     """A search that ends by an exception after so many trials."""
     left = after
@@ -48,17 +65,17 @@ def cut_short(after: int, **arguments: Any) -> None:
             raise StopError
 
     try:
-        tune(on_trial=count, **arguments)
+        tuned(on_trial=count, **arguments)
     except StopError:
         return
     raise AssertionError("it ended by itself")
 
 
-def deadly(setup: Setup, candidate: Candidate, known: tuple[Emitted, ...] = ()) -> Answer:
+def deadly(setup: Setup, candidate: Candidate) -> Answer:
     """Compile as workers do, but for one value, with which no worker survives."""
     if candidate.options.get("unroll-count") == "3":
         os._exit(1)
-    return evaluate(setup, candidate, known)
+    return evaluate(setup, candidate)
 
 
 # Sums of floats come out otherwise where vectors add them in another order.
@@ -85,11 +102,8 @@ LOOSE = Tolerance(relative=1e-3)
 
 
 def kept(file: pathlib.Path) -> int:
-    """Trials in a study, as any reader of the database sees them."""
-    if not file.exists():
+    """Trials in a file, as `optctx report` sees them."""
+    try:
+        return len(read_trials(str(file)).trials)
+    except OptctxError:  # not made yet
         return 0
-    with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
-        try:
-            return int(database.execute("SELECT count(*) FROM trials").fetchone()[0])
-        except sqlite3.OperationalError:  # not made yet
-            return 0

@@ -118,5 +118,5 @@ def hostile() -> Study:
         versions={text(): text()},
         ended=text(),
         file=text(),
-        confirmation={"trial": text(), "gain": True, "text": text(), text(): [text(), {text(): 1}]},
+        confirmation={"trial": 1, "gain": True, "text": text(), text(): [text(), {text(): 1}]},
     )

@@ -7,11 +7,13 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING
 
-from optctx.context import OptionContext
+from optctx import OptionContext
 from optctx.lab.command.console import encodable, put, say, show
 from optctx.lab.command.files import read_file
+from optctx.lab.command.groups import add_out
 from optctx.lab.command.link_reader import Question, compare
 from optctx.lab.command.parser import seconds
+from optctx.lab.settings import completing
 from optctx.links import LinkReport
 from optctx.tables import table
 
@@ -27,12 +29,11 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     """Enter the command among `commands`."""
     parser = commands.add_parser(
         "check-link",
-        help="compare the options that modules were compiled with",
         description="Compare the options that optctx.stamp wrote into modules, before or after they are "
         "linked. Exit status 1 if any option differs, 2 for bad input.",
         example="optctx check-link a.bc b.bc --link-options='-unroll-count=4'",
     )
-    parser.add_argument("files", nargs="+", metavar="FILE", help="bitcode or LLVM IR as text")
+    completing(parser.add_argument("files", nargs="+", metavar="FILE", help="bitcode or LLVM IR"), "file")
     parser.add_argument(
         "--link-options",
         metavar="ARGS",
@@ -48,9 +49,7 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         metavar="SECONDS",
         help="time that LLVM may take for one file (default: %(default)g)",
     )
-    parser.add_argument(
-        "--format", choices=("table", "json"), default="table", help="how to print (default: table)"
-    )
+    add_out(parser, "table", "json")
     parser.set_defaults(run=run)
 
 

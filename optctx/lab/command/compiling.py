@@ -13,6 +13,7 @@ from optctx.fresh import Job
 from optctx.lab.command.console import encodable
 from optctx.lab.command.inputs import Clang, read_input
 from optctx.lab.command.parser import positive, seconds
+from optctx.lab.settings import completing
 
 __all__ = ["add_job_arguments", "job_of", "jobs_of", "positive", "seconds", "target_job"]
 
@@ -26,9 +27,10 @@ def add_job_arguments(
     """
     words = "LLVM IR (.ll), bitcode (.bc), or C or C++ (.c, .cpp) for clang; '-' for standard input"
     if several is not False:
-        parser.add_argument("files", nargs="+" if several else "*", metavar="FILE", help=words)
+        named = parser.add_argument("files", nargs="+" if several else "*", metavar="FILE", help=words)
     else:
-        parser.add_argument("file", metavar="FILE", help=words)
+        named = parser.add_argument("file", metavar="FILE", help=words)
+    completing(named, "file")
     if pipelines:
         parser.add_argument(
             "--passes",

@@ -8,9 +8,11 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from optctx import registry
 from optctx.errors import OptctxError
 from optctx.lab.command.console import put
-from optctx.values import registry
+from optctx.lab.command.groups import Out
+from optctx.lab.settings import Completes, add_flags
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -19,21 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["add", "run"]
 
-_SHELLS = ("bash", "zsh")
-_FILES = ("file", "files", "plot")
-_NAMES = ("name", "pattern", "options", "only", "exclude")
-_SETTINGS = ("settings", "tries")
+SHELLS = ("bash", "zsh", "fish")
+_WORD = re.compile(r"[\w-]+")  # nothing that a shell, or a specification of zsh's, acts on
 
 _BASH = """
 _optctx_llvm_options="{names}"
-
-_optctx_complete_name() {{
-  compgen -W "$_optctx_llvm_options" -- "$1"
-}}
-
-_optctx_complete_setting() {{
-  compgen -W "$_optctx_llvm_options" -S = -- "$1"
-}}
+_optctx_option() {{ compgen -W "$_optctx_llvm_options" -- "$1"; }}
+_optctx_setting() {{ compgen -W "$_optctx_llvm_options" -S = -- "$1"; }}
 """
 # compopt must run in the function that bash calls, not in a subshell.
 _BASH_END = """
@@ -46,29 +40,30 @@ complete -o bashdefault -F _optctx_complete optctx
 """
 _ZSH = """
 _optctx_llvm_options=({names})
-
-_optctx_complete_name() {{
-  compadd -a _optctx_llvm_options
-}}
-
-_optctx_complete_setting() {{
-  compadd -S = -a _optctx_llvm_options
-}}
+_optctx_option() {{ compadd -a _optctx_llvm_options }}
+_optctx_setting() {{ compadd -S = -a _optctx_llvm_options }}
 """
+_FISH = """
+set -g _optctx_llvm_options {names}
+function _optctx_option; printf '%s\\n' $_optctx_llvm_options; end
+function _optctx_setting; printf '%s=\\n' $_optctx_llvm_options; end
+"""
+_PREAMBLES = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
 def add(commands: _SubParsersAction[Parser]) -> None:
     """Enter the command among `commands`."""
     parser = commands.add_parser(
         "completion",
-        help="print a script for completion in a shell",
         description="Print a script with which a shell completes commands, arguments, files and the names of "
         "LLVM's options. Needs shtab: pip install 'optctx[completion]'.",
         example="optctx completion bash > ~/.local/share/bash-completion/completions/optctx\n"
-        "optctx completion zsh > ~/.zfunc/_optctx",
+        "optctx completion zsh > ~/.zfunc/_optctx\n"
+        "optctx completion fish > ~/.config/fish/completions/optctx.fish",
     )
-    parser.add_argument("shell", choices=_SHELLS, help="bash or zsh")
-    parser.set_defaults(run=run)
+    parser.add_argument("shell", choices=SHELLS, help="bash, zsh or fish")
+    add_flags(parser, Out, "output", leave_out=("format", "sort", "top"))
+    parser.set_defaults(run=run, whole_output=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -82,13 +77,14 @@ def run(arguments: argparse.Namespace) -> int:
             f"cannot make a completion script: shtab is not installed; {sys.executable} -m pip install shtab"
         ) from None
     parser, commands = make_parser()
+    preamble = _PREAMBLES[arguments.shell].format(names=" ".join(registry()))
     for command in commands.choices.values():
-        for action in command.arguments:
-            if complete := _completion(action.dest):
-                action.complete = complete  # type: ignore[attr-defined]  # where shtab looks
-    names = " ".join(registry())
-    preamble = _BASH if arguments.shell == "bash" else _ZSH
-    script = shtab.complete(parser, arguments.shell, preamble=preamble.format(names=names))
+        for argument in command.arguments:
+            if what := getattr(argument, "completes", ""):
+                argument.complete = _completion(what)  # type: ignore[attr-defined]  # where shtab looks
+            if isinstance(argument.metavar, str):  # which zsh would read as code
+                argument.metavar = re.sub(r"\W.*", "", argument.metavar)
+    script = shtab.complete(parser, arguments.shell, preamble=preamble)
     if arguments.shell == "bash":
         script += _BASH_END.format(own=_function_of(script))
     put(script)
@@ -99,17 +95,21 @@ def _function_of(script: str) -> str:
     """The function that shtab's script registers with bash."""
     found = re.search(r"^complete .*-F (\S+) optctx$", script, re.MULTILINE)
     if found is None:
-        raise OptctxError(
-            "cannot make a completion script: this shtab writes another form; install shtab 1.7"
-        )
+        raise OptctxError("cannot make a completion script: this shtab writes another form; install 1.13")
     return found[1]
 
 
-def _completion(argument: str) -> Mapping[str, Any] | None:
+def _completion(what: Completes) -> Mapping[str, Any]:
+    """What shtab takes for an argument."""
     import shtab
 
-    if argument in _FILES:
+    if what == "file":
         return shtab.FILE
-    if argument in _NAMES:
-        return dict.fromkeys(_SHELLS, "_optctx_complete_name")
-    return dict.fromkeys(_SHELLS, "_optctx_complete_setting") if argument in _SETTINGS else None
+    if isinstance(what, str):
+        function = f"_optctx_{what}"
+        return {"bash": function, "zsh": function, "fish": f"({function})"}
+    assert all(map(_WORD.fullmatch, what)), what
+    listed = " ".join(what)
+    function = f"_optctx_words_{'_'.join(what).replace('-', '_')}"
+    body = f'{function}() {{ compgen -W "{listed}" -- "$1"; }}'
+    return {"bash": function, "zsh": f"({listed})", "fish": listed, "preamble": {"bash": body}}

@@ -12,18 +12,21 @@ import contextlib
 import io
 import os
 import sys
+import time
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO, cast
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn
+from rich.measure import Measurement
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TaskID, TextColumn
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from optctx.fresh.helper import printed_to
+from optctx.tables import without_column
 from optctx.wording import counted, printable
 
 __all__ = [
@@ -41,12 +44,26 @@ __all__ = [
     "say",
     "show",
     "status",
+    "talk",
 ]
 
 _WIDE = 1000  # characters; tables are no wider than they need to be
 _LONGEST = 4000  # characters of an error
 _LINES = 20  # of LLVM that are repeated
 _END = 500  # characters from the end of an error that is cut
+_BETWEEN = 10.0  # seconds before a line of progress where there is no terminal
+
+
+class _Talk:
+    """How much is printed beside the result."""
+
+    quiet = False
+    verbose = False
+
+
+def talk(*, quiet: bool, verbose: bool) -> None:
+    """Print results and errors only, or all that LLVM prints, until it is called again."""
+    _Talk.quiet, _Talk.verbose = quiet, verbose
 
 
 class OutputError(Exception):
@@ -113,7 +130,7 @@ class _Console(Console):
 def doors(stdout: TextIO) -> Iterator[None]:
     """Make the standard streams doors for the time of a block, and a warning one line."""
     before = warnings.formatwarning
-    warnings.formatwarning = lambda message, *_, **__: f"optctx: warning: {_one_line(str(message))}\n"
+    warnings.formatwarning = _warning
     printed: Counter[str] = Counter()
     try:
         with (
@@ -125,6 +142,11 @@ def doors(stdout: TextIO) -> Iterator[None]:
     finally:
         warnings.formatwarning = before
         complain_printed(printed)
+        talk(quiet=False, verbose=False)
+
+
+def _warning(message: object, *about: object, **more: object) -> str:
+    return "" if _Talk.quiet else f"optctx: warning: {_one_line(str(message))}\n"
 
 
 @contextlib.contextmanager
@@ -163,10 +185,27 @@ def say(*lines: str) -> None:
     sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))
 
 
-def show(table: Table) -> None:
-    """Print a table as wide as the terminal, or practically as wide as it likes on a pipe."""
-    width = {} if sys.stdout.isatty() else {"width": _WIDE}
-    _Console(_exactly(sys.stdout), **width).print(table)
+def show(table: Table, least: Sequence[str] = ()) -> None:
+    """Print a table: as wide as the terminal, or with whole lines that have no spaces at their ends.
+
+    `least`: headings of the columns that a narrow terminal does without, the first to go first.
+    """
+    if sys.stdout.isatty():
+        console = _Console(_exactly(sys.stdout))
+        console.print(_fitting(console, table, least))
+        return
+    text = io.StringIO()
+    _Console(text, width=_WIDE).print(table)
+    _exactly(sys.stdout).writelines(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
+
+
+def _fitting(console: Console, table: Table, least: Sequence[str]) -> Table:
+    """The table with the columns of `least` for which there is room."""
+    leave = list(least)
+    wide = console.options.update(max_width=_WIDE)
+    while leave and Measurement.get(console, wide, table).maximum > console.width:
+        table = without_column(table, leave.pop(0))
+    return table
 
 
 def put(text: str, end: str = "\n") -> None:
@@ -184,16 +223,41 @@ def complain(text: str) -> None:
 
 def complain_printed(printed: Counter[str]) -> None:
     """Print on standard error which lines LLVM printed how often, the most frequent ones first."""
-    for line, count in printed.most_common(_LINES):
+    if _Talk.quiet:
+        return
+    most = len(printed) if _Talk.verbose else _LINES
+    for line, count in printed.most_common(most):
         complain(f"LLVM printed {counted(count, 'time')}: {line}")
-    if len(printed) > _LINES:
-        complain(f"LLVM printed {counted(len(printed) - _LINES, 'other line')}")
+    if len(printed) > most:
+        complain(f"LLVM printed {counted(len(printed) - most, 'other line')}; -v shows them")
+
+
+class _Lines(Progress):
+    """Progress as a line every few seconds, for a file or a pipe."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(disable=True)
+        self._what = what
+        self._next = time.monotonic() + _BETWEEN
+
+    def update(self, task_id: TaskID, **changed: Any) -> None:
+        """As rich's, and print a line if it is time for one."""
+        super().update(task_id, **changed)
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + _BETWEEN
+            task = self.tasks[task_id]
+            total = "" if task.total is None else f" of {task.total:,.0f}"
+            more = "".join(f", {name}: {each}" for name, each in task.fields.items() if each)
+            complain(f"{self._what}: {task.completed:,.0f}{total}{more}")
 
 
 @contextlib.contextmanager
 def bar(what: str, *columns: ProgressColumn) -> Iterator[Progress]:
-    """Show a bar on standard error during the block, if that is a terminal."""
+    """Show a bar on standard error during the block; where that is no terminal, a line every few seconds."""
     console = _Console(_exactly(sys.stderr))
+    if _Talk.quiet or not console.is_terminal:
+        yield Progress(disable=True) if _Talk.quiet else _Lines(what)
+        return
     with Progress(
         TextColumn(what, markup=False),
         BarColumn(),
@@ -201,7 +265,6 @@ def bar(what: str, *columns: ProgressColumn) -> Iterator[Progress]:
         *columns,
         console=console,
         transient=True,
-        disable=not console.is_terminal,
         redirect_stdout=False,  # rich would act on the escapes in what is printed until then
         redirect_stderr=False,
     ) as progress:
@@ -212,7 +275,7 @@ def bar(what: str, *columns: ProgressColumn) -> Iterator[Progress]:
 def status() -> Iterator[Any]:
     """A function that shows what is under way on standard error, if that is a terminal."""
     console = _Console(_exactly(sys.stderr))
-    if not console.is_terminal:
+    if _Talk.quiet or not console.is_terminal:
         yield lambda text: None
         return
     with console.status("") as shown:

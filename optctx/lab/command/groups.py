@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from optctx import OptionContext
-from optctx.errors import OptctxError, shown
+from optctx.errors import OptctxError, UntrustedOptionError, shown
 from optctx.fresh import Job
 from optctx.lab.command.console import encodable
 from optctx.lab.command.inputs import Clang, read_input
 from optctx.lab.command.parser import below, positive, seconds
-from optctx.lab.settings import add_flags, setting
+from optctx.lab.settings import add_flags, completing, setting
 from optctx.toml import read_toml
 
 __all__ = ["Base", "Input", "Keep", "Limits", "Out", "Try", "add_file", "add_files", "add_out"]
@@ -29,12 +29,12 @@ _MOST_BYTES = _MIB  # of a file of options, as OptionContext.load has it
 
 def add_file(parser: argparse.ArgumentParser) -> None:
     """Add FILE, as `file`."""
-    parser.add_argument("file", metavar="FILE", help=_FILE)
+    completing(parser.add_argument("file", metavar="FILE", help=_FILE), "file")
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
     """Add FILE..., as `files`."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help=_FILE)
+    completing(parser.add_argument("files", nargs="+", metavar="FILE", help=_FILE), "file")
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,13 @@ class Base:
         flag="--set",
         metavar="NAME=VALUE",
         several=True,
+        completes="setting",
     )
     load: str | None = setting(
-        None, "take options from a file that `optctx tune --best` wrote; --set comes on top", metavar="FILE"
+        None,
+        "take options from a file that `optctx tune --best` wrote; --set comes on top",
+        metavar="FILE",
+        completes="file",
     )
 
     def context(self) -> OptionContext:
@@ -125,9 +129,17 @@ class Base:
         """
         words, loaded = self._words(), []
         if self.load is not None:
-            loaded = OptionContext.load(self.load, process_wide="exclusive").args()
+            loaded = self._loaded(self.load).args()
             loaded = [each for each in loaded if each.lstrip("-").partition("=")[0] not in words]
         return OptionContext.from_args([*loaded, *words.values()], process_wide="exclusive")
+
+    @staticmethod
+    def _loaded(path: str) -> OptionContext:
+        try:
+            return OptionContext.load(path, process_wide="exclusive")
+        except UntrustedOptionError as error:
+            words = str(error).partition("; leave it out")[0]
+            raise OptctxError(f"{words}; leave it out of the file, or give it with --set") from None
 
     def pipeline(self) -> str | None:
         """The pipeline in the file of `--load`, if it has one. Raises OptctxError for another file."""
@@ -161,6 +173,7 @@ class Try:
         flag="--try",
         metavar="NAME=VALUES",
         several=True,
+        completes="setting",
     )
 
 
@@ -189,7 +202,9 @@ class Limits:
 class Keep:
     """Where an experiment is kept as it goes on."""
 
-    keep: str | None = setting(None, "append each trial to FILE as soon as it ends", metavar="FILE")
+    keep: str | None = setting(
+        None, "append each trial to FILE as soon as it ends", metavar="FILE", completes="file"
+    )
     resume: bool = setting(False, "go on with the trials in FILE")
 
     def check(self) -> Keep:
@@ -204,15 +219,22 @@ class Out:
     """How and where a result is printed. `main` writes the file of `--output`: a command prints."""
 
     format: str = setting("table", "how to print (%(default)s)", choices=("table", "json", "csv"))
-    output: str | None = setting(None, "write what is printed to FILE instead", short="-o", metavar="FILE")
+    output: str | None = setting(
+        None, "write what is printed to FILE instead", short="-o", metavar="FILE", completes="file"
+    )
     top: int | None = setting(None, "rows of the table (all)", metavar="N", read=positive)
     sort: str | None = setting(None, "order the rows by a column", metavar="COLUMN")
 
 
-def add_out(parser: argparse.ArgumentParser, *formats: str, rows: tuple[str, ...] = ()) -> None:
+def add_out(
+    parser: argparse.ArgumentParser, *formats: str, rows: tuple[str, ...] = (), top: int | None = None
+) -> None:
     """Add the flags of `Out`. `formats`: by default "table", "json" and "csv". `rows`: of "top" and
-    "sort", those that a command has.
+    "sort", those that a command has. `top`: the default of the first.
     """
     given = {"choices": formats} if formats else {}
-    add_flags(parser, Out, "output", leave_out=tuple({"top", "sort"}.difference(rows)), format=given)
+    shown = {} if top is None else {"default": top, "help": "rows of the table (%(default)s)"}
+    add_flags(
+        parser, Out, "output", leave_out=tuple({"top", "sort"}.difference(rows)), format=given, top=shown
+    )
     parser.set_defaults(whole_output=True)

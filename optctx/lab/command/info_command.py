@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import optctx
-from optctx.lab.command.console import put
+from optctx.lab.command.console import put, say
+from optctx.lab.command.groups import add_out
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -16,20 +18,59 @@ if TYPE_CHECKING:
 
 __all__ = ["add", "run"]
 
+_NAMED = 3  # refused options of a reason that are named
+
 
 def add(commands: _SubParsersAction[Parser]) -> None:
     """Enter the command among `commands`."""
     parser = commands.add_parser(
         "info",
-        help="print what optctx found in LLVM, as JSON",
-        description="Print, as JSON, which LLVM is loaded, how optctx gives threads their own options, "
-        "and which options it refuses and why. Please add it to a bug report.",
-        example="optctx info > info.json",
+        description="Print which LLVM is loaded, how optctx gives threads their own options, which options "
+        "it refuses and why, and where it keeps files. Please add the JSON to a bug report.",
+        example="optctx info\noptctx info --format json > info.json",
     )
+    add_out(parser, "table", "json")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print `optctx.info()` as JSON."""
-    put(json.dumps(optctx.info(), indent=2))
+    """Print `optctx.info()`. Raises UnsupportedImageError if nothing can be printed but that."""
+    found = optctx.info()
+    if arguments.format == "json":
+        put(json.dumps(found, indent=2))
+    else:
+        say(*_page(found))
     return 0
+
+
+def _page(found: Mapping[str, Any]) -> Iterator[str]:
+    """Lines: one for each fact, refused options by their reasons."""
+    for name, value in found.items():
+        if name != "images":
+            yield from _lines(name, value, "")
+    for image in found["images"]:
+        yield ""
+        for name, value in image.items():
+            by_reason = _by_reason(value) if name in ("refused_options", "sites_refused") else value
+            yield from _lines(name, by_reason, "")
+
+
+def _by_reason(refused: Mapping[str, str]) -> dict[str, str]:
+    """Reason -> how many it holds for, and the first of them."""
+    names: dict[str, list[str]] = {}
+    for name, reason in refused.items():
+        names.setdefault(reason, []).append(name)
+    return {
+        reason: f"{len(found):,}: {', '.join(found[:_NAMED])}{', ...' if len(found) > _NAMED else ''}"
+        for reason, found in names.items()
+    }
+
+
+def _lines(name: str, value: object, indent: str) -> Iterator[str]:
+    label = f"{indent}{name.replace('_', ' ')}"
+    if not isinstance(value, Mapping):
+        yield f"{label}: {'none' if value in (None, '', []) else value}"
+        return
+    yield label if value else f"{label}: none"
+    for key, each in value.items():
+        yield from _lines(str(key), each, f"{indent}  ")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from llvmlite import binding
 
-from optctx.context import OptionContext
+from optctx import OptionContext
 from optctx.errors import OptctxError
 from optctx.fresh.exchange import Exchange
 from optctx.fresh.helper import answers_of_helper, is_of_machine, last_words

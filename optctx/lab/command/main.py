@@ -9,8 +9,9 @@ import itertools
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from optctx.errors import OptctxError, ProcessWideOptionError
+from optctx.errors import EndedEarlyError, OptctxError, ProcessWideOptionError
 from optctx.lab.command.console import (
     OutputError,
     abandon,
@@ -19,42 +20,46 @@ from optctx.lab.command.console import (
     flush_errors,
     kept_output,
     prepare_streams,
+    talk,
 )
 from optctx.lab.command.files import check_writable, explain
 from optctx.lab.command.interrupts import Interrupts
 from optctx.lab.command.mistakes import check_command, unknown_arguments
-from optctx.lab.command.parser import Parser, add_version
-from optctx.outputs import write_whole
+from optctx.lab.command.parser import Parser, add_talk, add_version
+from optctx.outputs import OUT_OF, write_whole
 
 __all__ = ["COMMANDS", "main", "make_parser", "parse"]
 
 # In the order of the help.
-COMMANDS = (
-    "sweep",
-    "record",
-    "rank",
-    "tune",
-    "compare",
-    "list",
-    "show",
-    "check-link",
-    "info",
-    "census",
-    "export",
-    "completion",
-)
+COMMANDS = {
+    "options": "list LLVM's options",
+    "show": "show everything about one option",
+    "diff": "show what changed between the options of two LLVMs",
+    "info": "show what optctx found in LLVM",
+    "record": "show which options LLVM reads for a file",
+    "sweep": "compile files under every combination of option values",
+    "rank": "rank the options that LLVM reads for a file by what they change",
+    "tune": "search option values for the best compilation of a file",
+    "report": "show a kept experiment again, in any form",
+    "check-link": "compare the options that modules were compiled with",
+    "completion": "print a script for completion in a shell",
+}
 
 _MOST_OPTIONS = 5000  # LLVM has 2,600; argparse takes quadratic time
 _TAKE_OPTIONS = ("--set", "--try", "--against", "--link-options", "--clang-options")
 _LLVM_OPTION = re.compile(r"-[\w]{2}")
 
 
+DONE, FAILED, WRONG, EARLY = range(4)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. `argv`: the arguments without the program's name, by default those of this process.
 
-    Returns the exit status: 0; 1 if `sweep --verify` or `check-link` found a difference; 2 for bad input, and
-    for output that cannot be written; 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP. Raises
-    SystemExit, as argparse does, for --help and --version.
+    Returns the exit status: 0; 1 if a check failed, such as `sweep --verify` and `check-link`; 2 for bad
+    arguments or input; 3 where it ended early for no fault of the arguments, such as a full disk; 130 after
+    Ctrl-C, 143 after SIGTERM, 129 after SIGHUP. Raises SystemExit, as argparse does, for --help and
+    --version.
     """
     with Interrupts() as interrupts:
         return _guarded(argv, interrupts)
@@ -65,43 +70,52 @@ def _guarded(argv: Sequence[str] | None, interrupts: Interrupts) -> int:
     prepare_streams()
     if sys.stdout is None:
         complain("cannot write to standard output: it is closed")
-        return 2
+        return EARLY
     stdout = sys.stdout
     try:
         with doors(stdout):
             return _run(argv)
     except BrokenPipeError:
         abandon(stdout)  # the reader has read enough (`| head`)
-        return 0
+        return DONE
     except OutputError as error:
         complain(str(error))
         abandon(stdout)
-        return 2
-    except ProcessWideOptionError as error:
-        complain(f"cannot set {error.name!r} in this command: {error.reason}; leave it out")
-        return 2
-    except OptctxError as error:
-        complain(str(error))
-        return 2
-    except OSError as error:
-        complain(explain(error))
-        return 2
-    except MemoryError:
-        complain("cannot go on: this process gets no more memory (`ulimit -v` shows a limit)")
-        return 2
-    except RuntimeError as error:
-        if "start new thread" not in str(error):
-            raise
-        complain("cannot go on: no more threads can be started (`ulimit -u` and `ulimit -v` show limits)")
-        return 2
+        return EARLY
     except KeyboardInterrupt as interrupt:  # with what the command says of its results, if it has any
         complain(str(interrupt) or "interrupted")
         return interrupts.status
+    except Exception as error:
+        words, status = _judged(error)
+        if not words:
+            raise
+        complain(words)
+        return status
+
+
+def _judged(error: Exception) -> tuple[str, int]:
+    """One line for an error that is expected, or "", and the exit status."""
+    match error:
+        case ProcessWideOptionError():
+            return f"cannot set {error.name!r} in this command: {error.reason}; leave it out", WRONG
+        case EndedEarlyError():
+            return str(error), EARLY
+        case OptctxError():
+            return str(error), WRONG
+        case OSError():
+            return explain(error), EARLY if error.errno in OUT_OF else WRONG
+        case MemoryError():
+            return "cannot go on: this process gets no more memory (`ulimit -v` shows a limit)", EARLY
+        case RuntimeError() if "start new thread" in str(error):
+            limits = "`ulimit -u` and `ulimit -v` show limits"
+            return f"cannot go on: no more threads can be started ({limits})", EARLY
+    return "", WRONG
 
 
 def _run(argv: Sequence[str] | None) -> int:
     try:
         arguments = parse(sys.argv[1:] if argv is None else argv)
+        talk(quiet=arguments.quiet, verbose=arguments.verbose)
         with _output(arguments):
             status: int = arguments.run(arguments)
     except SystemExit:  # after --help and --version
@@ -146,8 +160,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
             f"expected at most {_MOST_OPTIONS:,} options on the command line, found {options:,}"
         )
     argv = [*_joined(argv)]
+    argv = argv or ["--help"]
     check_command(argv, COMMANDS)
-    parser, commands = make_parser(argv[0] if argv and argv[0] in COMMANDS else None)
+    parser, commands = make_parser(argv[0])
     # argparse would take a word such as -hexagon-... for options of one letter, of which -h prints help.
     words = itertools.takewhile(lambda argument: argument != "--", argv)
     unknown = [argument for argument in words if argument.startswith("-h") and argument != "-h"]
@@ -168,20 +183,35 @@ def _joined(argv: Sequence[str]) -> Iterator[str]:
             yield word
 
 
-def make_parser(only: str | None = None) -> tuple[Parser, argparse._SubParsersAction[Parser]]:
+def make_parser(only: str = "") -> tuple[Parser, argparse._SubParsersAction[Parser]]:
     """Make the parser of the whole command line. The second result has the commands' parsers in `choices`.
 
-    `only`: the one command that it is to know, by default all: importing what the others need takes 0.1 s.
+    `only`: the one command that it is to know with its arguments, or what is none; by default all.
     """
     parser = Parser(
         prog="optctx",
         description="Give each compilation its own LLVM options: compile under many values, see what LLVM "
         "reads, and look options up. `optctx COMMAND --help` explains a command.",
-        example="optctx sweep kernel.ll --passes 'default<O3>' --try unroll-count=1,2,4,8\n"
-        "optctx record kernel.ll --set unroll-count=4\noptctx show unroll-count",
+        example="optctx show unroll-count\noptctx record kernel.ll --set unroll-count=4\n"
+        "optctx sweep kernel.ll --passes 'default<O3>' --set unroll-count=1,2,4,8",
     )
     add_version(parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name in COMMANDS if only is None else (only,):
-        importlib.import_module(f"optctx.lab.command.{name.replace('-', '_')}_command").add(commands)
+    for name in COMMANDS:
+        if only in ("", name):
+            module = importlib.import_module(f"optctx.lab.command.{name.replace('-', '_')}_command")
+            module.add(_Named(commands))
+            add_talk(commands.choices[name])
+        elif only not in COMMANDS:
+            commands.add_parser(name, help=COMMANDS[name])
     return parser, commands
+
+
+class _Named:
+    """Gives the parser that a command makes its line in the help."""
+
+    def __init__(self, commands: argparse._SubParsersAction[Parser]) -> None:
+        self._commands = commands
+
+    def add_parser(self, name: str, **more: Any) -> Parser:
+        return self._commands.add_parser(name, **{**more, "help": COMMANDS[name]})

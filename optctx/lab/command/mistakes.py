@@ -6,35 +6,30 @@ import argparse
 import re
 from collections.abc import Iterable, Sequence
 
+from optctx import registry
 from optctx.errors import OptctxError
-from optctx.hosts.llvmlite import llvmlite_image
 from optctx.lab.command.parser import UsageError
-from optctx.values import registry
-from optctx.values.foreign import advice_for
 from optctx.wording import did_you_mean, nearest
 
 __all__ = ["check_command", "unknown_arguments"]
 
 _PASSES_ON = ("-mllvm", "-Xllvm")  # flags of clang and other tools, before an LLVM option
-_OWN = ("-h", "--help", "--version")
+_OWN = ("-h", "--help", "-V", "--version")
 
 
 def check_command(argv: Sequence[str], commands: Iterable[str]) -> None:
-    """Raise UsageError if the arguments name none of the commands. argparse's own error says less."""
+    """Raise UsageError if the first argument names none of the commands. argparse's own error says less."""
     known = list(commands)
-    listed = ", ".join(known)
-    if not argv:
-        raise UsageError(f"expected a command, one of {listed}; see `optctx --help`")
     first = argv[0]
     if first in known or first in _OWN:
         return
     if not first.startswith("-"):
-        near = did_you_mean(nearest(first, known)) or f"expected one of {listed}"
+        near = did_you_mean(nearest(first, known)) or "`optctx --help` lists them"
         raise UsageError(f"there is no command {first!r}; {near}")
     if setting := _setting(first):
         raise UsageError(f"{first!r} is an LLVM option; write optctx sweep FILE --set {setting}")
     hint = did_you_mean(nearest(first, _OWN)) or _advice(first)
-    raise UsageError(f"expected a command before {first!r}, one of {listed}{hint and '; '}{hint}")
+    raise UsageError(f"expected a command before {first!r}; {hint or '`optctx --help` lists them'}")
 
 
 def unknown_arguments(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> UsageError:
@@ -75,7 +70,9 @@ def _setting(argument: str) -> str:
 
 def _advice(argument: str) -> str:
     """What to use instead of a flag of clang, opt or llc; an empty string for other arguments."""
+    from optctx.facts import advice
+
     try:
-        return advice_for(llvmlite_image(), argument.partition("=")[0])
+        return advice(argument.partition("=")[0])
     except OptctxError:
         return ""

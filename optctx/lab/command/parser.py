@@ -13,7 +13,17 @@ from optctx.errors import OptctxError
 from optctx.lab.command.console import say
 from optctx.wording import did_you_mean, nearest
 
-__all__ = ["Parser", "UsageError", "add_version", "below", "positive", "seconds", "tolerance", "whole"]
+__all__ = [
+    "Parser",
+    "UsageError",
+    "add_talk",
+    "add_version",
+    "below",
+    "positive",
+    "seconds",
+    "tolerance",
+    "whole",
+]
 
 _WIDTH = 79
 _INDENT = 28  # the most columns before the help of an argument
@@ -33,7 +43,6 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *, example: str = "", description: str | None = None, **more: Any) -> None:
         """`example`: lines for the end of the help text. Only `description` is wrapped."""
-        self.arguments: list[argparse.Action] = []
         super().__init__(
             description=textwrap.fill(description or "", _WIDTH),
             epilog=f"example{'s' if example.count(chr(10)) else ''}:\n{textwrap.indent(example, '  ')}"
@@ -45,10 +54,10 @@ class Parser(argparse.ArgumentParser):
             **more,
         )
 
-    def add_argument(self, *names: Any, **more: Any) -> argparse.Action:
-        """As argparse does, and keep them in a list, because argparse has no public one."""
-        self.arguments.append(super().add_argument(*names, **more))
-        return self.arguments[-1]
+    @property
+    def arguments(self) -> list[argparse.Action]:
+        """The arguments, in order. argparse has no public list."""
+        return self._actions
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageError with argparse's message, or a better one."""
@@ -64,7 +73,14 @@ class Parser(argparse.ArgumentParser):
 
 def add_version(parser: argparse.ArgumentParser) -> None:
     """Add `--version`."""
-    parser.add_argument("--version", action=_ShowVersion)
+    parser.add_argument("-V", "--version", action=_ShowVersion)
+
+
+def add_talk(parser: argparse.ArgumentParser) -> None:
+    """Add what says how much is printed beside the result."""
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("-q", "--quiet", action="store_true", help="print results and errors only")
+    group.add_argument("-v", "--verbose", action="store_true", help="print all that LLVM prints")
 
 
 class _ShowVersion(argparse.Action):

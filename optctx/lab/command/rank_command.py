@@ -30,10 +30,19 @@ class Rank:
     """What a ranking does beside compiling."""
 
     only: tuple[str, ...] = setting(
-        (), "try only these (all that LLVM reads); repeat for more", metavar="GLOB", several=True
+        (),
+        "try only these (all that LLVM reads); repeat for more",
+        metavar="GLOB",
+        several=True,
+        completes="option",
     )
     exclude: tuple[str, ...] = setting(
-        (), "do not try these; repeat for more", flag="--not", metavar="GLOB", several=True
+        (),
+        "do not try these; repeat for more",
+        flag="--not",
+        metavar="GLOB",
+        several=True,
+        completes="option",
     )
     by: str = setting("size", "what to rank by: size, instructions or compile-time", metavar="GOAL")
     each: bool = setting(False, "compile each value by itself, none in groups")
@@ -48,7 +57,6 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     """Enter the command among `commands`."""
     parser = commands.add_parser(
         "rank",
-        help="rank the options that LLVM reads for a file by what they change",
         description="Compile a file once to see which options LLVM reads, then with other values of each of "
         "them, many together first, and rank the options by effect. What crashes or never ends is a line of "
         "the result. Exit status 1 if --verify finds a difference, 2 for bad input, 130 after Ctrl-C, 143 "

@@ -8,18 +8,18 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from optctx.context import OptionContext
+from optctx import OptionContext, record
 from optctx.errors import OptctxError
+from optctx.facts import text
 from optctx.fresh import Job, compile_job
+from optctx.fresh.children import endings
 from optctx.fresh.helper import cause_of_end
-from optctx.lab.census.children import endings
 from optctx.lab.command.console import complain_printed, put, say, show
 from optctx.lab.command.files import naming_module
 from optctx.lab.command.groups import Base, Input, add_file, add_out
+from optctx.lab.lookup import Recorded
 from optctx.lab.settings import add_flags, taken
-from optctx.reads import Recorded, log_as_csv, log_as_json, log_summary, read_cells, record
 from optctx.tables import table
-from optctx.values.read_values import value_text
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -35,7 +35,6 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     """Enter the command among `commands`."""
     parser = commands.add_parser(
         "record",
-        help="show which options LLVM reads for a file",
         description="Compile a file once in a process of its own. Show every option that LLVM reads, with "
         "its value and the functions that read it, and every option set by --set that LLVM does not read, "
         "with the likely cause. Exit status 2 for bad input.",
@@ -59,13 +58,15 @@ def run(arguments: argparse.Namespace) -> int:
     job = replace(taken(arguments, Input).under(base).job(arguments.file), emit="object")
     with naming_module(arguments.file):
         found = _in_child(context, job, arguments.file)
+    if arguments.unread_only:
+        found = Recorded((), found.unread)
     match arguments.format:
         case "json":
-            put(log_as_json(found, unread_only=arguments.unread_only))
+            put(found.as_json())
         case "csv":
-            put(log_as_csv(found, unread_only=arguments.unread_only), end="")
+            put(found.as_csv(), end="")
         case _:
-            _print(found, arguments.unread_only)
+            _print(found)
     return 0
 
 
@@ -93,13 +94,15 @@ def _recorded(context: OptionContext, job: Job) -> Recorded | str:
         return str(error)
 
 
-def _print(found: Recorded, unread_only: bool) -> None:
-    if found.reads and not unread_only:
-        rows = [read_cells(read) for read in found.reads.values()]
-        show(table(("option", "value", "read by"), rows, whole=("option",)))
+def _print(found: Recorded) -> None:
+    """Tables with the values last, which can be long."""
+    if found.read:
+        cells = (read.cells for read in found.read)
+        rows = [(name, functions, values) for name, values, functions in cells]
+        show(table(("option", "read by", "value"), rows, whole=("option",)), ("read by",))
         say("")
     if found.unread:
-        rows = [(each.name, value_text(each.value), each.cause) for each in found.unread]
-        show(table(("override", "value", "not read because"), rows, whole=("override",)))
+        causes = [(each.name, each.cause, text(each.value)) for each in found.unread]
+        show(table(("override", "not read because", "value"), causes, whole=("override",)))
         say("")
-    say(log_summary(len(found.reads), len(found.unread)))
+    say(found.summary())

@@ -6,15 +6,17 @@ import argparse
 from collections.abc import Sequence
 
 from optctx.errors import OptctxError, shown
+from optctx.lab.settings import completing
 
 __all__ = ["add_settings", "parse_settings"]
 
 
 def add_settings(parser: argparse.ArgumentParser, words: str, value: str = "VALUE") -> None:
     """Add `--set`. `words`: the help text. `value`: the placeholder for the value in it."""
-    parser.add_argument(
+    given = parser.add_argument(
         "--set", action="append", default=[], metavar=f"NAME={value}", dest="settings", help=words
     )
+    completing(given, "setting")
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, str]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from optctx import registry
+from optctx.facts import OptionFacts, facts, text
 from optctx.lab.command.console import put, say
-from optctx.lab.command.plain import option_data
-from optctx.values import registry
+from optctx.lab.command.groups import add_out
+from optctx.lab.settings import completing
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -22,35 +25,44 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     """Enter the command among `commands`."""
     parser = commands.add_parser(
         "show",
-        help="show everything about one option",
         description="Show everything that is known about one of LLVM's options: type, default, process-wide "
         "value, choices, aliases, the functions that read it, and whether a context or a module may set it.",
         example="optctx show unroll-count\noptctx show pre-RA-sched --format json",
     )
-    parser.add_argument("name", help="name of an LLVM option, such as unroll-count")
-    parser.add_argument(
-        "--format", choices=("text", "json"), default="text", help="how to print (default: text)"
-    )
+    named = parser.add_argument("name", help="name of an LLVM option, such as unroll-count")
+    completing(named, "option")
+    add_out(parser, "table", "json")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one option. Raises UnknownOptionError, with the nearest names, if it does not exist."""
-    data = option_data(registry()[arguments.name.lstrip("-") or arguments.name])
+    name = registry()[arguments.name.lstrip("-") or arguments.name].name
+    [option] = facts().only(lambda each: each.name == name).options
     if arguments.format == "json":
-        put(json.dumps(data, indent=2))
+        put(msgspec.json.format(msgspec.json.encode(option)).decode())
         return 0
-    width = max(map(len, data))
-    for name, value in data.items():
-        for number, line in enumerate(_lines(value)):
-            say(f"{'' if number else name:{width}}  {line}".rstrip())
+    shown = _texts(option)
+    width = max(map(len, shown))
+    for label, lines in shown.items():
+        for number, line in enumerate(lines or ["-"]):
+            say(f"{'' if number else label:{width}}  {line}".rstrip())
     return 0
 
 
-def _lines(value: object) -> list[str]:
-    """The lines for a value: one for each choice or reader, and "-" for anything that is empty."""
-    if isinstance(value, dict):
-        return [f"{choice}: {text}" if text else str(choice) for choice, text in value.items()] or ["-"]
-    if isinstance(value, list):
-        return [str(item) for item in value] or ["-"]
-    return ["-"] if value in (None, "") else str(value).splitlines()
+def _texts(option: OptionFacts) -> dict[str, list[str]]:
+    """Field -> its lines: one for each choice and each function that refers to the option."""
+    fields: dict[str, Any] = {name: getattr(option, name) for name in option.__struct_fields__}
+    return {name.replace("_", " "): _lines(name, value) for name, value in fields.items()}
+
+
+def _lines(name: str, value: Any) -> list[str]:
+    match name:
+        case "choices":
+            return [f"{choice}: {each.help}" if each.help else choice for choice, each in value.items()]
+        case "readers":
+            return list(dict.fromkeys(reader.function for reader in value or ()))
+        case "aliases" | "categories":
+            return [", ".join(value)] if value else []
+        case _:
+            return [text(value)] if value != "" or name in ("default", "value") else []

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from optctx.errors import Interrupted, OptctxError
+from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.command.console import complain, complain_printed, put, say, show
 from optctx.lab.command.files import naming_module
 from optctx.lab.command.groups import Base, Input, Keep, Limits, Out, Try, add_files, add_out
@@ -45,7 +45,6 @@ def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
     """Enter the command among `commands`."""
     parser = commands.add_parser(
         "sweep",
-        help="compile files under every combination of option values",
         description="Compile each file once per combination of option values and compare what comes out. "
         "The combinations are compiled on threads of a worker process. A combination that LLVM refuses, that "
         "crashes LLVM or that takes too long is a row with that state. Exit status 1 if --verify finds a "
@@ -110,8 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
             if not found:
                 raise
             _finish(found, out, goal, printed)
-            complain(str(error))
-            return 3
+            raise EndedEarlyError(str(error)) from None
     _finish(trials, out, goal, printed)
     if any(trial.agrees is False for trial in trials):
         return 1

@@ -6,17 +6,19 @@ import argparse
 import dataclasses
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from optctx.context import OptionContext
+from optctx import OptionContext
 from optctx.errors import OptctxError
-from optctx.lab.command.compiling import add_job_arguments, job_of, positive, seconds
 from optctx.lab.command.console import bar, complain, put, say, show
 from optctx.lab.command.files import check_writable, naming_module
-from optctx.lab.command.parser import tolerance, whole
-from optctx.lab.command.settings import add_settings
-from optctx.lab.command.tune_objectives import fitted, objectives_of
+from optctx.lab.command.groups import Base, Input, Keep, Limits, add_file, add_out
+from optctx.lab.command.parser import positive
+from optctx.lab.command.tune_objectives import goals_of, objectives_of
+from optctx.lab.settings import add_flags, taken
+from optctx.lab.timing.measuring import Measuring
+from optctx.lab.tuning.search import Search
 from optctx.outputs import write_whole
 
 if TYPE_CHECKING:
@@ -24,251 +26,217 @@ if TYPE_CHECKING:
 
     from optctx.fresh import Job
     from optctx.lab.command.parser import Parser
-    from optctx.lab.trials import Goal
-    from optctx.lab.tuning import Study, Trial, Tuning
+    from optctx.lab.report import Source
+    from optctx.lab.space import Dimension, Space
+    from optctx.lab.trials import Goal, Trial
+    from optctx.lab.tuning import Objective, Study, Tuning
 
-__all__ = ["add", "run"]
+__all__ = ["add", "print_study", "run"]
+
+_PROPOSED = 8  # options, where none is given
 
 
 def add(commands: _SubParsersAction[Parser]) -> None:
     """Enter the command among `commands`."""
     parser = commands.add_parser(
         "tune",
-        help="search option values for the best compilation of a file",
-        description="Search a space of option values and pipelines for the best compilation of a file, with "
-        "Optuna (pip install 'optctx[tune]'). A trial that crashes LLVM or takes too long is a row with that "
-        "state. Exit status 2 for bad input, 130 after Ctrl-C, 143 after SIGTERM.",
-        example="optctx tune kernel.ll --set unroll-count=1..16 --trials 200 --study night.db --resume\n"
-        "optctx tune kernel.ll --set inline-threshold=1..1000:log --objective size --objective instructions",
+        description="Search option values and pipelines for the best compilation of a file, with Optuna (pip "
+        "install 'optctx[tune]'). Without --try, the options are those that change the compilation most; "
+        "without a harness that says how to call the code, the goal is its size. A trial that crashes LLVM "
+        "or takes too long is a row with that state.",
+        example="optctx tune kernel.c\n"
+        "optctx tune kernel.ll --try unroll-count=1..16 --trials 200 --keep night.journal --resume\n"
+        "optctx tune kernel.ll --try inline-threshold=1..1000:log --by size --by instructions",
     )
-    add_job_arguments(parser, pipelines=True)
-    add_settings(
-        parser,
-        "an option and the values to try: 1..16, 1..1024:log, 0..64:step=8, a,b,c; the word 'default' "
-        "leaves it alone; ' if OTHER==VALUE' behind them says when it counts; repeat for more options",
-        "VALUES",
-    )
-    parser.add_argument(
-        "--objective",
+    add_file(parser)
+    add_flags(parser, Input, "input")
+    add_flags(parser, Base, "options of every compilation")
+    trying = parser.add_argument_group("what to try")
+    trying.add_argument(
+        "--try",
         action="append",
         default=[],
-        metavar="NAME[:max]",
-        dest="objectives",
-        help="size (the default), instructions, compile-time, time (of one call of --entry), callgrind "
-        "(instructions of one call) or command; repeat for a Pareto front",
+        dest="tries",
+        metavar="NAME=VALUES",
+        help="1..16, 1..1024:log, 0..64:step=8 or a,b,c; the word 'default' leaves an option alone; ' if "
+        "OTHER==VALUE' behind them says when it counts; repeat for more, and --passes for pipelines",
     )
-    _add_measuring(parser)
-    parser.add_argument(
-        "--sampler", default="tpe", metavar="NAME", help="tpe, cmaes, nsga2, random or grid (%(default)s)"
-    )
-    parser.add_argument(
-        "--pruner",
-        default="none",
-        metavar="NAME",
-        help="stop slow trials between rounds of a run time: median, percentile:25, halving, hyperband or "
-        "threshold:1.5 (%(default)s)",
-    )
-    parser.add_argument("--seed", type=whole, default=0, metavar="N", help="of the search (%(default)s)")
-    _add_limits(parser)
-    parser.add_argument(
-        "--study",
-        metavar="FILE",
-        help="keep each trial as it ends in an SQLite file, or in the database of a URL",
-    )
-    parser.add_argument("--resume", action="store_true", help="go on with the study in FILE, if there is one")
-    parser.add_argument(
+    trying.add_argument(
         "--propose",
         type=positive,
         metavar="N",
-        help="also search N options that change the output most, found by trying all that LLVM reads",
+        help=f"also try the N options that change the goal most ({_PROPOSED}, without --try)",
     )
-    parser.add_argument(
-        "--minimise", action="store_true", help="drop options from the best trial that do not matter"
-    )
-    parser.add_argument(
-        "--best", metavar="FILE", help="write the best options to a TOML file for OptionContext.load"
-    )
-    parser.add_argument(
-        "--emit-ir",
-        metavar="FILE",
-        help='write the module with the best options as the attribute "optctx" of its functions',
-    )
-    parser.add_argument(
-        "--report",
+    trying.add_argument(
+        "--by",
         action="append",
         default=[],
-        metavar="FILE",
-        dest="reports",
-        help="write a report: FILE.html (one page, no network) or FILE.png; repeat for both",
+        metavar="GOAL[:max]",
+        help="size, instructions, compile-time, time (of one call of --entry), callgrind (instructions of "
+        "one call) or command; repeat for a Pareto front (time if there is a harness, or size)",
     )
-    parser.add_argument("--format", choices=("table", "json"), default="table")
-    parser.add_argument(
-        "--top", type=positive, default=10, metavar="N", help="trials in the table (%(default)s)"
-    )
-    parser.set_defaults(run=run)
-
-
-def _add_measuring(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--entry",
-        metavar="FUNCTION",
-        help="what to call for time and callgrind (as the harness says; without one, a function without "
-        "arguments)",
-    )
-    parser.add_argument(
-        "--harness", metavar="FILE", help="what it is called with, in TOML (FILE.toml beside the file)"
-    )
-    parser.add_argument(
-        "--tolerance",
-        type=tolerance,
-        default=0.0,
-        metavar="X",
-        help="relative difference of floats that is no wrong result (0: every bit counts)",
-    )
-    parser.add_argument(
-        "--absolute-tolerance",
-        type=tolerance,
-        default=0.0,
-        metavar="X",
-        help="absolute difference of floats that is no wrong result; either tolerance is enough",
-    )
-    parser.add_argument(
-        "--processor", type=whole, metavar="N", help="where kernels are timed (one that is free)"
-    )
-    parser.add_argument(
-        "--measure-seconds",
-        type=seconds,
-        default=5.0,
-        metavar="S",
-        help="for the run times of eight trials, which are taken together (%(default)s)",
-    )
-    parser.add_argument(
-        "--command",
-        metavar="COMMAND",
-        help="for the objective command: it prints a number last; '{object}' stands for the object's path",
-    )
-    parser.add_argument(
-        "--wrong-results",
-        metavar="FOLDER",
-        help="where to put what reproduces them (FILE of --study + .wrong)",
-    )
-
-
-def _add_limits(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--trials", type=positive, metavar="N", help="trials of the whole study (100, without another limit)"
-    )
-    parser.add_argument("--seconds", type=seconds, metavar="S", help="time for this run of the search")
-    parser.add_argument(
-        "--patience", type=positive, metavar="N", help="stop after so many trials without progress"
-    )
-    parser.add_argument("--jobs", type=positive, metavar="N", help="compilations at once (one per processor)")
+    add_flags(parser, Search, "search")
+    add_flags(parser, Measuring, "run time")
+    add_flags(parser, Limits, "limits")
     parser.add_argument(
         "--cluster",
         metavar="ADDRESS",
-        help="compile and measure on the Dask cluster of this scheduler, such as tcp://10.0.0.1:8786 "
-        "(pip install 'optctx[cluster]')",
+        help="compile and measure on the Dask cluster of this scheduler, such as tcp://10.0.0.1:8786 (pip "
+        "install 'optctx[cluster]')",
     )
-    parser.add_argument(
-        "--window",
-        type=positive,
-        metavar="N",
-        help="trials under way at once; the search depends on it (8; 'random' and 'grid' keep all workers "
-        "busy)",
+    add_flags(parser, Keep, "kept trials")
+    results = parser.add_argument_group("results")
+    results.add_argument("--best", metavar="FILE", help="write the best options, for --load")
+    results.add_argument(
+        "--emit-ir", metavar="FILE", help='write the module with the best options as attributes "optctx"'
     )
-    parser.add_argument(
-        "--timeout",
-        type=seconds,
-        metavar="S",
-        help="for each compilation (20 times the time of the base, at least 10 seconds)",
+    results.add_argument("--report", metavar="FILE.html", help="write a page that needs no network")
+    results.add_argument(
+        "--wrong",
+        metavar="FOLDER",
+        help="where to put what reproduces wrong results (beside FILE of --keep)",
     )
-    parser.add_argument(
-        "--memory", type=positive, default=4096, metavar="MIB", help="for each compilation (%(default)s)"
-    )
+    add_out(parser, rows=("top",), top=10)
+    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Search, print what was found, and how to go on after Ctrl-C. Raises OptctxError and OSError."""
     opened: list[Tuning] = []
-    try:
-        _search(arguments, opened)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(_how_to_go_on(arguments, opened)) from None
+    with ExitStack() as stack:
+        try:
+            _search(arguments, opened, stack)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(_how_to_go_on(arguments, opened)) from None
     return 0
 
 
-def _search(arguments: argparse.Namespace, opened: list[Tuning]) -> None:
-    """Search, and show what was found. The search is in `opened` once it has its study."""
+def _search(arguments: argparse.Namespace, opened: list[Tuning], stack: ExitStack) -> None:
+    """Search, and show what was found. The search is in `opened` once its file is open."""
     from optctx.lab.tuning.samplers import need_optuna
 
     need_optuna()  # now rather than after clang
     shown = _Progress()
-    tuning = _tuning(arguments, shown)
+    base = taken(arguments, Base)
+    stack.enter_context(base.context())
+    given = taken(arguments, Input).under(base)
+    tuning, hint = _tuning(arguments, given, shown, stack)
+    source = _source(arguments, given, tuning.job)
     with naming_module(arguments.file), tuning:
         opened.append(tuning)
+        tuning.note("source", dataclasses.asdict(source))
         try:
-            with _bar(shown, arguments.trials):
+            with _bar(shown, tuning.total):
                 study = tuning.run()
         except (KeyboardInterrupt, OptctxError):
-            _show_unfinished(tuning, arguments)
+            _show_unfinished(tuning, arguments, source)
             raise
-    _print(study, arguments)
-    _report(study, tuning, arguments)
+    print_study(study, arguments, source)
+    _report(study, arguments, source)
     if arguments.best:
         _save(study, arguments.best)
     if arguments.emit_ir:
         _emit(study, tuning.job, arguments.emit_ir)
+    if hint and arguments.format == "table":
+        say("", *hint.splitlines())
 
 
-def _tuning(arguments: argparse.Namespace, shown: _Progress) -> Tuning:
-    """Everything that can be judged before anything is compiled."""
-    from optctx.lab.tuning import Budget, Space, Tuning, parse_space, propose
+def _tuning(
+    arguments: argparse.Namespace, given: Input, shown: _Progress, stack: ExitStack
+) -> tuple[Tuning, str]:
+    """The search, after everything that can be judged before anything is compiled; and a harness to fill in,
+    if the search goes by size for want of one.
+    """
+    from optctx.lab import tuning
+    from optctx.lab.space import parse_space
     from optctx.lab.tuning.marking import check_marking
 
-    objectives = objectives_of(arguments)
-    if arguments.cluster and arguments.jobs:
+    keep, limits, measuring = (
+        taken(arguments, Keep).check(),
+        taken(arguments, Limits),
+        taken(arguments, Measuring),
+    )
+    if arguments.cluster and limits.jobs:
         raise OptctxError("--jobs is for this machine, and --cluster for others; take one of them out")
-    _check_outputs(arguments, len(objectives))
-    shown.goals = [each.goal for each in objectives]
-    limited = arguments.seconds is not None or arguments.patience is not None
-    trials = arguments.trials or (None if limited else 100)
-    space = parse_space(arguments.settings, arguments.pipelines)  # now rather than after minutes of work
-    arguments.passes = (arguments.pipelines or ["default<O3>"])[0]
-    job = job_of(arguments)
+    goals = goals_of(arguments.by, measuring)
+    _check_outputs(arguments, len(goals))
+    search = taken(arguments, Search)
+    space = parse_space(arguments.tries, given.pipelines)  # now rather than after minutes of work
+    job = given.job(arguments.file, pipelines=True)
     if arguments.emit_ir:
         check_marking(job.ir)
     with naming_module(arguments.file):
-        objectives = [fitted(objective, job, arguments) for objective in objectives]
-        if arguments.propose:
-            proposed = propose(job, arguments.propose, exclude=space.names)
-            space = Space.of([*space.dimensions, *proposed])
-    return Tuning(
+        objectives, hint = objectives_of(goals, measuring, arguments.file, job, helping=not space.dimensions)
+        wanted = arguments.propose or (0 if space.dimensions else _PROPOSED)
+        if wanted and keep.keep and keep.resume and os.path.exists(keep.keep):
+            space = _kept_space(keep.keep, given)
+        elif wanted:
+            space = _proposed(job, space, objectives, wanted, limits)
+    shown.goals = [each.goal for each in objectives]
+    executor = None
+    if arguments.cluster:
+        from optctx.lab.tuning.dask import dask_executor
+
+        executor = stack.enter_context(dask_executor(arguments.cluster))
+    made = tuning.Tuning(
         job,
         space,
         objectives,
-        sampler=arguments.sampler,
-        seed=arguments.seed,
-        budget=Budget(trials, arguments.seconds, arguments.patience),
-        study=arguments.study,
-        resume=arguments.resume,
-        threads=arguments.jobs,
-        timeout=arguments.timeout,
-        memory=arguments.memory << 20,
-        wrong=arguments.wrong_results,
-        minimise=arguments.minimise,
-        cluster=arguments.cluster,
-        pruner=arguments.pruner,
-        window=arguments.window,
+        search,
+        limits=tuning.Limits(limits.jobs, limits.timeout, limits.memory_bytes),
+        keep=keep.keep,
+        resume=keep.resume,
+        executor=executor,
+        wrong=arguments.wrong,
         on_trial=shown.add,
     )
+    return made, hint
+
+
+def _proposed(job: Job, space: Space, objectives: list[Objective], count: int, limits: Limits) -> Space:
+    """The space with the options that change the goal most, of which the reader is told."""
+    from optctx.lab.space import Space
+    from optctx.lab.tuning.propose import propose
+    from optctx.lab.tuning.search import Limits as Given
+
+    given = Given(limits.jobs, limits.timeout, limits.memory_bytes)
+    with bar("choosing options") as drawn:
+        task = drawn.add_task("", total=None)
+        found: list[Dimension] = propose(
+            job,
+            count,
+            objective=objectives[0],
+            exclude=space.names,
+            limits=given,
+            progress=lambda total: drawn.update(task, advance=1, total=total),
+        )
+    names = ", ".join(each.name for each in found)
+    complain(f"trying {len(found)} options that change the {objectives[0].goal.name}: {names}")
+    return Space.of([*space.dimensions, *found])
+
+
+def _kept_space(path: str, given: Input) -> Space:
+    """The space of a search that goes on, in which options were proposed. Raises OptctxError."""
+    from optctx.lab.space import PASSES, parse_space
+    from optctx.lab.trials import read_trials
+
+    texts = read_trials(path).identity.get("space")
+    own = [text for text in texts if isinstance(text, str)] if isinstance(texts, list) else []
+    return parse_space([text for text in own if not text.startswith(f"{PASSES}=")], given.pipelines)
+
+
+def _source(arguments: argparse.Namespace, given: Input, job: Job) -> Source:
+    from optctx.lab.report import Source
+
+    return Source.of(arguments.file, job, clang=given.clang, clang_options=given.clang_options)
 
 
 def _check_outputs(arguments: argparse.Namespace, objectives: int) -> None:
     """Raise OptctxError for a file that nothing could be written to in the end."""
-    from optctx.lab.tuning.report import check_report
+    if arguments.report:
+        from optctx.lab.report import check_report
 
-    for path in arguments.reports:
-        check_report(path)
+        check_report(arguments.report)
     for name in ("best", "emit_ir"):
         path = getattr(arguments, name)
         if path and objectives > 1:
@@ -281,7 +249,7 @@ def _check_outputs(arguments: argparse.Namespace, objectives: int) -> None:
 
 
 def _save(study: Study, path: str) -> None:
-    """The best options, or none if nothing is better than the base. Several objectives have no best set."""
+    """The best options, or none if nothing is better than the base."""
     options, passes = _best_set(study)
     OptionContext(options).save(path, passes=passes)
 
@@ -301,33 +269,29 @@ def _emit(study: Study, job: Job, path: str) -> None:
     from optctx.lab.tuning.marking import marked_and_tried
 
     options, passes = _best_set(study)
-    text = marked_and_tried(dataclasses.replace(job, passes=passes), options)
-    write_whole(path, text)
+    write_whole(path, marked_and_tried(dataclasses.replace(job, passes=passes), options))
 
 
-def _report(study: Study, tuning: Tuning, arguments: argparse.Namespace) -> None:
-    from optctx.lab.tuning.report import Source, write_report
+def _report(study: Study, arguments: argparse.Namespace, source: Source) -> None:
+    if arguments.report:
+        from optctx.lab.report import write_report
 
-    source = Source.of(
-        arguments.file, tuning.job, clang=arguments.clang, clang_options=arguments.clang_options
-    )
-    for path in arguments.reports:
-        write_report(study, path, source=source)
+        write_report(study, arguments.report, source=source)
 
 
-def _show_unfinished(tuning: Tuning, arguments: argparse.Namespace) -> None:
+def _show_unfinished(tuning: Tuning, arguments: argparse.Namespace, source: Source) -> None:
     """Show what was found before an interrupt or an error. A report that cannot be written hides neither."""
     if not tuning.begun:
         return
-    _print(tuning.study, arguments)
+    print_study(tuning.study, arguments, source)
     try:
-        _report(tuning.study, tuning, arguments)
+        _report(tuning.study, arguments, source)
     except OptctxError as error:
         complain(str(error))
 
 
 def _how_to_go_on(arguments: argparse.Namespace, opened: list[Tuning]) -> str:
-    where = arguments.study
+    where = arguments.keep
     after = f" after {opened[0].progress}" if opened else ""
     if not where or not (opened or os.path.exists(where)):
         return f"interrupted{after}"
@@ -335,14 +299,18 @@ def _how_to_go_on(arguments: argparse.Namespace, opened: list[Tuning]) -> str:
     return f"interrupted{after}; {kept}: go on with --resume"
 
 
-def _print(study: Study, arguments: argparse.Namespace) -> None:
-    from optctx.lab.tuning.output import as_json, as_table, summary
+def print_study(study: Study, arguments: argparse.Namespace, source: Source) -> None:
+    """Print a study as `--format` says: for people, with the lines that compile as the best did."""
+    from optctx.lab.report.ending import ending
+    from optctx.lab.report.tables import as_csv, as_json, as_table, summary
 
-    if arguments.format == "json":
-        put(as_json(study))
+    if arguments.format != "table":
+        put(*((as_json(study),) if arguments.format == "json" else (as_csv(study), "")))
         return
     show(as_table(study, arguments.top))
-    say(*summary(study))
+    say(*summary(study, arguments.top))
+    if study.finished and (lines := ending(study, source, getattr(arguments, "best", None))):
+        say(*lines)
 
 
 class _Progress:
@@ -354,7 +322,7 @@ class _Progress:
         self.update: Callable[[str], None] = lambda text: None
 
     def add(self, trial: Trial) -> None:
-        from optctx.lab.tuning.output import figure_text
+        from optctx.lab.report.texts import figure_text
 
         for goal in self.goals:
             figure = trial.objectives.get(goal.name)

@@ -2,84 +2,85 @@
 
 from __future__ import annotations
 
-import argparse
-import dataclasses
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from optctx.errors import OptctxError
+from optctx.lab.command.console import put
+from optctx.lab.timing.measuring import Measuring
 
 if TYPE_CHECKING:
     from optctx.fresh import Job
-    from optctx.lab.timing import Harness
     from optctx.lab.tuning import Objective
 
-__all__ = ["fitted", "objectives_of"]
+__all__ = ["goals_of", "objectives_of"]
+
+_CALLED = ("time", "callgrind")
 
 
-def objectives_of(arguments: argparse.Namespace) -> list[Objective]:
-    """Raises OptctxError for a name that is none, and for what an objective needs and does not have."""
-    from optctx.lab.timing import Tolerance
+def goals_of(texts: Sequence[str], measuring: Measuring) -> list[str]:
+    """The goals; [] where a harness, or its lack, decides. Judges everything but harnesses.
+
+    Raises OptctxError for a name that is none, and for the goal `command` without one.
+    """
+    from optctx.lab.tuning import Command, RunTime, objective_named
+
+    def make(name: str) -> Objective:
+        if name in _CALLED:
+            return RunTime()
+        if not measuring.command:
+            raise OptctxError(
+                "the goal 'command' needs a command that prints a number: --command 'PROGRAM {object}'"
+            )
+        return Command(command=measuring.command)
+
+    for text in texts:
+        objective_named(text, make)
+    if not texts and measuring.command:
+        return ["command"]
+    return list(texts)
+
+
+def objectives_of(
+    goals: Sequence[str], measuring: Measuring, file: str, job: Job, *, helping: bool
+) -> tuple[list[Objective], str]:
+    """The objectives for a module. Without goals it is run time where a harness or an entry is named or is
+    beside the file, and size otherwise: nothing is called that no one has described.
+
+    The second result is for the end of a search by size, if `helping`: a harness to fill in. Raises
+    OptctxError for a harness that does not call what the module has; one to fill in is printed before.
+    """
+    from optctx.lab.timing import Harness, NoHarnessError, find_harness
     from optctx.lab.tuning import Callgrind, Command, RunTime, objective_named
+
+    beside = file != "-" and os.path.exists(f"{os.path.splitext(file)[0]}.toml")
+    if not goals and (measuring.harness or measuring.entry or beside):
+        goals = ["time"]
+    called = any(goal.partition(":")[0] in _CALLED for goal in goals)
+    harness, hint = Harness("main"), ""
+    if called or (helping and not goals):
+        try:
+            harness = find_harness(measuring, file, job)
+        except NoHarnessError as error:
+            if called:
+                put(error.text, end="")
+                raise
+            hint = f"to search by run time, fill in this harness and save it as {error.path}:\n{error.text}"
+        except OptctxError:
+            if called:
+                raise
 
     def make(name: str) -> Objective:
         if name == "command":
-            if not arguments.command:
-                raise OptctxError(
-                    "the objective 'command' needs a command that prints a number: "
-                    "--command 'PROGRAM {object}'"
-                )
-            return Command(command=arguments.command)
-        harness, allowed = (
-            _harness(arguments, name),
-            Tolerance(arguments.tolerance, arguments.absolute_tolerance),
-        )
+            return Command(command=measuring.command)
         if name == "callgrind":
-            return Callgrind(harness=harness, tolerance=allowed)
+            return Callgrind(harness=harness, tolerance=measuring.tolerance)
         return RunTime(
             harness=harness,
-            tolerance=allowed,
-            processor=arguments.processor,
-            seconds=arguments.measure_seconds,
+            tolerance=measuring.tolerance,
+            processor=measuring.processor,
+            seconds=measuring.measure_seconds,
         )
 
-    return [objective_named(text, make) for text in arguments.objectives or ["size"]]
-
-
-def _harness(arguments: argparse.Namespace, objective: str) -> Harness:
-    """That of a file; else one without arguments, which `fitted` replaces when the module is known."""
-    from optctx.lab.timing import Harness
-
-    path, beside = _harness_files(arguments)
-    if path is not None:
-        harness = Harness.from_toml(path)
-        return dataclasses.replace(harness, entry=arguments.entry) if arguments.entry else harness
-    if not arguments.entry:
-        raise OptctxError(
-            f"the objective {objective!r} calls a function: name it with --entry, and what it is called "
-            f"with in {beside}{'' if arguments.file == '-' else ' (or --harness FILE)'}"
-        )
-    return Harness(arguments.entry)
-
-
-def _harness_files(arguments: argparse.Namespace) -> tuple[str | None, str]:
-    """The file with the harness, if there is one, and where it is looked for, as messages have it."""
-    if arguments.file == "-":
-        return arguments.harness, "a file for --harness"
-    beside = f"{os.path.splitext(arguments.file)[0]}.toml"
-    return arguments.harness or (beside if os.path.exists(beside) else None), beside
-
-
-def fitted(objective: Objective, job: Job, arguments: argparse.Namespace) -> Objective:
-    """The objective for this module. Raises OptctxError if its harness does not call what the module has."""
-    from optctx.lab.timing import Harness
-    from optctx.lab.tuning import Callgrind, RunTime
-
-    if not isinstance(objective, RunTime | Callgrind):
-        return objective
-    path, beside = _harness_files(arguments)
-    if path is None:
-        harness = Harness.of_function(arguments.entry, job.ir, file=beside)
-        return dataclasses.replace(objective, harness=harness)
-    objective.harness.check(job.ir)
-    return objective
+    return [objective_named(text, make) for text in goals or ["size"]], hint

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from optctx import OptionContext, Read, current, record
 from optctx.errors import Interrupted, OptctxError
 from optctx.fresh import FreshProcess, Job, Result
-from optctx.fresh.base import all_arguments
 from optctx.fresh.job import compile_unchecked
 from optctx.lab.rank.choose import Candidate, Chosen, choose, target_of
 from optctx.lab.rank.ranking import Effect, Estimate, Ranking, changes, ranked, weight
@@ -24,7 +23,7 @@ from optctx.lab.sweep.plan import Answer, Asked, Plan
 from optctx.lab.sweep.process import SweepProcess
 from optctx.lab.sweep.sweep import judge_targets, trial_of, verified
 from optctx.lab.trials import Goal, Trial, TrialFile, figure_of, goal_named, identity_of, open_trials
-from optctx.travelling.attributes import attributes_policy
+from optctx.process import all_arguments, attributes_policy
 from optctx.wording import counted
 
 __all__ = ["rank", "reads_of"]
@@ -50,7 +49,7 @@ def rank(
     seconds: float | None = None,
     threads: int | None = None,
     timeout: float | None = None,
-    memory: int = _MEMORY,
+    memory: int | None = _MEMORY,
     keep: str | None = None,
     resume: bool = False,
     on_estimate: Callable[[Estimate], None] = lambda estimate: None,
@@ -81,7 +80,7 @@ def rank(
         seconds: The most seconds of this run.
         threads: The number of compilations at once, by default one per processor.
         timeout: Seconds for each trial, by default 20 times the base's time and at least 10.
-        memory: Bytes of address space for each compilation, in addition to LLVM's own.
+        memory: Bytes of address space for each compilation, in addition to LLVM's own. None is no limit.
         keep: A file that each trial is appended to as soon as it ends (design/trials.md).
         resume: Go on with the trials that this file has of the same ranking.
         on_estimate: Called before the first trial.

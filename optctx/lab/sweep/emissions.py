@@ -14,7 +14,7 @@ from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.fresh.job import Job, emit_all, make_target_machine, processor_of, unchecked
 from optctx.lab.sweep.by_reads import ByReads
-from optctx.reads.recording import noting, read_in
+from optctx.process import noting, read_in
 from optctx.values import registry
 
 if TYPE_CHECKING:

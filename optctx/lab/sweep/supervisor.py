@@ -31,13 +31,11 @@ from optctx.fresh.helper import (
     printed_to,
 )
 from optctx.fresh.job import initialise_targets
-from optctx.fresh.options import set_process_options
 from optctx.fresh.protocol import Decoder, encode, write_all
-from optctx.hosts.llvmlite.compiling import native_api
 from optctx.lab.sweep.backlog import Backlog
 from optctx.lab.sweep.plan import Answer, Asked, Plan, Ready, Started
 from optctx.lab.sweep.worker import REQUEST, check, compile_alone, serve
-from optctx.travelling.attributes import Attributes
+from optctx.process import Attributes, native_api, set_process_options
 
 __all__ = ["main"]
 

@@ -14,14 +14,13 @@ from dataclasses import dataclass, field, replace
 from optctx import OptionContext
 from optctx.errors import Interrupted, OptctxError
 from optctx.fresh import FreshProcess, Job, Result
-from optctx.fresh.base import all_arguments
 from optctx.fresh.helper import is_of_machine
 from optctx.fresh.targets import target_problem
 from optctx.lab.space import DEFAULT, PASSES, Space, Value, overrides_of, parse_space, text_of
 from optctx.lab.sweep.plan import Answer, Asked, Plan
 from optctx.lab.sweep.process import SweepProcess
 from optctx.lab.trials import Goal, Trial, TrialFile, goal_named, identity_of, open_trials
-from optctx.travelling.attributes import attributes_policy
+from optctx.process import all_arguments, attributes_policy
 
 __all__ = ["MOST_TRIALS", "answers_to", "judge_targets", "sweep", "trial_of", "verified"]
 

@@ -30,7 +30,7 @@ from optctx.fresh.protocol import encode, write_all
 from optctx.lab.sweep.emissions import Emission, Emissions
 from optctx.lab.sweep.plan import Answer, Asked, Plan, Started
 from optctx.locks import lock_left_behind
-from optctx.reads.recording import noting, read_in
+from optctx.process import noting, read_in
 
 __all__ = ["REQUEST", "check", "compile_alone", "serve"]
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 from optctx.errors import OptctxError, shown
 from optctx.fresh.exchange import Exchange
 from optctx.fresh.helper import last_line
+from optctx.lab.timing.conditions import conditions
 from optctx.lab.timing.harness import Harness
 from optctx.lab.timing.plan import AGAIN, BASE, Checked, Examine, Ready, Round, Rounded, Setup
 from optctx.lab.timing.results import (
@@ -26,7 +27,7 @@ from optctx.lab.timing.results import (
 )
 from optctx.lab.timing.statistics import interval, median
 
-__all__ = ["Bench", "Stop", "check", "confirm", "measure"]
+__all__ = ["Bench", "Stop", "check"]
 
 T = TypeVar("T")
 # (name, rounds, median ratio) -> whether to stop
@@ -44,13 +45,14 @@ _SLOWER = 20  # times as long as the base that a candidate may take
 
 class Bench:
     """A helper process that runs candidates against one base on one processor. A context manager, for one
-    thread: the helper ends with the thread that made it.
+    thread: the helper ends with the thread that made it. It can be entered again, with a new helper.
 
     Entering takes the processor's lock and runs the base twice. It raises OptctxError if the base crashes,
     takes longer than `timeout` seconds, or gives two different outputs; and if the processor stays taken for
     `patience` seconds. `processor`: None takes any that is free. `clock`: "cpu" counts the time that the
     processor works for the kernel, "wall" the time that goes by. Nothing that a candidate does reaches this
-    process or the measurement of another candidate.
+    process or the measurement of another candidate. `lock`: whether to take a processor at all; without one
+    there is nothing to be measured, and candidates are checked only.
     """
 
     def __init__(
@@ -63,26 +65,48 @@ class Bench:
         clock: Clock = "cpu",
         patience: float = 600.0,
         timeout: float = 10.0,
+        lock: bool = True,
     ) -> None:
-        self._setup = _setup(harness, base, processor, tolerance, clock, patience, timeout)
-        self._exchange = Exchange("optctx.lab.timing.helper")
+        if clock not in ("cpu", "wall"):
+            raise OptctxError(f"a clock is 'cpu' or 'wall', found {shown(clock)}")
+        for name, seconds in (("patience", patience), ("timeout", timeout)):
+            if not (isinstance(seconds, int | float) and 0 <= seconds < float("inf")):
+                raise OptctxError(f"{name} is a number of seconds, found {shown(seconds)}")
+        self._setup = Setup(
+            harness,
+            bytes(base),
+            tolerance or Tolerance(),
+            clock,
+            processor,
+            lock,
+            float(patience),
+            float(timeout),
+        )
+        self._exchange: Exchange | None = None
         self._ready = Ready()
         self._outcomes: dict[str, Outcome] = {}
 
     def __enter__(self) -> Bench:
+        if self._exchange is not None:
+            raise OptctxError("this Bench is in use; leave its `with` block first")
+        self._outcomes = {}
+        self._exchange = Exchange("optctx.lab.timing.helper")
         self._exchange.__enter__()
         try:
             ready = self._ask(self._setup, Ready)
             if ready.error:
                 raise OptctxError(ready.error)
         except BaseException:
-            self._exchange.__exit__()
+            self.__exit__()
             raise
         self._ready = ready
+        self._conditions = conditions(ready.processor)
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._exchange.__exit__(*error)
+        exchange, self._exchange = self._exchange, None
+        if exchange is not None:
+            exchange.__exit__(*error)
 
     @property
     def processor(self) -> int:
@@ -131,6 +155,26 @@ class Bench:
             self._run_rounds(each, budget, share, _by_digest(stop, names))
         return self._measurement(digests, sums, started, seed)
 
+    def confirm(
+        self,
+        candidate: bytes,
+        first: Interval,
+        *,
+        budget: Budget | None = None,
+        seed: int = 1,
+        confidence: float = 0.99,
+    ) -> Confirmation:
+        """Measure one candidate again, outside of the `with` block: it enters one of its own.
+
+        `first` is its ratio in the measurement from which it was picked. The second check shares nothing with
+        that one, if `seed` is another: new processes, order and places.
+        """
+        with self:
+            found = self.measure({"candidate": candidate}, budget=budget, seed=seed, confidence=confidence)
+        timing = found.candidates["candidate"]
+        gain = timing.ratio is not None and first.low > 1 and is_gain(timing.ratio, found.noise)
+        return Confirmation(gain, first, timing.ratio, found.noise, found, timing.outcome)
+
     def _run_rounds(self, sums: _Sums, budget: Budget, seconds: float, stop: Stop | None) -> None:
         deadline = time.monotonic() + seconds
         samples = max(1, min(_MOST_SAMPLES, int(_TURN / self._ready.sample)))
@@ -174,6 +218,7 @@ class Bench:
             seconds=time.monotonic() - started,
             seed=seed,
             narrow=all(each.narrow for each in sums),
+            conditions=self._conditions,
         )
 
     def _limit(self, calls: int) -> float:
@@ -182,13 +227,16 @@ class Bench:
         return max(_FLOOR, _SLOWER * call * calls)
 
     def _ask(self, message: object, expected: type[T]) -> T:
+        exchange = self._exchange
+        if exchange is None:
+            raise OptctxError("this Bench is not running; use it inside its `with` block")
         try:
-            self._exchange.send(message)
-            (answer,) = self._exchange.receive() or [None]
+            exchange.send(message)
+            (answer,) = exchange.receive() or [None]
         except BrokenPipeError:
             answer = None
         if not isinstance(answer, expected):
-            status, printed = self._exchange.ended()
+            status, printed = exchange.ended()
             why = f"{status}{last_line(printed)}"
             raise OptctxError(f"the helper process of the measurement ended with status {why}")
         return answer
@@ -263,100 +311,8 @@ def check(
 
     Raises OptctxError if the base cannot be run. See `Bench`.
     """
-    bench = Bench(harness, base, tolerance=tolerance, timeout=timeout)
-    bench._setup = _setup(harness, base, None, tolerance, "cpu", 0.0, timeout, lock=False)
-    with bench:
+    with Bench(harness, base, tolerance=tolerance, timeout=timeout, lock=False) as bench:
         return bench.check(candidates)
-
-
-def measure(
-    harness: Harness,
-    base: bytes,
-    candidates: Mapping[str, bytes],
-    *,
-    processor: int | None = None,
-    tolerance: Tolerance | None = None,
-    budget: Budget | None = None,
-    clock: Clock = "cpu",
-    seed: int = 0,
-    confidence: float = 0.95,
-    patience: float = 600.0,
-) -> Measurement:
-    """Check and time candidates against a base, all of them relocatable objects. See `Bench.measure`."""
-    budget = budget or Budget()
-    with Bench(
-        harness,
-        base,
-        processor=processor,
-        tolerance=tolerance,
-        clock=clock,
-        patience=patience,
-        timeout=budget.timeout,
-    ) as bench:
-        return bench.measure(candidates, budget=budget, seed=seed, confidence=confidence)
-
-
-def confirm(
-    harness: Harness,
-    base: bytes,
-    candidate: bytes,
-    first: Interval,
-    *,
-    processor: int | None = None,
-    tolerance: Tolerance | None = None,
-    budget: Budget | None = None,
-    clock: Clock = "cpu",
-    seed: int = 1,
-    confidence: float = 0.99,
-    patience: float = 600.0,
-) -> Confirmation:
-    """Measure one candidate again: `first` is its ratio in the measurement from which it was picked.
-
-    The second check shares nothing with that one, if `seed` is another: new processes, order and places.
-    """
-    found = measure(
-        harness,
-        base,
-        {"candidate": candidate},
-        processor=processor,
-        tolerance=tolerance,
-        budget=budget,
-        clock=clock,
-        seed=seed,
-        confidence=confidence,
-        patience=patience,
-    )
-    timing = found.candidates["candidate"]
-    gain = timing.ratio is not None and first.low > 1 and is_gain(timing.ratio, found.noise)
-    return Confirmation(gain, first, timing.ratio, found.noise, found, timing.outcome)
-
-
-def _setup(
-    harness: Harness,
-    base: bytes,
-    processor: int | None,
-    tolerance: Tolerance | None,
-    clock: Clock,
-    patience: float,
-    timeout: float,
-    *,
-    lock: bool = True,
-) -> Setup:
-    if clock not in ("cpu", "wall"):
-        raise OptctxError(f"a clock is 'cpu' or 'wall', found {shown(clock)}")
-    for name, seconds in (("patience", patience), ("timeout", timeout)):
-        if not (isinstance(seconds, int | float) and 0 <= seconds < float("inf")):
-            raise OptctxError(f"{name} is a number of seconds, found {shown(seconds)}")
-    return Setup(
-        harness,
-        bytes(base),
-        tolerance or Tolerance(),
-        clock,
-        processor,
-        lock,
-        float(patience),
-        float(timeout),
-    )
 
 
 def _by_digest(stop: Stop | None, names: Mapping[str, str]) -> Stop | None:

@@ -10,9 +10,9 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
+from optctx.lab.objects import load
 from optctx.lab.timing.harness import Array, Harness
 from optctx.lab.timing.kinds import KINDS
-from optctx.lab.timing.loading import load
 
 __all__ = ["CLOCKS", "TIMES", "Caller", "caller_ir", "compile_caller", "load_caller"]
 

@@ -1,26 +1,82 @@
-"""What the entry point of a kernel takes and returns, as plain data."""
+"""What the entry point of a kernel takes and returns: as plain data, in TOML, and held against a module."""
 
 from __future__ import annotations
 
+import base64
 import math
 import os
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_type_hints
 
-from optctx.errors import OptctxError, shown
+import msgspec
+from msgspec import Meta, Struct
+
+from optctx.errors import OptctxError, clipped, shown
 from optctx.lab.timing.kinds import KINDS, Kind, NumberKind
-from optctx.wording import did_you_mean, nearest
+from optctx.toml import parse_toml, quoted, read_toml, typed
+from optctx.wording import counted, did_you_mean, nearest
 
-__all__ = ["Array", "Harness", "Value"]
+if TYPE_CHECKING:
+    from llvmlite.binding import ModuleRef, ValueRef
 
-_FILLS = ("random", "zeros", "arange")
+__all__ = [
+    "Array",
+    "Harness",
+    "Value",
+    "callable_function",
+    "from_table",
+    "kinds_of",
+    "opened_module",
+    "problem_of",
+]
+
 _MOST = 1 << 30  # bytes of all arrays
 _MOST_FLOAT = 1 << 1023  # of integers that are given for floats
+_FILLS = ("random", "zeros", "arange")
 _HIGH = 100  # of random integers, by default
+_SHOWN = 8  # parameters that a message lists
+_KIND = "kind"  # the tag that tells arguments apart in a message; in TOML their other keys do
+# Parameters that are not passed as their type says.
+_REFUSED = (b"byval", b"sret", b"inalloca", b"preallocated", b"inreg", b"nest", b"swiftself", b"swifterror")
+
+Text = Annotated[str, Meta(min_length=1, pattern=r"^[^\0]*$")]
+Number = Union[bool, int, float]  # noqa: UP007  evaluated
 
 
-@dataclass(frozen=True)
-class Array:
+class MisfitError(OptctxError, ValueError):
+    """Why a value does not fit: msgspec adds where it stands."""
+
+
+class _Checked(Struct, frozen=True, forbid_unknown_fields=True):
+    """A record whose fields have the types that it says also if Python gives them; lists become tuples."""
+
+    def __post_init__(self) -> None:
+        for name, hint in _hints(type(self)).items():
+            try:
+                value = msgspec.convert(getattr(self, name), hint, builtin_types=(bytes,))
+            except msgspec.ValidationError as error:
+                where = "" if "`$" in str(error) else f" for {name}"
+                found = f"{str(error).replace('$', name)}{where}, found {shown(getattr(self, name))}"
+                raise MisfitError(found) from None
+            msgspec.structs.force_setattr(self, name, value)
+        self._check()
+
+    def _check(self) -> None:
+        """Raise MisfitError for values that do not fit each other."""
+
+
+def _hints(record: type) -> Mapping[str, Any]:
+    if record not in _known_hints:
+        hints = get_type_hints(record, include_extras=True)
+        _known_hints[record] = {each.name: hints[each.name] for each in msgspec.structs.fields(record)}
+    return _known_hints[record]
+
+
+_known_hints: dict[type, Mapping[str, Any]] = {}
+
+
+class Array(_Checked, frozen=True, tag="array", tag_field=_KIND):
     """An array in memory, which the entry point takes as a pointer to its first element.
 
     `fill`: "random" (uniform from `low` to `high`, from `seed`), "zeros", "arange" (counts from `low`), or a
@@ -29,46 +85,30 @@ class Array:
     leaves in it is compared. Raises OptctxError for what does not fit.
     """
 
-    type: Kind
-    shape: tuple[int, ...]
-    fill: str | float = "random"
+    type: Kind = msgspec.field(name="array")
+    shape: Annotated[tuple[Annotated[int, Meta(ge=1)], ...], Meta(min_length=1)]
+    fill: Union[Literal["random", "zeros", "arange"], int, float] = "random"  # noqa: UP007  evaluated
     seed: int = 0
-    low: float | None = None
-    high: float | None = None
+    low: int | float | None = None
+    high: int | float | None = None
     output: bool = False
     contents: bytes | None = None
 
-    def __post_init__(self) -> None:
-        kind = _kind(self.type)
-        if not isinstance(self.shape, tuple):  # of TOML, or NumPy's own integers
-            object.__setattr__(self, "shape", tuple(self.shape))
-        for extent in self.shape:
-            if not _is_int(extent) or extent < 1:
-                raise OptctxError(f"a shape has positive integers, found {shown(extent)}")
-        if not self.shape:
-            raise OptctxError("a shape has at least one dimension; a single number is a value")
+    def _check(self) -> None:
+        kind = KINDS[self.type]
         if self.size > _MOST:
-            raise OptctxError(f"an array has at most {_MOST:,} bytes, found the shape {shown(self.shape)}")
-        if not _is_int(self.seed):
-            raise OptctxError(f"a seed is an integer, found {shown(self.seed)}")
-        if isinstance(self.fill, str):
-            if self.fill not in _FILLS:
-                near = did_you_mean(nearest(self.fill, _FILLS)) or f"expected {', '.join(_FILLS)} or a number"
-                raise OptctxError(f"no way to fill an array is called {shown(self.fill)}; {near}")
-        else:
+            raise MisfitError(f"an array has at most {_MOST:,} bytes, found the shape {shown(self.shape)}")
+        if not isinstance(self.fill, str):
             _check_number(self.fill, self.type, kind)
-        self._check_range(kind)
-        if self.contents is not None and len(self.contents) != self.size:
-            raise OptctxError(f"this array has {self.size:,} bytes, found contents of {len(self.contents):,}")
-
-    def _check_range(self, kind: NumberKind) -> None:
         for bound in (self.low, self.high):
             if bound is not None:
                 _check_number(bound, self.type, kind)
                 if not math.isfinite(bound):
-                    raise OptctxError(f"a range has finite bounds, found {shown(bound)}")
+                    raise MisfitError(f"a range has finite bounds, found {shown(bound)}")
         if self.bounds[0] > self.bounds[1]:
-            raise OptctxError(f"a range goes from low to high, found {shown(self.bounds)}")
+            raise MisfitError(f"a range goes from low to high, found {shown(self.bounds)}")
+        if self.contents is not None and len(self.contents) != self.size:
+            raise MisfitError(f"this array has {self.size:,} bytes, found contents of {len(self.contents):,}")
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -89,49 +129,33 @@ class Array:
         return self.length * KINDS[self.type].size
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(_Checked, frozen=True, tag="value", tag_field=_KIND):
     """A number that the entry point takes. Raises OptctxError for one that its type cannot hold."""
 
-    value: float
+    value: Number
     type: Kind = "i64"
 
-    def __post_init__(self) -> None:
-        _check_number(self.value, self.type, _kind(self.type))
+    def _check(self) -> None:
+        _check_number(self.value, self.type, KINDS[self.type])
 
 
-@dataclass(frozen=True)
-class Harness:
+class Harness(_Checked, frozen=True):
     """The entry point of a kernel and what it is called with.
 
     `repeat`: calls between two restorings of the inputs; None calibrates them to about a millisecond.
     `libraries`: shared libraries that define what the kernel uses, besides libc and libm. Raises OptctxError.
     """
 
-    entry: str
-    arguments: tuple[Array | Value, ...] = ()
+    entry: Text
+    arguments: tuple[Union[Array, Value], ...] = ()  # noqa: UP007  evaluated
     returns: Kind | None = None
-    repeat: int | None = None
-    libraries: tuple[str, ...] = ()
+    repeat: Annotated[int, Meta(ge=1)] | None = None
+    libraries: tuple[Text, ...] = ()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "arguments", tuple(self.arguments))
-        object.__setattr__(self, "libraries", tuple(self.libraries))
-        if not isinstance(self.entry, str) or not self.entry or "\0" in self.entry:
-            raise OptctxError(f"a harness names an entry point, found {shown(self.entry)}")
-        for argument in self.arguments:
-            if not isinstance(argument, Array | Value):
-                raise OptctxError(f"an argument is an Array or a Value, found {shown(argument)}")
-        if self.returns is not None:
-            _kind(self.returns)
-        if self.repeat is not None and (not _is_int(self.repeat) or self.repeat < 1):
-            raise OptctxError(f"repeat is a positive number of calls, found {shown(self.repeat)}")
-        for library in self.libraries:
-            if not isinstance(library, str) or not library or "\0" in library:
-                raise OptctxError(f"a library is named by its file, found {shown(library)}")
+    def _check(self) -> None:
         total = sum(array.size for array in self.arrays)
         if total > _MOST:
-            raise OptctxError(f"the arrays have at most {_MOST:,} bytes together, found {total:,}")
+            raise MisfitError(f"the arrays have at most {_MOST:,} bytes together, found {total:,}")
 
     @property
     def arrays(self) -> tuple[Array, ...]:
@@ -139,18 +163,12 @@ class Harness:
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Harness:
-        """Read a harness from a file. Raises OptctxError, which names the file and the argument."""
-        from optctx.lab.timing.harness_file import from_table
-        from optctx.toml import read_toml
-
+        """Read a harness from a file. Raises OptctxError, which names the file and the place in it."""
         return from_table(read_toml(path), os.fsdecode(path))
 
     @classmethod
     def loads(cls, text: str, name: str = "harness") -> Harness:
         """Read a harness from a text in TOML; `name` stands for it in an OptctxError."""
-        from optctx.lab.timing.harness_file import from_table
-        from optctx.toml import parse_toml
-
         return from_table(parse_toml(text, name), name)
 
     @classmethod
@@ -160,15 +178,25 @@ class Harness:
         Raises OptctxError as `check` does, and for a function with arguments: the message asks to describe
         them in `file`. LLVM reads the module in this process: damaged bitcode can end it.
         """
-        from optctx.lab.timing.signature import harness_of
-
-        return harness_of(entry, ir, file)
+        with opened_module(ir) as module:
+            function = callable_function(entry, module)
+            parameters = [f"{parameter.type}{_named(parameter)}" for parameter in function.arguments]
+            returned = str(function.global_value_type.get_function_return())
+            if parameters:
+                takes = f"it takes {counted(len(parameters), 'argument')}, {_list(parameters)}"
+                raise _not_called(
+                    entry, f"{takes}, and no harness says what to pass; describe them in {file}"
+                )
+            harness = cls(entry, returns=next(iter(kinds_of(returned)), None))
+            if problem := problem_of(harness, function):
+                raise _not_called(entry, problem)
+        return harness
 
     def dumps(self) -> str:
-        """The harness in TOML: `Harness.loads` gives an equal one."""
-        from optctx.lab.timing.harness_file import to_text
-
-        return to_text(self)
+        """The harness in TOML, without what is as by default: `Harness.loads` gives an equal one."""
+        tables = [("[[arguments]]", argument) for argument in self.arguments]
+        lines = [line for title, record in [("", self), *tables] for line in _lines(title, record)]
+        return "\n".join(lines) + "\n"
 
     def digest(self) -> str:
         """SHA-256 of what the harness says, in hexadecimal. Equal harnesses have equal digests."""
@@ -182,32 +210,146 @@ class Harness:
         Raises OptctxError if the module does not define the entry point, or with other arguments; the message
         names the first that differs. LLVM reads the module in this process: damaged bitcode can end it.
         """
-        from optctx.lab.timing.signature import check_signature
-
-        check_signature(self, ir)
-
-
-def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+        with opened_module(ir) as module:
+            problem = problem_of(self, callable_function(self.entry, module))
+        if problem:
+            raise _not_called(self.entry, problem)
 
 
-def _kind(name: object) -> NumberKind:
-    if isinstance(name, str) and name in KINDS:
-        return KINDS[name]
-    near = did_you_mean(nearest(str(name), KINDS)) or f"expected one of {', '.join(KINDS)}"
-    raise OptctxError(f"no type is called {shown(name)}; {near}")
-
-
-def _check_number(value: Any, name: Kind, kind: NumberKind) -> None:
+def _check_number(value: bool | float, name: Kind, kind: NumberKind) -> None:
     if kind.is_float:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise OptctxError(f"expected a number for {name}, found {shown(value)}")
+        if isinstance(value, bool):
+            raise MisfitError(f"expected a number for {name}, found {shown(value)}")
         if isinstance(value, int) and abs(value) > _MOST_FLOAT:
-            raise OptctxError(f"{name} holds no such number: {shown(value)}")
-        return
-    if isinstance(value, bool) and name == "bool":
-        return
-    if not _is_int(value):
-        raise OptctxError(f"expected an integer for {name}, found {shown(value)}")
-    if not kind.low <= value <= kind.high:
-        raise OptctxError(f"{name} holds {kind.low} to {kind.high}, found {shown(value)}")
+            raise MisfitError(f"{name} holds no such number: {shown(value)}")
+    elif isinstance(value, float) or (isinstance(value, bool) and name != "bool"):
+        raise MisfitError(f"expected an integer for {name}, found {shown(value)}")
+    elif not kind.low <= value <= kind.high:
+        raise MisfitError(f"{name} holds {kind.low} to {kind.high}, found {shown(value)}")
+
+
+# In TOML
+
+
+def from_table(table: Mapping[str, Any], name: str) -> Harness:
+    """The harness in a table of TOML. Which of `array` and `value` an argument has tells what it is."""
+    told = dict(table)
+    if told.get("returns") == "none":
+        del told["returns"]
+    if isinstance(arguments := told.get("arguments"), list):
+        told["arguments"] = [_told(place, each, name) for place, each in enumerate(arguments)]
+    known = [
+        field.encode_name for record in (Harness, Array, Value) for field in msgspec.structs.fields(record)
+    ]
+    return typed(told, Harness, f"the harness {shown(name)}", [*known, *KINDS, *_FILLS])
+
+
+def _told(place: int, argument: Any, name: str) -> Any:
+    if not isinstance(argument, dict):
+        return argument
+    if ("array" in argument) == ("value" in argument) or _KIND in argument:
+        raise OptctxError(
+            f'cannot use the harness {shown(name)}: expected either array = "type" and a shape, or '
+            f"value = number - at `$.arguments[{place}]`"
+        )
+    return {_KIND: "array" if "array" in argument else "value", **argument}
+
+
+def _lines(title: str, record: Harness | Array | Value) -> Iterator[str]:
+    if title:
+        yield from ("", title)
+    for each in msgspec.structs.fields(record):
+        value = getattr(record, each.name)
+        if each.name != "arguments" and (each.required or value != each.default or each.name == "type"):
+            yield f"{each.encode_name} = {_text(value)}"
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_text, value))}]"
+    if isinstance(value, bytes):
+        return quoted(base64.b64encode(value).decode())
+    return quoted(value) if isinstance(value, str) else repr(value)  # inf and nan as Python has them
+
+
+# Against a module
+
+
+@contextmanager
+def opened_module(ir: str | bytes) -> Iterator[ModuleRef]:
+    """The module, read by LLVM in this process. Raises OptctxError if LLVM refuses it."""
+    from llvmlite import binding  # importing optctx works without llvmlite
+
+    with binding.create_context() as context:
+        try:
+            parse = binding.parse_bitcode if isinstance(ir, bytes) else binding.parse_assembly
+            module = parse(ir, context)
+        except RuntimeError as error:
+            raise OptctxError(f"cannot read the module: {clipped(' '.join(str(error).split()))}") from None
+        with module:
+            yield module
+
+
+def callable_function(entry: str, module: ModuleRef) -> ValueRef:
+    """The function of that name. Raises OptctxError if a measurement cannot call it."""
+    defined = {function.name: function for function in module.functions if not function.is_declaration}
+    function = defined.get(entry)
+    if function is None:
+        near = did_you_mean(nearest(entry, defined))
+        raise _not_called(entry, f"the module defines no function of that name{'; ' + near if near else ''}")
+    if function.linkage.name in ("internal", "private"):
+        raise _not_called(entry, "it is internal to its module; make it visible (no `static`)")
+    if function.linkage.name == "available_externally":
+        raise _not_called(entry, "its code is elsewhere (available_externally)")
+    if function.global_value_type.is_function_vararg:
+        raise _not_called(entry, "it takes a variable number of arguments")
+    return function
+
+
+def kinds_of(ir: str) -> list[Kind]:
+    """What a harness can call a type of LLVM IR."""
+    return [name for name, kind in KINDS.items() if kind.ir == ir]
+
+
+def _not_called(entry: str, problem: str) -> OptctxError:
+    return OptctxError(f"cannot call {shown(entry)}: {problem}")
+
+
+def problem_of(harness: Harness, function: ValueRef) -> str:
+    """Why the harness does not call the function as it is; "" if it does."""
+    parameters = list(function.arguments)
+    if len(parameters) != len(harness.arguments):
+        return (
+            f"it takes {counted(len(parameters), 'argument')}, and the harness has {len(harness.arguments)}"
+        )
+    for place, (parameter, argument) in enumerate(zip(parameters, harness.arguments, strict=True), 1):
+        expected = "ptr" if isinstance(argument, Array) else KINDS[argument.type].ir
+        words = f"argument {place}{_named(parameter)}"
+        if (found := str(parameter.type)) != expected:
+            given = f"an array of {argument.type}" if isinstance(argument, Array) else argument.type
+            return f"{words} is {found} in the module, and {given} in the harness"
+        for attribute in parameter.attributes:
+            if attribute.startswith(_REFUSED):
+                return f"{words} is passed as {attribute.decode()}, which a harness cannot describe"
+    expected = "void" if harness.returns is None else KINDS[harness.returns].ir
+    if (found := str(function.global_value_type.get_function_return())) != expected:
+        return f"it returns {found}, {_advice(found, harness.returns)}"
+    return ""
+
+
+def _advice(found: str, said: str | None) -> str:
+    kinds = ["none"] if found == "void" else kinds_of(found)
+    if not kinds:
+        return "which a harness cannot describe; call a function that returns a number or nothing"
+    words = " or ".join(f'returns = "{kind}"' for kind in kinds)
+    return f"and the harness says {said or 'none'}; write {words}"
+
+
+def _list(words: Sequence[str]) -> str:
+    return ", ".join([*words[:_SHOWN], *["..."][: len(words) > _SHOWN]])
+
+
+def _named(parameter: Any) -> str:
+    return f" ({parameter.name})" if parameter.name else ""

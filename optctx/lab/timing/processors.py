@@ -17,6 +17,7 @@ import weakref
 
 from optctx.errors import OptctxError
 from optctx.folders.files import UnusableError, make_folder, make_own_folder, untrusted
+from optctx.lab.timing.conditions import isolated_processors
 
 __all__ = ["ProcessorLock", "processors"]
 
@@ -25,16 +26,21 @@ _OPEN = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def processors() -> list[int]:
-    """The numbers of the processors that this process may use."""
-    return sorted(os.sched_getaffinity(0))
+    """The numbers of the processors that this process may use, those first on which to measure.
+
+    Isolated ones come first and processor 0 last, because it serves the interrupts of most machines.
+    """
+    isolated = isolated_processors()
+    return sorted(os.sched_getaffinity(0), key=lambda number: (number not in isolated, -number))
 
 
 class ProcessorLock:
     """A processor that no other process of this user measures on. A context manager, to be entered once.
 
-    `number`: None takes one that is free. `patience`: seconds to wait for it. It does not move this process
-    to the processor. Entering raises OptctxError if the processor stays taken, is none that this process may
-    use, or if no folder can hold the lock. Where homes are shared, each machine has its own locks.
+    `number`: None takes the first of `processors()` that is free. `patience`: seconds to wait for it. It does
+    not move this process to the processor. Entering raises OptctxError if the processor stays taken, is none
+    that this process may use, or if no folder can hold the lock. Where homes are shared, each machine has its
+    own locks.
     """
 
     def __init__(self, number: int | None = None, patience: float = 600.0) -> None:
@@ -46,10 +52,9 @@ class ProcessorLock:
     def __enter__(self) -> ProcessorLock:
         allowed = processors()
         if self._wanted is not None and self._wanted not in allowed:
-            may = ", ".join(map(str, allowed))
+            may = ", ".join(map(str, sorted(allowed)))
             raise OptctxError(f"cannot measure on processor {self._wanted}: this process may use {may}")
-        # Processor 0 last: it serves the interrupts of most machines.
-        numbers = [self._wanted] if self._wanted is not None else allowed[::-1]
+        numbers = [self._wanted] if self._wanted is not None else allowed
         folder = _folder()
         deadline = time.monotonic() + self._patience
         while not any(self._try(folder, number) for number in numbers):

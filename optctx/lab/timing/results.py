@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from optctx.lab.timing.conditions import Conditions
+
 __all__ = [
     "Budget",
     "Clock",
@@ -116,7 +118,8 @@ class Measurement:
 
     `noise`: the ratio of the base to a second copy of itself. `waited`: the part of wall time in which the
     processor worked for another process. `seconds`: that measuring took. `narrow`: every interval is as
-    narrow as the budget asked for; otherwise the budget ended first.
+    narrow as the budget asked for; otherwise the budget ended first. `conditions`: of the machine, as
+    measuring began.
     """
 
     base: Timing
@@ -128,6 +131,7 @@ class Measurement:
     seconds: float
     seed: int
     narrow: bool
+    conditions: Conditions
 
     def faster(self) -> list[str]:
         """Names of candidates whose whole interval lies above 1 and above the noise, the fastest first.

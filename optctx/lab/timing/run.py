@@ -7,12 +7,11 @@ import ctypes
 import os
 import sys
 
+from optctx.lab.objects import ObjectError, load
 from optctx.lab.timing.caller import TIMES, load_caller
 from optctx.lab.timing.harness import Harness
 from optctx.lab.timing.inputs import array_bytes
-from optctx.lab.timing.loading import load
 from optctx.lab.timing.memory import place_arguments
-from optctx.lab.timing.objects import ObjectError
 from optctx.lab.timing.x86_64.callgrind import counted_calls
 
 __all__ = ["main"]

@@ -18,11 +18,10 @@ from typing import Any, NoReturn
 from optctx.fresh.helper import STOP, address_space, end_with_parent
 from optctx.fresh.limits import lower_limit
 from optctx.fresh.protocol import encode, write_all
+from optctx.lab.objects import ObjectError, load
 from optctx.lab.timing.caller import TIMES, load_caller
 from optctx.lab.timing.harness import Harness
-from optctx.lab.timing.loading import load
 from optctx.lab.timing.memory import Place, place_arguments
-from optctx.lab.timing.objects import ObjectError
 
 __all__ = ["ORDER", "SAMPLE", "Kernel", "check_object", "compile_in_child", "serve_samples", "settle"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from optctx.engine.attach import attach
 from optctx.errors import OptctxError
+from optctx.facts import build_id
 from optctx.fresh import Job
 
 __all__ = ["Identity", "identity_of", "versions"]
@@ -68,7 +68,7 @@ def versions() -> dict[str, str]:
     return {
         "optctx": version("optctx"),
         "llvmlite": version("llvmlite"),
-        "LLVM": attach().image.build_id,
+        "LLVM": build_id(),
     }
 
 

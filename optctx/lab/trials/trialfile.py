@@ -22,7 +22,7 @@ from typing import Any
 
 import msgspec
 
-from optctx.errors import OptctxError, shown
+from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.lab.space import Choices, Integers, Space, Value, Values
 from optctx.lab.trials.goal import Goal
 from optctx.lab.trials.identity import Identity
@@ -153,9 +153,9 @@ class TrialFile:
             raise
         self.check_in_place()
 
-    def _refused(self, error: OSError) -> OptctxError:
+    def _refused(self, error: OSError) -> EndedEarlyError:
         count = len(self.kept.trials)
-        return OptctxError(
+        return EndedEarlyError(
             f"cannot write to {shown(self._path)}: {error.strerror}; it has {count:,} trials, go on with "
             "--resume"
         )

@@ -2,7 +2,6 @@
 
 from optctx.lab.space import Choices, Dimension, Floats, Integers, Space, parse_space
 from optctx.lab.trials import Goal, Trial
-from optctx.lab.tuning.budget import Budget
 from optctx.lab.tuning.measured import Callgrind, Command, RunTime
 from optctx.lab.tuning.objectives import (
     CompilationTime,
@@ -14,10 +13,10 @@ from optctx.lab.tuning.objectives import (
 )
 from optctx.lab.tuning.propose import propose
 from optctx.lab.tuning.results import Study
+from optctx.lab.tuning.search import Limits, Search
 from optctx.lab.tuning.tuning import Tuning, tune
 
 __all__ = [
-    "Budget",
     "Callgrind",
     "Choices",
     "Command",
@@ -28,8 +27,10 @@ __all__ = [
     "Goal",
     "Instructions",
     "Integers",
+    "Limits",
     "Objective",
     "RunTime",
+    "Search",
     "Size",
     "Space",
     "Study",

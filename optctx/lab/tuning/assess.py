@@ -13,9 +13,8 @@ from optctx.lab.sweep.plan import Answer
 from optctx.lab.timing import Harness, Outcome, Tolerance, reproduce
 from optctx.lab.trials import Trial
 from optctx.lab.tuning.evaluate import Candidate, Setup
-from optctx.lab.tuning.measured import Found, Measure, Measured
+from optctx.lab.tuning.measured import Found, Measure, Measured, Place
 from optctx.lab.tuning.objectives import Objective, Static
-from optctx.lab.tuning.place import Place
 
 __all__ = ["Assessor"]
 

@@ -7,6 +7,8 @@ import os
 import platform
 from typing import Any
 
+from optctx.lab.timing import conditions, processors
+
 __all__ = ["machine", "processor_model"]
 
 
@@ -17,6 +19,7 @@ def machine() -> dict[str, Any]:
         "processors": os.cpu_count() or 1,
         "system": f"{platform.system()} {platform.release()}",
         "machine": platform.machine(),
+        "conditions": str(conditions(processors()[0])),
     }
 
 

@@ -12,11 +12,10 @@ from llvmlite import binding
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.fresh import Job
-from optctx.fresh.base import all_arguments
 from optctx.lab.sweep.plan import Answer
 from optctx.lab.tuning.evaluate import Candidate, Setup
 from optctx.lab.tuning.evaluators import LocalEvaluator
-from optctx.travelling.attributes import why_attributes_cannot_count
+from optctx.process import all_arguments, why_attributes_cannot_count
 
 __all__ = ["check_marking", "marked", "marked_and_tried"]
 

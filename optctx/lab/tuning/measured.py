@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from optctx.errors import OptctxError, shown
 from optctx.lab.timing import (
@@ -28,13 +28,23 @@ from optctx.lab.timing import (
     Timing,
     Tolerance,
     check,
-    confirm,
     run_command,
 )
 from optctx.lab.trials import Goal, State, Trial
 from optctx.lab.tuning.objectives import Objective, Wants
 
-__all__ = ["Callgrind", "Command", "Found", "Measure", "Measured", "RunTime", "as_fast", "interval_of"]
+__all__ = [
+    "Callgrind",
+    "Command",
+    "Found",
+    "Here",
+    "Measure",
+    "Measured",
+    "Place",
+    "RunTime",
+    "as_fast",
+    "interval_of",
+]
 
 _COLLECTED = re.compile(r"Collected\s*:\s*(\d+)")
 _CALLS = (1, 11)  # of the two runs whose difference counts
@@ -109,9 +119,7 @@ class RunTime(Measured):
 
     @contextmanager
     def session(self, base: bytes, stop: Stop | None = None) -> Iterator[Measure]:
-        with Bench(
-            self.harness, base, processor=self.processor, tolerance=self.tolerance, clock=self.clock
-        ) as bench:
+        with self._bench(base) as bench:
             yield lambda candidates: self._measure(bench, candidates, stop)
 
     def share(self, candidates: int, at_once: int) -> Measured:
@@ -119,17 +127,10 @@ class RunTime(Measured):
 
     def confirm(self, base: bytes, code: bytes, first: Interval, seed: int) -> Confirmation:
         """Check a candidate once more, whose ratio was `first`."""
-        return confirm(
-            self.harness,
-            base,
-            code,
-            first,
-            processor=self.processor,
-            tolerance=self.tolerance,
-            budget=self.budget,
-            clock=self.clock,
-            seed=seed,
-        )
+        return self._bench(base).confirm(code, first, budget=self.budget, seed=seed)
+
+    def _bench(self, base: bytes) -> Bench:
+        return Bench(self.harness, base, processor=self.processor, tolerance=self.tolerance, clock=self.clock)
 
     def _measure(self, bench: Bench, candidates: Mapping[str, bytes], stop: Stop | None) -> dict[str, Found]:
         steps: dict[str, list[list[float]]] = {name: [] for name in candidates}
@@ -265,6 +266,34 @@ class Command(Measured):
             if math.isfinite(figure):
                 return Found("ok", figure)
         return Found("failed", error=f"the command printed no number last: {_end(done.stdout)}")
+
+
+class Place(Protocol):
+    """Where what was compiled is run."""
+
+    def session(
+        self, objective: Measured, base: bytes, stop: Stop | None = None
+    ) -> AbstractContextManager[Measure]:
+        """As the objective's own session. Raises OptctxError if the base cannot be run."""
+
+    def confirm(
+        self, objective: RunTime, base: bytes, code: bytes, first: Interval, seed: int
+    ) -> Confirmation:
+        """Check one candidate again."""
+
+
+class Here:
+    """This machine."""
+
+    def session(
+        self, objective: Measured, base: bytes, stop: Stop | None = None
+    ) -> AbstractContextManager[Measure]:
+        return objective.session(base, stop)
+
+    def confirm(
+        self, objective: RunTime, base: bytes, code: bytes, first: Interval, seed: int
+    ) -> Confirmation:
+        return objective.confirm(base, code, first, seed)
 
 
 def as_fast(found: Found) -> bool:

@@ -80,9 +80,10 @@ class Study:
             return None
         if not self.goals[0].confirmed:
             return best_of(self.trials, self.goals[0], self.base)
-        if self.confirmation is None or not self.confirmation["gain"]:
+        if self.confirmation is None or not self.confirmation.get("gain"):
             return None
-        return next(trial for trial in self.trials if trial.number == self.confirmation["trial"])
+        number = self.confirmation.get("trial")
+        return next((trial for trial in self.trials if trial.number == number and trial.state == "ok"), None)
 
     @property
     def front(self) -> list[Trial]:

@@ -22,7 +22,9 @@ __all__ = [
     "PRUNERS",
     "SAMPLERS",
     "check_pruner",
+    "check_pruner_name",
     "check_sampler",
+    "check_sampler_name",
     "distribution_of",
     "grid_of",
     "learns",
@@ -46,10 +48,19 @@ def need_optuna() -> None:
         raise OptctxError("cannot search without Optuna: pip install 'optctx[tune]'") from None
 
 
-def check_sampler(name: str, space: Space, objectives: int) -> None:
-    """Raise OptctxError for a sampler that does not exist, or cannot search this space."""
+def check_sampler_name(name: str) -> None:
+    """Raise OptctxError for a sampler that does not exist."""
     if name not in SAMPLERS:
         raise no_such("sampler", name, SAMPLERS)
+
+
+def check_pruner_name(text: str) -> None:
+    """Raise OptctxError for a pruner that does not exist, or whose number cannot be read."""
+    _pruner(text)
+
+
+def check_sampler(name: str, space: Space, objectives: int) -> None:
+    """Raise OptctxError for a sampler that cannot search this space."""
     if name == "cmaes":
         if objectives > 1:
             raise OptctxError("the sampler 'cmaes' takes one objective; use 'nsga2' or 'tpe' for several")
@@ -98,7 +109,7 @@ def learns(name: str) -> bool:
 
 
 def check_pruner(text: str, goals: Sequence[Goal], intermediate: bool) -> None:
-    """Raise OptctxError for a pruner that does not exist, or has nothing to go by.
+    """Raise OptctxError for a pruner that has nothing to go by.
 
     `intermediate`: whether the objective has figures before the last one.
     """

@@ -12,9 +12,8 @@ from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.evaluate import Candidate
 from optctx.lab.tuning.evaluators import Evaluator
-from optctx.lab.tuning.measured import RunTime, as_fast, interval_of
+from optctx.lab.tuning.measured import Place, RunTime, as_fast, interval_of
 from optctx.lab.tuning.minimise import minimised
-from optctx.lab.tuning.place import Place
 
 __all__ = ["Winner"]
 

@@ -11,12 +11,12 @@ from random import Random
 from unittest.mock import patch
 
 import optctx
+from evidence.conformance import job as compiling
+from evidence.conformance.job import Job, compile_job, initialise, source
 from optctx import OptionContext, info, record, registry
 from optctx.engine.attach import attach
 from optctx.image.abi import INTEGER_RANGES
 from optctx.plan import belongs_to_machine
-from tests.long.conformance import job as compiling
-from tests.long.conformance.job import Job, compile_job, initialise, source
 from tests.long.fuzz.bases import attributed
 from tests.long.fuzz.confined import Limits, Outcome, outcomes
 from tests.long.fuzz.coverage import Coverage, Values
@@ -218,7 +218,7 @@ class SetsTarget:
         return "\n".join(
             (
                 "import optctx",
-                "from tests.long.conformance.job import Job, initialise",
+                "from evidence.conformance.job import Job, initialise",
                 "from tests.long.fuzz.sets import Case, compile_case",
                 "from tests.long.fuzz.words import Setting",
                 "initialise()",

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from hypothesis import strategies as st
 
 import optctx
+from evidence.conformance.job import Job, compile_job, initialise
+from evidence.conformance.runlines import read_jobs
 from optctx import OptionContext
 from optctx.errors import OptctxError
-from tests.long.conformance.job import Job, compile_job, initialise
-from tests.long.conformance.runlines import read_jobs
 
 __all__ = ["Pair", "Verdict", "judge", "make_pairs"]
 

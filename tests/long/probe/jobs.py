@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from evidence.conformance.job import Job, compile_job
+from evidence.conformance.runlines import read_jobs
 from optctx import record
-from tests.long.conformance.job import Job, compile_job
-from tests.long.conformance.runlines import read_jobs
 
 __all__ = ["jobs", "read_by_jobs"]
 

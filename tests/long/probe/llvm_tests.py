@@ -5,11 +5,11 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Iterator, Sequence
 
+from evidence.conformance.job import Job, source
+from evidence.conformance.runlines import read_jobs
+from evidence.conformance.source import default_cache, llvm_tests
 from optctx import OptctxError, OptionContext, registry
 from optctx.trust import judgement_of
-from tests.long.conformance.job import Job, source
-from tests.long.conformance.runlines import read_jobs
-from tests.long.conformance.source import default_cache, llvm_tests
 from tests.long.probe.watching import Case, Finding, findings
 
 __all__ = ["findings_of_tests", "tuning_jobs"]

@@ -9,8 +9,8 @@ import multiprocessing
 import random
 from collections.abc import Callable, Iterator, Sequence
 
+from evidence.conformance.job import Job, compile_job, initialise, source
 from optctx import Option, registry
-from tests.long.conformance.job import Job, compile_job, initialise, source
 from tests.long.probe.jobs import jobs, read_by_jobs
 from tests.long.probe.llvm_tests import findings_of_tests, tuning_jobs
 from tests.long.probe.values import accepted_values, hostile_values

@@ -13,9 +13,9 @@ from typing import NoReturn
 from unittest.mock import patch
 
 import optctx
+from evidence.conformance import job as compiling
+from evidence.conformance.job import Job, compile_job
 from optctx import OptctxError, OptionContext
-from tests.long.conformance import job as compiling
-from tests.long.conformance.job import Job, compile_job
 from tests.support.seccomp import confine
 
 __all__ = ["Case", "Finding", "findings", "only_forced"]

@@ -17,8 +17,8 @@ from optctx import OptionContext, current, registry, unbind
 from optctx._native import Kind, redirect
 from optctx.engine import thread_engine
 from optctx.engine.attach import attach
-from optctx.fresh.options import set_process_options
 from optctx.hosts.llvmlite import llvm_context_address
+from optctx.process import set_process_options
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, Lookups, compile_cpp
 from tests.support.scopes import in_threads
@@ -250,8 +250,8 @@ def test_another_type_is_an_error(cpp: Lookups, name: str, wrong: str, message: 
     [
         ("unrol-count", "did you mean unroll-count?"),
         ("--unroll_count", "did you mean unroll-count?"),
-        ("", "`optctx list` shows every name"),
-        ("no such thing at all", "`optctx list` shows every name"),
+        ("", "`optctx options` shows every name"),
+        ("no such thing at all", "`optctx options` shows every name"),
         ("x" * 10_000, "no LLVM option is called 'xxx"),
     ],
 )

@@ -27,7 +27,7 @@ def test_no_object_of_the_sample_brings_other_options_along(tmp_path: pathlib.Pa
     options = [word for name in OPTIONS for word in ("--option", name)]
     command = ["--tests", "tests/programs", "--cache", str(tmp_path), "--places", "2", *options, "sample"]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.long.conformance.crossed", *command],
+        [sys.executable, "-m", "evidence.conformance.crossed", *command],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -18,7 +18,7 @@ def memory():  # MiB: resident, and what no other process could share of it
 
 
 def test_attaching_keeps_neither_the_librarys_file_nor_its_code_resident() -> None:
-    # `python -m benchmarks.attach` holds CPython 3.11 to 60 and 20; other interpreters differ by some MiB.
+    # evidence/benchmarks/attach.py holds CPython 3.11 to 60 and 20; other interpreters differ by some MiB.
     run_python(f"""
 import llvmlite.binding
 import optctx

@@ -216,7 +216,7 @@ def test_a_command_that_gets_no_more_is_one_error(
         raise raised
 
     monkeypatch.setattr("optctx.lab.command.info_command.run", fail)
-    assert main(["info"]) == 2
+    assert main(["info"]) == 3
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith("optctx: cannot go on: ")
     assert words in line

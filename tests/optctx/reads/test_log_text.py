@@ -10,7 +10,7 @@ from llvmlite import binding
 
 from optctx import OptionContext, UnreadOptionWarning, propagating, record
 from optctx._native import run_counts
-from optctx.reads.log import Read, log_summary, read_cells
+from optctx.reads.log import Read, log_summary
 from tests.support.library_code import LLVMLITE
 from tests.support.scopes import in_threads, unrolled, unrolled_by_llvmlite
 
@@ -156,4 +156,4 @@ def test_a_name_is_cut_at_its_parameters_only() -> None:
         "f.cold": "f.cold",
     }
     for function, name in functions.items():
-        assert read_cells(Read("option", (1,), (function,))) == ("option", "1", name)
+        assert Read("option", (1,), (function,)).cells == ("option", "1", name)

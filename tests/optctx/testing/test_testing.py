@@ -138,7 +138,7 @@ def test_options_that_a_compilation_reads() -> None:
 
 
 def test_no_option_left_says_what_was_asked_for() -> None:
-    with pytest.raises(OptctxError, match=r"options\('unroll-\*', type='string'\); `optctx list`"):
+    with pytest.raises(OptctxError, match=r"options\('unroll-\*', type='string'\); `optctx options`"):
         find(options("unroll-*", type="string"), lambda _: True)
 
 

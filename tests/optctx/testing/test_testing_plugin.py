@@ -10,7 +10,7 @@ import pytest
 # Runs inside this process forget the modules that they import first.
 import optctx.testing.compiler  # noqa: F401
 from optctx import current
-from optctx.testing.unread import RunUnread
+from optctx.testing.plugin import LlvmOptions
 from tests.support.ir_texts import COUNTED, SCALE, UNROLL
 from tests.support.processes import SECONDS, run_python
 
@@ -137,37 +137,56 @@ def test_marked():
     assert "nothing read" not in result.stdout.str()
 
 
-def test_a_marker_with_a_bad_option_is_one_error_at_collection(pytester: pytest.Pytester) -> None:
-    tests = """
-@pytest.mark.llvm_options("-unroll-cuont=4")
-@pytest.mark.parametrize("number", range(3))
-def test_marked(number):
-    pass
-"""
-    result = run(pytester, tests)
-    result.assert_outcomes(errors=1)
-    [at] = [at for at, line in enumerate((HEAD + tests).strip().splitlines(), 1) if "cuont" in line]
-    result.stdout.fnmatch_lines(
-        f"*.py:{at}: test_marked[[]0]: @pytest.mark.llvm_options('-unroll-cuont=4'): no LLVM option is "
-        "called 'unroll-cuont' *; did you mean unroll-count?"
-    )
-    assert "Traceback" not in result.stdout.str()
-
-
-@pytest.mark.parametrize(
-    "marker", ["unroll_count=4", "4", '"unroll-count=4"', '"-unroll-count=x"', '"-debug-pass=x"']
-)
-def test_every_bad_marker_is_an_error_at_collection(pytester: pytest.Pytester, marker: str) -> None:
-    result = run(pytester, f"\n@pytest.mark.llvm_options({marker})\ndef test_marked(): pass\n")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines("*test_marked: @pytest.mark.llvm_options(*): *")
-
-
-def test_other_bad_options_of_a_test_are_one_line_each(pytester: pytest.Pytester) -> None:
+def test_a_marker_takes_what_a_context_takes(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
         """
+@pytest.mark.llvm_options("-inline-threshold=7 -unroll-count=3")
+class TestMarked:
+    @pytest.mark.llvm_options({"unroll-count": "8"}, inline_threshold=9)
+    def test_inner(self):
+        assert stores() == 8
+        assert current()["inline-threshold"] == 9
+
+    @pytest.mark.llvm_options(unroll_count=4, base="defaults")
+    def test_base(self, llvm_options):
+        assert stores() == 4
+        assert current() == llvm_options
+        assert (current()["inline-threshold"], current()["inlinehint-threshold"]) == (7, 325)
+
+@pytest.mark.llvm_options(unroll_count=4, unread="error")
+def test_unread():
+    pass
+
+@pytest.mark.parametrize("llvm_options", [{"unroll-count": 2}], indirect=True)
+def test_parameter(llvm_options):
+    assert stores() == 2
+""",
+        "--llvm-options=-inlinehint-threshold=5",
+    )
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines("*UnreadOptionError: LLVM did not read 1 of the options*")
+
+
+def test_a_wrong_marker_fails_its_own_test_with_one_line(pytester: pytest.Pytester) -> None:
+    tests = """
 import unittest
+
+@pytest.mark.llvm_options("-unroll-cuont=4")
+@pytest.mark.parametrize("number", range(2))
+def test_marked(number): pass
+
+@pytest.mark.llvm_options(unroll_count="x")
+def test_value(): pass
+
+@pytest.mark.llvm_options(4)
+def test_type(): pass
+
+@pytest.mark.llvm_options("-debug-pass=x")
+def test_refused(): pass
+
+@pytest.mark.llvm_options(base="nothing")
+def test_base(): pass
 
 class TestCase(unittest.TestCase):
     @pytest.mark.llvm_options("-unroll-count=x")
@@ -175,29 +194,27 @@ class TestCase(unittest.TestCase):
 
 @pytest.mark.parametrize("llvm_options", ["-unroll-cuont=4"], indirect=True)
 def test_parameter(llvm_options): pass
-""",
-    )
-    result.assert_outcomes(failed=1, errors=1)
-    result.stdout.fnmatch_lines(
-        "*TestCase.test_method: @pytest.mark.llvm_options('-unroll-count=x'): cannot set *"
-    )
-    result.stdout.fnmatch_lines(
-        "*::test_parameter*: the parameter of llvm_options: no LLVM option is called *"
-    )
-    assert "Traceback" not in result.stdout.str()
 
-
-def test_a_bad_option_among_parameters_is_an_error_at_collection(pytester: pytest.Pytester) -> None:
-    marks = 'pytest.mark.llvm_options("-unroll-cuont=4")'
-    result = run(
-        pytester,
-        f"""
-@pytest.mark.parametrize("number", [1, pytest.param(2, marks={marks})])
-def test_marked(number): pass
-""",
+def test_sound(): pass
+"""
+    result = run(pytester, tests)
+    result.assert_outcomes(passed=1, failed=7, errors=1)
+    [at] = [at for at, line in enumerate((HEAD + tests).strip().splitlines(), 1) if 'cuont=4")' in line]
+    result.stdout.fnmatch_lines_random(
+        [
+            f"*.py:{at}: test_marked[[]0]: @pytest.mark.llvm_options('-unroll-cuont=4'): no LLVM option is "
+            "called 'unroll-cuont' *; did you mean unroll-count?",
+            "*test_value: @pytest.mark.llvm_options(unroll_count='x'): cannot set *",
+            "*test_type: @pytest.mark.llvm_options(4): overrides are a mapping *",
+            "*test_refused: @pytest.mark.llvm_options('-debug-pass=x'): *",
+            "*test_base: @pytest.mark.llvm_options(base='nothing'): *",
+            "*TestCase.test_method: @pytest.mark.llvm_options('-unroll-count=x'): cannot set *",
+            "*::test_parameter*: the parameter of llvm_options: no LLVM option is called *",
+        ]
     )
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines("*test_marked[[]2]: @pytest.mark.llvm_options*")
+    printed = result.stdout.str()
+    assert "Traceback" not in printed
+    assert "During handling" not in printed
 
 
 @pytest.mark.parametrize("where", ["command line", "configuration"])
@@ -280,21 +297,20 @@ def test_reads():
     )
 
 
-def test_what_one_of_several_processes_reads_is_read() -> None:
-    unread = RunUnread()
-    assert unread.arguments is None
-    unread.add(["-a=1", "-b"])
-    unread.add(["-b", "-c"])
-    assert unread.arguments == ["-b"]
+def test_what_one_of_several_processes_reads_is_read(pytestconfig: pytest.Config) -> None:
+    plugin = LlvmOptions(pytestconfig)
+    plugin.add(["-a=1", "-b"])
+    plugin.add(["-b", "-c"])
+    assert plugin._unread == ["-b"]
 
 
-def test_a_run_that_asks_for_no_options_loads_no_llvm(pytester: pytest.Pytester) -> None:
+def test_a_run_that_asks_for_no_options_loads_nothing_of_optctx(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
 def test_nothing(pytestconfig):
     import sys
     assert pytestconfig.pluginmanager.hasplugin("optctx")
-    assert not {"llvmlite", "hypothesis", "capstone"} & set(sys.modules)
+    assert not {"optctx", "llvmlite", "hypothesis", "capstone"} & set(sys.modules)
 """
     )
     pytester.runpytest_subprocess("-p", "no:hypothesispytest").assert_outcomes(passed=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -266,6 +267,27 @@ def hostile_attributes() -> dict[str, str]:
         "a long number": "-unroll-count=" + "0" * size,
         "spaces": " " * size,
     }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            "-unroll-threshold=9 -print-after-all",
+            "'print-after-all' is not accepted from a module: its class is",
+        ),
+        ("-inline-threshold=-1", "LLVM may end the process over values outside of 0..1000000"),
+        (["-unroll-count=" + "1" * 100], "a number of 100 characters"),
+        ("-help", "'help' is not accepted from a module"),
+    ],
+)
+def test_arguments_of_an_untrusted_source_set_only_what_is_trusted(
+    arguments: str | list[str], words: str
+) -> None:
+    with pytest.raises(UntrustedOptionError, match=re.escape(words)):
+        OptionContext.from_args(arguments, process_wide="exclusive", trust=("tuning",))
+    assert OptionContext.from_args("-unroll-count=4", trust=("tuning",)) == OptionContext(unroll_count=4)
+    assert OptionContext.from_args("-print-after-all", trust=("output",))["print-after-all"] is True
 
 
 def test_an_attribute_of_a_megabyte_is_refused_with_a_short_message(llvm_context: Any) -> None:

@@ -23,7 +23,7 @@ PLAIN = {"int", "uint", "int64", "uint64", "bool", "string"}
 # LLVM's own listing, from a process in which it runs as a tool's command line would.
 LLVM_LISTS = """
 import ctypes, sys
-from optctx.fresh.options import set_process_options
+from optctx.process import set_process_options
 from optctx.hosts.llvmlite import llvmlite_image
 set_process_options(sys.argv[1:])
 ctypes.CFUNCTYPE(None)(llvmlite_image().symbol("_ZN4llvm2cl17PrintOptionValuesEv"))()

@@ -1,1 +1,1 @@
-"""What timing needs of x86-64: counting under callgrind, and putting objects into memory."""
+"""What timing needs of x86-64: counting under callgrind."""

@@ -58,11 +58,12 @@ def test_table_and_csv_say_the_same(command: list[str], capfd: pytest.CaptureFix
     table = capfd.readouterr().out.splitlines()
     for line in lines:
         [row] = [row for row in table if row.split()[:1] == [line["option"]]]
-        assert row.split()[1] == (line["value"] or '""')
+        assert row.endswith("  " + (line["value"] or '""'))
     read = [line for line in lines if line["read"] == "true"]
     assert {line["option"]: line["value"] for line in read}["unroll-count"] == "4"
     assert table[-1] == f"{len(read)} options read, 1 override not read"
     assert any(row.startswith("hexagon-initial-cfg-cleanup") and "only Hexagon code" in row for row in table)
+    assert [line for line in table if line != line.rstrip()] == []
 
 
 @pytest.mark.parametrize("form", ["table", "json", "csv"])

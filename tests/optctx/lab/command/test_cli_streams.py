@@ -128,7 +128,7 @@ def test_a_file_of_any_name_that_is_not_there_is_one_line(
 
 
 NO_TEXT: list[list[str | bytes]] = [
-    ["list", b"\xff"],
+    ["options", b"\xff"],
     ["show", b"\xff"],
     [b"\xff"],
     ["sweep", "FILE", "--set", b"unroll-count=\xff"],
@@ -165,17 +165,17 @@ def test_standard_input_is_utf_8_in_any_locale() -> None:
     "command",
     [
         # Which prints more than a buffer takes, in two seconds.
-        *(pytest.param([each], marks=pytest.mark.long) for each in ("list", "info")),
+        *(pytest.param([each], marks=pytest.mark.long) for each in ("options", "info")),
         ["check-link", "FILE"],
     ],
 )
 def test_standard_output_that_takes_nothing_is_one_line(command: list[str], kernel: str) -> None:
     given = [kernel if argument == "FILE" else argument for argument in command]
-    assert shell('"$@" >&-', *given) == (2, CLOSED)
-    assert shell('"$@" >/dev/full', *given) == (2, FULL)
-    assert shell('PYTHONUNBUFFERED=1 "$@" >/dev/full', *given) == (2, FULL)
-    assert shell('"$@" >/dev/full 2>/dev/full', *given) == (2, "")
-    assert shell('"$@" <&- >&- 2>&-', *given) == (2, "")
+    assert shell('"$@" >&-', *given) == (3, CLOSED)
+    assert shell('"$@" >/dev/full', *given) == (3, FULL)
+    assert shell('PYTHONUNBUFFERED=1 "$@" >/dev/full', *given) == (3, FULL)
+    assert shell('"$@" >/dev/full 2>/dev/full', *given) == (3, "")
+    assert shell('"$@" <&- >&- 2>&-', *given) == (3, "")
 
 
 def test_closed_streams_that_are_not_needed_do_not_matter(kernel: str) -> None:
@@ -185,17 +185,17 @@ def test_closed_streams_that_are_not_needed_do_not_matter(kernel: str) -> None:
 
 
 def test_help_and_usage_need_no_streams_either() -> None:
-    assert shell('"$@" >&-', "--help") == (2, CLOSED)
-    assert shell('"$@" >/dev/full', "list", "--help") == (2, FULL)
+    assert shell('"$@" >&-', "--help") == (3, CLOSED)
+    assert shell('"$@" >/dev/full', "options", "--help") == (3, FULL)
     assert shell('"$@" | true', "--help") == (0, "")
-    for redirection in ("2>&-", "2>/dev/full", ">&- 2>&-"):
-        assert shell(f'"$@" {redirection}', "no-such-command") == (2, "")
+    for redirection, status in (("2>&-", 2), ("2>/dev/full", 2), (">&- 2>&-", 3)):
+        assert shell(f'"$@" {redirection}', "no-such-command") == (status, "")
 
 
 def test_an_error_goes_nowhere_else_where_standard_error_is_closed() -> None:
     for redirection in ("2>&-", "2>/dev/full"):
         done = subprocess.run(
-            ["sh", "-c", f'"$@" {redirection}', "sh", *OPTCTX, "list", "no-such-option"],
+            ["sh", "-c", f'"$@" {redirection}', "sh", *OPTCTX, "options", "no-such-option"],
             stdout=subprocess.PIPE,
             env=environment(),
             timeout=SECONDS,

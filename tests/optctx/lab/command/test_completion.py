@@ -1,4 +1,4 @@
-"""`optctx completion`: the script in a real bash, with the words as its readline would hand them over."""
+"""`optctx completion`: the scripts in real shells: bash, and zsh and fish where they are installed."""
 
 from __future__ import annotations
 
@@ -56,13 +56,12 @@ def test_commands_and_their_arguments_are_completed(script: str) -> None:
     assert replies(script, "sw") == {"sweep"}
     assert replies(script, "record", "--unread") == {"--unread-only"}
     assert replies(script, "record", "--format", "") == {"table", "json", "csv"}
-    assert replies(script, "completion", "") == {"bash", "zsh"}
+    assert replies(script, "completion", "") == {"bash", "zsh", "fish"}
 
 
 def test_names_of_llvm_options_are_completed(script: str) -> None:
     wanted = {name for name in registry() if name.startswith("unroll-")}
-    assert replies(script, "show", "unroll-") == replies(script, "list", "unroll-") == wanted
-    assert replies(script, "rank", "x.ll", "--only", "unroll-") == wanted
+    assert replies(script, "show", "unroll-") == replies(script, "options", "unroll-") == wanted
     for command in ("sweep", "record", "rank"):
         assert replies(script, command, "x.ll", "--set", "unroll-") == {f"{name}=" for name in wanted}
 
@@ -74,18 +73,69 @@ def test_files_are_completed(script: str, tmp_path: pathlib.Path) -> None:
     assert replies(script, "check-link", "o", folder=tmp_path) == {"other.bc"}
 
 
-def test_a_user_who_presses_tab_gets_the_name_and_goes_on_behind_the_equals_sign(script: str) -> None:
+@pytest.fixture(scope="module")
+def scripts(tmp_path_factory: pytest.TempPathFactory, script: str) -> dict[str, str]:
+    """Shell -> the file of its script."""
+    folder = pathlib.Path(script).parent
+    for shell, name in (("zsh", "_optctx"), ("fish", "optctx.fish")):
+        assert main(["completion", shell, "-o", str(folder / name)]) == 0
+    return {"bash": script, "zsh": str(folder / "_optctx"), "fish": str(folder / "optctx.fish")}
+
+
+SAY = """optctx() { printf '<%s>' "$@"; echo; }; """
+BEGIN = {
+    "bash": (["--norc", "--noprofile", "-i"], "source SCRIPT\n"),
+    "zsh": (["-f", "-i"], "fpath=(FOLDER $fpath); autoload -U compinit; compinit -u -D\n"),
+}
+
+
+@pytest.mark.parametrize("shell", BEGIN)
+def test_a_user_who_presses_tab_gets_the_name_and_goes_on_behind_the_equals_sign(
+    shell: str, scripts: dict[str, str]
+) -> None:
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"{shell} is not installed")
+    words, begin = BEGIN[shell]
     child, terminal = pty.fork()
     if not child:
         os.environ.update(PS1="> ", TERM="dumb", INPUTRC="/dev/null", HISTFILE="/dev/null")
-        os.execv(BASH, ["bash", "--norc", "--noprofile", "-i"])
+        os.execv(program, [shell, *words])
     try:
-        os.write(terminal, f"optctx() {{ printf '<%s>' \"$@\"; echo; }}; source {script}\n".encode())
+        folder = os.path.dirname(scripts[shell])
+        begin = begin.replace("SCRIPT", scripts[shell]).replace("FOLDER", folder)
+        os.write(terminal, (SAY + begin).encode())
         os.write(terminal, b"optctx record --set unroll-cou\t4 --unr\t\n")
         assert_appears(terminal, b"<record><--set><unroll-count=4><--unread-only>")
     finally:
         os.close(terminal)
         os.waitpid(child, 0)
+
+
+def test_nothing_in_a_placeholder_is_code_for_zsh(scripts: dict[str, str]) -> None:
+    """zsh runs the `max` of `NAME[:max]`."""
+    specifications = re.findall(r"^ +[\"'{].*", pathlib.Path(scripts["zsh"]).read_text(), re.MULTILINE)
+    assert len(specifications) > 50
+    assert [each for each in specifications if re.search(r"\]:\w*[\[{(]", each)] == []
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish")
+def test_fish_completes_commands_files_names_and_words(
+    scripts: dict[str, str], tmp_path: pathlib.Path
+) -> None:
+    (tmp_path / "kernel.ll").touch()
+
+    def offered(line: str) -> set[str]:
+        command = ["fish", "--no-config", "-c", f"source {scripts['fish']}; complete -C '{line}'"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS)
+        assert done.stderr == ""
+        return {each.partition("\t")[0] for each in done.stdout.splitlines()}
+
+    assert offered("optctx ") >= set(COMMANDS)
+    assert offered("optctx show unroll-cou") == {"unroll-count"}
+    assert offered("optctx record kernel.ll --set unroll-cou") == {"unroll-count="}
+    assert offered("optctx record kernel.ll --format ") == {"table", "json", "csv"}
+    assert offered("optctx record kern") == {"kernel.ll"}
 
 
 def assert_appears(terminal: int, wanted: bytes) -> None:
@@ -95,14 +145,6 @@ def assert_appears(terminal: int, wanted: bytes) -> None:
         ready, _, _ = select.select([terminal], [], [], max(0.0, deadline - time.monotonic()))
         assert ready, f"expected {wanted!r}, found {seen[-500:]!r}"
         seen += os.read(terminal, 4096)
-
-
-def test_the_script_for_zsh_has_the_commands_and_the_names(capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["completion", "zsh"]) == 0
-    text = capfd.readouterr().out
-    assert text.startswith("#compdef optctx")
-    assert all(re.search(rf"^ *{command}\) _arguments", text, re.MULTILINE) for command in COMMANDS)
-    assert " unroll-count " in text
 
 
 def test_without_shtab_one_line_says_what_to_install(

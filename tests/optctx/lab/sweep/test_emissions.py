@@ -15,15 +15,16 @@ from llvmlite.binding import ModuleRef, TargetMachine
 
 from optctx import OptionContext, registry
 from optctx.fresh import FreshProcess, Job
-from optctx.fresh.base import all_arguments
 from optctx.fresh.job import compile_unchecked, emit_all
 from optctx.lab.sweep.emissions import Emission, Emissions, digest_of
 from optctx.lab.sweep.plan import Answer, Asked
 from optctx.lab.sweep.worker import _compile
-from optctx.lab.tuning import CompilationTime, Study, parse_space, tune
+from optctx.lab.tuning import CompilationTime, Study, parse_space
 from optctx.lab.tuning.evaluate import Candidate, Setup, make_setup, plan_of
 from optctx.lab.tuning.evaluators import LocalEvaluator
+from optctx.process import all_arguments
 from tests.support.ir_texts import SCALE
+from tests.support.tuning_cases import tuned
 
 pytestmark = pytest.mark.skipif(
     "preserve-bc-uselistorder" not in registry(), reason="needs an LLVM that tells equal modules"
@@ -65,7 +66,7 @@ SETTINGS = [
 
 @functools.cache
 def _one_by_one(*settings: str, job: Job = JOB) -> Study:
-    return tune(job, parse_space(settings), sampler="grid", threads=1, window=1)
+    return tuned(job, parse_space(settings), sampler="grid", jobs=1, window=1)
 
 
 @pytest.mark.redirected
@@ -84,7 +85,7 @@ def test_objects_are_those_of_fresh_processes(fresh: FreshProcess) -> None:
 
 @pytest.mark.redirected
 def test_threads_find_what_others_have_emitted() -> None:
-    alone, together = _one_by_one(*SETTINGS), tune(JOB, parse_space(SETTINGS), sampler="grid", threads=3)
+    alone, together = _one_by_one(*SETTINGS), tuned(JOB, parse_space(SETTINGS), sampler="grid", jobs=3)
     assert [trial.attributes for trial in alone.trials] == [trial.attributes for trial in together.trials]
     assert alone.emitted <= together.emitted < together.compiled
 
@@ -101,7 +102,7 @@ def test_what_emitting_would_have_read_counts_as_read() -> None:
 
 
 def test_a_time_is_never_one_of_before() -> None:
-    study = tune(
+    study = tuned(
         JOB, parse_space(["inline-threshold=100,200"]), (CompilationTime(),), sampler="grid", window=1
     )
     assert study.emitted == study.compiled == 6

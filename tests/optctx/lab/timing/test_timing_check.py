@@ -20,7 +20,6 @@ from optctx.lab.timing import (
     Tolerance,
     Value,
     check,
-    measure,
     read_case,
     reproduce,
 )
@@ -33,6 +32,7 @@ from tests.support.timing_kernels import (
     hash_harness,
     loop,
     matmul_harness,
+    pid_of,
     sum_harness,
 )
 
@@ -139,7 +139,8 @@ def test_what_dies_only_while_it_is_timed_is_a_row_as_well() -> None:
     }
     objects["fine"] = compiled(SUM, "-unroll-count=2")
     harness = Harness("total", sum_harness().arguments, "i32", repeat=1)
-    found = measure(harness, compiled(SUM), objects, budget=quick())
+    with Bench(harness, compiled(SUM)) as bench:
+        found = bench.measure(objects, budget=quick())
     assert found.candidates["crash"].outcome == Outcome("crashed", "in round 1 killed by SIGSEGV")
     assert found.candidates["hang"].outcome.state == "timed out"
     assert found.candidates["hang"].ratio is None
@@ -328,6 +329,6 @@ def test_a_file_that_is_no_case_is_one_clear_error(tmp_path: pathlib.Path) -> No
 
 def test_no_process_is_left(tmp_path: pathlib.Path) -> None:
     with Bench(sum_harness(), compiled(SUM)) as bench:
-        pid = bench._exchange._running().pid
+        pid = pid_of(bench)
         assert bench.check({"hangs": compiled(HOSTILE["hangs"][0], passes="default<O1>")})["hangs"].state
     assert not os.path.exists(f"/proc/{pid}")

@@ -18,6 +18,7 @@ from optctx.lab.timing.inputs import array_bytes, value_word
 from optctx.lab.timing.kinds import KINDS, Kind
 from tests.support.timing_kernels import HASH, MATMUL, SUM, hash_harness, matmul_harness, sum_harness
 
+ARRAY = 'entry = "f"\n[[arguments]]\n'
 TEXT = """
 entry = "stencil"
 returns = "f64"
@@ -71,25 +72,32 @@ def test_a_file_says_what_python_says(tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "it names no entry point"),
-        ("entry = 1", "a harness names an entry point, found 1"),
+        ("", "Object missing required field `entry`"),
+        ("entry = 1", "Expected `str`, got `int` - at `$.entry`"),
         ("entry =", "expected TOML"),
-        ('entry = "f"\nrepeats = 1', "nothing is called 'repeats' here; did you mean repeat?"),
-        ('entry = "f"\nrepeat = 0', "repeat is a positive number of calls, found 0"),
-        ('entry = "f"\nreturns = "f65"', "no type is called 'f65'; did you mean f64?"),
-        ('entry = "f"\nreturns = ["f64"]', "no type is called ['f64']"),
-        ('entry = "f"\narguments = 3', "arguments is a list, found 3"),
-        ('entry = "f"\nlibraries = [3]', "a library is named by its file, found 3"),
-        ('entry = "f"\n[[arguments]]\nshape = [3]', 'argument 1: expected either array = "type" or value'),
-        ('entry = "f"\n[[arguments]]\narray = "f32"', "argument 1: a shape has at least one dimension"),
-        ('entry = "f"\n[[arguments]]\narray = "f32"\nshape = [0]', "positive integers, found 0"),
-        ('entry = "f"\n[[arguments]]\narray = "f32"\nshape = [90000, 90000]', "at most 1,073,741,824 bytes"),
-        ('entry = "f"\n[[arguments]]\narray = "i8"\nshape = [2]\nfill = 200', "i8 holds -128 to 127"),
-        ('entry = "f"\n[[arguments]]\narray = "i8"\nshape = [2]\nfill = "rand"', "did you mean random?"),
-        ('entry = "f"\n[[arguments]]\narray = "i8"\nshape = [2]\nlow = 9\nhigh = 3', "from low to high"),
-        ('entry = "f"\n[[arguments]]\narray = "i8"\nshape = [2]\noutput = 1', "output is true or false"),
-        ('entry = "f"\n[[arguments]]\nvalue = 1.5', "argument 1: expected an integer for i64, found 1.5"),
-        ('entry = "f"\n[[arguments]]\nvalue = 300\ntype = "u8"', "u8 holds 0 to 255, found 300"),
+        ('entry = "f"\nrepeats = 1', "Object contains unknown field `repeats`; did you mean repeat?"),
+        ('entry = "f"\nrepeat = 0', "Expected `int` >= 1 - at `$.repeat`"),
+        ('entry = "f"\nreturns = "f65"', "Invalid enum value 'f65' - at `$.returns`; did you mean f64?"),
+        ('entry = "f"\narguments = 3', "Expected `array`, got `int` - at `$.arguments`"),
+        ('entry = "f"\narguments = [3]', "Expected `object`, got `int` - at `$.arguments[0]`"),
+        ('entry = "f"\nlibraries = [3]', "Expected `str`, got `int` - at `$.libraries[0]`"),
+        ('entry = "f"\n[[arguments]]\nshape = [3]', "or value = number - at `$.arguments[0]`"),
+        ('entry = "f"\n[[arguments]]\nvalue = 3\nkind = "array"', "or value = number - at `$.arguments[0]`"),
+        ('entry = "f"\n[[arguments]]\nvalue = 3\nseed = 1', "unknown field `seed` - at `$.arguments[0]`"),
+        (f"{ARRAY}array = 'f32'", "Object missing required field `shape` - at `$.arguments[0]`"),
+        (f"{ARRAY}array = 'f32'\nshape = []", "Expected `array` of length >= 1 - at `$.arguments[0].shape`"),
+        (f"{ARRAY}array = 'f32'\nshape = [0]", "Expected `int` >= 1 - at `$.arguments[0].shape[0]`"),
+        (f"{ARRAY}array = 'f32'\nshape = [90000, 90000]", "at most 1,073,741,824 bytes"),
+        (
+            f"{ARRAY}array = 'i8'\nshape = [2]\nfill = 200",
+            "i8 holds -128 to 127, found 200 - at `$.arguments",
+        ),
+        (f"{ARRAY}array = 'i8'\nshape = [2]\nfill = 'rand'", "`$.arguments[0].fill`; did you mean random?"),
+        (f"{ARRAY}array = 'i8'\nshape = [2]\nlow = 9\nhigh = 3", "from low to high"),
+        (f"{ARRAY}array = 'i8'\nshape = [2]\noutput = 1", "Expected `bool`, got `int` - at"),
+        (f"{ARRAY}array = 'i8'\nshape = [2]\ncontents = '*'", "Invalid base64 encoded string - at"),
+        ('entry = "f"\n[[arguments]]\nvalue = 1.5', "expected an integer for i64, found 1.5 - at"),
+        ('entry = "f"\n[[arguments]]\nvalue = 300\ntype = "u8"', "u8 holds 0 to 255, found 300 - at"),
     ],
 )
 def test_a_mistake_in_a_file_is_one_clear_error(text: str, words: str) -> None:
@@ -99,6 +107,20 @@ def test_a_mistake_in_a_file_is_one_clear_error(text: str, words: str) -> None:
     assert message.startswith(("cannot use the harness 'kernel.toml': ", "cannot read 'kernel.toml': "))
     assert words in message
     assert "\n" not in message
+
+
+def test_python_has_the_same_checks() -> None:
+    for make, words in (
+        (lambda: Array("f65", (3,)), "Invalid enum value 'f65' for type"),  # type: ignore[arg-type]
+        (lambda: Array("f32", (3, 0)), r"Expected `int` >= 1 - at `shape\[1\]`, found \(3, 0\)"),
+        (lambda: Harness(""), "Expected `str` of length >= 1 for entry, found ''"),
+        (lambda: Harness("f\0"), "Expected `str` matching regex .* for entry"),
+        (lambda: Harness("f", (3,)), "Expected `object`, got `int` - at `arguments"),  # type: ignore[arg-type]
+        (lambda: Value(10**400, "f64"), "f64 holds no such number"),
+    ):
+        with pytest.raises(OptctxError, match=words):
+            make()
+    assert Harness("f", [Array("i8", [2])]) == Harness("f", (Array("i8", (2,)),))  # type: ignore[arg-type]
 
 
 def test_a_file_that_is_none_is_one_clear_error(tmp_path: pathlib.Path) -> None:
@@ -177,7 +199,7 @@ def test_a_function_without_arguments_needs_no_harness(type: str, expected: str 
         (
             "define void @f(ptr %a, i32) { ret void }",
             "cannot call 'f': it takes 2 arguments, ptr (a), i32, and no harness says what to pass; "
-            'write into f.toml: entry = "f", and for each argument',
+            "describe them in f.toml",
         ),
         (f"define void @f({', '.join(['i8'] * 9)}) {{ ret void }}", f"{'i8, ' * 8}..., and no harness"),
         ("define ptr @f() { ret ptr null }", "it returns ptr, which a harness cannot describe"),

@@ -58,7 +58,7 @@ class Cluster:
         file = self._folder / "scheduler.json"
         words = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
         words += ["--protocol", self._protocol]
-        given = {"PYTHONPATH": ROOT, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+        given = {"PYTHONPATH": ROOT, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
         self.scheduler = self._run("distributed.cli.dask_scheduler", *words, **given)
         wait_for(lambda: file.exists() and file.read_text().endswith("}"))
         return int(json.loads(file.read_text())["address"].rpartition(":")[2])

@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import os
 import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -16,29 +16,29 @@ from hypothesis import strategies as st
 from optctx import OptionContext
 from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job, compile_job
-from optctx.fresh.base import all_arguments
 from optctx.lab.sweep import sweep
 from optctx.lab.sweep.plan import Answer, Plan
 from optctx.lab.sweep.process import SweepProcess
 from optctx.lab.tuning import (
-    Budget,
     CompilationTime,
     Function,
     Goal,
     Instructions,
+    Search,
     Size,
     Trial,
     parse_space,
-    tune,
 )
+from optctx.lab.tuning.evaluate import end_helpers
 from optctx.lab.tuning.results import front_of
+from optctx.process import all_arguments
 from tests.support.processes import too_long
-from tests.support.tuning_cases import JOB, TINY, loops, told
+from tests.support.tuning_cases import JOB, TINY, loops, told, tuned
 
 
 def test_a_grid_finds_what_a_sweep_finds(fresh: FreshProcess) -> None:
     rows = sweep(JOB, ["unroll-count=1..8", "force-vector-width=1,2,4"])
-    study = tune(JOB, loops(), sampler="grid")
+    study = tuned(JOB, loops(), sampler="grid")
     found = {tuple(trial.options.items()): trial.objectives["size"] for trial in study.trials}
     assert found == {tuple(row.options.items()): row.objectives["size"] for row in rows}
     assert study.ended == "every point of the space was tried"
@@ -56,16 +56,15 @@ def test_a_grid_finds_what_a_sweep_finds(fresh: FreshProcess) -> None:
 
 
 def test_equal_seeds_give_equal_trials_on_any_number_of_threads() -> None:
-    budget = Budget(trials=30)
-    one = tune(JOB, loops(), seed=7, budget=budget, threads=1)
-    two = tune(JOB, loops(), seed=7, budget=budget, threads=3)
+    one = tuned(JOB, loops(), seed=7, trials=30, jobs=1)
+    two = tuned(JOB, loops(), seed=7, trials=30, jobs=3)
     assert told(one) == told(two)
     assert len({tuple(trial.options.items()) for trial in one.trials}) == len(one.trials) == 24
 
 
 def test_a_search_learns() -> None:
     space = parse_space(["unroll-count=1..200", "force-vector-width=1,2,4,8"])
-    study = tune(JOB, space, (Instructions("maximise"),), budget=Budget(trials=50))
+    study = tuned(JOB, space, (Instructions("maximise"),), trials=50)
     figures = [trial.objectives["instructions"] for trial in study.trials]
     assert sum(figures[-20:]) / 20 > 1.5 * sum(figures[:10]) / 10
 
@@ -73,7 +72,7 @@ def test_a_search_learns() -> None:
 def test_crashes_hangs_and_refusals_are_states(fresh: FreshProcess) -> None:
     # A width of 3 trips an assertion; with a limit of 0 the scheduler does not end.
     space = parse_space(["force-vector-width=2,3", "misched-limit=default,0"])
-    study = tune(JOB, space, sampler="grid", timeout=too_long(lambda: fresh.compile(JOB)))
+    study = tuned(JOB, space, sampler="grid", timeout=too_long(lambda: fresh.compile(JOB)))
     states = {tuple(trial.options.values()): trial.state for trial in study.trials}
     assert states == {
         (width, limit): "crashed" if width == "3" else "timed out" if limit == "0" else "ok"
@@ -88,7 +87,7 @@ def test_crashes_hangs_and_refusals_are_states(fresh: FreshProcess) -> None:
 @pytest.mark.redirected
 def test_options_that_are_not_read_cost_no_compilation() -> None:
     settings = ["unroll-count=1,2", "amdgpu-enable-delay-alu=true,false", "aarch64-enable-ccmp=true,false"]
-    study = tune(JOB, parse_space(settings), sampler="grid", threads=1, window=1)
+    study = tuned(JOB, parse_space(settings), sampler="grid", jobs=1, window=1)
     assert len(study.trials) == 8
     assert study.compiled == 2
     by_count = {(trial.options["unroll-count"], trial.attributes["digest"]) for trial in study.trials}
@@ -97,7 +96,7 @@ def test_options_that_are_not_read_cost_no_compilation() -> None:
 
 def test_pipelines_are_a_dimension() -> None:
     texts = ["default<O1>", "function(sroa,instcombine),globaldce", "default<O3>"]
-    study = tune(JOB, parse_space(["unroll-count=2,4"], texts), sampler="grid")
+    study = tuned(JOB, parse_space(["unroll-count=2,4"], texts), sampler="grid")
     assert {(trial.passes, trial.options["unroll-count"]) for trial in study.trials} == set(
         itertools.product(texts, ("2", "4"))
     )
@@ -106,7 +105,7 @@ def test_pipelines_are_a_dimension() -> None:
 
 def test_conditions_leave_options_out() -> None:
     space = parse_space(["unroll-count=1..8 if force-vector-width==1", "force-vector-width=1,4"])
-    study = tune(JOB, space, sampler="tpe")
+    study = tuned(JOB, space, sampler="tpe")
     assert {"unroll-count" in trial.options for trial in study.trials} == {True, False}
     for trial in study.trials:
         assert ("unroll-count" in trial.options) == (trial.options["force-vector-width"] == "1")
@@ -115,7 +114,7 @@ def test_conditions_leave_options_out() -> None:
 
 
 def test_several_objectives_give_a_front() -> None:
-    study = tune(JOB, loops(), (Size(), Instructions()), sampler="nsga2", budget=Budget(trials=20))
+    study = tuned(JOB, loops(), (Size(), Instructions()), sampler="nsga2", trials=20)
     assert study.best is None
     done = [trial for trial in study.trials if trial.state == "ok"]
     for trial in study.front:
@@ -149,7 +148,7 @@ def test_a_function_is_an_objective() -> None:
         assert code.startswith(b"\x7fELF")
         return ir.count("store ")
 
-    study = tune(JOB, loops(), (Function("maximise", stores, "stores"),), sampler="grid")
+    study = tuned(JOB, loops(), (Function("maximise", stores, "stores"),), sampler="grid")
     best = study.best
     assert best is not None
     assert best.objectives["stores"] == max(trial.objectives["stores"] for trial in study.trials) > 1
@@ -162,7 +161,7 @@ def test_an_exception_of_a_function_is_the_error_of_its_trial() -> None:
         return len(code) if "<4 x" in ir else float("nan")
 
     space = parse_space(["force-vector-width=1,2,4"])
-    study = tune(JOB, space, (Function(function=sometimes),), sampler="grid", window=1)
+    study = tuned(JOB, space, (Function(function=sometimes),), sampler="grid", window=1)
     errors = {trial.options["force-vector-width"]: trial.error for trial in study.trials}
     assert errors == {
         "1": "the objective 'function' gave nan",
@@ -189,7 +188,7 @@ def test_compile_times_are_of_one_compilation_at_a_time(monkeypatch: pytest.Monk
     monkeypatch.setattr(SweepProcess, "prepare", prepared)
     monkeypatch.setattr(SweepProcess, "answers", answered)
     space = parse_space(["unroll-count=2,4"])
-    study = tune(JOB, space, (CompilationTime(),), sampler="grid", threads=4)
+    study = tuned(JOB, space, (CompilationTime(),), sampler="grid", jobs=4)
     assert [plan.threads for plan in plans] == [1]
     fastest = [min(seconds[place : place + 3]) for place in range(0, len(seconds), 3)]
     assert [each.objectives["compile-time"] for each in (study.base, *study.trials)] == fastest
@@ -197,31 +196,33 @@ def test_compile_times_are_of_one_compilation_at_a_time(monkeypatch: pytest.Monk
 
 
 def test_any_executor_gives_the_same_trials() -> None:
-    arguments = {"sampler": "random", "budget": Budget(trials=6), "timeout": 20.0}
+    arguments = {"sampler": "random", "trials": 6, "timeout": 20.0}
     space = parse_space(["unroll-count=1..8", "force-vector-width=2,3,4"])
-    here = tune(JOB, space, **arguments)  # type: ignore[arg-type]
-    with ProcessPoolExecutor(2, mp_context=None) as pool:
-        there = tune(JOB, space, executor=pool, **arguments)  # type: ignore[arg-type]
-    assert told(here) == told(there)
+    here = tuned(JOB, space, **arguments)
+    for kind in (ProcessPoolExecutor, ThreadPoolExecutor):
+        with kind(2) as pool:
+            there = tuned(JOB, space, executor=pool, **arguments)
+            pool.submit(end_helpers).result()
+        assert told(here) == told(there)
     assert "crashed" in {trial.state for trial in here.trials}
 
 
-def test_budgets_end_a_search() -> None:
+def test_limits_end_a_search() -> None:
     space = parse_space(["unroll-count=1..1000"])
-    assert tune(JOB, space, budget=Budget(trials=3)).ended == "3 trials"
+    assert tuned(JOB, space, trials=3).ended == "3 trials"
     job = Job(TINY, "default<O1>")  # nothing changes it
-    patient = tune(job, space, budget=Budget(None, patience=5), sampler="random")
+    patient = tuned(job, space, patience=5, sampler="random")
     assert patient.ended == "no progress for 5 trials"
     assert 6 <= len(patient.trials) <= 6 + 8
     assert patient.best is None
-    timed = Budget(None, seconds=0.2)
+    timed = Search(seconds=0.2)
     assert timed.reached([], 0, [], time.monotonic()) == ""
     assert timed.reached([], 0, [], time.monotonic() - 1) == "0.2 seconds"
 
 
 def test_the_calling_threads_options_are_the_base() -> None:
     with OptionContext(unroll_count=4):
-        study = tune(JOB, parse_space(["force-vector-width=1"]), sampler="grid")
+        study = tuned(JOB, parse_space(["force-vector-width=1"]), sampler="grid")
         code = compile_job(JOB).code
     assert study.base.attributes["digest"] == hashlib.sha256(code).hexdigest()
     assert code != compile_job(JOB).code
@@ -237,15 +238,15 @@ def test_the_calling_threads_options_are_the_base() -> None:
 )
 def test_what_llvm_refuses_is_said_before_anything_is_compiled(job: Job, expected: str) -> None:
     with pytest.raises(OptctxError, match=expected):
-        tune(job, parse_space(["unroll-count=1,2"]))
+        tuned(job, parse_space(["unroll-count=1,2"]))
 
 
 def test_a_base_that_crashes_is_an_error() -> None:
     with pytest.raises(OptctxError, match="without any option the module crashes LLVM"):
-        tune(Job(TINY, "trigger-crash-module"), parse_space(["unroll-count=1,2"]))
+        tuned(Job(TINY, "trigger-crash-module"), parse_space(["unroll-count=1,2"]))
 
 
 def test_nothing_of_this_process_changes(unchanged: None) -> None:
     descriptors = len(os.listdir("/proc/self/fd"))
-    tune(JOB, loops(), budget=Budget(trials=3))
+    tuned(JOB, loops(), trials=3)
     assert len(os.listdir("/proc/self/fd")) == descriptors

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import signal
 import threading
@@ -15,13 +14,10 @@ from typing import Any
 import pytest
 
 from optctx.errors import OptctxError
-from optctx.lab.sweep.plan import Answer
-from optctx.lab.tuning import Budget, evaluate, parse_space, tune
-from optctx.lab.tuning.cluster import ExecutorWorkers, Expected, RemoteEvaluator, executor, remote
-from optctx.lab.tuning.cluster.task import Work, perform_all
-from optctx.lab.tuning.evaluate import Candidate, make_setup
+from optctx.lab.tuning import CompilationTime, RunTime, evaluate, parse_space, workers
+from optctx.lab.tuning.workers import Expected, Workers, perform
 from tests.support.processes import SECONDS
-from tests.support.tuning_cases import JOB, loops, told
+from tests.support.tuning_cases import HARNESS, JOB, deadly, told, tuned
 
 _LONG = 60.0  # seconds, which nothing here takes
 
@@ -76,87 +72,77 @@ class _Held(ThreadPoolExecutor):
 def test_a_search_that_learns_nothing_keeps_workers_busy(arguments: dict[str, Any], expected: int) -> None:
     space = parse_space(["unroll-count=1..20", "force-vector-width=1,2,4"])
     with _Held(expected) as executor:
-        there = tune(JOB, space, executor=executor, budget=Budget(trials=36), timeout=60.0, **arguments)
+        there = tuned(JOB, space, executor=executor, trials=36, timeout=60.0, **arguments)
         executor.submit(evaluate.end_helpers).result()
     assert executor.most == expected
-    assert told(there) == told(tune(JOB, space, budget=Budget(trials=36), **arguments))
+    assert told(there) == told(tuned(JOB, space, trials=36, **arguments))
 
 
-class _Two(ExecutorWorkers):
-    """Of an executor that is known to do two things at once."""
+def test_work_whose_worker_died_is_done_again_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Dask and Ray say it: so what ran beside it is not suspected, and it is given up the second time."""
 
-    @property
-    def count(self) -> int:
-        return 2
+    class LostError(Exception):
+        pass
 
+    monkeypatch.setattr(workers, "_is_loss", lambda error: isinstance(error, LostError))
+    running: set[int] = set()
+    beside: list[tuple[int, int]] = []
 
-def test_all_helpers_start_before_any_trial_and_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also without a time limit, which is then relative to what the base takes."""
-    meeting = threading.Barrier(2)  # of two threads at once
-    helpers: dict[int, object] = {}
+    def work(number: int, deadly: int) -> int:
+        running.add(number)
+        try:
+            time.sleep(0.05)
+            beside.append((number, len(running)))
+            if number == deadly or (number == 3 and len(running) > 1):
+                raise LostError(f"worker of {number}")
+            return number
+        finally:
+            running.discard(number)
 
-    def started(function: Callable[..., Any], *arguments: Any) -> Any:
-        meeting.wait(SECONDS)
-        value = function(*arguments)
-        helpers[threading.get_ident()] = evaluate._of_thread.helper
-        return value
-
-    def used(*arguments: Any) -> Any:
-        answer = evaluate.evaluate(*arguments)
-        assert evaluate._of_thread.helper is helpers[threading.get_ident()]
-        return answer
-
-    setup = make_setup(JOB, loops(), timeout=None, memory=None, emit=None, noted=True, repeats=1)
-    with ThreadPoolExecutor(2) as executor, RemoteEvaluator(setup, _Two(executor, Expected.here())) as both:
-        monkeypatch.setattr(remote, "evaluate", functools.partial(started, evaluate.evaluate))
-        monkeypatch.setattr(remote, "make_ready", functools.partial(started, evaluate.make_ready))
-        base = both.base()
-        assert (base.state, len(helpers)) == ("ok", 2)
-        monkeypatch.setattr(remote, "evaluate", used)
-        for number in range(8):
-            both.submit(Candidate(number, (("unroll-count", str(number + 1)),)))
-        answers: list[Answer] = []
-        while len(answers) < 8:
-            answers += both.answers()
-        executor.submit(evaluate.end_helpers).result()
-    assert {answer.state for answer in answers} == {"ok"}
-    assert base.digest in {answer.digest for answer in answers}
+    with ThreadPoolExecutor(3) as pool, Workers(pool, Expected.here()) as searched:
+        for number in range(6):
+            searched.submit(number, work, number, 2)
+        results: dict[Any, Any] = {}
+        while len(results) < 6:
+            results.update(searched.results())
+    assert str(results[2]) == "its worker was lost with it: LostError: worker of 2"
+    assert [results[number].value for number in (0, 1, 3, 4, 5)] == [0, 1, 3, 4, 5]
+    assert all(at_once == 1 for number, at_once in beside[-2:])
 
 
-def test_the_next_work_of_a_parcel_is_foreseen() -> None:
-    seen: list[tuple[str, int]] = []
+def test_a_worker_that_differs_does_nothing() -> None:
+    expected = Expected((("llvmlite", "0.1"), ("optctx", "9")), "Z80")
+    reply = perform(expected, 0, 0, os._exit, (1,))
+    assert [each.partition(":")[0] for each in reply.mismatches] == [
+        "release of llvmlite",
+        "release of optctx",
+        "processor",
+    ]
+    assert perform(Expected.here(), 0, 0, len, ("abc",)).value == 3
+    with (
+        ThreadPoolExecutor(1) as pool,
+        Workers(pool, expected) as searched,
+        pytest.raises(OptctxError, match=r"no worker can be used .*release of llvmlite: expected 0\.1"),
+    ):
+        searched.do(len, "abc")
 
-    def foresee(number: int) -> None:
-        seen.append(("foreseen", number))
-        raise OptctxError("which the work itself will raise")
 
-    works = [Work(0, n, lambda number: seen.append(("done", number)), (n,), foresee) for n in range(3)]
-    assert [reply.error for reply in perform_all(Expected.here(), works)] == [""] * 3
-    first = {each: seen.index(each) for each in seen}
-    for number in range(3):
-        assert first["foreseen", number] < first["done", max(0, number - 1)] <= first["done", number]
+def test_what_cannot_run_elsewhere_is_refused() -> None:
+    space = parse_space(["unroll-count=1,2"])
+    with ThreadPoolExecutor(1) as pool:
+        with pytest.raises(OptctxError, match="one at a time on one machine"):
+            tuned(JOB, space, (CompilationTime(),), executor=pool)
+        with pytest.raises(OptctxError, match="leave out the pruner"):
+            tuned(JOB, space, (RunTime(harness=HARNESS),), pruner="median", executor=pool)
 
 
-@pytest.mark.redirected
-def test_a_worker_does_not_emit_what_another_has_emitted() -> None:
-    space = parse_space(["unroll-count=2,4", "inline-threshold=100,200", "align-all-blocks=0,4"])
-    setup = make_setup(JOB, space, timeout=None, memory=None, emit=None, noted=True, repeats=1)
-    same, aligned = ({"unroll-count": "2", "inline-threshold": "200", "align-all-blocks": n} for n in "04")
-    with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
-        own = Candidate(0, (("unroll-count", "2"), ("inline-threshold", "100"), ("align-all-blocks", "0")))
-        emitted = first.submit(evaluate.evaluate, setup, own).result()
-        assert emitted.emitted
-        assert emitted.emission is not None
-        known = (emitted.emission,)
-        for options in (same, aligned):
-            candidate = Candidate(1, tuple(options.items()))
-            there = second.submit(evaluate.evaluate, setup, candidate, known).result()
-            here = first.submit(evaluate.evaluate, setup, candidate).result()
-            assert (there.digest, there.object_size) == (here.digest, here.object_size)
-            assert (there.digest == emitted.digest) == (options is same) == (not there.emitted)
-            assert there.read == here.read
-            assert there.seconds > 0
-        first.submit(evaluate.end_helpers).result()
+def test_a_pool_that_loses_a_process_takes_no_more_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "evaluate", deadly)
+    with (
+        ProcessPoolExecutor(2) as pool,
+        pytest.raises(OptctxError, match=r"the executor takes no more work .*--resume"),
+    ):
+        tuned(JOB, parse_space(["unroll-count=1..6"]), executor=pool, sampler="grid")
 
 
 @pytest.mark.long
@@ -164,13 +150,13 @@ def test_a_pool_that_breaks_behind_a_search_leaves_no_process() -> None:
     with ProcessPoolExecutor(2) as pool:
         victim = pool.submit(os.getpid).result()
         processes = list(pool._processes.values())
-        with ExecutorWorkers(pool, Expected.here()) as workers:
+        with Workers(pool, Expected.here()) as searched:
             # Two at work, and the pool's queue full.
-            while sum(future.running() for future in workers._running) < 5:
-                workers.submit(len(workers._running), time.sleep, _LONG)
+            while sum(future.running() for future in searched._running) < 5:
+                searched.submit(len(searched._running), time.sleep, _LONG)
                 time.sleep(0.01)
             for number in range(3):
-                workers.submit(-number, time.sleep, _LONG)
+                searched.submit(-number, time.sleep, _LONG)
         os.kill(victim, signal.SIGKILL)
     try:
         assert [process.is_alive() for process in processes] == [False, False]
@@ -180,16 +166,16 @@ def test_a_pool_that_breaks_behind_a_search_leaves_no_process() -> None:
 
 
 def test_work_that_a_broken_executor_forgot_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executor, "_LOOK", 0.01)
+    monkeypatch.setattr(workers, "_LOOK", 0.01)
     with (
-        ExecutorWorkers(_Forgetful(), Expected.here()) as workers,
+        Workers(_Forgetful(), Expected.here()) as searched,
         pytest.raises(OptctxError, match=r"takes no more work \(BrokenProcessPool: .*--resume"),
     ):
-        workers.do(len, "abc")
+        searched.do(len, "abc")
 
 
 def test_an_executor_that_takes_long_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executor, "_LOOK", 0.01)
-    with ProcessPoolExecutor(1) as pool, ExecutorWorkers(pool, Expected.here()) as workers:
-        assert workers.do(time.sleep, 0.3).value is None
-        assert workers.do(len, "abc").value == 3
+    monkeypatch.setattr(workers, "_LOOK", 0.01)
+    with ProcessPoolExecutor(1) as pool, Workers(pool, Expected.here()) as searched:
+        assert searched.do(time.sleep, 0.3).value is None
+        assert searched.do(len, "abc").value == 3

@@ -84,12 +84,12 @@ def test_the_command_line_writes_the_module(
 ) -> None:
     (tmp_path / "scale.ll").write_text(SCALE)
     out = tmp_path / "best.ll"
-    words = ["tune", str(tmp_path / "scale.ll"), "--passes", "default<O2>", "--set", "force-vector-width=1,4"]
+    words = ["tune", str(tmp_path / "scale.ll"), "--passes", "default<O2>", "--try", "force-vector-width=1,4"]
     assert main([*words, "--sampler", "grid", "--emit-ir", str(out), "--format", "json"]) == 0
     found = json.loads(capfd.readouterr().out)
     ((name, value),) = found["best"]["options"].items()
     assert out.read_text() == marked(SCALE, {name: value})
-    assert main([*words, "--objective", "size", "--objective", "instructions", "--emit-ir", str(out)]) == 2
+    assert main([*words, "--by", "size", "--by", "instructions", "--emit-ir", str(out)]) == 2
     assert "take --emit-ir out" in capfd.readouterr().err
 
 
@@ -98,8 +98,8 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_search(
     option: str, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "scale.ll").write_text(SCALE)
-    words = ["tune", str(tmp_path / "scale.ll"), "--set", "unroll-count=1,2"]
-    words += ["--study", str(tmp_path / "x.db")]
+    words = ["tune", str(tmp_path / "scale.ll"), "--try", "unroll-count=1,2"]
+    words += ["--keep", str(tmp_path / "x.db")]
     for path, reason in ((tmp_path / "none" / "x", "there is no directory"), (tmp_path, "it is a directory")):
         assert main([*words, option, str(path)]) == 2
         found = capfd.readouterr()
@@ -113,9 +113,9 @@ def test_a_module_that_has_attributes_is_refused_before_the_search(
     tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     study = tmp_path / "x.db"
-    words = ["tune", str(tmp_path / "a.ll"), "--set", "unroll-count=1,2", "--emit-ir", str(tmp_path / "b.ll")]
+    words = ["tune", str(tmp_path / "a.ll"), "--try", "unroll-count=1,2", "--emit-ir", str(tmp_path / "b.ll")]
     (tmp_path / "a.ll").write_text(marked(SCALE, {"unroll-count": "2"}))
-    assert main([*words, "--study", str(study)]) == 2
+    assert main([*words, "--keep", str(study)]) == 2
     assert "take it out first" in capfd.readouterr().err
     assert not study.exists()
     (tmp_path / "a.ll").write_text('; it has no "optctx"="-unroll-count=2"\n' + SCALE)

@@ -14,10 +14,10 @@ from optctx.errors import OptctxError
 from optctx.fresh import Job, compile_job
 from optctx.lab.command.main import main
 from optctx.lab.sweep.plan import Answer
-from optctx.lab.tuning import Command, RunTime, Size, Space, parse_space, propose, tune
+from optctx.lab.tuning import Command, RunTime, Size, Space, parse_space, propose
 from optctx.lab.tuning.measured import Callgrind
 from optctx.lab.tuning.minimise import minimised
-from tests.support.tuning_cases import HARNESS, JOB, KERNEL, LOOSE, SUM, TINY, loops
+from tests.support.tuning_cases import HARNESS, JOB, KERNEL, LOOSE, SUM, TINY, loops, tuned
 
 
 @pytest.mark.long
@@ -26,8 +26,8 @@ def test_run_time_is_searched_and_confirmed(tmp_path: pathlib.Path) -> None:
     space = parse_space(["force-vector-width=1,4", "unroll-count=1,2"])
     with OptionContext(force_vector_width=1, unroll_count=1, force_vector_interleave=1):
         objective = RunTime(harness=HARNESS, tolerance=LOOSE, seconds=1.0)
-        study = tune(
-            KERNEL, space, (objective,), sampler="grid", study=str(tmp_path / "night.db"), minimise=True
+        study = tuned(
+            KERNEL, space, (objective,), sampler="grid", keep=str(tmp_path / "night.db"), minimise=True
         )
     assert study.base.objectives["time"] == pytest.approx(1, abs=0.5)
     assert {trial.state for trial in study.trials} == {"ok"}
@@ -57,8 +57,8 @@ define i32 @main_loop() {
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
     (tmp_path / "kernel.ll").write_text(SUM + main_loop)
-    words = ["tune", str(tmp_path / "kernel.ll"), "--objective", "time", "--measure-seconds", "0.5"]
-    words += ["--set", "unroll-count=1,2", "--format", "json"]
+    words = ["tune", str(tmp_path / "kernel.ll"), "--by", "time", "--measure-seconds", "0.5"]
+    words += ["--try", "unroll-count=1,2", "--format", "json"]
     assert main([*words, "--entry", "main_loop"]) == 0
     trials = json.loads(capfd.readouterr().out)["trials"]
     assert [trial["state"] for trial in trials] == ["ok", "ok"]
@@ -71,7 +71,7 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 def test_a_wrong_result_is_a_row_with_a_file_that_shows_it_again(tmp_path: pathlib.Path) -> None:
     space = parse_space(["force-vector-width=1"])
-    study = tune(
+    study = tuned(
         KERNEL, space, (RunTime(harness=HARNESS, seconds=0.2),), sampler="grid", wrong=str(tmp_path / "wrong")
     )
     (trial,) = study.trials
@@ -93,7 +93,7 @@ def test_a_command_gives_the_figure(tmp_path: pathlib.Path, capfd: pytest.Captur
         "print('size is', size)\n"
     )
     command = f"{sys.executable} {script} {{object}}"
-    both = tune(JOB, loops(), (Command(command=command), Size()), sampler="grid")
+    both = tuned(JOB, loops(), (Command(command=command), Size()), sampler="grid")
     assert all(trial.objectives["command"] == trial.objectives["size"] for trial in both.trials)
     for bad, expected in {
         f"{sys.executable} -c 'import sys; sys.exit(\"no luck\")' {{object}}": "status 1: no luck",
@@ -102,7 +102,7 @@ def test_a_command_gives_the_figure(tmp_path: pathlib.Path, capfd: pytest.Captur
         f"{sys.executable} -c 'import time; time.sleep(60)' {{object}}": "took longer than 0.5 s",
     }.items():
         with pytest.raises(OptctxError, match=expected):
-            tune(JOB, loops(), (Command(command=bad, timeout=0.5),))
+            tuned(JOB, loops(), (Command(command=bad, timeout=0.5),))
     assert capfd.readouterr() == ("", "")
 
 
@@ -146,14 +146,14 @@ def test_minimising_keeps_what_matters() -> None:
 def test_the_winner_stands_on_the_fewest_options(tmp_path: pathlib.Path) -> None:
     (tmp_path / "scale.ll").write_text(JOB.ir if isinstance(JOB.ir, str) else "")
     file = tmp_path / "best.toml"
-    words = ["tune", str(tmp_path / "scale.ll"), "--passes", "default<O2>", "--sampler", "grid", "--minimise"]
+    words = ["tune", str(tmp_path / "scale.ll"), "--passes", "default<O2>", "--sampler", "grid"]
     settings = ["force-vector-width=1,4", "enable-gvn-hoist=true,false", "unroll-count=1"]
-    sets = [word for setting in settings for word in ("--set", setting)]
+    sets = [word for setting in settings for word in ("--try", setting)]
     assert main([*words, *sets, "--best", str(file), "--format", "json"]) == 0
     context = OptionContext.load(file)
     assert "enable-gvn-hoist" not in context.overrides
     code = context.run(lambda: compile_job(JOB)).code
-    study = tune(JOB, parse_space(settings), sampler="grid")
+    study = tuned(JOB, parse_space(settings), sampler="grid")
     assert study.best is not None
     assert len(code) == study.best.objectives["size"]
 
@@ -165,7 +165,7 @@ def test_a_proposed_space_has_what_changes_the_output() -> None:
     space = Space.of(dimensions)
     assert "unroll-count" not in space.names
     assert all(each.values.ends[0] == "default" for each in dimensions)
-    study = tune(JOB, space, sampler="random")
+    study = tuned(JOB, space, sampler="random")
     assert len({trial.attributes["digest"] for trial in study.trials if trial.state == "ok"}) > 1
     with pytest.raises(OptctxError, match="there is nothing to propose"):
         propose(Job(TINY, "verify"), trials=1)
@@ -173,7 +173,7 @@ def test_a_proposed_space_has_what_changes_the_output() -> None:
 
 def test_json_has_what_the_table_has(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "scale.ll").write_text(JOB.ir if isinstance(JOB.ir, str) else "")
-    words = ["tune", str(tmp_path / "scale.ll"), "--set", "force-vector-width=1,2,4", "--sampler", "grid"]
+    words = ["tune", str(tmp_path / "scale.ll"), "--try", "force-vector-width=1,2,4", "--sampler", "grid"]
     assert main([*words, "--format", "json"]) == 0
     found = json.loads(capfd.readouterr().out)
     assert [trial["state"] for trial in found["trials"]] == ["ok"] * 3

@@ -10,20 +10,21 @@ import pytest
 
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
-from optctx.lab.tuning import Budget, Goal, RunTime, Size, Trial, parse_space, tune
+from optctx.lab.tuning import Goal, RunTime, Size, Trial, parse_space
+from optctx.lab.tuning.asking import Asking, go_on
 from optctx.lab.tuning.evaluate import Candidate
 from optctx.lab.tuning.samplers import PRUNERS, make_pruner
-from optctx.lab.tuning.search import Search, go_on
-from tests.support.tuning_cases import HARNESS, JOB, KERNEL, LOOSE, cut_short, loops, told
+from optctx.lab.tuning.search import Search
+from tests.support.tuning_cases import HARNESS, JOB, KERNEL, LOOSE, cut_short, loops, told, tuned
 
 TIME = [Goal("time", "times the base")]
 NAMED = [name for name in PRUNERS if name not in ("none", "threshold")] + ["threshold:2.5", "percentile:50"]
 ROUNDS = (5, 10, 15, 20)
 
 
-def search(pruner: str, sampler: str = "tpe") -> Search:
+def search(pruner: str, sampler: str = "tpe") -> Asking:
     space = parse_space(["unroll-count=1..500", "force-vector-width=1,2,4,8"])
-    return Search(space, TIME, sampler=sampler, seed=3, window=8, blocks=True, pruner=pruner)
+    return Asking(space, TIME, Search(sampler, pruner, seed=3), window=8, blocks=True)
 
 
 def figure(candidate: Candidate, step: int) -> float:
@@ -32,7 +33,7 @@ def figure(candidate: Candidate, step: int) -> float:
     return int(point["unroll-count"]) / 100 + int(point["force-vector-width"]) / 10 + 1 / step
 
 
-def measured(search: Search, block: Sequence[Candidate]) -> list[Trial]:
+def measured(search: Asking, block: Sequence[Candidate]) -> list[Trial]:
     """As `Bench.measure` goes about it: all of a block, in rounds."""
     steps: dict[int, list[list[float]]] = {each.number: [] for each in block}
     living = list(block)
@@ -54,7 +55,7 @@ def measured(search: Search, block: Sequence[Candidate]) -> list[Trial]:
     return trials
 
 
-def run(searching: Search, count: int) -> list[Trial]:
+def run(searching: Asking, count: int) -> list[Trial]:
     """So many more trials, in blocks."""
     done: list[Trial] = []
     while len(done) < count:
@@ -107,15 +108,15 @@ def test_pruners_that_cannot_be_are_refused(
     pruner: str, expected: str, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(OptctxError, match=expected):
-        tune(JOB, loops(), (Size(),), pruner=pruner)
+        tuned(JOB, loops(), (Size(),), pruner=pruner)
     (tmp_path / "scale.ll").write_text(JOB.ir if isinstance(JOB.ir, str) else "")
-    assert main(["tune", str(tmp_path / "scale.ll"), "--set", "unroll-count=1,2", "--pruner", pruner]) == 2
+    assert main(["tune", str(tmp_path / "scale.ll"), "--try", "unroll-count=1,2", "--pruner", pruner]) == 2
     assert capfd.readouterr().err.startswith("optctx: ")
 
 
 def test_several_objectives_have_no_pruner() -> None:
     with pytest.raises(OptctxError, match="'time' and 'size', which are several"):
-        tune(JOB, loops(), (RunTime(harness=HARNESS), Size()), pruner="median")
+        tuned(JOB, loops(), (RunTime(harness=HARNESS), Size()), pruner="median")
 
 
 def test_a_threshold_is_a_limit_in_the_direction_of_the_search() -> None:
@@ -132,9 +133,9 @@ def test_a_slow_trial_is_stopped_and_kept(tmp_path: pathlib.Path) -> None:
         "objectives": (RunTime(harness=HARNESS, tolerance=LOOSE, seconds=1.0),),
         "sampler": "grid",
         "pruner": "threshold:1.8",
-        "study": str(tmp_path / "night.db"),
+        "keep": str(tmp_path / "night.db"),
     }
-    study = tune(**arguments)  # type: ignore[arg-type]
+    study = tuned(**arguments)
     states = {tuple(trial.options.values()): trial.state for trial in study.trials}
     assert states[("1", "1")] == "pruned"
     assert "ok" in states.values()
@@ -145,11 +146,11 @@ def test_a_slow_trial_is_stopped_and_kept(tmp_path: pathlib.Path) -> None:
     ((step, ratio),) = slow.attributes["intermediate"]
     assert step == 5
     assert ratio > 1.8
-    again = tune(**arguments, resume=True)  # type: ignore[arg-type]
+    again = tuned(**arguments, resume=True)
     assert again.trials == study.trials
     assert again.compiled == 0
     with pytest.raises(OptctxError, match="differs in pruner"):
-        tune(**{**arguments, "pruner": "none"}, resume=True)  # type: ignore[arg-type]
+        tuned(**{**arguments, "pruner": "none"}, resume=True)
 
 
 def test_equal_objects_are_measured_once_and_not_again_after_a_resume(tmp_path: pathlib.Path) -> None:
@@ -165,16 +166,16 @@ def test_equal_objects_are_measured_once_and_not_again_after_a_resume(tmp_path: 
         "space": parse_space(["force-vector-width=1,2", "inline-threshold=100,200,300,400,500,600"]),
         "objectives": (Command(command=f"{script} {{object}}"),),
         "sampler": "grid",
-        "study": str(tmp_path / "night.db"),
-        "budget": Budget(trials=12),
+        "keep": str(tmp_path / "night.db"),
+        "trials": 12,
     }
     cut_short(8, **arguments)
     before = log.read_text().count("x")
     digests = 3  # the base's and two
     assert before <= digests
-    study = tune(**arguments, resume=True)  # type: ignore[arg-type]
+    study = tuned(**arguments, resume=True)
     assert len(study.trials) == 12
     found = {trial.attributes["digest"] for trial in study.trials}
     # The base is measured by each run; nothing else is measured twice.
     assert log.read_text().count("x") <= len(found | {study.base.attributes["digest"]}) + 1
-    assert told(study) == told(tune(**{**arguments, "study": None}))  # type: ignore[arg-type]
+    assert told(study) == told(tuned(**{**arguments, "keep": None}))

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import pytest
 
 from optctx.lab.tuning import Choices, Dimension, Goal, Integers, Space, Trial
+from optctx.lab.tuning.asking import Asking, go_on
 from optctx.lab.tuning.samplers import SAMPLERS, learns
-from optctx.lab.tuning.search import Search, go_on
+from optctx.lab.tuning.search import Search
 
 SIZE = [Goal("size", "bytes")]
 
@@ -25,8 +26,8 @@ def searched(
 ) -> list[Trial]:
     """Trials with a figure each, which come in an order of chance; those that are done are not run again."""
 
-    def make() -> Search:
-        return Search(space, SIZE, sampler=sampler, seed=seed, window=window)
+    def make() -> Asking:
+        return Asking(space, SIZE, Search(sampler, seed=seed), window=window)
 
     values = {each.name: each.values for each in space.dimensions}
     search = go_on(

@@ -1,0 +1,128 @@
+"""How long importing and the first use take, and how much memory, in fresh processes.
+
+By turns: with nothing kept by an earlier process (cold), with what one has kept (warm), and with the other
+decoder. The library's own import is the baseline.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+from evidence.benchmarks._report import Report, fresh_output, spread
+
+_REPEATS = 15
+_COLD, _WARM, _IMPORT = 0.4, 0.08, 0.04  # seconds
+_RESIDENT, _PRIVATE = 60.0, 20.0  # MiB
+_HOMES = ("XDG_CACHE_HOME", "XDG_STATE_HOME")
+
+_FRESH = """
+import json, sys, time
+clock = time.perf_counter
+start = clock()
+import llvmlite.binding
+library = clock()
+import optctx
+package = clock()
+processor = time.process_time()
+optctx.OptionContext({"unroll-count": 4})
+used = clock()
+processor = time.process_time() - processor
+optctx.OptionContext({"unroll-count": 5})
+again = clock()
+image = optctx.info()["images"][0]
+assert image["attach_cache"] == sys.argv[1], image["attach_cache"]
+print(json.dumps({
+    "import llvmlite.binding (baseline)": library - start,
+    "import optctx": package - library,
+    "first use": used - package,
+    "first use, processor time": processor,
+    "second use": again - used,
+    "parts": image["seconds"],
+}))
+"""
+
+
+# What attaching adds, in MiB: resident memory, and what no other process could share of it.
+_MEMORY = """
+import json
+import llvmlite.binding
+import optctx
+
+def memory():
+    with open("/proc/self/smaps_rollup") as rollup:
+        lines = [line.split() for line in rollup]
+    sizes = {line[0]: int(line[1]) / 1024 for line in lines[1:]}
+    return sizes["Rss:"], sizes["Anonymous:"]
+
+before = memory()
+optctx.attach()
+print(json.dumps([now - was for now, was in zip(memory(), before)]))
+"""
+
+
+def _cold(script: str) -> Any:
+    """In a home where nothing is kept; what the process keeps is part of it."""
+    with tempfile.TemporaryDirectory() as home:
+        return _in_home(home, script, "kept")
+
+
+def _in_home(home: str, script: str, state: str) -> Any:
+    os.environ.update(dict.fromkeys(_HOMES, home))
+    return json.loads(fresh_output(script, state))
+
+
+def main() -> int:
+    report = Report("Attaching: importing and the first use in a fresh process, milliseconds")
+    # As installed: with bytecode of every module, which the first process below writes.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    with tempfile.TemporaryDirectory() as home:
+        _in_home(home, _FRESH, "kept")  # brings the files into the page cache, too
+        kinds: dict[str, Callable[[], Any]] = {
+            "cold": lambda: _cold(_FRESH),
+            "warm": lambda: _in_home(home, _FRESH, "used"),
+        }
+        # By turns: what else the machine does meets all of them.
+        turns = [{name: run() for name, run in kinds.items()} for _ in range(_REPEATS)]
+        runs = {name: [turn[name] for turn in turns] for name in kinds}
+        _print_times(report, runs)
+        memory: dict[str, Callable[[], Any]] = {
+            "cold": lambda: _cold(_MEMORY),
+            "warm": lambda: _in_home(home, _MEMORY, "used"),
+        }
+        for name, run in memory.items():
+            sizes = zip(*(run() for _ in range(3)), strict=True)
+            limits = (("resident", _RESIDENT), ("private", _PRIVATE))
+            for (what, limit), found in zip(limits, sizes, strict=True):
+                report.target(
+                    f"memory of attaching, {what}, {name}, median", spread(found).median, limit, " MiB"
+                )
+    return report.end()
+
+
+def _print_times(report: Report, runs: dict[str, list[Any]]) -> None:
+    both = runs["cold"] + runs["warm"]
+    for name in ("import llvmlite.binding (baseline)", "import optctx"):
+        report.line(name, spread([run[name] for run in both]).text(1e3, 2))
+    for kind, own in runs.items():
+        for name in ("first use", "first use, processor time", "second use"):
+            report.line(f"{name}, {kind}", spread([run[name] for run in own]).text(1e3, 2))
+    for kind in ("cold", "warm"):
+        for part in runs[kind][0]["parts"]:
+            report.line(
+                f"  of which {part}, {kind}", spread([run["parts"][part] for run in runs[kind]]).text(1e3, 2)
+            )
+    for name, found, limit in (
+        ("import optctx, median", [run["import optctx"] for run in both], _IMPORT),
+        ("first use, cold, median", [run["first use"] for run in runs["cold"]], _COLD),
+        ("first use, warm, median", [run["first use"] for run in runs["warm"]], _WARM),
+    ):
+        report.target(name, spread(found).median, limit, " s")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

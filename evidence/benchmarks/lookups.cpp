@@ -1,0 +1,52 @@
+// Loops around one kind of lookup each, for evidence/benchmarks/lookups.py: nanoseconds for one, over `loops` of them.
+#include <chrono>
+#include <cstdint>
+#include <optctx/option_context.hpp>
+#include <string>
+#include <unordered_map>
+
+namespace {
+
+template <class Lookup>
+double nanoseconds(std::uint64_t loops, Lookup&& lookup) {
+    volatile unsigned sink = 0;
+    const auto start = std::chrono::steady_clock::now();
+    for (std::uint64_t i = 0; i < loops; ++i) sink = lookup();
+    const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - start;
+    return taken.count() / static_cast<double>(loops);
+}
+
+const optctx::Option<unsigned> resolved{"unroll-count"};
+
+}  // namespace
+
+extern "C" {
+
+// What finding a name takes in a hash map: the baseline.
+double map_of_names(std::uint64_t loops) {
+    std::unordered_map<std::string, unsigned> map;
+    for (unsigned i = 0; i < 2596; ++i) map["option-" + std::to_string(i)] = i;
+    return nanoseconds(loops, [&] { return map.find("option-1234")->second; });
+}
+double current_only(std::uint64_t loops) {
+    return nanoseconds(loops, [] { return unsigned{optctx::current().process_wide()}; });
+}
+double by_name(std::uint64_t loops) {
+    return nanoseconds(loops, [] { return optctx::current().get<unsigned>("unroll-count"); });
+}
+double by_name_held(std::uint64_t loops) {
+    const optctx::OptionContext context = optctx::current();
+    return nanoseconds(loops, [&] { return context.get<unsigned>("unroll-count"); });
+}
+double by_option(std::uint64_t loops) {
+    return nanoseconds(loops, [] { return resolved.get(); });
+}
+double by_option_held(std::uint64_t loops) {
+    const optctx::OptionContext context = optctx::current();
+    return nanoseconds(loops, [&] { return resolved.get(context); });
+}
+double string_held(std::uint64_t loops) {
+    const optctx::OptionContext context = optctx::current();
+    return nanoseconds(loops, [&] { return static_cast<unsigned>(context.get<std::string>("cfg-func-name").size()); });
+}
+}

@@ -1,0 +1,84 @@
+"""What a lookup from C++ costs; the baselines are a hash map of as many names, and Python's own lookup."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import timeit
+from collections.abc import Callable
+from pathlib import Path
+
+from evidence.benchmarks._report import Report, spread
+from optctx import OptionContext, get_include
+
+_REPEATS = 15
+_LOOPS = 500_000
+_PYTHON_LOOPS = 20_000
+_NAME_LIMIT = 250.0  # nanoseconds
+_OPTION_LIMIT = 50.0  # nanoseconds
+
+_VALUES: dict[str, object] = {
+    "unroll-count": 4,
+    "inline-threshold": 100,
+    "memdep-block-scan-limit": 7,
+    "licm-max-num-uses-traversed": 9,
+    "cfg-func-name": "main",
+}
+_LOOKUPS = {
+    "current_only": "current()",
+    "by_name": 'current().get<unsigned>("unroll-count")',
+    "by_option": "Option<unsigned>::get()",
+    "by_name_held": "context.get<unsigned>(name), context held",
+    "by_option_held": "Option<unsigned>::get(context)",
+    "string_held": "context.get<std::string>(name)",
+}
+
+
+def main() -> int:
+    context = OptionContext(_VALUES)
+    report = Report("Lookups from C++")
+    with tempfile.TemporaryDirectory() as folder:
+        library = _library(Path(folder) / "lookups.so")
+    measured = {name: _repeats(library, name) for name in ("map_of_names", *_LOOKUPS)}
+    print("\nnanoseconds for one lookup, outside any scope")
+    report.line("std::unordered_map of 2,596 names (baseline)", spread(measured["map_of_names"]).text(1, 1))
+    for name, title in _LOOKUPS.items():
+        report.line(title, spread(measured[name]).text(1, 1))
+    print("\ninside a context of five overrides")
+    with context:
+        inside = {name: spread(_repeats(library, name)) for name in _LOOKUPS}
+    for name, title in _LOOKUPS.items():
+        report.line(title, inside[name].text(1, 1))
+    report.line("Python's ctx.get(name, int) (baseline)", _python(lambda: context.get("unroll-count", int)))
+    report.target("by name, median", inside["by_name"].median, _NAME_LIMIT, " ns")
+    report.target(
+        "with an Option and a context held, median", inside["by_option_held"].median, _OPTION_LIMIT, " ns"
+    )
+    return report.end()
+
+
+def _library(path: Path) -> ctypes.CDLL:
+    compiler = os.environ.get("CXX") or shutil.which("c++") or "g++"
+    source = Path(__file__).with_name("lookups.cpp")
+    flags = ["-std=c++17", "-O2", "-shared", "-fPIC", f"-I{get_include()}"]
+    subprocess.run([*compiler.split(), *flags, str(source), "-o", str(path), "-ldl"], check=True)
+    return ctypes.CDLL(str(path))
+
+
+def _repeats(library: ctypes.CDLL, name: str) -> list[float]:
+    function = library[name]
+    function.argtypes, function.restype = (ctypes.c_uint64,), ctypes.c_double
+    return [function(_LOOPS) for _ in range(_REPEATS)]
+
+
+def _python(lookup: Callable[[], object]) -> str:
+    timer = timeit.Timer(lookup)
+    return spread([timer.timeit(_PYTHON_LOOPS) / _PYTHON_LOOPS * 1e9 for _ in range(_REPEATS)]).text(1, 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

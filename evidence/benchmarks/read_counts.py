@@ -1,0 +1,133 @@
+"""How often LLVM reads each option in a fixed compile: instructions of the untouched library (callgrind).
+
+    python -m evidence.benchmarks.read_counts [--json FILE] [IR FILE]
+
+The census of the library says which instructions load from an option, store to it or take its address.
+callgrind counts how often each ran in an -O3 compile and object emission, in a process that optctx never
+attached to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from llvmlite import binding
+
+from evidence.benchmarks._module import module_text
+from evidence.benchmarks._report import Report
+from optctx.engine.attach import attach
+from optctx.hosts.llvmlite import emit_object, run_passes
+from optctx.lab.timing.x86_64.callgrind import counted
+from optctx.reads.readers import reader_index
+
+_SHOWN = 25
+
+
+def main(arguments: argparse.Namespace) -> int:
+    if shutil.which("valgrind") is None:
+        print("needs valgrind (Debian: apt-get install valgrind)", file=sys.stderr)
+        return 2
+    report = Report("Reads of each option in one compile")
+    text = arguments.file.read_text() if arguments.file else module_text()
+    print(f"module    {len(text.splitlines())} lines of IR, x86-64, default<O3> and object emission")
+    with tempfile.TemporaryDirectory() as folder:
+        module = Path(folder, "module.ll")
+        module.write_text(text)
+        executed, total = _executed(module, Path(folder, "profile"))
+    found, sites = _by_option(executed)
+    report.line("instructions executed", f"{total:,}")
+    report.line(
+        "reads of options", f"{sum(found.values()):,}, {1e6 * sum(found.values()) / total:.0f} per million"
+    )
+    report.line("options read, instructions that read", f"{len(found):,}, {sites:,}")
+    for name, number in found.most_common(_SHOWN):
+        report.line(name, f"{number:,}")
+    if arguments.json:
+        data = {"instructions": total, "reads": dict(found.most_common())}
+        arguments.json.write_text(json.dumps(data, indent=1) + "\n")
+    return report.end()
+
+
+def compile_once(path: str) -> None:
+    """For a process of its own, under callgrind. Attaches nothing."""
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    machine = binding.Target.from_default_triple().create_target_machine(opt=3)
+    with binding.parse_assembly(Path(path).read_text(), binding.create_context()) as module:
+        module.data_layout = str(machine.target_data)
+        module.triple = machine.triple
+        with counted():
+            run_passes(module, "default<O3>", target_machine=machine)
+            emit_object(module, machine)
+
+
+def _executed(module: Path, profile: Path) -> tuple[dict[int, int], int]:
+    """(address in the library's file -> how often the instruction ran, instructions in all)."""
+    command = [
+        *("valgrind", "--tool=callgrind", "--instr-atstart=no", "--dump-instr=yes", "--smc-check=all"),
+        *("--compress-pos=no", "--compress-strings=no", f"--callgrind-out-file={profile}"),
+        *(sys.executable, "-m", "evidence.benchmarks.read_counts", "--compile", str(module)),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
+    library = os.path.basename(attach().image.path)
+    executed: dict[int, int] = {}
+    total = 0
+    for line, own in _costs(profile, library):
+        address, *_, cost = line.split()
+        total += int(cost)
+        if own:
+            executed[int(address, 16)] = executed.get(int(address, 16), 0) + int(cost)
+    return executed, total
+
+
+def _costs(profile: Path, library: str) -> Iterator[tuple[str, bool]]:
+    """Lines with the cost of an instruction itself, and whether it is the library's."""
+    own = called = False
+    with profile.open() as lines:
+        for line in lines:
+            if line.startswith("ob="):
+                own = line.rstrip().endswith(library)
+            elif line.startswith("calls="):
+                called = True  # the next line has what the call cost, the callee's included
+            elif line.startswith("0x"):
+                if not called:
+                    yield line, own
+                called = False
+
+
+def _by_option(executed: dict[int, int]) -> tuple[Counter[str], int]:
+    """(option -> reads, number of instructions that read)."""
+    engine = attach()
+    options, sites = reader_index(engine).options, engine.plan.references.sites
+    assert sites is not None  # the thread engine has decoded the code
+    found: Counter[str] = Counter()
+    ran = 0
+    for site, reader in zip(sites, engine.plan.readers.by_site, strict=True):
+        times = executed.get(site.address - engine.image.base, 0)
+        if times and site.reads and reader < len(options) and options[reader]:
+            ran += 1
+            found.update({option.name: times for option in options[reader]})
+    return found, ran
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("file", nargs="?", type=Path, help="LLVM IR (the benchmarks' module)")
+    parser.add_argument("--json", type=Path, help="write every option there")
+    parser.add_argument("--compile", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.compile:
+        compile_once(options.compile)
+    else:
+        sys.exit(main(options))

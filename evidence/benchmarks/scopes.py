@@ -1,0 +1,218 @@
+"""What a scope and a context cost; the baselines are nullcontext() and a context without overrides."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import time
+import timeit
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from contextvars import copy_context
+
+from llvmlite.binding import ffi, set_option
+
+from evidence.benchmarks._report import Report, fresh_output, spread
+from optctx import OptionContext, contained
+from optctx.engine.attach import attach
+from optctx.tasks.scopes import library_calls
+
+_REPEATS = 15
+_SCOPE_LOOPS = 100_000
+_CALL_LOOPS = 20_000
+_ALIVE = 10_000
+_BATCH = 500
+_SETS_MADE = 500
+_SCOPE_LIMIT = 1.0  # microseconds
+_SET_LIMIT = 50.0  # microseconds
+_TIME_LIMIT = 100.0  # microseconds
+_MEMORY_LIMIT = 40.0  # KB of 1,000 bytes
+
+# Every value is new, so nothing that was made before can be used again.
+_SETS = {
+    "five plain options": (
+        ("unroll-count", int),
+        ("inline-threshold", int),
+        ("memdep-block-scan-limit", int),
+        ("licm-max-num-uses-traversed", int),
+        ("chr-bias-threshold", float),
+    ),
+    # External storage whose address escapes, and a string: LLVM may keep what they own, so optctx keeps it.
+    "five options of mixed kinds": (
+        ("unroll-count", int),
+        ("inline-threshold", int),
+        ("chr-bias-threshold", float),
+        ("force-vector-width", int),
+        ("cfg-func-name", str),
+    ),
+}
+
+
+def main() -> int:
+    report = Report("Scopes and contexts")
+    _scopes(report)
+    for name in _SETS:
+        # A process each: memory that the one gave back would hide what the other takes.
+        measured = json.loads(
+            fresh_output(
+                "import sys; from evidence.benchmarks.scopes import measure; measure(sys.argv[1])", name
+            )
+        )
+        _contexts(report, name, **measured)
+    return report.end()
+
+
+def _scopes(report: Report) -> None:
+    plain, five = OptionContext(), OptionContext(_values("five plain options", 4))
+    print("\nenter and exit, microseconds")
+    report.line("with nullcontext() made before (baseline)", _with(contextlib.nullcontext()))
+    report.line("with a context without overrides", _with(plain))
+    medians = [_enter_exit(five) for _ in range(_REPEATS)]
+    report.line("with a context of five overrides", spread(medians).text())
+    processor = [_enter_exit(five, time.process_time) for _ in range(_REPEATS)]
+    report.line("the same, processor time", spread(processor).text())
+    with plain:
+        report.line("the same, nested in another scope", _with(five))
+    report.target("enter and exit, median", spread(medians).median, _SCOPE_LIMIT, " us")
+    _calls(report, five)
+    _sets(report)
+
+
+def _calls(report: Report, context: OptionContext) -> None:
+    """What llvmlite's calls pay for being brought in line with their task."""
+    callbacks = library_calls(attach())
+    print("\nthe shortest call through llvmlite, microseconds")
+    ffi.unregister_lock_callback(*callbacks)
+    report.line("without optctx's callbacks (baseline)", _call())
+    ffi.register_lock_callback(*callbacks)
+    report.line("outside any scope", _call())
+    with context:
+        report.line("in a scope", _call())
+        copied = copy_context()
+    report.line("in a copy of a scope that was left", copied.run(_call))
+
+
+def _sets(report: Report) -> None:
+    """What a command line costs that is parsed inside a scope, and ends with it."""
+    print("\nllvmlite's set_option, microseconds")
+    report.line("outside any scope (baseline)", spread([_set() for _ in range(_SETS_MADE)]).text())
+    first, second = [], []
+    for _ in range(_SETS_MADE):
+        with contained():
+            first.append(_set())
+            second.append(_set())
+    report.line("the first in a scope", spread(first).text())
+    report.line("the second", spread(second).text())
+    report.target("a parse inside a scope, median", spread(first).median, _SET_LIMIT, " us")
+
+
+def _set() -> float:
+    start = time.perf_counter()
+    set_option("", "-inline-threshold=225")
+    return (time.perf_counter() - start) * 1e6
+
+
+def _call() -> str:
+    loop = timeit.Timer("call()", globals={"call": ffi.lib.LLVMPY_GetGlobalContext})
+    return spread([loop.timeit(_CALL_LOOPS) / _CALL_LOOPS * 1e6 for _ in range(_REPEATS)]).text()
+
+
+def _with(context: AbstractContextManager[object]) -> str:
+    return spread([_enter_exit(context) for _ in range(_REPEATS)]).text()
+
+
+def _enter_exit(
+    context: AbstractContextManager[object], clock: Callable[[], float] = time.perf_counter
+) -> float:
+    """Microseconds for one round."""
+    loop = timeit.Timer("with context: pass", timer=clock, globals={"context": context})
+    return loop.timeit(_SCOPE_LOOPS) / _SCOPE_LOOPS * 1e6
+
+
+def _contexts(
+    report: Report,
+    name: str,
+    empty: list[float],
+    cold: list[float],
+    cold_cpu: float,
+    entered: list[float],
+    made_kb: float,
+    entered_kb: float,
+    inside_kb: float,
+) -> None:
+    print(f"\n{name}, {_ALIVE:,} contexts alive at once; microseconds each, over batches of {_BATCH}")
+    report.line("a context without overrides (baseline)", spread(empty).text(1, 2))
+    report.line("made from cold", spread(cold).text(1, 2))
+    report.line("made from cold, processor time, mean", f"{cold_cpu:.2f}")
+    report.line("entered and left for the first time", spread(entered).text(1, 2))
+    report.line("memory, made (RSS)", f"{made_kb:.2f} KB each")
+    report.line("memory, entered once as well (RSS)", f"{entered_kb:.2f} KB each")
+    report.line("memory, all of them inside one another (RSS)", f"{inside_kb:.2f} KB each")
+    report.target("made from cold, median", spread(cold).median, _TIME_LIMIT, " us")
+    report.target("memory, made", made_kb, _MEMORY_LIMIT, " KB")
+    report.target("memory, entered once", entered_kb, _MEMORY_LIMIT, " KB")
+
+
+def measure(name: str) -> None:
+    """Prints the figures of one set of options; for a process of its own."""
+    OptionContext(_values(name, 1))  # attaches
+    alive: list[OptionContext] = []
+    values = [_values(name, 1000 + n) for n in range(_ALIVE)]
+    empty = _batches(lambda n: alive.append(OptionContext()))
+    alive.clear()
+    before = _rss()
+    processor = time.process_time()
+    cold = _batches(lambda n: alive.append(OptionContext(values[n])))
+    cold_cpu = (time.process_time() - processor) / _ALIVE * 1e6
+    made = _rss()
+    entered = _batches(lambda n: _enter(alive[n]))
+    after = _rss()
+    with contextlib.ExitStack() as stack:
+        for context in alive:
+            stack.enter_context(context)
+        inside = _rss()
+    print(
+        json.dumps(
+            {
+                "empty": empty,
+                "cold": cold,
+                "cold_cpu": cold_cpu,
+                "entered": entered,
+                "made_kb": (made - before) / _ALIVE / 1e3,
+                "entered_kb": (after - before) / _ALIVE / 1e3,
+                "inside_kb": (inside - before) / _ALIVE / 1e3,
+            }
+        )
+    )
+
+
+def _values(name: str, n: int) -> dict[str, object]:
+    return {option: kind(n) for option, kind in _SETS[name]}
+
+
+def _enter(context: OptionContext) -> None:
+    with context:
+        pass
+
+
+def _batches(step: Callable[[int], object]) -> list[float]:
+    """Microseconds for one step, batch by batch, `_ALIVE` steps in all."""
+    found = []
+    for first in range(0, _ALIVE, _BATCH):
+        start = time.perf_counter()
+        for n in range(first, first + _BATCH):
+            step(n)
+        found.append((time.perf_counter() - start) / _BATCH * 1e6)
+    return found
+
+
+def _rss() -> int:
+    """Bytes of this process that are in memory."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

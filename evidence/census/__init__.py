@@ -1,0 +1,1 @@
+"""The census of an LLVM as tables and totals, as a picture, and as TableGen records."""

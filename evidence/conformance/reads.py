@@ -1,0 +1,130 @@
+"""From where LLVM reads options in its own tests: `python -m evidence reads` over their RUN lines.
+
+    python -m evidence.conformance.reads [FOLDER...] [--limit N] [--per-option N] [--json FILE]
+        [--without FILE]
+
+Each job runs in a child of its own, with its options, which are set for the whole process where contexts
+cannot set them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from evidence.census.tables import totals_lines
+from evidence.conformance.choice import add_choice, choose, tests_root, value_needs
+from evidence.conformance.job import Job, compile_job, initialise
+from evidence.conformance.runlines import read_jobs
+from evidence.conformance.scoped import shuffled
+from evidence.reads.children import run_in_children
+from evidence.reads.command import reads_summary
+from evidence.reads.places import ReadPlace, Reads, first_reads, reads_as_json
+from evidence.reads.signature import signature_of
+from optctx import OptionContext
+from optctx.errors import OptctxError
+
+__all__ = ["as_markdown", "main", "make_parser"]
+
+_SHOWN = 8  # frames of a stack
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status: 0; 1 if nothing could be compiled; 2 if there is no source."""
+    options = make_parser().parse_args(arguments)
+    root = tests_root(options, "reads")
+    jobs = choose(_jobs(root, options.folders), options)
+    jobs = [jobs[index] for index in shuffled(len(jobs), options.seed)]
+    initialise()
+    reads = Reads()
+    tasks: Iterable[tuple[str, Callable[[], object]]] = ((job.where, _Recorded(job)) for job in jobs)
+    begun = time.monotonic()
+    for ended in run_in_children(tasks, jobs=options.jobs, seconds=options.timeout):
+        if ended.problem:
+            reads.failed[ended.name] = ended.problem
+        else:
+            reads.add(ended.result)
+        if options.minutes and time.monotonic() - begun > 60 * options.minutes:
+            break
+    if options.json:
+        options.json.write_text(reads_as_json(reads, reads.places) + "\n")
+    if options.without:
+        options.without.write_text(as_markdown([place for place in reads.places if place.without]))
+    print(*totals_lines(reads.totals), "", reads_summary(reads), sep="\n")
+    return int(not reads.compilations)
+
+
+class _Recorded:
+    """One job inside its options, recorded."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def __call__(self) -> object:
+        words = list(self._job.options)
+        context = OptionContext.from_args(words, base="defaults", process_wide="exclusive")
+        problems: list[str] = []
+
+        def work() -> None:
+            with context:
+                outcome = compile_job(self._job)
+            if outcome.kind != "output":
+                problems.append(outcome.text)
+
+        found = first_reads(work)
+        if problems:
+            raise OptctxError(problems[0])
+        return found
+
+
+def _jobs(root: Path, folders: Sequence[str]) -> list[Job]:
+    return read_jobs(root, folders, value_needs())[0]
+
+
+def as_markdown(places: Iterable[ReadPlace]) -> str:
+    """The readers, each with the options that it reads and one stack, without parameters."""
+    by_reader: dict[str, list[ReadPlace]] = {}
+    for place in places:
+        by_reader.setdefault(_short(place.function), []).append(place)
+    return "\n".join(_section(reader, found) for reader, found in sorted(by_reader.items()))
+
+
+def _section(reader: str, places: list[ReadPlace]) -> str:
+    names = ", ".join(f"`{place.option}`" for place in places)
+    example = places[0].example
+    stack = [f"    {_short(function)}" for function in example[:_SHOWN]]
+    if len(example) > _SHOWN:
+        stack.append(f"    ... {len(example) - _SHOWN} more")
+    return "\n".join([f"### {reader} ({places[0].library})", "", names, "", *stack, ""])
+
+
+def _short(function: str) -> str:
+    """A function without parameters and template arguments."""
+    signature = signature_of(function)
+    name = f"{signature.scope}::{signature.name}" if signature.scope else signature.name
+    while (shorter := re.sub(r"<[^<>]*>", "", name)) != name:
+        name = shorter
+    return name
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m evidence.conformance.reads",
+        description=__doc__,
+        formatter_class=argparse.RawTextHelpFormatter,
+    )
+    add_choice(parser, seed="of the choice")
+    parser.add_argument("--minutes", type=float, default=0, help="stop after so many; 0 is never")
+    parser.add_argument("--jobs", type=int, default=2, help="children at once")
+    parser.add_argument("--timeout", type=float, default=30.0, help="seconds for one job")
+    parser.add_argument("--json", type=Path, help="write every place there")
+    parser.add_argument("--without", type=Path, help="write the stacks without a context there, as Markdown")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,57 @@
+"""The command line of the evidence: python -m evidence."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from evidence.census import command as census_command
+from evidence.census import tablegen_command
+from evidence.reads import command as reads_command
+from evidence.strategies import command as compare_command
+from optctx.errors import OptctxError
+from optctx.lab.command.console import OutputError, abandon, complain, doors, prepare_streams
+from optctx.lab.command.files import explain
+from optctx.lab.command.interrupts import Interrupts
+from optctx.lab.command.parser import Parser
+
+__all__ = ["main", "make_parser"]
+
+_COMMANDS = (compare_command, census_command, reads_command, tablegen_command)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command, with the exit statuses of `optctx`. Raises SystemExit for --help."""
+    prepare_streams()
+    stdout = sys.stdout
+    with Interrupts() as interrupts:
+        try:
+            with doors(stdout):
+                arguments = make_parser().parse_args(sys.argv[1:] if argv is None else argv)
+                try:
+                    status: int = arguments.run(arguments)
+                finally:
+                    sys.stdout.flush()
+                return status
+        except BrokenPipeError:
+            abandon(stdout)
+            return 0
+        except (OptctxError, OSError, OutputError) as error:
+            complain(explain(error) if isinstance(error, OSError) else str(error))
+            return 2
+        except KeyboardInterrupt as interrupt:
+            complain(str(interrupt) or "interrupted")
+            return interrupts.status
+
+
+def make_parser() -> Parser:
+    """Make the parser of all commands."""
+    parser = Parser(
+        prog="python -m evidence",
+        description="Show what the answers to LLVM's developers rest on (design/upstream).",
+        example="python -m evidence compare kernel.ll --strategies thread exclusive process",
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in _COMMANDS:
+        command.add(commands)
+    return parser

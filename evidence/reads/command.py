@@ -1,0 +1,164 @@
+"""`python -m evidence reads`: from where LLVM reads its options when it compiles files."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from evidence.census.tables import totals_lines
+from evidence.reads.children import run_in_children
+from evidence.reads.places import ReadPlace, Reads, first_reads, reads_as_csv, reads_as_json
+from evidence.reads.signature import signature_of
+from optctx.errors import OptctxError
+from optctx.fresh import Job, compile_job
+from optctx.fresh.job import initialise_targets
+from optctx.lab.command.compiling import add_job_arguments, positive, seconds, target_job
+from optctx.lab.command.console import encodable, put, say, show
+from optctx.lab.command.files import read_file
+from optctx.lab.command.inputs import Clang, read_input
+from optctx.lab.command.progress import progress_bar
+from optctx.tables import table
+from optctx.wording import counted
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+    from optctx.lab.command.parser import Parser
+
+__all__ = ["add", "reads_summary", "run"]
+
+_SUFFIXES = (".ll", ".bc")
+_HEADINGS = ("option", "context", "frames", "by", "read by", "library")
+
+
+def add(commands: _SubParsersAction[Parser]) -> None:
+    """Enter the command among `commands`."""
+    parser = commands.add_parser(
+        "reads",
+        help="show from where LLVM reads each option",
+        description="Compile files, and all .ll and .bc files in folders, each in a process of its own. Show "
+        "from where each option is read, and which context is reachable there: Function, Module, "
+        "MachineFunction, LLVMContext, MCContext or TargetMachine. Exit status 2 for bad input.",
+        example="python -m evidence reads examples/ --format json > reads.json\n"
+        "python -m evidence reads examples/kernel.ll --without",
+    )
+    add_job_arguments(parser, several=True)
+    parser.add_argument("--options", metavar="GLOB", default="*", help="only options with such names")
+    parser.add_argument("--totals", action="store_true", help="print the totals only")
+    parser.add_argument("--without", action="store_true", help="only reads without a context")
+    parser.add_argument(
+        "--jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help="compilations at once"
+    )
+    parser.add_argument(
+        "--timeout", type=seconds, default=60.0, metavar="S", help="seconds for a compilation (%(default)g)"
+    )
+    parser.add_argument(
+        "--format", choices=("table", "json", "csv"), default="table", help="how to print (default: table)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compile, and print where LLVM read. Raises OptctxError and OSError."""
+    paths = list(_files(arguments.files))
+    reads = Reads()
+    initialise_targets()
+    target = target_job(arguments)
+    clang = Clang(arguments.clang, arguments.clang_options)
+    with progress_bar() as step:
+        tasks = ((encodable(path), _Compiling(path, target, clang)) for path in paths)
+        for ended in run_in_children(tasks, jobs=arguments.jobs, seconds=arguments.timeout):
+            if ended.problem:
+                reads.failed[ended.name] = ended.problem
+            else:
+                reads.add(ended.result)
+            step(len(paths))
+    if not reads.compilations:
+        name, problem = next(iter(reads.failed.items()))
+        more = f"; none of the other {len(paths) - 1} files could be compiled either" * (len(paths) > 1)
+        raise OptctxError(f"cannot compile {name}: {problem}{more}")
+    _print(reads, arguments)
+    return 0
+
+
+class _Compiling:
+    """Compiles a file and returns the reads."""
+
+    def __init__(self, path: str, target: Job, clang: Clang) -> None:
+        self._path, self._target, self._clang = path, target, clang
+
+    def __call__(self) -> object:
+        job = replace(self._target, ir=read_input(self._path, self._target, self._clang), emit="object")
+        problems: list[str] = []
+
+        def work() -> None:
+            result = compile_job(job)
+            if result.error is not None:
+                problems.append(result.error)
+
+        found = first_reads(work)
+        if problems:
+            raise OptctxError(problems[0])
+        return found
+
+
+def _files(paths: Sequence[str]) -> Iterator[str]:
+    for path in paths:
+        if not os.path.isdir(path):
+            if path != "-":
+                read_file(path)  # raises now, with one clear error, if it cannot be read
+            yield path
+            continue
+        found = sorted(
+            os.path.join(folder, name)
+            for folder, _, names in os.walk(path)
+            for name in names
+            if name.endswith(_SUFFIXES)
+        )
+        if not found:
+            raise OptctxError(f"cannot use {path}: expected .ll or .bc files in it, found none")
+        yield from found
+
+
+def _print(reads: Reads, arguments: argparse.Namespace) -> None:
+    places = [
+        place
+        for place in reads.places
+        if fnmatch.fnmatchcase(place.option, arguments.options) and (place.without or not arguments.without)
+    ]
+    match arguments.format:
+        case "json":
+            put(reads_as_json(reads, places))
+        case "csv":
+            put(reads_as_csv(places), end="")
+        case _:
+            if places and not arguments.totals:
+                show(table(_HEADINGS, [_cells(place) for place in places], whole=("option",)))
+                say("")
+            failed = [f"not compiled: {name}: {problem}" for name, problem in reads.failed.items()]
+            say(*totals_lines(reads.totals), "", *failed, reads_summary(reads))
+
+
+def _cells(place: ReadPlace) -> tuple[str, ...]:
+    frames = "" if place.frames < 0 else str(place.frames)
+    by = place.via or (f"while a {place.making} is made" if place.making else "")
+    signature = signature_of(place.function)
+    function = f"{signature.scope}::{signature.name}" if signature.scope else signature.name
+    return place.option, place.nearest, frames, by, function, place.library
+
+
+def reads_summary(reads: Reads) -> str:
+    """One line: how many places, and how many without a context."""
+    places = reads.places
+    without = [place for place in places if place.without]
+    options = {place.option for place in places}
+    alone = {place.option for place in without}
+    return (
+        f"{counted(reads.compilations, 'compilation')}: {counted(len(options), 'option')} read in "
+        f"{counted(len(places), 'place')}; no context reachable in {counted(len(without), 'place')} of "
+        f"{counted(len(alone), 'option')}"
+    )

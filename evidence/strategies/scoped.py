@@ -1,0 +1,78 @@
+"""Values of a thread's own (`thread`), and values that travel with an LLVMContext (`llvm-context`)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from evidence.strategies.strategy import Strategy
+from optctx.context import OptionContext, tool
+from optctx.context.wrap import wrap
+from optctx.fresh import Job, Result
+from optctx.fresh.job import compile_unchecked
+
+if TYPE_CHECKING:
+    from llvmlite.binding import ContextRef
+
+__all__ = ["LlvmContextStrategy", "ThreadStrategy"]
+
+
+class _Entered(threading.local):
+    def __init__(self) -> None:
+        self.contexts: list[OptionContext] = []
+
+
+class ThreadStrategy(Strategy):
+    """A scope of optctx: LLVM reads this thread's values, while other threads read theirs."""
+
+    name = "thread"
+    source = "optctx: a thread-local pointer to the values, on an unmodified library"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._entered = _Entered()
+
+    def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> None:
+        # What others set for the process does not count, however deeply scopes nest.
+        context = OptionContext.from_args(inside, base="defaults")
+        context.__enter__()
+        self._entered.contexts.append(context)
+
+    def _leave(self) -> None:
+        self._entered.contexts.pop().__exit__(None, None, None)
+
+    def _compile(self, job: Job) -> Result:
+        return compile_unchecked(job)
+
+    def task(self, job: Job) -> Callable[[], Result]:
+        inside = replace(job, options=self.options_of_thread(job.options))
+        with self.scope(job.options):
+            return wrap(partial(compile_unchecked, inside))
+
+    def run_tool(self, job: Job) -> Result:
+        with tool():
+            return super().run_tool(job)
+
+
+class LlvmContextStrategy(Strategy):
+    """Values bound to the LLVMContext of each compilation. No thread has any; targets are made without."""
+
+    name = "llvm-context"
+    source = "optctx: OptionContext.bind, as proposed for LLVM in issue 182385"
+
+    def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> None:
+        OptionContext.from_args(inside, base="defaults")  # raises for what cannot be bound
+
+    def _leave(self) -> None:
+        """A scope is nothing but what the next LLVMContext gets."""
+
+    def _compile(self, job: Job) -> Result:
+        values = OptionContext.from_args(job.options, base="defaults")
+
+        def bind(llvm_context: ContextRef) -> None:
+            values.bind(llvm_context)
+
+        return compile_unchecked(job, prepare=bind)

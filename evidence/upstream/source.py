@@ -1,0 +1,93 @@
+"""Debian's source package of LLVM 19, unpacked, patched and configured."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from evidence.conformance.source import SourceError, default_cache, source_package
+
+from . import patches
+from .errors import UpstreamError
+from .setup import VERSION, Setup
+from .shell import run, run_logged
+from .stamps import Stamp, digest
+
+__all__ = ["configure", "patch", "unpack"]
+
+
+def unpack(setup: Setup) -> bool:
+    """Downloads the package into `make conformance`'s cache and unpacks it. False if it was there."""
+    stamp = Stamp(setup.stamps, "source")
+    if stamp.holds(VERSION) and setup.source.is_dir():
+        return False
+    stamp.clear()
+    try:
+        package = source_package(default_cache())
+    except SourceError as error:
+        raise UpstreamError(f"cannot get LLVM's source: {error}") from error
+    if VERSION not in package.name:
+        raise UpstreamError(f"apt-get source gave {package.name}; the patches are for {VERSION}")
+    shutil.rmtree(setup.source, ignore_errors=True)
+    run(["dpkg-source", "--no-check", "-x", package, setup.source])
+    stamp.set(VERSION)
+    return True
+
+
+def patch(setup: Setup) -> bool:
+    """Applies the series. False if the source has it already."""
+    series = patches.series()
+    state = digest(*[patch.path for patch in series])
+    stamp = Stamp(setup.stamps, "patch")
+    if stamp.holds(state):
+        return False
+    stamp.clear()
+    patches.apply(series, setup.source)
+    stamp.set(state)
+    return True
+
+
+# As Debian's archives were built, without optional libraries of Support and without other targets.
+_OPTIONS = {
+    "CMAKE_BUILD_TYPE": "Release",
+    "CMAKE_C_COMPILER": "clang-19",
+    "CMAKE_CXX_COMPILER": "clang++-19",
+    "CMAKE_C_FLAGS_RELEASE": "-O2 -DNDEBUG",
+    "CMAKE_CXX_FLAGS_RELEASE": "-O2 -DNDEBUG",
+    "LLVM_ABI_BREAKING_CHECKS": "FORCE_OFF",
+    "LLVM_APPEND_VC_REV": "OFF",
+    "LLVM_ENABLE_ASSERTIONS": "OFF",
+    "LLVM_ENABLE_CURL": "OFF",
+    "LLVM_ENABLE_LIBEDIT": "OFF",
+    "LLVM_ENABLE_LIBXML2": "OFF",
+    "LLVM_ENABLE_RTTI": "ON",
+    "LLVM_ENABLE_Z3_SOLVER": "OFF",
+    "LLVM_ENABLE_ZLIB": "FORCE_ON",
+    "LLVM_ENABLE_ZSTD": "OFF",
+    "LLVM_HOST_TRIPLE": "x86_64-pc-linux-gnu",
+    "LLVM_INCLUDE_BENCHMARKS": "OFF",
+    "LLVM_INCLUDE_DOCS": "OFF",
+    "LLVM_INCLUDE_EXAMPLES": "OFF",
+    "LLVM_TARGETS_TO_BUILD": "X86",
+}
+
+
+def configure(setup: Setup) -> bool:
+    """Runs CMake. False if the build folder is configured so already."""
+    tblgen = str(setup.tool("llvm-tblgen"))
+    options = {**_OPTIONS, "LLVM_TABLEGEN": tblgen, "LLVM_HEADERS_TABLEGEN": tblgen}
+    launcher = os.environ.get("CMAKE_CXX_COMPILER_LAUNCHER", "ccache" if shutil.which("ccache") else "")
+    if launcher:
+        options |= {"CMAKE_C_COMPILER_LAUNCHER": launcher, "CMAKE_CXX_COMPILER_LAUNCHER": launcher}
+    words = [f"-D{name}={value}" for name, value in sorted(options.items())]
+    state = digest(words, str(setup.source))
+    stamp = Stamp(setup.stamps, "configure")
+    if stamp.holds(state) and (setup.objects / "build.ninja").exists():
+        return False
+    stamp.clear()
+    shutil.rmtree(setup.objects, ignore_errors=True)
+    cmake: list[str | Path] = ["cmake", "-G", "Ninja", "-S", setup.source / "llvm", "-B", setup.objects]
+    run_logged([*cmake, *words], setup.logs / "configure.log")
+    stamp.set(state)
+    return True

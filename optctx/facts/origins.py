@@ -1,0 +1,108 @@
+"""Which source file and which of LLVM's libraries a function or an object of an image comes from.
+
+A symbol table names each source file, and a local symbol follows its file. Linkers keep the code and the data
+of one source file together, and the files of one archive, so what surrounds a global symbol tells its file.
+`libraries.txt` has the library of each file.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import cache
+from typing import NamedTuple
+
+from optctx._native import Symbol
+from optctx.image.loaded import Image
+
+__all__ = ["UNKNOWN", "Origin", "Origins"]
+
+UNKNOWN = "unknown"
+_TABLE = "libraries.txt"
+
+
+class Origin(NamedTuple):
+    """`file`: of the source, without its folder; empty if it is not known. `library`: "ScalarOpts",
+    "X86CodeGen" or "unknown". `how`: "file" (a local symbol of that file) or "neighbours" (what is before and
+    after it in the image)."""
+
+    file: str
+    library: str
+    how: str
+
+
+class Origins:
+    """The origins of an image's symbols."""
+
+    def __init__(self, image: Image) -> None:
+        self._image = image
+        files = image.files()
+        self._begins = [number for number, _ in files]
+        self._names = [name for _, name in files]
+        self._libraries = _libraries(self._names)
+        self._end_of_files = image.end_of_files
+
+    def of_function(self, symbol: Symbol) -> Origin:
+        """The origin of a function. One that several files define is in the image once, in one of them."""
+        return self._of(symbol, functions=True)
+
+    def of_object(self, symbol: Symbol) -> Origin:
+        """The origin of a variable."""
+        return self._of(symbol, functions=False)
+
+    def _of(self, symbol: Symbol, *, functions: bool) -> Origin:
+        if 0 < symbol.number < self._end_of_files:
+            file = self._file(symbol)
+            return Origin(self._names[file], self._libraries[file], "file") if file >= 0 else _NONE
+        around = self._image.local_neighbours(symbol.address, functions)
+        files = [self._file(each) for each in around if each is not None]
+        if len(files) < 2 or min(files) < 0:
+            return _NONE
+        libraries = {self._libraries[file] for file in files}
+        name = self._names[files[0]] if files[0] == files[1] else ""
+        return Origin(name, libraries.pop(), "neighbours") if len(libraries) == 1 else _NONE
+
+    def _file(self, symbol: Symbol) -> int:
+        """The index of a local symbol's file, or -1."""
+        return bisect_right(self._begins, symbol.number) - 1
+
+
+_NONE = Origin("", UNKNOWN, "neighbours")
+
+
+def _libraries(names: list[str]) -> list[str]:
+    """The library of each file, in the order of the symbol table, which is that of the linker.
+
+    A file whose name no library has, or several, belongs to the library of the files before and after it.
+    """
+    known = [_table().get(name.removesuffix(".cpp"), ()) for name in names]
+    found = [libraries[0] if len(libraries) == 1 else "" for libraries in known]
+    before, after = _spread(found), _spread(found[::-1])[::-1]
+    for at, libraries in enumerate(known):
+        around = {before[at], after[at]}
+        likely = around.intersection(libraries) if libraries else around
+        if not found[at] and len(likely) == 1:
+            found[at] = likely.pop()
+    return [library or UNKNOWN for library in found]
+
+
+def _spread(libraries: list[str]) -> list[str]:
+    """For each place the last library that is known before it."""
+    last, spread = "", []
+    for library in libraries:
+        spread.append(last)
+        last = library or last
+    return spread
+
+
+@cache
+def _table() -> dict[str, tuple[str, ...]]:
+    """File -> the libraries that have one of that name."""
+    from importlib.resources import files
+
+    table: dict[str, list[str]] = {}
+    for line in files("optctx.facts").joinpath(_TABLE).read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            library, names = line.split("\t")
+            for name in names.split():
+                table.setdefault(name, []).append(library)
+    return {name: tuple(libraries) for name, libraries in table.items()}

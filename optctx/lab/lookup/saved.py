@@ -1,0 +1,58 @@
+"""The facts of an LLVM as JSON and CSV, and read back from JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+
+import msgspec
+
+from optctx.errors import OptctxError, clipped, shown
+from optctx.facts import Facts, text
+
+__all__ = ["MOST_BYTES", "facts_as_csv", "facts_as_json", "load_facts"]
+
+MOST_BYTES = 64 << 20  # of a file
+
+_COLUMNS = ("name", "type", "value", "default", "scope", "alias_of", "library", "storage", "trust", "help")
+
+
+def facts_as_json(facts: Facts) -> str:
+    """One object with the fields of `Facts`; `load_facts` reads it back."""
+    return msgspec.json.format(msgspec.json.encode(facts), indent=1).decode()
+
+
+def facts_as_csv(facts: Facts) -> str:
+    """A header, and a line for each option. Several readers are separated by "; "."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*_COLUMNS, "read_by"])
+    for each in facts.options:
+        cells = (getattr(each, name) for name in _COLUMNS)
+        words = [cell if isinstance(cell, str) else text(cell) for cell in cells]
+        writer.writerow([*words, "; ".join(each.read_by)])
+    return out.getvalue()
+
+
+def load_facts(data: bytes, where: str) -> Facts:
+    """Read what `facts_as_json` made. `where`: names the source in errors.
+
+    Raises OptctxError if it is something else.
+    """
+    try:
+        facts = msgspec.json.decode(data, type=Facts)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        words = clipped(str(error)) if isinstance(error, msgspec.DecodeError) else "it nests too deeply"
+        raise _unusable(where, words[:1].lower() + words[1:]) from None
+    names = Counter(each.name for each in facts.options)
+    if len(names) < len(facts.options):
+        [(twice, _)] = names.most_common(1)
+        raise _unusable(where, f"expected each option once, found {shown(twice)} twice")
+    return facts
+
+
+def _unusable(where: str, words: str) -> OptctxError:
+    return OptctxError(
+        f"cannot use {where} as LLVM's options: {words}; `optctx options --format json` writes such a file"
+    )

@@ -1,0 +1,1 @@
+"""What an object needs of x86-64 to be put into memory."""

@@ -1,0 +1,228 @@
+"""The lines that compile a module once more as a trial did: for a shell, and in Python."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from dataclasses import dataclass
+
+from optctx.fresh import Job
+from optctx.lab.space import DEFAULT
+from optctx.lab.trials import Trial
+
+__all__ = ["Reproduction", "Source", "quoted", "reproduction"]
+
+_LEVEL = re.compile(r"default<O([0123sz])>")
+_SOURCES = (".c", ".cc", ".cpp", ".cxx", ".c++", ".C")
+
+
+@dataclass(frozen=True)
+class Source:
+    """What was compiled, as commands name it.
+
+    `file`: as it was given: LLVM IR, bitcode, or C or C++ that `clang` compiles with `clang_options`; "-" is
+    standard input. `bitcode`: whether the module in it, or what clang makes of it, is bitcode. The others are
+    those of the job.
+    """
+
+    file: str
+    bitcode: bool = False
+    triple: str = ""
+    cpu: str = ""
+    features: str = ""
+    opt_level: int = 2
+    clang: str = "clang"
+    clang_options: str = ""  # as a shell would split them
+
+    @classmethod
+    def of(cls, file: str, job: Job, *, clang: str = "clang", clang_options: str = "") -> Source:
+        """Of the job that was read from a file."""
+        bitcode = isinstance(job.ir, bytes)
+        return cls(file, bitcode, job.triple, job.cpu, job.features, job.opt_level, clang, clang_options)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether clang makes the module."""
+        return os.path.splitext(self.file)[1] in _SOURCES
+
+    @property
+    def module(self) -> str:
+        """The file with the module."""
+        return f"{self._stem}.bc" if self.compiled else self.file
+
+    @property
+    def optimised(self) -> str:
+        return f"{self._stem}.opt.bc"
+
+    @property
+    def object(self) -> str:
+        return f"{self._stem}.o"
+
+    @property
+    def _stem(self) -> str:
+        if self.file == "-":
+            return "stdin"
+        stem = os.path.splitext(os.path.basename(self.file))[0]
+        return f"./{stem}" if stem.startswith("-") else stem  # no option of a command
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Lines for a POSIX shell, one command each, and a Python program that makes the same object.
+
+    `front`: compiles C or C++ to a module; "" for a module. `opt` and `llc` go by it. `clang`: compiles with
+    clang's own pipeline, which is about the trial's; "" if clang has none like it. `context`: the expression
+    that makes the OptionContext. `numba`: a decorator of a function. `python`: leaves the object in `code`.
+    """
+
+    front: str
+    opt: str
+    llc: str
+    clang: str
+    context: str
+    numba: str
+    python: str
+
+
+def reproduction(trial: Trial, source: Source) -> Reproduction:
+    """How to compile as a trial did. Options with the value "default" are left alone.
+
+    Every text is quoted: no name of an option or a file, and no value, can be more than itself. Values of a
+    context that was entered around the search are not in the lines.
+    """
+    options = {name: text for name, text in trial.options.items() if text != DEFAULT}
+    given = [f"-{name}={text}" for name, text in options.items()]
+    target = [
+        *([f"-mtriple={source.triple}"] if source.triple else []),
+        *([f"-mcpu={source.cpu}"] if source.cpu else []),
+        *([f"-mattr={source.features}"] if source.features else []),
+    ]
+    level = f"-O{source.opt_level}"
+    context = f"OptionContext({options!r})"
+    return Reproduction(
+        front=_front(source),
+        opt=_line(
+            ["opt", f"-passes={trial.passes}", *target, *given, "-o", source.optimised, _file(source.module)]
+        ),
+        llc=_line(["llc", level, "-filetype=obj", *target, *given, "-o", source.object, source.optimised]),
+        clang=_clang(trial, source, given),
+        context=context,
+        numba=f"@optctx.numba.njit(options={options!r})",
+        python=_python(trial, source, context),
+    )
+
+
+def _front(source: Source) -> str:
+    """As `optctx` calls clang itself: a level, or functions would be marked as not to be optimised."""
+    if not source.compiled:
+        return ""
+    fixed = ["-c", "-emit-llvm", "-O2", "-Xclang", "-disable-llvm-passes"]
+    return _line(
+        [
+            source.clang,
+            *fixed,
+            *_target(source),
+            *_split(source.clang_options),
+            "-o",
+            source.module,
+            "--",
+            source.file,
+        ]
+    )
+
+
+def _clang(trial: Trial, source: Source, given: list[str]) -> str:
+    level = _LEVEL.fullmatch(trial.passes)
+    if level is None or source.file == "-":
+        return ""
+    own = _split(source.clang_options) if source.compiled else []
+    options = [word for option in given for word in ("-mllvm", option)]
+    words = [source.clang, f"-O{level[1]}", *_target(source), *own, *options, "-c", "-o", source.object]
+    return _line([*words, "--", source.file])
+
+
+def _target(source: Source) -> list[str]:
+    """The target for clang."""
+    words = [f"--target={source.triple}"] if source.triple else []
+    own = ["-target-cpu", source.cpu] if source.cpu and source.cpu != "native" else []
+    for feature in filter(None, source.features.split(",")):
+        own += ["-target-feature", feature]
+    native = ["-march=native"] if source.cpu == "native" else []
+    return [*words, *native, *(word for each in own for word in ("-Xclang", each))]
+
+
+def _split(options: str) -> list[str]:
+    try:
+        return shlex.split(options)
+    except ValueError:  # which clang has never seen
+        return [options]
+
+
+def _file(name: str) -> str:
+    """A name that opt takes for no option; "-" is standard input."""
+    return f"./{name}" if name.startswith("-") and name != "-" else name
+
+
+def _line(words: list[str]) -> str:
+    return " ".join(map(quoted, words))
+
+
+def quoted(word: str) -> str:
+    """A word for a shell. What cannot be seen has escapes, as bash, zsh and POSIX 2024 read them."""
+    if word.isprintable():
+        return shlex.quote(word)
+    return f"$'{''.join(map(_escape, word))}'"
+
+
+def _escape(character: str) -> str:
+    if character in "\\'":
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    # Octal digits: those of \x would take the letters behind them in
+    errors = "surrogateescape" if "\udc80" <= character <= "\udcff" else "surrogatepass"
+    return "".join(f"\\{byte:03o}" for byte in character.encode(errors=errors))
+
+
+_PROGRAM = """\
+{imports}
+from llvmlite import binding
+from optctx import OptionContext, emit_object, run_passes
+
+binding.initialize_all_targets()
+binding.initialize_all_asmprinters()
+binding.initialize_native_asmparser()
+with {context}:
+    module = {module}
+    module.triple = {triple}
+    target = binding.Target.from_triple(module.triple)
+    machine = target.create_target_machine({cpu}, {features}, opt={level}, codemodel="default")
+    module.data_layout = str(machine.target_data)
+    run_passes(module, {passes}, target_machine=machine)
+    code = emit_object(module, machine)
+"""
+
+
+def _python(trial: Trial, source: Source, context: str) -> str:
+    stdin = source.module == "-"
+    bitcode = source.bitcode or source.compiled
+    if stdin:
+        read = "sys.stdin.buffer.read()" if bitcode else "sys.stdin.read()"
+    else:
+        read = "read_bytes()" if bitcode else "read_text(encoding='utf-8')"
+        read = f"Path({source.module!r}).{read}"
+    cpu, features = repr(source.cpu), repr(source.features)
+    if source.cpu == "native":
+        cpu = "binding.get_host_cpu_name()"
+        features = features if source.features else "binding.get_host_cpu_features().flatten()"
+    return _PROGRAM.format(
+        imports="import sys\n" if stdin else "from pathlib import Path\n",
+        context=context,
+        module=f"binding.parse_{'bitcode' if bitcode else 'assembly'}({read})",
+        triple=repr(source.triple) if source.triple else "module.triple or binding.get_process_triple()",
+        cpu=cpu,
+        features=features,
+        level=source.opt_level,
+        passes=repr(trial.passes),
+    )

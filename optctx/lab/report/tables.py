@@ -1,0 +1,209 @@
+"""A study as a table for people, and as JSON for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from optctx.lab.report.texts import figure_text
+from optctx.lab.space import DEFAULT
+from optctx.lab.trials import STATES, Trial
+from optctx.lab.tuning.results import Study
+from optctx.tables import Table, add_row, ruled_table, table
+from optctx.wording import counted
+
+__all__ = [
+    "as_csv",
+    "as_json",
+    "as_table",
+    "summary",
+    "trial_data",
+    "trials_csv",
+    "trials_json",
+    "trials_table",
+]
+
+
+def as_json(study: Study) -> str:
+    """One object: `trials` in the order of their numbers, `base`, `best` (null if none is better), `front`,
+    what was searched and how, the machine and the versions. Numbers are in the units of `objectives`.
+    Where `finished` is false the search was interrupted or failed. Its `best` is one so far, and null for a
+    run time that no second check has confirmed; `best_so_far` is the number of the trial in that case, too.
+    """
+    return json.dumps(study_data(study), indent=2)
+
+
+def study_data(study: Study) -> dict[str, Any]:
+    """The same, of JSON's types."""
+    best, so_far = study.best, study.best_so_far
+    return {
+        "objectives": [asdict(goal) for goal in study.goals],
+        "base": trial_data(study.base),
+        "best": None if best is None else trial_data(best),
+        "best_so_far": None if so_far is None else so_far.number,
+        "minimised": None if study.minimised is None else dict(study.minimised),
+        "front": [trial.number for trial in study.front],
+        "trials": [trial_data(trial) for trial in study.trials],
+        "space": list(study.space),
+        "pipelines": list(study.pipelines),
+        "sampler": study.sampler,
+        "pruner": study.pruner,
+        "seed": study.seed,
+        "seconds": study.seconds,
+        "compiled": study.compiled,
+        "emitted": study.emitted,
+        "ended": study.ended,
+        "finished": study.finished,
+        "total": study.total,
+        "study": study.file,
+        "machine": dict(study.machine),
+        "versions": dict(study.versions),
+        "refused_workers": list(study.refused),
+        "lost_workers": list(study.lost),
+        "confirmation": None if study.confirmation is None else dict(study.confirmation),
+    }
+
+
+def trial_data(trial: Trial) -> dict[str, Any]:
+    """A trial of JSON's types. The base has no number."""
+    return {
+        "number": trial.number if trial.number >= 0 else None,
+        "options": dict(trial.options),
+        "passes": trial.passes,
+        "state": trial.state,
+        "objectives": dict(trial.objectives),
+        "seconds": trial.seconds,
+        "error": trial.error,
+        "attributes": dict(trial.attributes),
+    }
+
+
+def as_csv(study: Study) -> str:
+    """A row for each trial, and one for the base first, whose number is empty."""
+    return trials_csv((study.base, *study.trials))
+
+
+def trials_csv(trials: Sequence[Trial]) -> str:
+    """A row for each trial."""
+    text = io.StringIO()
+    heads, rows = _cells(trials)
+    csv.writer(text, lineterminator="\n").writerows([heads, *rows])
+    return text.getvalue()
+
+
+def trials_json(trials: Sequence[Trial]) -> str:
+    """A list of trials."""
+    return json.dumps([trial_data(trial) for trial in trials], indent=2)
+
+
+def trials_table(trials: Sequence[Trial]) -> Table:
+    """A table of trials; the long texts of errors come last."""
+    heads, rows = _cells(trials)
+    return table(heads, [[str(cell) for cell in row] for row in rows])
+
+
+def _cells(trials: Sequence[Trial]) -> tuple[list[str], list[list[Any]]]:
+    names = list(dict.fromkeys(name for trial in trials for name in trial.options))
+    figures = list(dict.fromkeys(name for trial in trials for name in trial.objectives))
+    several = len({trial.file for trial in trials}) > 1
+    rows = [
+        [
+            trial.number if trial.number >= 0 else "",
+            *([trial.file] if several else []),
+            trial.state,
+            trial.passes,
+            *(trial.options.get(name, "") for name in names),
+            *(trial.objectives.get(name, "") for name in figures),
+            trial.seconds,
+            trial.error,
+        ]
+        for trial in trials
+    ]
+    files = ["file"] if several else []
+    return ["trial", *files, "state", "passes", *names, *figures, "seconds", "error"], rows
+
+
+def as_table(study: Study, top: int | None = None) -> Table:
+    """A rich table: the base, then the best trials; with several objectives those of the Pareto front.
+
+    What is long comes last: the options of a trial, as `opt` takes them.
+    """
+    figures = [*(goal.unit or goal.name for goal in study.goals), *(["change"] * (len(study.goals) == 1))]
+    passes = ["passes"] * (len(study.pipelines) > 1)
+    made = ruled_table(["trial", *figures, *passes, "options"], right=["trial", *figures])
+    for trial in [study.base, *_shown(study)[:top]]:
+        number = "base" if trial is study.base else str(trial.number)
+        shown = [figure_text(trial.objectives[goal.name], goal) for goal in study.goals]
+        change = [_change(trial, study)] if len(study.goals) == 1 else []
+        own = [trial.passes] * len(passes)
+        add_row(made, [number, *shown, *change, *own, _settings(trial.options)])
+        if trial is study.base:
+            made.add_section()
+    return made
+
+
+def summary(study: Study, top: int | None = None) -> list[str]:
+    """Lines that say what is best, how the trials ended, and why the search did. `top`: rows of the table."""
+    so_far = "" if study.finished else " so far"
+    if len(study.goals) > 1:
+        lines = [f"{counted(len(study.front), 'trial')} on the Pareto front{so_far}"]
+    else:
+        lines = _best_lines(study, so_far)
+    ended = Counter(trial.state for trial in study.trials)
+    counts = [
+        study.progress if so_far else counted(len(study.trials), "trial"),
+        *(f"{ended[state]} {state}" for state in STATES if state != "ok" and ended[state]),
+    ]
+    if top is not None and (rows := len(_shown(study))) > top:
+        counts.append(f"{top} of {rows} rows shown")
+    lines += [f"refused {words}" for words in study.refused]
+    lines += [f"lost {words}; what it did was done again" for words in study.lost]
+    if so_far:
+        return [*lines, ", ".join(counts)]
+    why = f"ended after {study.ended}" if study.ended[0].isdigit() else f"ended: {study.ended}"
+    return [*lines, f"{', '.join(counts)}; {why}"]
+
+
+def _best_lines(study: Study, so_far: str) -> list[str]:
+    """What is best by the one objective, or that nothing is."""
+    (goal,) = study.goals
+    best, confirmed = study.best_so_far if so_far else study.best, study.best is not None
+    checked = study.confirmation
+    refuted = [f"trial {checked['trial']}: {checked['text']}"] if checked and not confirmed else []
+    if best is None and goal.confirmed and not so_far:
+        return ["no gain in run time was found and confirmed", *refuted]
+    if best is None:
+        return [f"no trial{so_far} is better than the base by {goal.unit or goal.name}"]
+    options = best.options if study.minimised is None else study.minimised
+    passes = f"--passes '{best.passes}' " if len(study.pipelines) > 1 else ""
+    change = checked["text"] if checked and confirmed else _change(best, study)
+    doubt = ", not confirmed" if goal.confirmed and not confirmed else ""
+    ties = sum(trial.objectives.get(goal.name) == best.objectives[goal.name] for trial in study.trials)
+    tied = f"; {ties} trials tie" if ties > 1 and not goal.confirmed else ""
+    settings = _settings(options) or "no options"
+    return [f"best{so_far} by {goal.name}: {passes}{settings} ({change}{doubt}{tied})", *refuted]
+
+
+def _settings(options: Mapping[str, str]) -> str:
+    return " ".join(f"-{name}={text}" for name, text in options.items() if text != DEFAULT)
+
+
+def _shown(study: Study) -> Sequence[Trial]:
+    """The best ones first; of equal ones the first."""
+    if len(study.goals) > 1:
+        return study.front
+    (goal,) = study.goals
+    sign = 1 if goal.direction == "minimise" else -1
+    done = [trial for trial in study.trials if trial.state == "ok"]
+    return sorted(done, key=lambda trial: (sign * trial.objectives[goal.name], trial.number))
+
+
+def _change(trial: Trial, study: Study) -> str:
+    (goal,) = study.goals
+    base, figure = study.base.objectives[goal.name], trial.objectives[goal.name]
+    return f"{figure / base - 1:+.1%}" if base else ""

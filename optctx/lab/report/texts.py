@@ -1,0 +1,49 @@
+"""Texts and figures of a study as people read them. They may come from a file, and mean anything there."""
+
+from __future__ import annotations
+
+import html
+import math
+
+from optctx.lab.trials import Goal
+from optctx.wording import printable
+
+__all__ = ["axis_title", "change_text", "figure_text", "markup", "seconds_text", "visible"]
+
+_LONGEST = 2000  # characters
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
+
+def visible(text: object, most: int = _LONGEST) -> str:
+    """The text as `printable` has it. A text of more than `most` characters is cut."""
+    whole = str(text)
+    return printable(whole if len(whole) <= most else f"{whole[: most - 1]}…")
+
+
+def markup(text: object, most: int = _LONGEST) -> str:
+    """For plotly.js, which reads tags and entities in most texts, and formulas between dollar signs."""
+    return html.escape(visible(text, most), quote=False).replace("$", "&#36;")
+
+
+def figure_text(figure: float, goal: Goal) -> str:
+    """A figure of an objective as people read it."""
+    if goal.unit == "seconds":
+        return seconds_text(figure)
+    whole = abs(figure) < 1e15 and figure == math.floor(figure)
+    return str(int(figure)) if whole else f"{figure:.6g}"
+
+
+def seconds_text(seconds: float) -> str:
+    """A time in the unit that suits it."""
+    size, unit = next((each for each in _UNITS if abs(seconds) >= each[0]), _UNITS[-1])
+    return f"{seconds / size:.4g} {unit}"
+
+
+def change_text(figure: float, base: float) -> str:
+    """How far a figure is from the base's: "-12.3 %"; "" if the base has none to compare with."""
+    return f"{100 * (figure - base) / abs(base):+.1f} %" if base else ""
+
+
+def axis_title(goal: Goal) -> str:
+    """The title of an axis with the figures of an objective."""
+    return f"{goal.name} ({goal.unit})" if goal.unit and goal.unit != goal.name else goal.name

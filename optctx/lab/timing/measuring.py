@@ -1,0 +1,86 @@
+"""The settings of a measurement of run time, which every command that measures has as its flags."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from optctx.errors import OptctxError
+from optctx.lab.settings import setting
+from optctx.lab.timing.results import Tolerance
+
+__all__ = ["Measuring", "read_tolerance"]
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return -1.0
+
+
+def _seconds(text: str) -> float:
+    if not 0 < (found := _number(text)) < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected seconds above 0, such as 2.5, found {text!r}")
+    return found
+
+
+def _processor(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected the number of a processor, such as 1, found {text!r}")
+    return int(text)
+
+
+def read_tolerance(text: str) -> Tolerance:
+    """Read REL or REL,ABS. Raises argparse.ArgumentTypeError for other texts."""
+    bounds = [_number(each) for each in text.split(",")]
+    if len(bounds) > 2 or not all(0 <= each < float("inf") for each in bounds):
+        raise argparse.ArgumentTypeError(f"expected REL or REL,ABS, such as 1e-6 or 0,1e-9, found {text!r}")
+    return Tolerance(*bounds)
+
+
+def _at_least(least: float, words: str) -> Callable[[float | None], None]:
+    def check(value: float | None) -> None:
+        if value is not None and not (least <= value < float("inf")):
+            raise OptctxError(f"expected {words}, found {value!r}")
+
+    return check
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """How run times are measured. An objective's identity says what of it a study depends on."""
+
+    entry: str = setting(
+        "",
+        "what to call (as the harness says; without one, a function without arguments)",
+        metavar="FUNCTION",
+    )
+    harness: str = setting("", "what it is called with, in TOML (FILE.toml beside the file)", metavar="FILE")
+    tolerance: Tolerance = setting(  # noqa: RUF009  frozen
+        Tolerance(),
+        "difference of floats that is no wrong result: relative, absolute, either is enough (0: every bit "
+        "counts)",
+        metavar="REL[,ABS]",
+        read=read_tolerance,
+    )
+    measure_seconds: float = setting(
+        5.0,
+        "for the run times of up to eight candidates, which are taken together (%(default)s)",
+        metavar="S",
+        read=_seconds,
+        check=_at_least(0.0, "seconds of a measurement"),
+    )
+    processor: int | None = setting(
+        None,
+        "where kernels are timed (one that is free, isolated ones first)",
+        metavar="N",
+        read=_processor,
+        check=_at_least(0, "the number of a processor"),
+    )
+    command: str = setting(
+        "",
+        "a program to measure by instead: it prints a number last; '{object}' stands for the object's path",
+        metavar="'PROGRAM {object}'",
+    )

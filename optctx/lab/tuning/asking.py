@@ -1,0 +1,271 @@
+"""Which points are tried, in which order: the same ones for the same seed and the same figures.
+
+Optuna's samplers search in a study in memory, which this process alone has made. A study that goes on is not
+read into it: its points are asked for again, and its figures are told again, in the order of the first time.
+So a sampler has the state that it had, and nothing of a file is ever unpickled (CMA-ES keeps pickles in its
+trials).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from optctx.lab.space import Choices, Integers, Space, Value, text_of
+from optctx.lab.trials import Direction, Goal, Trial
+from optctx.lab.tuning.evaluate import Candidate
+from optctx.lab.tuning.samplers import grid_of, make_pruner, make_sampler, quiet
+from optctx.lab.tuning.search import Search
+
+if TYPE_CHECKING:
+    import optuna
+
+__all__ = ["Asking", "go_on"]
+
+_DIRECTIONS: dict[Direction, Literal["minimize", "maximize"]] = {
+    "minimise": "minimize",
+    "maximise": "maximize",
+}
+_NAME = "optctx"  # of the study in memory
+_SAME = 10  # points that are known, in a row, before one is drawn by chance
+_DRAWS = 1000  # of these
+_MOST_STEPS = 1 << 31
+_LISTED = 200_000  # points of a space that is searched for the last ones to try
+
+
+Key = tuple[tuple[str, str], ...]
+
+
+@dataclass
+class _Asked:
+    candidate: Candidate
+    trial: optuna.Trial
+    values: dict[str, Value]
+    result: Trial | None = None
+    told: bool = False  # to the sampler
+    reported: set[int] = field(default_factory=set)  # steps that the pruner knows
+
+
+class Asking:
+    """Asks a sampler for points that nothing has tried, and tells it what came out.
+
+    `window`: how many trials are under way at once. Trial `n` is asked for when the figures of trials 0 to
+    `n - window` are told, and of no others, however fast they come. With `blocks`, when those of all whole
+    blocks of `window` trials before its own are told.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        goals: Sequence[Goal],
+        search: Search,
+        *,
+        window: int,
+        blocks: bool = False,
+    ) -> None:
+        import optuna
+
+        self._space = space
+        self._goals = goals
+        self._window = window
+        self._blocks = blocks
+        with quiet():
+            self._study = optuna.create_study(
+                directions=[_DIRECTIONS[goal.direction] for goal in goals],
+                sampler=make_sampler(search.sampler, search.seed),
+                pruner=make_pruner(search.pruner, goals[0].direction),
+                study_name=_NAME,  # by which hyperband picks brackets
+            )
+        self._dice = random.Random(search.seed)
+        self._grid = grid_of(space, search.seed)[::-1] if search.sampler == "grid" else None
+        self._asked: list[_Asked] = []
+        self._known: dict[Key, _Asked] = {}
+        self._by_number: dict[int, _Asked] = {}
+        self._told = 0  # of `_asked`, from the first one on
+
+    @property
+    def running(self) -> list[Candidate]:
+        """What was asked for and has no result."""
+        return [each.candidate for each in self._asked[self._told :] if each.result is None]
+
+    @property
+    def ready(self) -> bool:
+        """Whether the next point can be asked for: everything that it depends on is known."""
+        return all(each.result is not None for each in self._asked[self._told : self._needed])
+
+    def ask(self) -> Candidate | None:
+        """The next point, under the next number; None if every point of the space has been tried."""
+        due = self._asked[self._told : self._needed]
+        self._report_again(due)
+        for each in due:
+            self._tell(each)
+        for _ in range(_SAME if self._grid is None else 0):
+            trial = self._study.ask()
+            values = self._suggest(trial)
+            same = self._known.get(_key(values))
+            if same is None:
+                return self._enter(trial, values)
+            self._tell_again(trial, same)
+        fresh = self._from_grid() if self._grid is not None else self._unseen()
+        return None if fresh is None else self.ask_for(fresh)
+
+    def ask_for(self, values: Mapping[str, Value], number: int | None = None) -> Candidate:
+        """This point, which the space holds; under the next number, or a larger one."""
+        self._study.enqueue_trial(dict(values))
+        trial = self._study.ask()
+        return self._enter(trial, self._suggest(trial), number)
+
+    def values_of(self, number: int) -> Mapping[str, Value]:
+        """What a trial tries, as values of the dimensions."""
+        return self._by_number[number].values
+
+    def result(self, trial: Trial) -> None:
+        """Enter what came out of a trial, in any order."""
+        self._by_number[trial.number].result = trial
+
+    def report(self, number: int, step: int, figure: float) -> bool:
+        """Enter what is known of a trial that is being measured. Returns whether the pruner stops it."""
+        asked = self._by_number[number]
+        asked.reported.add(step)
+        asked.trial.report(figure, step)
+        return bool(asked.trial.should_prune())
+
+    def _report_again(self, trials: Sequence[_Asked]) -> None:
+        """Of trials that were measured in another process: in the order of that time, because a pruner
+        compares them.
+        """
+        steps = sorted({step for each in trials for step in _intermediate(each.result)})
+        for step in steps:
+            for each in trials:
+                figure = _intermediate(each.result).get(step)
+                if figure is not None and step not in each.reported:
+                    self.report(each.candidate.number, step, figure)
+
+    @property
+    def _needed(self) -> int:
+        """How many trials have to be told before the next one is asked for."""
+        count = len(self._asked)
+        return count // self._window * self._window if self._blocks else max(0, count - self._window + 1)
+
+    def _suggest(self, trial: optuna.Trial) -> dict[str, Value]:
+        values: dict[str, Value] = {}
+        chosen: dict[str, str] = {}
+        for each in self._space.dimensions:
+            if each.condition is not None and not each.condition.holds(chosen):
+                continue
+            kind = each.values
+            if isinstance(kind, Choices):
+                values[each.name] = str(trial.suggest_categorical(each.name, kind.texts))
+            elif isinstance(kind, Integers):
+                last = kind.low + kind.step * int(kind.count - 1)
+                picked = trial.suggest_int(each.name, kind.low, last, step=kind.step, log=kind.log)
+                values[each.name] = int(picked)
+            else:
+                last_float = kind.high if kind.step is None else kind.low + kind.step * (kind.count - 1)
+                number = trial.suggest_float(each.name, kind.low, last_float, step=kind.step, log=kind.log)
+                values[each.name] = float(number)
+            chosen[each.name] = text_of(values[each.name])
+        return values
+
+    def _enter(self, trial: optuna.Trial, values: dict[str, Value], number: int | None = None) -> Candidate:
+        following = self._asked[-1].candidate.number + 1 if self._asked else 0
+        candidate = Candidate(following if number is None else number, _key(values))
+        asked = _Asked(candidate, trial, values)
+        self._asked.append(asked)
+        self._known[_key(values)] = self._by_number[candidate.number] = asked
+        return candidate
+
+    def _tell(self, asked: _Asked) -> None:
+        assert asked.result is not None
+        self._tell_result(asked.trial, asked.result, asked.reported)
+        asked.told = True
+        self._told += 1
+
+    def _tell_again(self, trial: optuna.Trial, same: _Asked) -> None:
+        """Of a point that another trial has tried, or is about to."""
+        from optuna.trial import TrialState
+
+        if same.told and same.result is not None:
+            self._tell_result(trial, same.result)
+        else:
+            self._study.tell(trial, state=TrialState.FAIL)
+
+    def _tell_result(
+        self, trial: optuna.Trial, result: Trial, reported: Collection[int] = frozenset()
+    ) -> None:
+        """Samplers learn to avoid what is pruned, and ignore what fails: so a crash is pruned."""
+        from optuna.trial import TrialState
+
+        if len(self._goals) == 1:
+            for step, figure in _intermediate(result).items():
+                if step not in reported:  # of another trial that has tried the same
+                    trial.report(figure, step)
+        if result.state == "ok":
+            self._study.tell(trial, [result.objectives[goal.name] for goal in self._goals])
+        else:
+            self._study.tell(trial, state=TrialState.PRUNED)
+
+    def _from_grid(self) -> dict[str, Value] | None:
+        assert self._grid is not None
+        while self._grid:
+            values = self._grid.pop()
+            if _key(values) not in self._known:
+                return values
+        return None
+
+    def _unseen(self) -> dict[str, Value] | None:
+        """A point by chance that nothing has tried; None if there is none, as far as they can be listed."""
+        for _ in range(_DRAWS):
+            values = self._space.pick(self._dice)
+            if _key(values) not in self._known:
+                return values
+        if self._space.count > _LISTED:
+            return None
+        left = [values for values in self._space.points() if _key(values) not in self._known]
+        return self._dice.choice(left) if left else None
+
+
+def _intermediate(trial: Trial | None) -> dict[int, float]:
+    """Figures by step, of a trial that was measured with a pruner. A file may have anything there."""
+    found = trial.attributes.get("intermediate") if trial is not None else None
+    pairs = found if isinstance(found, list) else []
+    pairs = [pair for pair in pairs if isinstance(pair, list) and len(pair) == 2]
+    return {
+        step: float(figure)
+        for step, figure in pairs
+        if type(step) is int and 0 <= step < _MOST_STEPS and type(figure) in (int, float)
+    }
+
+
+def go_on(make: Callable[[], Asking], trials: Mapping[int, tuple[Trial, Mapping[str, Value]]]) -> Asking:
+    """The asking in the state in which that of these trials was, by number; some others were running.
+
+    `make`: it at its beginning.
+    """
+    search = make()
+    left = dict(trials)
+    while left and search.ready:
+        candidate = search.ask()
+        if candidate is None:
+            break
+        if candidate.number in left:
+            trial, values = left[candidate.number]
+            if dict(search.values_of(candidate.number)) != dict(values):
+                break
+            search.result(trial)
+            del left[candidate.number]
+    if not left:
+        return search
+    # Another release of Optuna asks for other points: have it go on from these.
+    search = make()
+    for number in sorted(trials):
+        trial, values = trials[number]
+        search.ask_for(values, number)
+        search.result(trial)
+    return search
+
+
+def _key(values: Mapping[str, Value]) -> Key:
+    return tuple((name, text_of(value)) for name, value in values.items())

@@ -1,0 +1,400 @@
+"""Searches whose work is done in other processes, on this machine or others, by any executor.
+
+Each worker attaches on its own, and shows that it has the same LLVM before it works. What goes to it and
+comes back is pickled by the executor: workers are as trusted as this process (SECURITY.md).
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Any
+
+from optctx.errors import EndedEarlyError, OptctxError
+from optctx.lab.sweep.plan import Answer
+from optctx.lab.timing import Confirmation, Interval, Stop
+from optctx.lab.trials import versions
+from optctx.lab.tuning.evaluate import Candidate, Setup, evaluate
+from optctx.lab.tuning.evaluators import BASE
+from optctx.lab.tuning.machine import processor_model
+from optctx.lab.tuning.measured import Found, Measure, Measured, RunTime
+
+__all__ = ["Expected", "Lost", "RemoteEvaluator", "RemotePlace", "Reply", "Workers", "perform", "words_of"]
+
+_ENOUGH = 32  # short tasks under way, where their order does not matter
+_LONGEST_PAUSE = 1.0  # seconds
+_PATIENCE = 300.0  # seconds in which workers do nothing but refuse
+_LONGEST = 200  # characters of an error
+_MOST_REFUSALS = 20  # in a row, where no worker has ever done anything
+_MOST_ERRORS = 3
+_LOOK = 5.0  # seconds without a result before the executor is asked whether it takes work; doubled each time
+# Before 3.12 a pool that loses a process stops half-way at a task that was cancelled. Its other processes
+# stay, and the interpreter waits for them at its end (python/cpython#107219).
+_POOLS_TAKE_CANCELS = sys.version_info >= (3, 12)
+_NAMES = {"LLVM": "build id of LLVM", "llvmlite": "release of llvmlite", "optctx": "release of optctx"}
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What every worker has to have. `processor`: its model, where run times are compared; "" takes any."""
+
+    versions: tuple[tuple[str, str], ...]
+    processor: str = ""
+
+    @classmethod
+    def here(cls) -> Expected:
+        """What this process has. Attaches."""
+        return cls(tuple(versions().items()))
+
+    def missed(self, processor: str) -> tuple[str, ...]:
+        """What this process has instead, in words; empty if it can work."""
+        found = _found()
+        pairs = [(_NAMES[name], text, found[name]) for name, text in self.versions]
+        pairs += [("processor", self.processor, processor)] if self.processor else []
+        return tuple(f"{what}: expected {one}, found {other}" for what, one, other in pairs if one != other)
+
+
+@functools.cache
+def _found() -> dict[str, str]:
+    """What this process has. It attaches now, if nothing has before."""
+    try:
+        return versions()
+    except OptctxError as error:
+        return dict.fromkeys(_NAMES, f"one that optctx cannot attach to ({error})")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a worker sends back. `value` counts if there are no `mismatches` and no `error`.
+
+    `error`: of an OptctxError that the work raised; "" for none.
+    """
+
+    worker: str  # host and process
+    processor: str  # its model
+    value: Any = None
+    mismatches: tuple[str, ...] = ()
+    error: str = ""
+    address: str = ""  # by which Dask knows the worker; "" elsewhere
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Of a task that ended its worker."""
+
+    why: str
+
+    def __str__(self) -> str:
+        return f"its worker was lost with it: {self.why}"
+
+
+Result = Reply | Lost
+
+
+def perform(
+    expected: Expected, refusals: int, number: int, function: Callable[..., Any], arguments: tuple[Any, ...]
+) -> Reply:
+    """Do the work, on a worker that has what is expected. Plain data in and out.
+
+    `refusals`: how often workers have refused this work. `number`: another one each time, so that no
+    scheduler takes two tries for one.
+    """
+    worker, processor = f"{platform.node()}, process {os.getpid()}", processor_model()
+    if mismatches := expected.missed(processor):
+        # One that does nothing is always free, and would be given everything.
+        time.sleep(min(_LONGEST_PAUSE, 0.05 * 2 ** min(refusals, 10)))
+        return Reply(worker, processor, mismatches=mismatches, address=_address())
+    try:
+        return Reply(worker, processor, function(*arguments))
+    except OptctxError as error:
+        return Reply(worker, processor, error=str(error))
+
+
+def _address() -> str:
+    """The address of the Dask worker that this thread works for; "" for none."""
+    distributed = sys.modules.get("distributed")
+    try:
+        return "" if distributed is None else str(distributed.get_worker().address)
+    except ValueError:
+        return ""
+
+
+@dataclass
+class _Task:
+    key: Hashable
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    lost: int = 0  # workers
+    refusals: int = 0
+    errors: int = 0
+
+
+class Workers:
+    """Has tasks done by an executor, which the caller has made, and ends. A context manager, for one thread.
+
+    Leaving it cancels what has not begun. What a refused worker was to do is done by another one. A task
+    whose worker died is done again while nothing else is, so no other one is suspected: if it loses its
+    worker again, it is `Lost`. `refused` and `lost` say, in words, which workers were, and why.
+    """
+
+    def __init__(self, executor: Executor, expected: Expected) -> None:
+        self.expected = expected
+        self.refused: list[str] = []
+        self.lost: list[str] = []
+        self._executor = executor
+        self._running: dict[Future[Reply], _Task] = {}
+        self._suspects: list[_Task] = []
+        self._numbers = 0
+        self._refusals = 0  # in a row
+        self._worked = 0.0  # when one was last of use, as `time.monotonic` has it
+        self._look = _LOOK
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if _POOLS_TAKE_CANCELS or not isinstance(self._executor, ProcessPoolExecutor):
+            for future in self._running:
+                future.cancel()
+        self._running.clear()
+
+    def submit(self, key: Hashable, function: Callable[..., Any], *arguments: Any) -> None:
+        """Have a function of a module called with arguments, all of which can be pickled."""
+        self._start(_Task(key, function, arguments))
+
+    def results(self) -> list[tuple[Hashable, Result]]:
+        """Wait for at least one result, under its key.
+
+        Raises OptctxError if no worker can do it: all are refused, or the executor takes no more work.
+        """
+        ended: list[tuple[Hashable, Result]] = []
+        while not ended:
+            if self._suspects and not self._running:
+                self._start(self._suspects.pop(0))
+            ended = self._ended()
+        return ended
+
+    def do(self, function: Callable[..., Any], *arguments: Any) -> Reply:
+        """Have one thing done while nothing else is. Raises OptctxError if it cannot be, and as it does."""
+        self.submit("", function, *arguments)
+        ((_, result),) = self.results()
+        return reply_of(result)
+
+    def expect_processor(self, model: str) -> None:
+        """Refuse workers with another processor from now on."""
+        self.expected = replace(self.expected, processor=model)
+
+    def _start(self, task: _Task) -> None:
+        self._numbers += 1
+        work = (self.expected, task.refusals, self._numbers, task.function, task.arguments)
+        self._running[self._submit(perform, *work)] = task
+
+    def _submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Raises OptctxError if the executor is broken, or shut down."""
+        try:
+            return self._executor.submit(function, *arguments)
+        except (BrokenExecutor, RuntimeError) as error:
+            raise _broken(error) from error
+
+    def _ended(self) -> list[tuple[Hashable, Result]]:
+        done, _ = wait(self._running, timeout=self._look, return_when=FIRST_COMPLETED)
+        if done:
+            self._look = _LOOK
+        else:
+            # A pool that breaks while work is submitted may forget that work, but then takes no more.
+            self._submit(int)
+            self._look *= 2
+        ended = []
+        for future in done:
+            task = self._running.pop(future)
+            result = self._result(task, future)
+            if result is not None:
+                ended.append((task.key, result))
+        return ended
+
+    def _result(self, task: _Task, future: Future[Reply]) -> Result | None:
+        """The result, or None if the task is done again."""
+        try:
+            reply = future.result()
+        except (BrokenExecutor, CancelledError) as error:
+            raise _broken(error) from error
+        except Exception as error:
+            if not _is_loss(error):
+                raise OptctxError(
+                    f"a worker of the executor cannot do its work: {words_of(error)}"
+                ) from error
+            self.lost.append(f"a worker of the executor ({words_of(error)})")
+            task.lost += 1
+            if task.lost > 1:
+                return Lost(words_of(error))
+            self._suspects.append(task)
+            return None
+        if reply.mismatches:
+            self._refuse(reply)
+            task.refusals += 1
+        else:
+            self._refusals, self._worked = 0, time.monotonic()
+            task.errors += bool(reply.error)
+            if not reply.error or task.errors >= _MOST_ERRORS:
+                return reply
+        self._start(task)
+        return None
+
+    def _refuse(self, reply: Reply) -> None:
+        """Raises OptctxError where nothing but refusals comes."""
+        words = f"worker {reply.worker}: {'; '.join(reply.mismatches)}"
+        if words not in self.refused:
+            self.refused.append(words)
+        if reply.address and hasattr(self._executor, "bar"):
+            self._executor.bar(reply.address)
+        self._refusals += 1
+        waited = time.monotonic() - self._worked
+        if self._refusals >= _MOST_REFUSALS and (not self._worked or waited > _PATIENCE):
+            raise OptctxError(
+                f"no worker can be used ({' | '.join(self.refused)}); install there what this process has"
+            )
+
+
+def reply_of(result: Result) -> Reply:
+    """The reply. Raises OptctxError without one, and for one that has an error."""
+    if isinstance(result, Lost):
+        raise OptctxError(f"cannot go on: {result}")
+    if result.error:
+        raise OptctxError(result.error)
+    return result
+
+
+def _broken(error: BaseException) -> OptctxError:
+    return EndedEarlyError(
+        f"the executor takes no more work ({words_of(error)}); start the search again, with --resume if it "
+        "is kept"
+    )
+
+
+def _is_loss(error: Exception) -> bool:
+    """Whether a worker died: as Dask and Ray say it, which is known if they are in use."""
+    kinds = []
+    for module, names in {
+        "distributed": ("KilledWorker",),
+        "ray.exceptions": ("WorkerCrashedError", "ActorDiedError", "NodeDiedError"),
+    }.items():
+        loaded = sys.modules.get(module)
+        kinds += [kind for name in names if isinstance(kind := getattr(loaded, name, None), type)]
+    return isinstance(error, tuple(kinds))
+
+
+def words_of(error: BaseException) -> str:
+    """An error of another program, in a line."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:_LONGEST]}" if text else type(error).__name__
+
+
+@dataclass
+class RemoteEvaluator:
+    """Compiles by workers."""
+
+    setup: Setup
+    workers: Workers
+    enough: int = field(default=_ENOUGH, init=False)
+
+    def __enter__(self) -> RemoteEvaluator:
+        self.workers.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.workers.__exit__(kind, error, trace)
+
+    def base(self) -> Answer:
+        answer: Answer = self.workers.do(evaluate, self.setup, BASE).value
+        return answer
+
+    def submit(self, candidate: Candidate) -> None:
+        self.workers.submit(candidate.number, evaluate, self.setup, candidate)
+
+    def answers(self) -> list[Answer]:
+        return [_answer(number, result) for number, result in self.workers.results()]
+
+
+def _answer(number: object, result: Result) -> Answer:
+    assert isinstance(number, int)
+    if isinstance(result, Lost) or result.error:
+        return Answer(number, "crashed", error=str(result) if isinstance(result, Lost) else result.error)
+    answer: Answer = result.value
+    return answer
+
+
+@dataclass
+class RemotePlace:
+    """Measures on workers: each candidate by itself beside the base, on a processor of its own.
+
+    Run times are taken on processors of one model: that of the worker which measures first.
+    """
+
+    workers: Workers
+
+    @contextmanager
+    def session(self, objective: Measured, base: bytes, stop: Stop | None = None) -> Iterator[Measure]:
+        assert stop is None, "workers are not asked before they have ended"
+        yield lambda candidates: self._measure(objective, base, candidates)
+
+    def confirm(
+        self, objective: RunTime, base: bytes, code: bytes, first: Interval, seed: int
+    ) -> Confirmation:
+        found: Confirmation = self.workers.do(confirm_alone, objective, base, code, first, seed).value
+        return found
+
+    def _measure(self, objective: Measured, base: bytes, candidates: Mapping[str, bytes]) -> dict[str, Found]:
+        alone = objective.share(len(candidates), 1)
+        found: dict[str, Found] = {}
+        if isinstance(objective, RunTime) and not self.workers.expected.processor:
+            name, code = next(iter(candidates.items()))
+            reply = self.workers.do(measure_alone, alone, base, code)
+            self.workers.expect_processor(reply.processor)
+            found[name] = reply.value
+        left = {name: code for name, code in candidates.items() if name not in found}
+        for name, code in left.items():
+            self.workers.submit(name, measure_alone, alone, base, code)
+        while len(found) < len(candidates):
+            for key, result in self.workers.results():
+                found[str(key)] = _measured(result)
+        return found
+
+
+def measure_alone(objective: Measured, base: bytes, code: bytes) -> Found:
+    """What one candidate gives. Raises OptctxError if the base cannot be run here."""
+    with objective.session(base) as measure:
+        return measure({"candidate": code})["candidate"]
+
+
+def confirm_alone(objective: RunTime, base: bytes, code: bytes, first: Interval, seed: int) -> Confirmation:
+    """A second check of one candidate."""
+    return objective.confirm(base, code, first, seed)
+
+
+def _measured(result: Result) -> Found:
+    if isinstance(result, Lost):
+        return Found("crashed", error=str(result))
+    if result.error:
+        raise OptctxError(f"cannot measure on {result.worker}: {result.error}")
+    found: Found = result.value
+    return found

@@ -1,0 +1,128 @@
+"""This process's options as command-line arguments and back, for tools that compile in other processes.
+
+A door of the core: tools take nothing else from it but `optctx` and `optctx.facts`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+
+from optctx.context import OptionContext
+from optctx.engine.attach import attach
+from optctx.errors import OptionValueError
+from optctx.hosts.llvmlite import llvmlite_image
+from optctx.hosts.llvmlite.compiling import native_api
+from optctx.image.facts.mangled_names import (
+    ADD_OCCURRENCE,
+    PARSE_OPTIONS,
+    PARSE_PARAMETERS,
+    RESET_OPTION,
+    RESET_OPTIONS,
+)
+from optctx.reads.recording import noting, read_in
+from optctx.travelling.attributes import Attributes, attributes_policy, why_attributes_cannot_count
+from optctx.values import registry
+from optctx.values.registry import find
+from optctx.values.texts import Texts, texts_of
+
+__all__ = [
+    "Attributes",
+    "add_occurrence",
+    "all_arguments",
+    "attributes_policy",
+    "command_line",
+    "native_api",
+    "noting",
+    "read_in",
+    "reset_option",
+    "reset_process_options",
+    "set_process_options",
+    "thread_arguments",
+    "why_attributes_cannot_count",
+]
+
+
+def thread_arguments(context: OptionContext) -> tuple[str, ...]:
+    """The command line for every option that the context does not have as registered.
+
+    Raises OptionValueError for a process-wide value without a text form.
+    """
+    return command_line(context._layers.flat())
+
+
+def all_arguments(context: OptionContext) -> tuple[str, ...]:
+    """As `thread_arguments`, with process-wide values of options that contexts cannot hold.
+
+    Raises OptionValueError for a value without a text form.
+    """
+    return command_line({**_process_texts(), **context._layers.flat()})
+
+
+def _process_texts() -> dict[str, Texts]:
+    from optctx.drifting import drift  # a process that compiles one job needs none
+
+    engine, texts = attach(), dict[str, Texts]()
+    for change in drift().values():
+        if registry()[change.name].scope != "process":
+            continue
+        if not change.readable or change.value is None:
+            raise OptionValueError(
+                f"cannot pass the process-wide value of {change.name!r} to another process: it has no text "
+                "form; do not set the option in this process"
+            )
+        texts[change.name] = texts_of(find(engine, change.name), change.name, change.value)
+    return texts
+
+
+def command_line(texts: Mapping[str, Texts]) -> tuple[str, ...]:
+    """Arguments such as "-unroll-count=4", one for each occurrence."""
+    return tuple(
+        f"-{name}" if text is None else f"-{name}={text}" for name, given in texts.items() for text in given
+    )
+
+
+def set_process_options(arguments: Sequence[str]) -> None:
+    """Set options for this process, permanently, from arguments such as "-unroll-count=4".
+
+    As in a compiler, an unknown option or a bad value ends the process with status 1 and LLVM's message on
+    standard error. `llvmlite.binding.set_option` is no reference, because it silently ignores unknown
+    options. Raises UnsupportedImageError if the library does not have LLVM's command line parser.
+    """
+    found = llvmlite_image().findings.need(PARSE_OPTIONS)
+    parse = ctypes.CFUNCTYPE(ctypes.c_bool, *(PARSE_PARAMETERS[name][0] for name in found.form))(
+        found.address
+    )
+    words = ["optctx", *arguments]
+    argv = (ctypes.c_char_p * len(words))(*(word.encode() for word in words))
+    given = {"argc": len(words), "argv": argv}
+    parse(*(given.get(name, PARSE_PARAMETERS[name][1]) for name in found.form))
+
+
+def reset_process_options() -> None:
+    """Give every option of this process the value and the occurrences that LLVM resets it to.
+
+    Raises UnsupportedImageError if the library lacks the function.
+    """
+    ctypes.CFUNCTYPE(None)(llvmlite_image().findings.need(RESET_OPTIONS).address)()
+
+
+def add_occurrence(option: int, name: str, value: str) -> bool:
+    """Give one option of this process a value, as code does that uses LLVM's registry itself.
+
+    `option`: address of the `cl::Option`. Returns whether LLVM took the value; otherwise it has printed why.
+    Raises UnsupportedImageError if the library lacks the function.
+    """
+    function = llvmlite_image().findings.need(ADD_OCCURRENCE).address
+    text = (ctypes.c_char_p, ctypes.c_size_t)  # a StringRef takes two registers
+    form = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint, *text, *text, ctypes.c_bool)
+    words = name.encode(), value.encode()
+    return not form(function)(option, 0, words[0], len(words[0]), words[1], len(words[1]), False)
+
+
+def reset_option(option: int) -> None:
+    """Give one option of this process its default, as if it had never been given.
+
+    `option`: address of the `cl::Option`. Raises UnsupportedImageError if the library lacks the function.
+    """
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(llvmlite_image().findings.need(RESET_OPTION).address)(option)

@@ -1,0 +1,103 @@
+"""What pytest imports in every run where optctx is installed: nothing of LLVM, and nothing else of optctx.
+
+`optctx.testing.plugin` does the work. It is registered once the command line, the configuration, a marker or
+a fixture asks for options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from optctx import OptionContext
+    from optctx.testing import Compiler
+    from optctx.testing.plugin import LlvmOptions
+
+__all__ = ["INI", "MARK"]
+
+MARK = "llvm_options"  # of a test, and the name of the fixture
+INI = "llvm_options"
+_FIXTURES = {"llvm_options", "llvm_compiler"}
+_NAME = "optctx_llvm_options"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add options to the command line and the configuration."""
+    group = parser.getgroup("optctx", "LLVM options")
+    group.addoption(
+        "--llvm-options",
+        action="append",
+        default=[],
+        metavar="OPTIONS",
+        help="LLVM options for every test, such as --llvm-options='-unroll-count=4 -enable-gvn-hoist'; they "
+        "follow those of the configuration",
+    )
+    group.addoption(
+        "--llvm-unread",
+        choices=("report", "error", "ignore"),
+        default="report",
+        help="what to do about options of a test that LLVM did not read: list them at the end (default), "
+        "fail the test, or nothing",
+    )
+    parser.addini(INI, "LLVM options for every test, as on a command line", type="args", default=[])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Check the options of the whole run, if there are any, before a test is collected."""
+    config.addinivalue_line(
+        "markers",
+        f"{MARK}(*arguments, **options): run the test inside an optctx.OptionContext of these, such as "
+        '"-unroll-count=4" or unroll_count=4; of several markers the innermost counts',
+    )
+    if config.getini(INI) or config.getoption("llvm_options"):
+        _begin(config)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Load what runs tests inside options, if one of the tests asks for it."""
+    if any(map(_asks_for_options, items)):
+        _begin(config)
+
+
+def _asks_for_options(item: pytest.Item) -> bool:
+    if next(item.iter_markers(MARK), None) is not None:
+        return True
+    return not _FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """Take what a worker of pytest-xdist says of the options that LLVM did not read."""
+    if MARK in (found := getattr(node, "workeroutput", {})):
+        _begin(node.config).add(found[MARK])
+
+
+def _begin(config: pytest.Config) -> LlvmOptions:
+    plugin: LlvmOptions | None = config.pluginmanager.get_plugin(_NAME)
+    if plugin is None:
+        from optctx.testing.plugin import LlvmOptions
+
+        plugin = LlvmOptions(config)
+        config.pluginmanager.register(plugin, _NAME)
+    return plugin
+
+
+@pytest.fixture
+def llvm_options(request: pytest.FixtureRequest) -> OptionContext:
+    """The OptionContext that the test runs in: the options of its markers and of the whole run.
+
+    Parametrized with `indirect=True`, each parameter is a command line, or a mapping, on top of these.
+    """
+    return _begin(request.config).context_of(request.node, getattr(request, "param", None))
+
+
+@pytest.fixture(scope="session")
+def llvm_compiler() -> Iterator[Compiler]:
+    """A running `optctx.testing.Compiler`: compiles jobs in fresh processes, where LLVM may die."""
+    from optctx.testing import Compiler
+
+    with Compiler() as compiler:
+        yield compiler

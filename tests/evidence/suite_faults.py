@@ -1,0 +1,149 @@
+"""The conformance suite with faults put into its own workers, to see that it finds them.
+
+For a process of its own: the children that the suite forks from it inherit the faults.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import signal
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from evidence.conformance import forked, main, scoped, stability
+from evidence.conformance.cache import ReferenceCache
+from evidence.conformance.job import Job, Outcome, compile_job, initialise
+from evidence.conformance.judging import Settings, judge_all
+from evidence.conformance.report import as_json, as_text
+from evidence.conformance.scoped import scoped_outcome
+
+__all__ = ["judge_jobs", "run_command"]
+
+_COUNTED = str(pathlib.Path(__file__).parents[1] / "programs" / "sample" / "counted.ll")
+_OPTIONS = {
+    "right": ("-unroll-count=2",),
+    "right with two options": ("-unroll-count=3", "-inline-threshold=7"),
+    "insensitive": ("-inline-threshold=7",),
+    "refused": ("-debug-only=nothing",),
+    "rejected": ("-unroll-count=many",),
+    "wrong": ("-unroll-count=4",),
+    "ignored": ("-unroll-count=5",),
+    "wrong in company": ("-unroll-count=6",),
+    "wrong and remembering": ("-unroll-count=7",),
+    "killed": ("-unroll-count=8",),
+    "exits": ("-unroll-count=9",),
+    "killed together": ("-unroll-count=10",),
+    "killed together, too": ("-unroll-count=11",),
+    "unstable": ("-unroll-count=12",),
+    "dies fresh": ("-unroll-count=13",),
+    "hangs": ("-unroll-count=14",),
+}
+_JOBS = {
+    name: Job("opt", _COUNTED, "function(loop-unroll)", options, "x86_64", where=name)
+    for name, options in _OPTIONS.items()
+}
+_NAMES = {job: name for name, job in _JOBS.items()}
+_TOGETHER = ("killed together", "killed together, too")
+_APART = ("hangs", "wrong in company", *_TOGETHER)  # which need two threads for themselves
+_PATIENCE = 4.0  # seconds that one job waits for another
+_LATE = 10.0  # seconds for one job in a fresh process; several times that inside a context
+_SOON_LATE = 2.0  # the same where a job hangs
+_ODD = Outcome("output", "odd")
+_other_began = threading.Event()
+_both = threading.Barrier(2)
+
+
+def _inside(job: Job, *, keep_text: bool = False) -> Outcome:
+    """In place of `scoped_outcome`."""
+    name = _NAMES.get(job, "right")
+    if name == "right":
+        _other_began.set()
+    if name in ("wrong", "wrong and remembering"):
+        return _ODD
+    if name == "ignored":
+        return compile_job(job)
+    if name == "wrong in company" and _other_began.wait(_PATIENCE):
+        return _ODD
+    if name == "killed":
+        os.write(2, b"last words")
+        _die()
+    if name == "exits":
+        os._exit(3)
+    if name == "hangs":
+        time.sleep(1000)
+    if name in _TOGETHER:
+        with contextlib.suppress(threading.BrokenBarrierError):
+            _both.wait(_PATIENCE)
+            _die()
+    return scoped_outcome(job, keep_text=keep_text)
+
+
+def _die() -> None:
+    """This very thread: a signal to the process may find another one, and let this one go on for a while."""
+    signal.pthread_kill(threading.get_ident(), signal.SIGSEGV)
+
+
+class _Stock:
+    """In place of what is done in fresh processes."""
+
+    options = compiled = False  # of company, before the job itself
+
+    @classmethod
+    def compile(cls, job: Job) -> Outcome:
+        """The job itself."""
+        name = _NAMES.get(job, "right")
+        if name == "unstable":
+            return Outcome("output", os.urandom(8).hex())
+        if name == "dies fresh":
+            os.abort()
+        return _ODD if cls.compiled and name == "wrong and remembering" else compile_job(job)
+
+    @classmethod
+    def set_company_options(cls, arguments: Sequence[str]) -> None:
+        """Before company is compiled."""
+        cls.options = True
+        forked.set_process_options(arguments)
+
+    @classmethod
+    def compile_company(cls, job: Job) -> Outcome:
+        """A job before, or beside, the job itself."""
+        cls.compiled = cls.compiled or cls.options
+        return compile_job(job)
+
+
+def _install() -> None:
+    scoped.scoped_outcome = _inside
+    forked.compile_job = _Stock.compile  # type: ignore[assignment]
+    stability._ROUNDS = 2  # enough of everything
+    stability.set_process_options = _Stock.set_company_options
+    stability.compile_job = _Stock.compile_company  # type: ignore[assignment]
+
+
+def judge_jobs(cache: str, *names: str) -> None:
+    """Prints verdicts by name and the report as JSON; without `names`, on all jobs but those apart."""
+    _install()
+    initialise()
+    chosen = [_JOBS[name] for name in names or _JOBS if names or name not in _APART]
+    with (
+        contextlib.redirect_stdout(io.StringIO()),  # progress
+        ReferenceCache(pathlib.Path(cache), "library", printed=False) as known,
+    ):
+        verdicts = judge_all(chosen, known, Settings(timeout=_SOON_LATE if "hangs" in names else _LATE))
+    report, text = as_json(verdicts, Counter(), {}), as_text(verdicts, Counter())
+    found = {verdict.job.where: asdict(verdict) for verdict in verdicts}
+    json.dump({"verdicts": found, "report": report, "text": text}, sys.stdout)
+
+
+def run_command(fault: str, *arguments: str) -> int:
+    """The command with every job inside a context going wrong; its exit status."""
+    if fault:
+        scoped.scoped_outcome = lambda _, **more: _inside(_JOBS[fault])
+    return main.main(arguments)

@@ -1,0 +1,383 @@
+"""The conformance suite itself: what it reads, and that it finds every kind of fault that is put into it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from functools import cache
+from typing import Any
+
+import pytest
+
+from evidence.conformance import choice
+from evidence.conformance import main as conformance
+from evidence.conformance.cache import ReferenceCache
+from evidence.conformance.job import Job, Outcome
+from evidence.conformance.report import as_json, as_text
+from evidence.conformance.runlines import NotApplicableError, command_job, commands, read_jobs
+from evidence.conformance.source import SourceError
+from evidence.conformance.verdict import Verdict
+from tests.support.processes import run_python
+
+pytestmark = pytest.mark.long
+
+ROOT = pathlib.Path(__file__).parents[2]
+NEEDS_VALUE = {"unroll-count": True, "inline-threshold": True, "enable-gvn-hoist": False, "regalloc": True}
+
+
+# Reading
+
+RUNS = """\
+; RUN: opt -S %s | FileCheck %s
+; CHECK: RUN
+  // RUN: llc -mtriple=x86_64 \\
+# RUN:   -regalloc=fast \\
+; between
+;RUN: < %s
+; RUN: last"""
+
+
+def test_run_lines_are_read_with_their_continuations() -> None:
+    assert list(commands(RUNS)) == [
+        (1, "opt -S %s | FileCheck %s"),
+        (3, "llc -mtriple=x86_64  -regalloc=fast  < %s"),
+        (7, "last"),
+    ]
+
+
+def test_a_continuation_that_never_ends_is_no_command() -> None:
+    assert list(commands("; RUN: opt %s \\\n; RUN: -S \\")) == []
+
+
+@pytest.fixture
+def ir(tmp_path: pathlib.Path) -> pathlib.Path:
+    path = tmp_path / "a.ll"
+    path.write_text("")
+    (tmp_path / "b.ll").write_text("")
+    return path
+
+
+def read(command: str, path: pathlib.Path) -> Job:
+    return command_job(command, path, "a.ll:1", NEEDS_VALUE.get)
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (
+            "opt < %s -passes='default<O1>,licm' -S -unroll-count=4 | FileCheck %s",
+            {"tool": "opt", "passes": "default<O1>,licm", "options": ("-unroll-count=4",)},
+        ),
+        (
+            "opt -p licm -unroll-count 4 --enable-gvn-hoist %s -o /dev/null",
+            {"tool": "opt", "passes": "licm", "options": ("-unroll-count=4", "--enable-gvn-hoist")},
+        ),
+        (
+            "opt -O3 -mtriple aarch64 -mattr=+sve -data-layout=e -inline-threshold=-1 %s 2>&1 >/dev/null",
+            {"tool": "opt", "passes": "default<O3>", "triple": "aarch64", "features": "+sve", "layout": "e",
+             "options": ("-inline-threshold=-1",)},
+        ),
+        (
+            "llc -march=x86-64 -mcpu=znver3 -O0 -regalloc=fast -filetype=obj -o - %s 2> %t",
+            {"tool": "llc", "triple": "x86_64-unknown-linux-gnu", "cpu": "znver3", "opt_level": 0,
+             "as_object": True, "options": ("-regalloc=fast",)},
+        ),
+        (
+            "llc -mtriple=riscv64 -O=3 -relocation-model=pic"
+            " -code-model=medium -target-abi=lp64 -regalloc=x %s",
+            {"tool": "llc", "triple": "riscv64", "opt_level": 3, "reloc": "pic", "code_model": "medium",
+             "abi": "lp64", "options": ("-regalloc=x",)},
+        ),
+        (
+            "llc -mattr=+a -mattr=+b -march=ppc32 -mtriple=x-ibm-aix %s -regalloc fast",
+            {"tool": "llc", "triple": "powerpc-ibm-aix", "features": "+a,+b", "options": ("-regalloc=fast",)},
+        ),
+    ],
+)  # fmt: skip
+def test_a_command_is_read_as_a_job(command: str, expected: dict[str, Any], ir: pathlib.Path) -> None:
+    job = read(command, ir)
+    assert job == Job(path=str(ir), **expected)
+    assert job.where == "a.ll:1"
+
+
+def test_another_input_is_found_beside_the_test(ir: pathlib.Path) -> None:
+    assert read("opt -O1 -unroll-count=2 %S/b.ll", ir).path == str(ir.parent / "b.ll")
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("FileCheck %s", "another tool: other"),
+        ("not opt -O1 -unroll-count=2 %s", "another tool: not"),
+        ("opt -O1 -unroll-count=2 %if x %{ a %} %s", "lit's conditions"),
+        ("opt -O1 -unroll-count=2 '%s", "quoting"),
+        ("opt -O1 -unroll-count=2", "no input file"),
+        ("opt -O1 %s", "no option of LLVM's own"),
+        ("opt -unroll-count=2 %s", "opt without -passes"),
+        ("opt -O1 -unroll-count=2 %S/c.ll", "another input than the test itself"),
+        ("opt -O1 -unroll-count=2 %s %s", "another input than the test itself"),
+        ("opt -O1 -unroll-count=2 %t", "lit's substitutions"),
+        ("opt -O1 -unroll-count=2 -no-such-option %s", "an option that this library does not have"),
+        ("llc -Os -regalloc=fast %s", "optimisation level"),
+        ("llc -code-model=huge -regalloc=fast %s", "code model"),
+        ("llc -relocation-model=ropi -regalloc=fast %s", "relocation model"),
+    ],
+)
+def test_what_cannot_be_done_here_is_left_out_with_the_reason(
+    command: str, reason: str, ir: pathlib.Path
+) -> None:
+    with pytest.raises(NotApplicableError, match=f"^{reason}$"):
+        read(command, ir)
+
+
+def test_a_folder_gives_every_job_once_and_counts_what_is_left_out(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "x" / "deep").mkdir(parents=True)
+    run = "; RUN: opt -passes=licm -unroll-count=2 %s && opt -passes=licm -unroll-count=3 %s\n"
+    (tmp_path / "x" / "a.ll").write_text(
+        f"{run}; RUN: opt -passes=licm -unroll-count=2 < %s\n; RUN: opt -O1 %s"
+    )
+    (tmp_path / "x" / "deep" / "b.ll").write_text(run)
+    (tmp_path / "x" / "c.txt").write_text(run)
+    jobs, left_out = read_jobs(tmp_path, ["x"], NEEDS_VALUE.get)
+    assert [(job.where, job.options) for job in jobs] == [
+        ("x/a.ll:1", ("-unroll-count=2",)),
+        ("x/a.ll:1", ("-unroll-count=3",)),
+        ("x/deep/b.ll:1", ("-unroll-count=2",)),
+        ("x/deep/b.ll:1", ("-unroll-count=3",)),
+    ]
+    assert +left_out == Counter({"the same compilation again": 1, "no option of LLVM's own": 1})
+
+
+def test_a_job_is_the_same_wherever_it_stands_and_bare_without_its_options() -> None:
+    job = Job("opt", "a.ll", "licm", ("-unroll-count=2",), where="here")
+    assert job.key() == Job("opt", "a.ll", "licm", ("-unroll-count=2",), where="there").key()
+    assert job.key() != job.bare().key()
+    assert job.bare() == Job("opt", "a.ll", "licm")
+
+
+def test_reference_outcomes_are_kept_for_the_next_run(tmp_path: pathlib.Path) -> None:
+    job, outcome = Job("opt", "a.ll"), Outcome("died", "d", "p", "SIGSEGV: words")
+    with ReferenceCache(tmp_path, "library", printed=False) as cache:
+        cache.put(job, outcome)
+    with ReferenceCache(tmp_path, "library", printed=False) as cache:
+        kept = cache.get(job)
+        assert kept == outcome
+        assert kept.text == outcome.text
+        assert cache.get(Job("opt", "b.ll")) is None
+    for library, printed in (("library", True), ("other", False)):
+        with ReferenceCache(tmp_path, library, printed=printed) as cache:
+            assert cache.get(job) is None
+
+
+# Judging, with faults of every kind
+
+
+@cache
+def judged(*names: str) -> Any:
+    """What the suite makes of the jobs in `suite_faults`, each with the fault that it is named after."""
+    with tempfile.TemporaryDirectory() as references:
+        script = "import sys, tests.evidence.suite_faults as it; it.judge_jobs(*sys.argv[1:])"
+        return json.loads(run_python(script, references, *names))
+
+
+def verdict(name: str, *company: str) -> tuple[str, str]:
+    """(verdict, detail) of the job with that name; with `company`, of a run with these two jobs only."""
+    found = judged(*([name, *company] if company else []))["verdicts"][name]
+    return found["verdict"], found["detail"]
+
+
+@pytest.mark.long
+def test_a_job_that_is_right_agrees_whatever_happens_to_others() -> None:
+    for name in ("right", "right with two options", "insensitive", "rejected"):
+        assert verdict(name) == ("agreed", ""), name
+    rejected = judged()["verdicts"]["rejected"]
+    assert rejected["reference"]["kind"] == rejected["scoped"]["kind"] == "rejected"
+
+
+def test_a_job_is_sensitive_if_its_options_change_what_comes_out() -> None:
+    sensitive = {name: found["sensitive"] for name, found in judged()["verdicts"].items()}
+    assert [name for name in sensitive if not sensitive[name]] == ["insensitive", "refused"]
+
+
+def test_a_refused_job_is_refused_with_the_reason() -> None:
+    kind, detail = verdict("refused")
+    assert kind == "refused"
+    assert detail.startswith("debug-only: its Option object is on the heap")
+
+
+def test_other_output_is_found_and_tried_alone() -> None:
+    assert verdict("wrong") == ("differing", "differs alone in a process too")
+    found = judged()["verdicts"]["wrong"]
+    assert found["scoped"]["digest"] == "odd" != found["reference"]["digest"]
+    assert len(set(found["evidence"].values())) == 1  # stock LLVM is of one mind
+    assert len(found["evidence"]) > 15
+
+
+def test_an_option_without_effect_is_found() -> None:
+    assert verdict("ignored") == ("differing", "as with no option set; differs alone in a process too")
+
+
+@pytest.mark.long
+def test_other_output_in_company_only_is_told_apart() -> None:
+    assert verdict("wrong in company", "right") == ("differing", "agrees alone in a process")
+
+
+def test_state_that_stock_llvm_keeps_is_told_apart() -> None:
+    assert verdict("wrong and remembering") == (
+        "differing",
+        "differs alone in a process too; stock LLVM, too, keeps state of options set before",
+    )
+
+
+def test_an_unstable_job_is_no_differing_one() -> None:
+    kind, detail = verdict("unstable")
+    assert kind == "unstable"
+    assert detail.endswith("; stock LLVM gives this very output as well")
+
+
+def test_a_job_that_dies_in_stock_llvm_is_not_judged() -> None:
+    assert verdict("dies fresh") == ("not applicable", "died in a fresh process")
+    assert judged()["report"]["not_applicable"] == {"died in a fresh process: SIGABRT: ": 1}
+
+
+def test_a_crash_is_blamed_on_the_job_that_did_it() -> None:
+    assert verdict("killed") == ("crashed", "alone: SIGSEGV: last words")
+    assert verdict("exits") == ("crashed", "alone: status 3: ")
+
+
+@pytest.mark.long
+def test_a_crash_that_takes_two_is_blamed_on_both() -> None:
+    verdicts = judged("killed together", "killed together, too")["verdicts"].values()
+    assert [(found["verdict"], found["detail"]) for found in verdicts] == [
+        ("crashed", "together: SIGSEGV: ")
+    ] * 2
+
+
+@pytest.mark.long
+def test_a_hang_is_ended_and_blamed() -> None:
+    assert verdict("hangs", "right") == ("crashed", "alone: SIGKILL: ")
+    assert judged("hangs", "right")["verdicts"]["right"]["verdict"] == "agreed"
+
+
+def test_the_report_counts_jobs_options_and_refusals() -> None:
+    report = judged()["report"]
+    assert report["totals"] == {
+        "commands": 12, "judged": 11, "agreed": 4, "refused": 1, "differing": 3, "unstable": 1, "crashed": 2,
+        "not applicable": 1, "sensitive": 9, "sensitive and agreed": 3, "options used": 3,
+    }  # fmt: skip
+    assert report["options"] == {
+        "debug-only": {"refused": 1, "sensitive": 0},
+        "inline-threshold": {"agreed": 2, "sensitive": 1},
+        "unroll-count": {"agreed": 3, "differing": 3, "unstable": 1, "crashed": 2, "sensitive": 9},
+    }
+    assert list(report["refusals"].values()) == [1]
+    assert sorted(job["job"]["where"] for job in report["jobs"]) == [
+        "exits", "ignored", "killed", "unstable", "wrong", "wrong and remembering",
+    ]  # fmt: skip
+
+
+def test_the_report_is_written_as_text() -> None:
+    lines = judged()["text"].splitlines()
+    assert "       9  sensitive" in lines
+    rows = [line.split() for line in lines if line.startswith(("unroll-count ", "debug-only "))]
+    assert rows == [["unroll-count", "3", "9", "3", "1", "2"], ["debug-only", "1"]]
+    assert "1 other options: every job agrees" in lines
+    begin = lines.index("Differing: 3")
+    assert lines[begin + 1].startswith(
+        "  wrong opt -passes='function(loop-unroll)' -unroll-count=4: differs alone"
+    )
+    assert lines[begin + 1].endswith("[1 outputs in stock LLVM]")
+
+
+# The command
+
+
+def run_command(fault: str, folder: pathlib.Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    (folder / "x").mkdir()
+    (folder / "x" / "a.ll").write_text("; RUN: opt -passes=licm -unroll-count=3 %s\n")
+    script = "import sys, tests.evidence.suite_faults as it; sys.exit(it.run_command(*sys.argv[1:]))"
+    given = ["--tests", str(folder), "--cache", str(folder / "cache"), "x", "--timeout", "60", *arguments]
+    return subprocess.run(
+        [sys.executable, "-c", script, fault, *given],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "verdict"),
+    [
+        ("wrong", 1, "differing"),
+        pytest.param("", 0, "agreed", marks=pytest.mark.long),
+        pytest.param("killed", 1, "crashed", marks=pytest.mark.long),
+    ],
+)
+def test_the_exit_status_says_whether_all_is_well(
+    fault: str, status: int, verdict: str, tmp_path: pathlib.Path
+) -> None:
+    done = run_command(fault, tmp_path, "--json", "report.json")
+    assert (done.returncode, done.stderr) == (status, "")
+    totals = json.loads((tmp_path / "report.json").read_text())["totals"]
+    assert (totals["commands"], totals[verdict]) == (1, 1)
+    assert f"       1  {verdict}" in done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], ["-a=1", "-a=2", "-a=3", "-b=1", "-a=4 -b=2"]),
+        (["--option", "b"], ["-b=1", "-a=4 -b=2"]),
+        (["--option", "b", "--option", "a", "--limit", "9"], ["-a=1", "-a=2", "-a=3", "-b=1", "-a=4 -b=2"]),
+        (["--option", "c"], []),
+    ],
+)
+def test_jobs_are_chosen_by_option(arguments: list[str], expected: list[str]) -> None:
+    lines = ["-a=1", "-a=2", "-a=3", "-b=1", "-a=4 -b=2"]
+    jobs = [Job("opt", "a.ll", "licm", tuple(line.split())) for line in lines]
+    chosen = choice.choose(jobs, conformance.make_parser().parse_args(arguments))
+    assert [" ".join(job.options) for job in chosen] == expected
+
+
+@pytest.mark.parametrize(("given", "least"), [(["--per-option", "2"], 2), (["--limit", "3"], 0)])
+def test_a_part_of_the_jobs_is_the_same_every_time(given: list[str], least: int) -> None:
+    jobs = [Job("opt", "a.ll", "licm", (f"-{name}={i}",)) for name in "abc" for i in range(9)]
+    options = conformance.make_parser().parse_args(given)
+    chosen = choice.choose(jobs, options)
+    assert chosen == choice.choose(jobs, options)
+    assert len(chosen) == (3 * least or 3)
+    assert min(sum(job.options[0].startswith(f"-{name}") for job in chosen) for name in "abc") >= least
+
+
+def test_without_the_tests_the_command_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path
+) -> None:
+    def missing(_: pathlib.Path) -> pathlib.Path:
+        raise SourceError("no source here")
+
+    monkeypatch.setattr(choice, "llvm_tests", missing)
+    with pytest.raises(SystemExit) as ended:
+        conformance.main(["--cache", str(tmp_path)])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == "conformance: no source here\n"
+
+
+def test_a_long_list_is_cut_in_text_and_whole_in_json() -> None:
+    verdicts = [
+        Verdict(
+            Job("opt", "a.ll", "licm", ("-x=1",), where=f"a.ll:{i}"),
+            "differing",
+            True,
+            Outcome("output", "1"),
+        )
+        for i in range(70)
+    ]
+    assert as_text(verdicts, Counter()).count("  a.ll:") == 60
+    assert len(as_json(verdicts, Counter(), {})["jobs"]) == 70

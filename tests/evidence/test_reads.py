@@ -1,0 +1,381 @@
+"""`python -m evidence reads`: call stacks in real compilations, against LLVM's sources and its code."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import os
+import pathlib
+import re
+import signal
+import time
+from functools import partial
+from typing import Any
+
+import capstone
+import pytest
+
+from evidence.main import main
+from evidence.reads import stacks
+from evidence.reads.children import run_in_children
+from evidence.reads.contexts import reached, reaches_in
+from evidence.reads.places import ReadPlace, Reads, first_reads
+from evidence.reads.signature import pointee, signature_of
+from evidence.reads.stacks import FirstRead, recording_stacks, stacks_in
+from optctx import OptctxError, OptionContext, record
+from optctx._native import demangle
+from optctx.engine.attach import attach
+from optctx.fresh import Job, compile_job
+from optctx.reads import reader_index
+from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86
+
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+
+O3 = Job(SCALE + CALLS, "default<O3>", triple=X86, emit="object")
+UNROLLED = Job(COUNTED, UNROLL, triple=X86, emit="ir")
+
+
+def compiled(job: Job) -> None:
+    assert compile_job(job).error is None
+
+
+def whole_stacks(job: Job) -> list[FirstRead]:
+    recording = recording_stacks()
+    with recording:
+        compiled(job)
+    return stacks_in(recording)
+
+
+def places(*jobs: Job) -> dict[str, list[ReadPlace]]:
+    reads = Reads()
+    for job in jobs:
+        reads.add(first_reads(partial(compiled, job)))
+    found: dict[str, list[ReadPlace]] = {}
+    for place in reads.places:
+        found.setdefault(place.option, []).append(place)
+    return found
+
+
+def names(stack: tuple[str, ...]) -> list[str]:
+    """The functions of a stack without parameters and clones."""
+    signatures = map(signature_of, stack)
+    return [f"{each.scope}::{each.name}" if each.scope else each.name for each in signatures]
+
+
+def test_the_count_of_an_unrolling_is_read_below_the_pass() -> None:
+    """LoopUnrollPass::run -> tryToUnrollLoop -> computeUnrollCount (LoopUnrollPass.cpp)."""
+    [place] = places(UNROLLED)["unroll-count"]
+    called = names(place.example)
+    assert called[0] == "llvm::computeUnrollCount"
+    assert called[1] == "tryToUnrollLoop"
+    assert called[2] == "llvm::LoopUnrollPass::run"
+    assert called[-1] == "LLVMPY_RunNewModulePassManager"
+    # Loop *L is a parameter, and leads to its function; `Function &F` is one of the pass, two frames out.
+    assert (place.nearest, place.frames) == ("Function", 0)
+    assert place.via == "Loop, getHeader()->getParent() (parameter)"
+    assert reaches_in(place.example[2])[0].via == "Function (parameter)"
+    assert place.contexts.keys() >= {"Function", "Module"}
+    assert (place.library, place.making, place.without, place.seen) == ("ScalarOpts", "", 0, 1)
+
+
+def test_options_that_are_read_without_a_context() -> None:
+    found = places(O3)
+    # PipelineTuningOptions::PipelineTuningOptions() (PassBuilderPipelines.cpp), made by llvmlite.
+    [place] = found["forget-scev-loop-unroll"]
+    assert (place.nearest, place.frames, place.without) == ("none", -1, 1)
+    assert place.making == "llvm::PipelineTuningOptions"
+    assert names(place.example) == [
+        "llvm::PipelineTuningOptions::PipelineTuningOptions",
+        "LLVMPY_CreatePipelineTuningOptions",
+    ]
+    # TargetOptions are set up by the constructor of the machine, which is not complete yet.
+    [place] = found["trap-unreachable"]
+    assert place.making == "llvm::CodeGenTargetMachineImpl"
+    assert (place.nearest, place.contexts) == ("none", {})
+    # X86MCAsmInfo is made by initAsmInfo(), a method of the machine; no LLVMContext is in sight.
+    [place] = found["x86-asm-syntax"]
+    assert place.making == "llvm::X86ELFMCAsmInfo"
+    assert place.contexts.keys() == {"TargetMachine"}
+    assert place.frames == names(place.example).index("llvm::CodeGenTargetMachineImpl::initAsmInfo")
+
+
+def test_a_pass_over_machine_code_has_its_function() -> None:
+    [place] = [
+        place
+        for place in places(O3)["tail-merge-threshold"]
+        if "BranchFolder::OptimizeFunction" in place.function or "TailMergeBlocks" in place.function
+    ]
+    assert "MachineFunction" in place.contexts
+
+
+def test_every_stack_is_whole_and_begins_at_a_reader() -> None:
+    readers = list(attach().plan.readers)
+    image = attach().image
+    found = whole_stacks(O3)
+    assert len(found) > 400
+    for read in found:
+        assert read.whole
+        symbol = image.function_at(read.addresses[0])
+        assert symbol is not None
+        assert symbol.name == readers[read.reader].function
+
+
+LONGEST = 8  # bytes of a call
+
+
+def test_every_frame_but_the_first_is_at_a_call() -> None:
+    """An address of a caller is the last byte of a call, and a direct call leads to the frame inside it."""
+    image = attach().image
+    redirected = {site for _, _, site in attach().made_calls()}  # type: ignore[attr-defined]
+    stacks = [
+        [address for address in read.addresses if image.text_begin <= address < image.text_end]
+        for read in whole_stacks(O3)
+    ]
+    pairs = {pair for stack in stacks for pair in itertools.pairwise(stack)}
+    direct = right = 0
+    for callee, caller in pairs:
+        if caller in redirected:  # there it is the first byte
+            assert any(is_call(image.initial_bytes(caller, length)) for length in (5, 6))
+            continue
+        end = caller + 1
+        before = image.initial_bytes(end - LONGEST, LONGEST)
+        assert any(is_call(before[-length:]) for length in range(2, LONGEST + 1)), before.hex()
+        if is_call(before[-5:]) and before[-5] == 0xE8:
+            called = image.function_at(end + int.from_bytes(before[-4:], "little", signed=True))
+            entered = image.function_at(callee)
+            direct += 1
+            right += called is not None and entered is not None and same(called.name, entered.name)
+    assert direct > 300
+    assert right > 0.9 * direct  # the others end with a jump to the callee (tail calls)
+
+
+def is_call(code: bytes) -> bool:
+    """Whether the bytes are one call and no more."""
+    decoded = next(DECODER.disasm_lite(code, 0), None)
+    return decoded is not None and decoded[1] == len(code) and decoded[2].endswith("call")
+
+
+DECODER = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
+
+
+def same(called: str, entered: str) -> bool:
+    return called == entered or demangle(called).split("(")[0] == demangle(entered).split("(")[0]
+
+
+def test_stacks_go_through_the_code_that_optctx_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without knowing what that code's frames look like, they end there."""
+    recording = recording_stacks()
+
+    def recorder_of(self: object, recorder: Any) -> Any:
+        recorder.keep_stacks([], (0, 0))
+        return recorder
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stacks._RecordingStacks, "_recorder", recorder_of)
+        with recording:
+            compiled(O3)
+    cut = [read for read in stacks_in(recording) if not read.whole]
+    assert cut
+    assert all(read.whole for read in whole_stacks(O3))
+
+
+def test_stacks_of_registers_that_a_trampoline_saves_are_whole() -> None:
+    engine = attach()
+    saved = {reader for _, _, reader, _, is_saved in engine.reading_instructions() if is_saved}  # type: ignore[attr-defined]
+    found = [read for read in whole_stacks(O3) if read.reader in saved]
+    assert len(found) > 50
+    assert all(read.whole for read in found)
+
+
+def test_stacks_change_nothing_that_is_recorded_or_compiled() -> None:
+    compile_job(O3)  # LLVM reads the default register allocator once in a process
+    with record() as log:
+        plain = compile_job(O3)
+    recording = recording_stacks()
+    with recording as kept:
+        again = compile_job(O3)
+    assert plain.code == again.code
+    assert dict(kept.reads) == dict(log.reads)
+    options = reader_index(attach()).options
+    assert {o.name for read in stacks_in(recording) for o in options[read.reader]} >= set(log.reads)
+
+
+def test_recordings_nest() -> None:
+    outer = recording_stacks()
+    with outer:
+        with record():
+            compiled(UNROLLED)
+        compiled(O3)
+    inner = {read.reader for read in whole_stacks(UNROLLED)}
+    seen = [read.reader for read in stacks_in(outer)]
+    assert len(seen) == len(set(seen))
+    assert inner < set(seen)
+
+
+def test_inside_a_scope_the_stacks_are_the_same() -> None:
+    outside = {read.reader: read.addresses[:3] for read in whole_stacks(UNROLLED)}
+    with OptionContext(unroll_count=4):
+        inside = {read.reader: read.addresses[:3] for read in whole_stacks(UNROLLED)}
+    common = outside.keys() & inside.keys()
+    assert len(common) > 0.9 * len(outside)
+    assert all(outside[reader] == inside[reader] for reader in common)
+
+
+def test_the_farthest_stack_of_several_compilations_counts() -> None:
+    place = ReadPlace("o", "f(int)", "ipo")
+    place.add(("f(int)", "g(llvm::Function&)"))
+    assert (place.nearest, place.frames) == ("Function", 1)
+    place.add(("f(int)", "h(int)", "m(llvm::Module*)", "g(llvm::Function&)"))
+    assert (place.nearest, place.frames, place.contexts) == ("Module", 2, {"Function": 3})
+    place.add(("f(int)", "S::S(llvm::Function&)"))  # a constructor's parameter counts, its object does not
+    assert (place.nearest, place.frames) == ("Module", 2)
+    place.add(("f(int)", "LLVMPY_Run"))
+    assert (place.nearest, place.frames, place.without, place.seen) == ("none", -1, 1, 4)
+    assert place.example == ("f(int)", "LLVMPY_Run")
+    place.add(("f(llvm::Function&)",))
+    assert (place.nearest, place.without) == ("none", 1)
+
+
+@pytest.mark.parametrize(
+    ("function", "contexts"),
+    [
+        ("llvm::LoopUnrollPass::run(llvm::Function&, llvm::AnalysisManager<llvm::Function>&)", {"Function"}),
+        ("llvm::MachineFunction::init()", {"MachineFunction"}),
+        ("llvm::Module::getOrInsertFunction(llvm::StringRef) const", {"Module"}),
+        ("f(std::unique_ptr<llvm::Module, std::default_delete<llvm::Module> >)", {"Module"}),
+        ("f(llvm::AnalysisManager<llvm::Function>&)", set()),
+        ("f(llvm::SmallVectorImpl<llvm::Function*>&)", set()),
+        (
+            "llvm::X86TargetMachine::getSubtargetImpl(llvm::Function const&) const",
+            {"Function", "TargetMachine"},
+        ),
+        ("llvm::X86TargetMachine::X86TargetMachine(llvm::Target const&)", set()),
+        ("llvm::Module::~Module()", set()),
+        ("f(llvm::CallInst*)", {"LLVMContext"}),
+        ("f(llvm::MachineInstr&)", set()),  # it may be in no function
+        ("f(llvm::MCInst const*)", set()),  # no llvm::Value, unlike CallInst
+        ("f(llvm::DIE&, llvm::DIBuilder&)", set()),  # neither is metadata
+        ("f(llvm::DICompositeType const*)", {"LLVMContext"}),
+        ("f(llvm::MachineBasicBlock&)", {"MachineFunction"}),
+        ("llvm::MCStreamer::emitBytes(llvm::StringRef)", {"MCContext"}),
+        ("LLVMRunPassManager", set()),
+        ("g(llvm::Module&)::{lambda(int)#1}::operator()(int) const", set()),
+    ],
+)
+def test_what_a_function_reaches(function: str, contexts: set[str]) -> None:
+    assert {reach.context for reach in reaches_in(function)} == contexts
+
+
+def test_the_nearest_of_each_context_counts() -> None:
+    stack = ("f(llvm::Loop*)", "g(llvm::Module&)", "h(llvm::Function&)")
+    assert {name: frames for name, (frames, _) in reached(stack).items()} == {"Function": 0, "Module": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "scope", "function", "parameters", "constructs"),
+    [
+        ("llvm::f(int, char const*)", "llvm", "f", ("int", "char const*"), ""),
+        ("void llvm::f<int, a<b, c> >(x<int, y>&)", "llvm", "f<int, a<b, c> >", ("x<int, y>&",), ""),
+        ("(anonymous namespace)::A::A(int) [clone .cold]", "(anonymous namespace)::A", "A", ("int",), "A"),
+        ("llvm::cl::opt<bool, false>::opt<char [5]>(char const (&) [5])", "", "", None, "opt"),
+        ("llvm::A::operator()(int) const", "llvm::A", "operator", ("int",), ""),
+        ("llvm::A::operator bool() const", "llvm::A", "operator bool", (), ""),
+        ("llvm::operator<<(llvm::raw_ostream&, int)", "llvm", "operator", ("llvm::raw_ostream&", "int"), ""),
+        ("llvm::A::f(int) const::{lambda(int)#1}::operator()(b) const", "", "", ("b",), ""),
+        ("LLVMPY_Dispose", "", "LLVMPY_Dispose", None, ""),
+        ("f(void (*)(int, int), b)", "", "f", ("void (*)(int, int)", "b"), ""),
+    ],
+)
+def test_names_are_taken_apart(
+    name: str, scope: str, function: str, parameters: tuple[str, ...] | None, constructs: str
+) -> None:
+    found = signature_of(name)
+    if function:
+        assert (found.scope, found.name) == (scope, function)
+    if parameters is not None or not found.parameters:
+        assert found.parameters == parameters
+    assert signature_of(f"{found.constructs}::x()").scope.split("<")[0].endswith(constructs)
+    assert bool(found.constructs) == bool(constructs)
+
+
+def test_the_names_of_the_whole_library_can_be_taken_apart() -> None:
+    [found] = attach().image.functions_named([("_ZN", "")])
+    sample = [symbol.name for symbol in found[::40]]
+    assert len(sample) > 1500
+    for name in sample:
+        signature = signature_of(demangle(name))
+        if signature.parameters is None:
+            assert demangle(name) == name or "(" not in demangle(name)  # libstdc++ could not read it
+            continue
+        assert signature.name
+        if not signature.name.startswith("operator "):
+            assert "::" not in re.sub(r"<.*>|\{.*\}", "", signature.name)
+        is_constructor = re.search(r"C[1-3]I?E|C[1-3]E[^E]*$", name) is not None
+        if signature.constructs:
+            assert is_constructor or "C" in name
+    assert pointee("std::unique_ptr<llvm::Module, std::default_delete<llvm::Module> >&&") == "llvm::Module"
+
+
+def test_children_tell_results_errors_deaths_and_delays() -> None:
+    def fail() -> None:
+        raise OptctxError("it cannot be")
+
+    tasks = [
+        ("good", lambda: 7 * 6),
+        ("bad", fail),
+        ("dead", lambda: os.kill(os.getpid(), signal.SIGKILL)),
+        ("gone", lambda: os._exit(3)),
+        ("slow", lambda: time.sleep(60)),
+        ("big", lambda: "x" * (1 << 20)),
+    ]
+    ended = {each.name: each for each in run_in_children(tasks, jobs=3, seconds=2.0)}
+    assert ended["good"].result == 42
+    assert ended["bad"].problem == "it cannot be"
+    assert ended["dead"].problem == "LLVM died: SIGKILL"
+    assert ended["gone"].problem == "the process ended with status 3"
+    assert ended["slow"].problem == "it took more than 2 seconds"
+    assert len(ended["big"].result) == 1 << 20
+
+
+def test_the_command_reads_files_and_folders(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "count.ll").write_text(COUNTED)
+    (tmp_path / "broken.ll").write_text("define")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "scale.ll").write_text(SCALE)
+    words = ["reads", str(tmp_path), "--passes", UNROLL, "--triple", X86]
+    assert main([*words, "--format", "json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert found["totals"]["compilations"] == {"compiled": 2, "failed": 1, "stacks cut": 0}
+    assert len(found["unseen"]) == 60  # refused ones, and `debug`
+    assert {"debug", "stats", "filter-print-funcs"} < set(found["unseen"])
+    [broken] = found["failed"]
+    assert broken.endswith("broken.ll")
+    [place] = [place for place in found["places"] if place["option"] == "unroll-count"]
+    assert place["seen"] == 2
+    assert names(tuple(place["example"]))[0] == "llvm::computeUnrollCount"
+    assert main([*words, "--format", "csv", "--options", "unroll-count"]) == 0
+    [row] = csv.DictReader(io.StringIO(capfd.readouterr().out))
+    assert row["nearest"] == "Function"
+    assert main([*words, "--without"]) == 0
+    table, err = capfd.readouterr()
+    assert re.search(r"^trap-unreachable +none +while a llvm::CodeGenTargetMachineImpl is made", table, re.M)
+    assert "unroll-count" not in table.split("compilations:")[0]
+    assert "broken.ll: cannot read the module" in table
+    assert err == ""
+
+
+def test_nothing_that_compiles_is_one_clear_error(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "broken.ll").write_text("define")
+    assert main(["reads", str(tmp_path / "broken.ll")]) == 2
+    out, err = capfd.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert "broken.ll: cannot read the module" in err
+    (tmp_path / "empty").mkdir()
+    assert main(["reads", str(tmp_path / "empty")]) == 2
+    assert "expected .ll or .bc files in it, found none" in capfd.readouterr().err

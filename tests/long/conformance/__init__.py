@@ -1,4 +1,0 @@
-"""LLVM's own regression tests as the judge: scoped options against a fresh process, byte for byte.
-
-python -m tests.long.conformance --help
-"""

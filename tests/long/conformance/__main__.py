@@ -1,7 +1,0 @@
-"""python -m tests.long.conformance"""
-
-import sys
-
-from tests.long.conformance.main import main
-
-sys.exit(main())

@@ -1,0 +1,185 @@
+"""Flags that commands share: what they mean, where output goes, and how much is said beside it."""
+
+from __future__ import annotations
+
+import io
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+from rich.console import Console
+
+from optctx import OptctxError, OptionContext
+from optctx.fresh import FreshProcess, Job
+from optctx.lab.command import console
+from optctx.lab.command.groups import Base, Input, Keep
+from optctx.lab.command.main import COMMANDS, main, make_parser
+from optctx.lab.settings import settings, taken
+from optctx.tables import table
+from tests.support.ir_texts import COUNTED, UNROLL, X86
+
+pytestmark = pytest.mark.usefixtures("attached")
+
+
+@pytest.fixture
+def counted(tmp_path: pathlib.Path) -> str:
+    (tmp_path / "counted.ll").write_text(COUNTED)
+    return str(tmp_path / "counted.ll")
+
+
+def test_a_setting_is_written_as_opt_and_as_python_write_it() -> None:
+    given = Base(("unroll-count=4", "-inline-threshold=7", "--unroll-runtime", "vplan-verify-each = true"))
+    assert dict(given.context().overrides) == {
+        "unroll-count": 4,
+        "inline-threshold": 7,
+        "unroll-runtime": True,
+        "vplan-verify-each": True,
+    }
+    assert Base(tuple(given.context().args())).context() == given.context()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("unroll-count", "unroll-runtime"), "cannot set 'unroll-count' without a value"),
+        (("unroll-count=4", "-unroll-count=5"), "option 'unroll-count' is set twice"),
+        (("=4",), "expected NAME=VALUE"),
+        (("unrol-count=4",), "did you mean unroll-count?"),
+    ],
+)
+def test_a_setting_that_is_none_gets_one_clear_error(given: tuple[str, ...], words: str) -> None:
+    with pytest.raises(OptctxError, match=re.escape(words)):
+        Base(given).context()
+
+
+def test_options_of_a_file_count_below_those_of_the_command_line(
+    tmp_path: pathlib.Path, counted: str, fresh: FreshProcess, capfd: pytest.CaptureFixture[str]
+) -> None:
+    best = tmp_path / "best.toml"
+    OptionContext({"unroll-count": 2, "unroll-runtime": True}).save(best, passes=UNROLL)
+    base = Base(("unroll-count=4",), str(best))
+    assert dict(base.context().overrides) == {"unroll-count": 4, "unroll-runtime": True}
+    assert Input().under(base).job(counted).passes == UNROLL
+    assert Input(("sroa",)).under(base).job(counted).passes == "sroa"
+    # Judged as the command's own: the compilation reads the one and not the other.
+    OptionContext({"unroll-count": 2, "hexagon-bit": False}).save(best, passes=UNROLL)
+    words = ["record", counted, "--triple", X86, "--load", str(best), "--format", "json"]
+    assert main(words) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert {each["name"]: each["values"] for each in found["read"]}["unroll-count"] == [2]
+    assert [each["name"] for each in found["unread"]] == ["hexagon-bit"]
+    result = fresh.compile(Job(COUNTED, UNROLL, ("-unroll-count=2",), X86, emit="ir"))
+    with Base((), str(best)).context():
+        from optctx.fresh import compile_job
+
+        assert compile_job(Job(COUNTED, UNROLL, (), X86, emit="ir")).ir == result.ir
+
+
+def test_an_option_of_llvm_behind_a_flag_is_its_value(
+    counted: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ["record", counted, "--passes", UNROLL, "--triple", X86, "--format", "json"]
+    found = []
+    for given in (["--set", "-unroll-count=4"], ["--set", "unroll-count=4"], ["--set=-unroll-count=4"]):
+        assert main([*words, *given]) == 0
+        found.append(capfd.readouterr().out)
+    assert found[0] == found[1] == found[2]
+
+
+def test_resuming_takes_a_file() -> None:
+    with pytest.raises(OptctxError, match="--keep FILE"):
+        Keep(resume=True).check()
+
+
+def test_output_goes_to_a_file_as_a_whole(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "unroll-count"]) == 0
+    printed = capfd.readouterr().out
+    path = tmp_path / "shown.txt"
+    path.write_text("old")
+    assert main(["show", "no-such-option", "-o", str(path)]) == 2
+    assert path.read_text() == "old"
+    assert main(["show", "unroll-count", "-o", str(path)]) == 0
+    assert path.read_text() == printed
+    assert capfd.readouterr().out == ""
+
+
+@pytest.mark.parametrize("command", ["show unroll-count", "options unroll", "info"])
+def test_a_full_disk_is_an_early_end(command: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main([*command.split(), "-o", "/dev/full"]) == 3
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err == "optctx: cannot write '/dev/full': no space left on device\n"
+
+
+NOISY = 'define void @f{0}() "target-features"="+no{0}" {{\n  ret void\n}}\n'
+
+
+def test_quiet_and_verbose_say_less_and_more_of_what_llvm_prints(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "noisy.ll").write_text("".join(map(NOISY.format, range(30))))
+    said = {}
+    for flag in ("-q", "-v", "--format=table"):
+        assert main(["record", str(tmp_path / "noisy.ll"), "--triple", X86, flag]) == 0
+        said[flag] = capfd.readouterr().err.splitlines()
+    assert said["-q"] == []
+    assert len(said["-v"]) >= 30
+    assert said["--format=table"][-1].endswith("-v shows them")
+    assert len(said["--format=table"]) == 21
+
+
+def test_progress_in_a_pipe_is_a_line_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("optctx.lab.command.console.time.monotonic", lambda: now[0])
+    with console.bar("compiling") as shown:
+        task = shown.add_task("", total=40)
+        for _ in range(40):
+            now[0] += 1
+            shown.update(task, advance=1, best="7 bytes")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [f"optctx: compiling: {number} of 40, best: 7 bytes" for number in (10, 20, 30, 40)]
+
+
+def test_a_narrow_terminal_does_without_columns_and_breaks_no_heading(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = [("unroll-count", "4", "0123456789abcdef" * 2, "an error of some words")]
+    made = table(("option", "value", "digest", "error"), rows, whole=("option",))
+    shown = console._fitting(Console(width=60), made, ("digest", "error"))
+    assert [column.header.plain for column in shown.columns] == ["option", "value", "error"]  # type: ignore[union-attr]
+    text = io.StringIO()
+    Console(file=text, width=60).print(shown)
+    assert re.split(" {2,}", text.getvalue().splitlines()[1].strip()) == ["unroll-count", "4", rows[0][3]]
+    assert console._fitting(Console(width=200), made, ("digest", "error")) is made
+
+
+def test_the_command_line_has_at_most_55_flags() -> None:
+    _, commands = make_parser()
+    arguments = [each for command in commands.choices.values() for each in command.arguments]
+    forms = {flag for each in arguments for flag in each.option_strings if flag.startswith("--")}
+    assert len(forms - {"--help"}) <= 55, sorted(forms)
+
+
+def test_only_the_given_command_is_imported() -> None:
+    code = (
+        "import sys\nfrom optctx.lab.command.main import main\n"
+        "main(['show', 'unroll-count', '-o', '/dev/null'])\n"
+        "tools = ('optctx.lab.sweep', 'optctx.lab.tuning', 'optctx.lab.timing', 'optuna', 'jinja2')\n"
+        "print(sorted(name for name in sys.modules if name.endswith('_command') or name.startswith(tools)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "['optctx.lab.command.show_command']\n"
+
+
+def test_every_setting_of_a_group_is_a_flag() -> None:
+    _, commands = make_parser("record")
+    given = commands.choices["record"].parse_args(["x.ll", "--set", "a=1", "--set", "b"])
+    assert taken(given, Base) == Base(("a=1", "b"))
+    for record in (Base, Input):
+        assert settings(record).keys() <= vars(given).keys()
+    assert set(COMMANDS) >= {"options", "show", "diff", "info", "record", "sweep", "rank", "tune"}

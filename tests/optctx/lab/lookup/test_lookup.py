@@ -1,0 +1,203 @@
+"""What changed between two LLVMs, files of options, and the commands that show and compare options."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import pathlib
+import re
+from typing import Any
+
+import msgspec
+import pytest
+
+from optctx import OptctxError, registry
+from optctx.facts import Facts, OptionFacts, Reader, facts
+from optctx.lab.command.main import main
+from optctx.lab.lookup import compare, facts_as_json, load_facts
+from tests.support.facts_files import HEAD, OPTION
+
+pytestmark = pytest.mark.usefixtures("attached")
+
+
+@pytest.fixture(scope="module")
+def taken() -> Facts:
+    return facts()
+
+
+def test_facts_are_read_back_as_they_were(taken: Facts) -> None:
+    assert load_facts(facts_as_json(taken).encode(), "it") == taken
+
+
+def changed(taken: Facts, **changes: Any) -> Facts:
+    """The facts with changes of unroll-count."""
+
+    def change(option: OptionFacts) -> OptionFacts:
+        return msgspec.structs.replace(option, **changes) if option.name == "unroll-count" else option
+
+    return msgspec.structs.replace(taken, options=tuple(map(change, taken.options)))
+
+
+READER = Reader("f(int)", "ipo", 3, occurrences=2)
+
+
+def test_equal_libraries_do_not_differ(taken: Facts) -> None:
+    found = compare(taken, taken)
+    assert (found.added, found.removed, found.changes) == ((), (), ())
+    assert found.totals == {"names in both": len(registry()), "added": 0, "removed": 0}
+
+
+@pytest.mark.parametrize(
+    ("what", "changes", "old", "new"),
+    [
+        ("type", {"type": "int"}, "uint", "int"),
+        ("storage", {"storage": "external"}, "internal", "external"),
+        ("default", {"default": 7}, "0", "7"),
+        ("library", {"library": "ipo"}, "ScalarOpts", "ipo"),
+        ("refused", {"scope": "process", "reason": "why"}, "thread", "why"),
+        ("copied once", {"copied_once": True}, "no", "yes"),
+        ("callback", {"callback": True}, "no", "yes"),
+        (
+            "readers",
+            {"readers": (Reader("f(int)", "ipo", 3, occurrences=2),)},
+            "llvm::computeUnrollCount",
+            "f",
+        ),
+    ],
+)
+def test_each_kind_of_change_is_found(
+    taken: Facts, what: str, changes: dict[str, Any], old: str, new: str
+) -> None:
+    [found] = compare(taken, changed(taken, **changes)).changes
+    assert (found.name, found.what, found.old, found.new) == ("unroll-count", what, old, new)
+
+
+def test_names_that_come_and_go(taken: Facts) -> None:
+    older = taken.only(lambda option: option.name != "unroll-count")
+    assert compare(older, taken).added == ("unroll-count",)
+    assert compare(taken, older).removed == ("unroll-count",)
+
+
+def test_diff_compares_files_and_the_library_in_use(
+    taken: Facts, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    new, old = tmp_path / "new.json", tmp_path / "old.json"
+    assert main(["options", "--format", "json", "-o", str(new)]) == 0
+    assert load_facts(new.read_bytes(), "it") == taken
+    old.write_text(facts_as_json(changed(taken, default=9)))
+    assert main(["diff", str(old), str(new)]) == 0
+    assert re.search(r"^unroll-count +default +9 +0$", capfd.readouterr().out, re.MULTILINE)
+    assert main(["diff", str(old), "--format", "json"]) == 0
+    [change] = json.loads(capfd.readouterr().out)["changes"]
+    assert change == {"name": "unroll-count", "what": "default", "old": "9", "new": "0"}
+
+
+OPTION_TWICE = json.dumps({**HEAD, "options": [OPTION, OPTION]})
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "input data was truncated"),
+        ("[]", "expected `object`, got `array`"),
+        (json.dumps({**HEAD, "format": "optctx options 2", "options": []}), "invalid enum value"),
+        ("[" * 100_000 + "]" * 100_000, "expected `object`, got `array`"),
+        ('{"library": ' + "[" * 100_000 + "]" * 100_000 + "}", "expected `str`, got `array`"),
+        (json.dumps(HEAD), "missing required field `options`"),
+        (json.dumps({**HEAD, "options": [1]}), "expected `object`, got `int` - at `$.options[0]`"),
+        (
+            json.dumps({**HEAD, "options": [{**OPTION, "callback": 1}]}),
+            "got `int` - at `$.options[0].callback`",
+        ),
+        (json.dumps({**HEAD, "options": [{**OPTION, "readers": [{}]}]}), "missing required field `function`"),
+        (json.dumps({**HEAD, "options": [{**OPTION, "more": 1}]}), "unknown field `more`"),
+        (json.dumps({**HEAD, "options": [{**OPTION, "help": "x" * 70_000}]}), "length <= 65536"),
+        (OPTION_TWICE, "expected each option once, found 'a' twice"),
+    ],
+)
+def test_another_file_gets_one_clear_error(
+    text: str, words: str, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "it.json"
+    path.write_text(text)
+    assert main(["diff", str(path), str(path)]) == 2
+    out, err = capfd.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert words in err
+    assert str(path) in err
+    with pytest.raises(OptctxError):
+        load_facts(text.encode(), "it")
+
+
+def names(capfd: pytest.CaptureFixture[str], *arguments: str) -> set[str]:
+    assert main(["options", *arguments, "--format", "json"]) == 0
+    return {option["name"] for option in json.loads(capfd.readouterr().out)["options"]}
+
+
+def test_options_takes_parts_globs_types_scopes_libraries_and_readers(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    everything = names(capfd)
+    assert everything == set(registry())
+    assert names(capfd, "unroll-c") == {name for name in everything if "unroll-c" in name}
+    assert names(capfd, "unroll-*") == {name for name in everything if name.startswith("unroll-")}
+    assert "unroll-count" in names(capfd, "--type", "uint", "--scope", "thread")
+    assert "unroll-count" not in names(capfd, "--type", "bool")
+    assert "unroll-count" in names(capfd, "--library", "ScalarOpts")
+    assert "unroll-count" not in names(capfd, "--library", "ipo")
+    assert "unroll-count" in names(capfd, "--read-by", "computeUnrollCount") < everything
+
+
+def test_options_is_a_line_for_each_option_in_a_pipe(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["options", "unroll-count"]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[0].split() == ["name", "type", "value", "scope", "help"]
+    assert any(line.split()[:4] == ["unroll-count", "uint", "0", "thread"] for line in lines)
+    assert all(line == line.rstrip() for line in lines)
+    assert main(["options", "unroll-c*", "--format", "csv"]) == 0
+    rows = {row["name"]: row for row in csv.DictReader(io.StringIO(capfd.readouterr().out))}
+    assert rows["unroll-count"]["read_by"].startswith("llvm::computeUnrollCount(")
+
+
+@pytest.mark.redirected
+def test_show_prints_everything_about_an_option(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "unroll-count"]) == 0
+    text = capfd.readouterr().out
+    assert main(["show", "--format", "json", "--", "-unroll-count"]) == 0
+    data = json.loads(capfd.readouterr().out)
+    assert (data["name"], data["type"], data["scope"]) == ("unroll-count", "uint", "thread")
+    readers = [reader["function"].partition("(")[0] for reader in data["readers"]]
+    assert readers == ["llvm::computeUnrollCount"]
+    for field in data:
+        assert any(line.startswith(field.replace("_", " ")) for line in text.splitlines())
+    assert data["help"] in text
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (["options", "unrol-count"], "no option matches 'unrol-count'; did you mean unroll-count"),
+        (["options", "--library", "ScalarOpt"], "did you mean ScalarOpts?"),
+        (["options", "x86", "--type", "float"], "no option matches 'x86' with --type 'float'"),
+        (["options", "--format", "python", "-o", "/no/file.py"], "there is no directory"),
+        (["diff", "no.json"], "there is no such file"),
+        (["show", "unrol-count"], "did you mean unroll-count"),
+    ],
+)
+def test_words_that_do_not_fit_get_one_clear_error(
+    words: list[str], answer: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    out, err = capfd.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert answer in err
+
+
+def test_a_notebook_shows_tables(taken: Facts) -> None:
+    page = msgspec.structs.replace(taken, library="<b>").only(lambda option: option.name == "x86-asm-syntax")
+    assert "<td>x86-asm-syntax</td>" in page._repr_html_()
+    assert "<b>" not in page._repr_html_()
+    found = compare(taken, changed(taken, default=9))
+    assert "<td>default</td><td>unroll-count</td><td>0</td><td>9</td>" in found._repr_html_()
+    assert len(repr(taken)) < 200 > len(repr(found))

@@ -1,0 +1,174 @@
+"""The lines of a report that compile a module once more: run, and compared with a fresh process."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from llvmlite import binding
+
+from optctx.fresh import FreshProcess, Job
+from optctx.lab.report import Reproduction, Source, reproduction
+from optctx.lab.trials import Trial
+from tests.support.ir_texts import SCALE, X86
+from tests.support.tuning_cases import JOB, TINY, loops, tuned
+
+HOSTILE = "'; touch hacked; '\"$(touch hacked)`touch hacked`\\ \n\x1b\u202e\udcff7*?~ #{x}%s!"
+SHELLS = [shell for shell in ("sh", "bash") if shutil.which(shell)]
+
+
+def trial(options: dict[str, str], passes: str = "default<O2>") -> Trial:
+    return Trial(3, options, passes, "ok", {"size": 1.0})
+
+
+def bitcode() -> bytes:
+    with binding.create_context() as context, binding.parse_assembly(SCALE, context) as module:
+        return bytes(module.as_bitcode())
+
+
+def run_python(lines: Reproduction) -> bytes:
+    """The object that the Python program makes."""
+    names: dict[str, Any] = {}
+    exec(lines.python, names)
+    code = names["code"]
+    assert isinstance(code, bytes)
+    return code
+
+
+@pytest.mark.parametrize("as_bitcode", [False, True])
+def test_the_python_program_makes_the_object_of_a_fresh_process(
+    as_bitcode: bool, fresh: FreshProcess, tmp_path: pathlib.Path
+) -> None:
+    module = tmp_path / "a 'module'\n{x}.ll"
+    module.write_bytes(bitcode() if as_bitcode else SCALE.encode())
+    job = Job(
+        module.read_bytes() if as_bitcode else SCALE, "default<O3>", triple=X86, cpu="haswell", opt_level=1
+    )
+    options = {"unroll-count": "4", "force-vector-width": "default", "force-vector-interleave": "2"}
+    lines = reproduction(trial(options, "default<O3>"), Source.of(str(module), job))
+    expected = fresh.compile(replace(job, options=("-unroll-count=4", "-force-vector-interleave=2")))
+    assert run_python(lines) == expected.code != fresh.compile(job).code
+    assert eval(lines.context, {"OptionContext": dict}) == {
+        "unroll-count": "4",
+        "force-vector-interleave": "2",
+    }
+
+
+def test_the_program_reads_standard_input(fresh: FreshProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(SCALE))
+    lines = reproduction(trial({"unroll-count": "2"}), Source.of("-", JOB))
+    assert run_python(lines) == fresh.compile(replace(JOB, options=("-unroll-count=2",))).code
+
+
+def test_the_best_of_a_real_study_comes_out_again(tmp_path: pathlib.Path) -> None:
+    best = tuned(JOB, loops(), trials=12, sampler="random").best
+    assert best is not None
+    (tmp_path / "scale.ll").write_text(SCALE)
+    code = run_python(reproduction(best, Source.of(str(tmp_path / "scale.ll"), JOB)))
+    assert len(code) == best.objectives["size"]
+    assert hashlib.sha256(code).hexdigest() == best.attributes["digest"]
+
+
+def test_the_lines_for_a_shell() -> None:
+    source = Source("in/kernel.c", True, X86, "haswell", "+avx2,-fma", 3, "clang-19", "-DN=8 -I 'a b'")
+    target = (
+        "-Xclang -target-cpu -Xclang haswell -Xclang -target-feature -Xclang +avx2 -Xclang -target-feature"
+    )
+    target = f"--target={X86} {target} -Xclang -fma -DN=8 -I 'a b'"
+    flags = f"-mtriple={X86} -mcpu=haswell -mattr=+avx2,-fma -unroll-count=4"
+    lines = reproduction(trial({"unroll-count": "4", "inline-threshold": "default"}), source)
+    assert lines.front == (
+        f"clang-19 -c -emit-llvm -O2 -Xclang -disable-llvm-passes {target} -o kernel.bc -- in/kernel.c"
+    )
+    assert lines.opt == f"opt '-passes=default<O2>' {flags} -o kernel.opt.bc kernel.bc"
+    assert lines.llc == f"llc -O3 -filetype=obj {flags} -o kernel.o kernel.opt.bc"
+    assert lines.clang == f"clang-19 -O2 {target} -mllvm -unroll-count=4 -c -o kernel.o -- in/kernel.c"
+
+
+def test_what_has_no_line_has_none() -> None:
+    lines = reproduction(trial({}, "function(sroa,instcombine)"), Source("kernel.ll"))
+    assert (lines.front, lines.clang, lines.context) == ("", "", "OptionContext({})")
+    assert lines.opt == "opt '-passes=function(sroa,instcombine)' -o kernel.opt.bc kernel.ll"
+    assert reproduction(trial({}), Source("-")).clang == ""
+    assert reproduction(trial({}), Source("-x.ll")).opt.endswith(" -o ./-x.opt.bc ./-x.ll")
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_shell_gives_each_program_the_words_that_are_meant(shell: str, tmp_path: pathlib.Path) -> None:
+    """With a program in the place of each tool that notes what it is given."""
+    hostile = HOSTILE if shell == "bash" else "".join(each for each in HOSTILE if each.isprintable())
+    stand_in = (
+        f"#!{sys.executable}\nimport json, os, sys\nargs = [os.fsencode(a).hex() for a in sys.argv[1:]]\n"
+    )
+    stand_in += "open(os.path.basename(sys.argv[0]) + '.json', 'a').write(json.dumps(args) + chr(10))\n"
+    for tool in ("opt", "llc", "clang"):
+        (tmp_path / tool).write_text(stand_in)
+        (tmp_path / tool).chmod(0o755)
+    source = Source(f"{hostile}.c", cpu=hostile.replace(",", ""), clang="./clang")
+    made = reproduction(trial({f"a{hostile}": hostile}, f"default<O3>{hostile}"), source)
+    plain = reproduction(trial({f"a{hostile}": hostile}), source)
+    script = "\n".join([made.front, f"./{made.opt}", f"./{made.llc}", plain.clang])
+    run = subprocess.run(
+        [shell], input=script.encode(errors="surrogateescape"), cwd=tmp_path, capture_output=True, timeout=60
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (0, b"", b"")
+    given = {
+        tool: [
+            [bytes.fromhex(word).decode(errors="surrogateescape") for word in json.loads(line)]
+            for line in (tmp_path / f"{tool}.json").read_text().splitlines()
+        ]
+        for tool in ("opt", "llc", "clang")
+    }
+    stem, option = hostile.rpartition("/")[2], f"-a{hostile}={hostile}"
+    assert given["opt"] == [
+        [f"-passes=default<O3>{hostile}", f"-mcpu={hostile}", option, "-o", f"{stem}.opt.bc", f"{stem}.bc"]
+    ]
+    assert given["llc"][0][-4:] == [option, "-o", f"{stem}.o", f"{stem}.opt.bc"]
+    assert given["clang"][0][-4:] == ["-o", f"{stem}.bc", "--", f"{hostile}.c"]
+    assert given["clang"][1][-7:] == ["-mllvm", option, "-c", "-o", f"{stem}.o", "--", f"{hostile}.c"]
+    assert not (tmp_path / "hacked").exists()
+
+
+@pytest.mark.skipif(
+    not (shutil.which("opt") and shutil.which("llc")), reason="needs opt and llc (Debian: llvm)"
+)
+def test_opt_and_llc_take_the_lines(tmp_path: pathlib.Path) -> None:
+    """Of any release: the module has no pointers, whose notation has changed."""
+    (tmp_path / "tiny.ll").write_text(TINY)
+    source = Source("tiny.ll", triple=X86, cpu="haswell", features="+avx2")
+    lines = reproduction(trial({"unroll-count": "4", "inline-threshold": "100"}, "default<O3>"), source)
+    for line in (lines.opt, lines.llc):
+        run = subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert (run.returncode, run.stderr) == (0, "")
+    assert (tmp_path / "tiny.o").read_bytes().startswith(b"\x7fELF")
+    wrong = reproduction(trial({"no-such-option": "1"}), source)
+    run = subprocess.run(wrong.opt, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert "no-such-option" in run.stderr
+
+
+CLANG = next((name for name in ("clang", "clang-19") if shutil.which(name)), "")
+
+
+@pytest.mark.skipif(not CLANG, reason="needs clang (Debian: clang)")
+def test_clang_takes_its_lines(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "sum.c").write_text(
+        "int sum(int *a, int n) { int s = N; while (n--) s += *a++; return s; }\n"
+    )
+    source = Source("sum.c", True, X86, "haswell", clang=CLANG, clang_options="-DN=8")
+    objects = set()
+    for count in ("1", "7"):
+        lines = reproduction(trial({"unroll-count": count}, "default<O2>"), source)
+        for line in (lines.front, lines.clang):
+            run = subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+            assert (run.returncode, run.stderr) == (0, "")
+        objects.add((tmp_path / "sum.o").read_bytes())
+    assert len(objects) == 2
+    assert (tmp_path / "sum.bc").read_bytes().startswith(b"BC")

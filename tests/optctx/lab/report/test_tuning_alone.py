@@ -1,0 +1,200 @@
+"""`optctx tune FILE` alone, what it ends with, and `optctx report`: a kept study without compilations."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from optctx import OptionContext
+from optctx.fresh import FreshProcess, Job
+from optctx.lab.command.main import main
+from optctx.lab.report.ending import unknown_options
+from optctx.lab.report.kept import read_study
+from optctx.lab.trials import read_trials
+from optctx.process import all_arguments
+from tests.support.ir_texts import SCALE
+from tests.support.tuning_cases import SUM
+
+KERNEL = """
+void scale(float *restrict a, const float *restrict b, float k, long n) {
+  for (long i = 0; i < n; i++) a[i] += k * b[i];
+}
+"""
+TRY = ["--try", "unroll-count=1,2,4", "--try", "force-vector-width=1,4", "--sampler", "grid"]
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not shutil.which("clang"), reason="needs clang (Debian: clang)")
+def test_a_file_is_enough(
+    tmp_path: pathlib.Path, fresh: FreshProcess, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It proposes, goes by size, names the fewest options, and prints a harness to go by time with."""
+    source, kept, best = (tmp_path / name for name in ("scale.c", "night.journal", "best.toml"))
+    source.write_text(KERNEL)
+    words = ["tune", str(source), "--trials", "30", "--keep", str(kept)]
+    assert main([*words, "--best", str(best)]) == 0
+    out, err = capfd.readouterr()
+    assert err.startswith("optctx: trying 8 options that change the size: ")
+    named = re.search(r"^best by size: (-\S+(?: -\S+)*) \(-", out, re.MULTILINE)
+    assert named is not None
+    options = OptionContext.load(best)
+    assert sorted(named[1].split()) == sorted(all_arguments(options))
+    study = read_study(str(kept)).study
+    assert study is not None
+    assert study.best is not None
+    # Without any one of them it is worse, and together they are what the trial has: in fresh processes.
+    [front] = [line for line in out.splitlines() if line.startswith("opt and llc: clang ")]
+    subprocess.run(front.removeprefix("opt and llc: ").split(" && ")[0], shell=True, cwd=tmp_path, check=True)
+    job = Job((tmp_path / "scale.bc").read_bytes())
+    code = fresh.compile(replace(job, options=tuple(named[1].split()))).code
+    assert hashlib.sha256(code).hexdigest() == study.best.attributes["digest"]
+    for left in named[1].split():
+        fewer = tuple(each for each in named[1].split() if each != left)
+        assert len(fresh.compile(replace(job, options=fewer)).code) > len(code)
+    # Once more: what was proposed is not proposed again.
+    assert main([*words, "--resume", "--format", "json"]) == 0
+    again = json.loads(capfd.readouterr().out)
+    assert (again["compiled"], len(again["trials"])) == (len(again["minimised"]), 30) or again[
+        "compiled"
+    ] < 12
+    # The harness that it printed is one.
+    _, mark, text = out.partition(f"save it as {tmp_path / 'scale.toml'}:\n")
+    assert mark
+    (tmp_path / "scale.toml").write_text(text)
+    assert main(["tune", str(source), *TRY, "--measure-seconds", "0.1", "--tolerance", "1e-5"]) == 0
+    assert "times the base" in capfd.readouterr().out
+
+
+def test_it_ends_with_a_line_for_each_tool(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "scale.ll").write_text(SCALE)
+    assert main(["tune", str(tmp_path / "scale.ll"), *TRY, "--passes", "default<O2>", "--top", "2"]) == 0
+    out, err = capfd.readouterr()
+    assert err == ""
+    lines = out.splitlines()
+    start = next(place for place, line in enumerate(lines) if line.startswith("best by size: "))
+    assert re.fullmatch(r"best by size: -force-vector-width=1 \(-[\d.]+%\)", lines[start])
+    assert lines[start + 1] == "6 trials, 2 of 6 rows shown; ended: every point of the space was tried"
+    clang, *more = lines[start + 2 :]
+    assert clang.startswith("clang: clang -O2 -mllvm -force-vector-width=1 -c -o scale.o -- ")
+    tools, numba, kept = more[-3:]
+    assert tools.startswith("opt and llc: opt '-passes=default<O2>' -force-vector-width=1 -o scale.opt.bc ")
+    assert numba == "Numba: @optctx.numba.njit(options={'force-vector-width': '1'})"
+    assert kept == "--best FILE keeps the best set, for --load"
+
+
+@pytest.mark.skipif(not shutil.which("clang"), reason="needs clang (Debian: clang)")
+def test_options_that_a_clang_does_not_know_are_named() -> None:
+    options = {"unroll-count": "4", "no-such-option": "1", "inline-threshold": "9", "nor-this": "x"}
+    assert unknown_options("clang", options) == ["no-such-option", "nor-this"]
+    assert unknown_options("no-such-clang", options) == []
+
+
+def test_a_goal_that_calls_needs_a_harness_and_prints_one(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "sum.ll").write_text(SUM)
+    assert main(["tune", str(tmp_path / "sum.ll"), "--try", "unroll-count=1,2", "--by", "time"]) == 2
+    out, err = capfd.readouterr()
+    assert 'entry = "sum"' in out
+    assert err.startswith("optctx: cannot call 'sum': no harness says what to pass; fill in the one")
+
+
+def test_base_options_are_of_the_base_as_well(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "scale.ll").write_text(SCALE)
+    words = ["tune", str(tmp_path / "scale.ll"), "--try", "unroll-count=1,2", "--format", "json"]
+    sizes = {}
+    for base in ((), ("--set", "force-vector-width=1")):
+        assert main([*words, *base]) == 0
+        data = json.loads(capfd.readouterr().out)
+        sizes[base] = [trial["objectives"]["size"] for trial in (data["base"], *data["trials"])]
+    assert sizes[()] != sizes["--set", "force-vector-width=1"]
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A kept study of six trials, by another process."""
+    folder = tmp_path_factory.mktemp("kept")
+    (folder / "scale.ll").write_text(SCALE)
+    command = [sys.executable, "-m", "optctx", "tune", str(folder / "scale.ll"), *TRY]
+    subprocess.run([*command, "--keep", str(folder / "night.journal")], check=True, stdout=subprocess.DEVNULL)
+    return folder / "night.journal"
+
+
+def test_a_kept_study_is_reported_as_the_search_did(
+    kept: pathlib.Path, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    import optuna
+
+    before = kept.read_bytes()
+    again = ["tune", str(kept.parent / "scale.ll"), *TRY, "--keep", str(kept), "--resume"]
+    for form in ("table", "json", "csv"):
+        assert main(["report", str(kept), "--format", form]) == 0
+        reported = capfd.readouterr().out
+        assert kept.read_bytes() == before
+        if form == "json":
+            data = json.loads(reported)
+            assert (data["finished"], len(data["trials"]), data["best"]["state"]) == (True, 6, "ok")
+        elif form == "csv":
+            assert reported.splitlines()[0].startswith(
+                "trial,state,passes,unroll-count,force-vector-width,size,"
+            )
+            assert len(reported.splitlines()) == 8
+        else:
+            shown = reported
+    assert main(again) == 0
+    assert capfd.readouterr().out == shown
+    page, storage = tmp_path / "night.html", f"sqlite:///{tmp_path}/night.db"
+    assert main(["report", str(kept), "--report", str(page), "--optuna", storage]) == 0
+    assert "Best by size: trial " in page.read_text()
+    study = optuna.load_study(study_name="optctx", storage=storage)
+    trials = read_trials(str(kept)).trials
+    assert {trial.number: trial.value for trial in study.trials} == {
+        number: trial.objectives["size"] for number, trial in trials.items()
+    }
+    assert main(["report", str(kept), "--optuna", storage]) == 2  # it is there already
+    assert "cannot write the study to" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            '"goals":[{',
+            '"goals":[7,{',
+            "its note 'study' is wrong (Expected `object`, got `int` - at `$.goals[0]`)",
+        ),
+        ('"pipelines":["default<O3>"]}', '"pipelines":[]}', "has not the figures of its study"),
+        ('"objectives":{"size":', '"objectives":{"speed":', "has not the figures of its study"),
+        ('"experiment":"tune"', '"experiment":"sweep"', ""),
+    ],
+)
+def test_a_file_of_a_stranger_is_one_error(
+    old: str,
+    new: str,
+    words: str,
+    kept: pathlib.Path,
+    tmp_path: pathlib.Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "strange.journal"
+    text = kept.read_text()
+    assert old.removesuffix("}") in text
+    file.write_text(text.replace(old, new).replace(old.removesuffix("}"), new.removesuffix("}")))
+    status = main(["report", str(file)])
+    out, err = capfd.readouterr()
+    if not words:  # a grid has trials, and no best
+        assert (status, err) == (0, "")
+        assert "unroll-count" in out
+        return
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert words in err

@@ -1,0 +1,135 @@
+"""Harnesses to fill in: they run once sizes are filled in, and say what they guess."""
+
+from __future__ import annotations
+
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+from optctx.errors import OptctxError
+from optctx.fresh import Job
+from optctx.lab.timing import (
+    Array,
+    Harness,
+    Measuring,
+    NoHarnessError,
+    Outcome,
+    check,
+    find_harness,
+    harness_of,
+)
+from optctx.lab.timing.harness import from_table
+from optctx.toml import parse_toml, read_toml
+from tests.support.timing_kernels import HASH, MATMUL, SUM, compiled
+
+EXAMPLES = pathlib.Path(__file__).parents[4] / "examples/tuning"
+
+C = """
+#include <stdbool.h>
+#include <stdint.h>
+void axpy(float *restrict y, const float *restrict x, float a, unsigned short n) {
+  for (int i = 0; i < n; i++) y[i] += a * x[i];
+}
+double dot(const double *a, const double *b, long n) {
+  double s = 0;
+  for (long i = 0; i < n; i++) s += *a++ * *b++;
+  return s;
+}
+bool any(const bool *p, uint8_t n, signed char k) {
+  for (int i = 0; i < n; i++) if (p[i]) return k > 0;
+  return false;
+}
+struct P { float x, y; };
+static void step(struct P *p) { p->y *= 2; }
+void points(struct P *p, int n) { for (int i = 0; i < n / 2; i++) step(p + i); }
+void table(int (*m)[8]) { for (int i = 0; i < 9; i++) for (int j = 0; j < 8; j++) m[i][j] = i * j; }
+void nothing(void *p) {}
+struct B { long a[9]; };
+void by_value(struct B b, long *q) { q[0] = b.a[1]; }
+void *address(void *p) { return p; }
+"""
+# Kinds and outputs of the arrays, kinds of the numbers, kind of the result.
+SIGNATURES: dict[str, tuple[list[str], list[str], str | None]] = {
+    "axpy": (["f32!", "f32"], ["f32", "u16"], None),
+    "dot": (["f64", "f64"], ["i64"], "f64"),
+    "any": (["i8"], ["u8", "i8"], "bool"),
+    "points": (["f32!"], ["i32"], None),
+    "table": (["i32!"], [], None),
+    "nothing": (["f64"], [], None),
+}
+
+
+def described(harness: Harness) -> tuple[list[str], list[str], str | None]:
+    arrays = [f"{each.type}{'!' if each.output else ''}" for each in harness.arrays]
+    return arrays, [each.type for each in harness.arguments if not isinstance(each, Array)], harness.returns
+
+
+@pytest.fixture(scope="module")
+def bitcode(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    if shutil.which("clang") is None:
+        pytest.skip("needs clang")
+    source = tmp_path_factory.mktemp("c") / "functions.c"
+    source.write_text(C)
+    command = ["clang", "-c", "-emit-llvm", "-O2", "-Xclang", "-disable-llvm-passes", "-o", "-", str(source)]
+    return subprocess.run(command, check=True, capture_output=True).stdout
+
+
+@pytest.mark.parametrize("entry", SIGNATURES)
+def test_a_function_of_c_is_described_by_how_it_uses_its_arguments(entry: str, bitcode: bytes) -> None:
+    assert described(Harness.loads(harness_of(bitcode, entry))) == SIGNATURES[entry]
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("by_value", "argument 1 is passed as byval"),
+        ("address", "it returns ptr, which a harness cannot describe"),
+        ("step", "it is internal to its module"),
+        ("doot", "did you mean dot?"),
+    ],
+)
+def test_what_a_harness_cannot_describe_is_one_error(entry: str, words: str, bitcode: bytes) -> None:
+    with pytest.raises(OptctxError, match=words):
+        harness_of(bitcode, entry)
+
+
+@pytest.mark.parametrize(("ir", "entry"), [(SUM, "total"), (HASH, "hash")])
+def test_what_has_one_size_runs_as_it_is_made(ir: str, entry: str) -> None:
+    code = compiled(ir)
+    assert check(Harness.loads(harness_of(ir, entry)), code, {"same": code}) == {"same": Outcome("ok")}
+
+
+@pytest.mark.parametrize("name", ["hash", "matmul", "stencil"])
+def test_an_example_runs_once_its_sizes_are_filled_in(name: str) -> None:
+    ir = (EXAMPLES / f"{name}.ll").read_text()
+    right = read_toml(EXAMPLES / f"{name}.toml")
+    made = parse_toml(harness_of(ir, right["entry"]), "made")
+    for mine, given in zip(made["arguments"], right["arguments"], strict=True):
+        assert ("array" in mine) == ("array" in given)
+        assert mine.get("array", mine.get("type")) in {
+            (kind := given.get("array", given.get("type"))),
+            f"i{kind[1:]}",
+        }
+        mine.update({key: given[key] for key in ("shape", "value") if key in given})
+    harness = from_table(made, "made")
+    harness.check(ir)
+    code = compiled(ir)
+    assert check(harness, code, {"same": code}) == {"same": Outcome("ok")}
+
+
+def test_the_harness_of_a_file_is_looked_for_beside_it(tmp_path: pathlib.Path) -> None:
+    file = str(tmp_path / "sum.ll")
+    with pytest.raises(
+        NoHarnessError, match=r"no harness says what to pass; .* save it as .*sum\.toml"
+    ) as raised:
+        find_harness(Measuring(), file, Job(SUM))
+    (tmp_path / "sum.toml").write_text(raised.value.text)
+    assert find_harness(Measuring(), file, Job(SUM)).entry == "total"
+    with pytest.raises(OptctxError, match="no function of that name"):
+        find_harness(Measuring(entry="other"), file, Job(SUM))
+    both = SUM + MATMUL
+    with pytest.raises(OptctxError, match=r"name a function with --entry \(total, matmul\)"):
+        find_harness(Measuring(), "-", Job(both))
+    assert find_harness(Measuring(), "-", Job("define i32 @f() { ret i32 1 }")) == Harness("f", returns="i32")

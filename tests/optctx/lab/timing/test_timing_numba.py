@@ -1,0 +1,157 @@
+"""Calls of Numba functions as kernels: what they compute, and what cannot be one."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+if sys.version_info >= (3, 14):
+    pytest.skip("needs Numba, which is installed before Python 3.14", allow_module_level=True)
+
+import numba
+import numpy as np
+
+import optctx.numba
+from optctx.errors import OptctxError
+from optctx.fresh import compile_job
+from optctx.lab.timing import Array, Call, Harness, Tolerance, call_of, check
+from optctx.lab.tuning import RunTime, parse_space
+from tests.support.tuning_cases import tuned
+
+
+@numba.njit
+def half(x: Any) -> Any:
+    return x * 0.5
+
+
+@numba.njit
+def running(array: Any, weight: float, negative: bool) -> Any:
+    total = 0.0
+    for i in range(array.shape[0]):
+        for j in range(array.shape[1]):
+            total += half(array[i, j]) * weight
+            array[i, j] = -total if negative else total
+    return total
+
+
+@numba.njit
+def another(array: Any, weight: float, negative: bool) -> Any:
+    total = running(array, weight, negative)
+    array[1, 0] += 1
+    return total
+
+
+@numba.njit(fastmath=True)
+def dot(a: Any, b: Any) -> Any:
+    total = a[0] * 0
+    for i in range(a.size):
+        total += a[i] * b[i]
+    return total
+
+
+@numba.njit
+def made(a: Any) -> Any:
+    return np.empty(3)[0]
+
+
+@numba.njit(parallel=True)
+def spread(a: Any) -> None:
+    for i in numba.prange(a.size):
+        a[i] = 0
+
+
+@numba.njit
+def raising(a: Any, n: int) -> Any:
+    if n > 3:
+        raise ValueError("too many")
+    return a[0]
+
+
+def found(call: Call, other: Call) -> Any:
+    """How the call of one function compares with that of another one."""
+    ir = str(other.job.ir).replace(other.harness.entry, call.harness.entry)
+    base, code = (compile_job(each).code for each in (call.job, replace(other.job, ir=ir)))
+    return check(call.harness, base, {"same": base, "other": code})
+
+
+def test_a_call_computes_what_the_function_does() -> None:
+    orders: dict[str, Any] = {"f4": "C", "f8": "F", "i2": "F", "u8": "C"}
+    for kind, order in orders.items():
+        array = np.asarray(np.arange(12).reshape(3, 4), dtype=kind, order=order)
+        arguments = (array, 2.0, kind[0] != "u")
+        call = call_of(running, *arguments)
+        call.harness.check(call.job.ir)
+        outcomes = found(call, call_of(another, *arguments))
+        states = {name: outcome.state for name, outcome in outcomes.items()}
+        assert states == {"same": "ok", "other": "wrong result"}, kind
+        left = array.copy(order="K")
+        running.py_func(left, *arguments[1:])
+        difference = outcomes["other"].difference
+        assert (difference.argument, difference.differing) == (0, 1), kind
+        assert difference.expected == left[1, 0], kind
+        assert (array == np.arange(12).reshape(3, 4)).all(), kind
+
+
+def test_a_returned_number_is_compared() -> None:
+    array = np.linspace(0, 1, 50, dtype=np.float32)
+    call = call_of(dot, array, array)
+    outcome = found(call, call_of(dot, array, array))["other"]
+    assert outcome.state == "ok"
+    assert call.harness.returns == "f64"
+    assert call.harness.arguments[0] == Array("f32", (50,), contents=array.tobytes(), output=True)
+
+
+def test_an_exception_ends_the_process_that_measures() -> None:
+    array = np.ones(4)
+    calls = [call_of(raising, array, n) for n in (1, 4)]
+    code = compile_job(calls[0].job).code
+    assert check(calls[0].harness, code, {"a": code})["a"].state == "ok"
+    with pytest.raises(OptctxError, match="the base cannot be measured"):
+        check(calls[1].harness, code, {"a": code})
+
+
+@pytest.mark.long
+def test_a_numba_function_is_tuned() -> None:
+    array = np.linspace(0, 1, 2000, dtype=np.float32)
+    call = call_of(dot, array, array)
+    objective = RunTime(harness=call.harness, tolerance=Tolerance(relative=1e-3), seconds=1.0)
+    study = tuned(call.job, parse_space(["force-vector-width=1,8"]), (objective,), sampler="grid")
+    figures = {trial.options["force-vector-width"]: trial.objectives["time"] for trial in study.trials}
+    assert figures["1"] > 1.5 * figures["8"]
+
+
+@pytest.mark.redirected
+def test_options_of_its_own_do_not_count() -> None:
+    array = np.linspace(0, 1, 50, dtype=np.float32)
+    own = optctx.numba.njit(options={"force-vector-width": 1}, fastmath=True)(dot.py_func)
+    assert own(array, array) == pytest.approx(dot(array, array))
+    codes = [compile_job(call_of(each, array, array).job).code for each in (own, dot)]
+    assert len(codes[0]) == len(codes[1])
+
+
+def test_what_is_no_kernel_is_refused() -> None:
+    refused: list[tuple[Any, tuple[Any, ...], str]] = [
+        (dot.py_func, (np.ones(4), np.ones(4)), "expected a function of numba.njit"),
+        (dot, (np.ones(8)[::2], np.ones(4)), "argument 1: it is not contiguous"),
+        (dot, (np.ones(4, dtype=complex), np.ones(4)), "argument 1 of Numba's type complex128"),
+        (half, ((1, 2),), "argument 1 of Numba's type UniTuple"),
+        (made, (np.ones(4),), "it needs NRT_.*, of Numba's runtime"),
+        (spread, (np.ones(4),), "leave that out"),
+    ]
+    for function, arguments, expected in refused:
+        with pytest.raises(OptctxError, match=expected):
+            call_of(function, *arguments)
+
+
+def test_contents_are_part_of_a_harness() -> None:
+    harness = Harness("f", (Array("i16", (3,), contents=bytes(range(6)), output=True),))
+    assert Harness.loads(harness.dumps()) == harness
+    assert harness.digest() != Harness("f", (Array("i16", (3,), contents=bytes(6), output=True),)).digest()
+    with pytest.raises(OptctxError, match="this array has 6 bytes, found contents of 5"):
+        Array("i16", (3,), contents=bytes(5))
+    for text, words in {'"?"': "Invalid base64", "7": "got `int` - at"}.items():
+        with pytest.raises(OptctxError, match=words):
+            Harness.loads(f'entry = "f"\n[[arguments]]\narray = "i8"\nshape = [1]\ncontents = {text}\n')
