@@ -194,7 +194,7 @@ CORE |= {"travelling", "context", "links", "folders", "cache"}
 BESIDE_THE_DOORS: dict[str, set[str]] = {
     "lab/command": {"hosts", "links", "travelling"},
     "lab/rank": {"engine", "image", "values"},
-    "lab/sweep": {"context", "engine", "reads", "travelling", "values"},
+    "lab/sweep": {"context", "reads", "travelling", "values"},
     "lab/timing": {"folders"},
 }
 
