@@ -10,7 +10,7 @@ from optctx.children.crowd import PER_THREAD, Crowd
 from optctx.children.limits import Limits
 from optctx.children.pool import Pool
 from optctx.compiling.fresh import llvm_pool
-from optctx.errors import OptctxError
+from optctx.errors import EndedEarlyError
 from optctx.lab.sweep.plan import Answer, Asked, Plan
 from optctx.lab.sweep.worker import check, check_module, compile_alone, compile_together, prepare
 
@@ -69,7 +69,7 @@ class SweepProcess:
         return tuple(map(self._error, range(len(plan.jobs))))
 
     def compile(self, numbers: Iterable[int]) -> Iterator[Answer]:
-        """Compile combinations and yield each answer as it comes. Raises OptctxError if the server dies."""
+        """Compile combinations, and yield answers as they come. Raises EndedEarlyError if the server dies."""
         assert self._plan is not None
         waiting = list(map(self._plan.asked, numbers))
         self.ask(waiting)
@@ -79,22 +79,22 @@ class SweepProcess:
             yield self._ready.pop(0)
 
     def ask(self, asked: Iterable[Asked]) -> None:
-        """Have more compiled, before or after earlier answers. Raises OptctxError if the server dies."""
+        """Have more compiled, before or after earlier answers. Raises EndedEarlyError if the server dies."""
         assert self._crowd is not None
         for each in asked:
             self._asked[each.number] = each
             self._crowd.submit(each.number, each)
 
     def answers(self) -> list[Answer]:
-        """Wait for answers to what was asked, in any order. Raises OptctxError if the server dies."""
+        """Wait for answers to what was asked, in any order. Raises EndedEarlyError if the server dies."""
         return self._results()
 
     def _results(self) -> list[Answer]:
         assert self._crowd is not None
         try:
             return [self._answer(number, done) for number, done in self._crowd.results()]
-        except OptctxError as error:
-            raise OptctxError(f"{error}; run the sweep again") from None
+        except EndedEarlyError as error:
+            raise EndedEarlyError(f"{error}; run the sweep again") from None
 
     def _settings(self, number: int) -> list[tuple[int, str, str]]:
         asked = self._asked[number]
@@ -132,7 +132,7 @@ class SweepProcess:
         if done.death is not None:  # if the pipeline killed LLVM, the rows will say so
             done = self.pool.call(check_module, place, gives=str, limits=limits)
         if self.pool.end is not None:
-            raise OptctxError(f"{self.pool.end}; run the sweep again")
+            raise EndedEarlyError(f"{self.pool.end}; run the sweep again")
         if done.death is None:
             return done.error or done.value or ""
         late = done.death.how == "timed out"

@@ -16,7 +16,7 @@ import pytest
 import optctx
 from optctx import OptionContext
 from optctx.compiling import FreshProcess, Job
-from optctx.errors import OptctxError
+from optctx.errors import EndedEarlyError
 from optctx.lab.sweep import sweep
 from optctx.lab.sweep.plan import Asked, Plan
 from optctx.lab.sweep.process import SweepProcess
@@ -171,7 +171,7 @@ def test_a_helper_that_is_killed_is_an_error_and_keeps_what_is_done(
         os.kill(started[0], signal.SIGKILL)
 
     keep = str(tmp_path / "kept")
-    with pytest.raises(OptctxError, match="the helper process of the sweep ended with status -9"):
+    with pytest.raises(EndedEarlyError, match="the helper process of the sweep ended with status -9"):
         sweep(SMALL, ["unroll-count=1..39"], on_trial=kill, keep=keep)
     assert found
     monkeypatch.undo()
