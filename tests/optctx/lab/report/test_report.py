@@ -25,6 +25,7 @@ from optctx.lab.report.page import as_page
 from optctx.lab.report.texts import figure_text
 from optctx.lab.trials import Trial
 from optctx.lab.tuning.results import Study
+from tests.support.rows import rows
 from tests.support.tuning_cases import JOB, loops, tuned
 from tests.support.tuning_studies import COMPILE, HOSTILE, SIZE, SPEED, TIME, all_lost, hostile, study, times
 
@@ -289,7 +290,7 @@ def test_a_real_study_is_reported(tmp_path: pathlib.Path) -> None:
 # What cannot be written
 
 
-@pytest.mark.parametrize("name", ["report.png", "report", "html", "report.html.gz"])
+@rows("name", ["report.png", "report", "html", "report.html.gz"])
 def test_another_name_is_refused_before_anything_is_done(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Study, "best", property(lambda study: pytest.fail("it computed")))
     with pytest.raises(OptctxError) as refusal:
