@@ -101,7 +101,7 @@ def check(python: str, file: Path, folder: Path) -> None:
     version = run([program, "--version"], **variables)
     if not file.name.startswith(version.strip().replace(" ", "-") + "-") and file.suffix == ".whl":
         raise SystemExit(f"{file.name}: optctx --version printed {version}")
-    sweep = [program, "sweep", str(ROOT / "examples/kernel.ll"), "--set", "unroll-count=1,2", "--verify"]
+    sweep = [program, "sweep", str(ROOT / "examples/kernel.ll"), "--try", "unroll-count=1,2", "--verify"]
     if "unroll-count" not in run(sweep, **variables):
         raise SystemExit(f"{file.name}: {' '.join(sweep)} printed no table")
 
