@@ -40,9 +40,6 @@ def changed(taken: Facts, **changes: Any) -> Facts:
     return msgspec.structs.replace(taken, options=tuple(map(change, taken.options)))
 
 
-READER = Reader("f(int)", "ipo", 3, occurrences=2)
-
-
 def test_equal_libraries_do_not_differ(taken: Facts) -> None:
     found = compare(taken, taken)
     assert (found.added, found.removed, found.changes) == ((), (), ())

@@ -324,25 +324,6 @@ def test_a_missing_extra_is_named(
     assert str(refusal.value) == message
 
 
-def test_the_command_writes_a_report(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "scale.ll").write_text(str(JOB.ir))
-    page = tmp_path / "study.html"
-    words = ["tune", str(tmp_path / "scale.ll"), "--try", "force-vector-width=1,4", "--sampler", "grid"]
-    assert main([*words, "--report", str(page)]) == 0
-    assert "2 trials; ended" in capfd.readouterr().out
-    assert "-force-vector-width=1" in " ".join(Page(page.read_text()).texts)
-
-
-def test_a_report_that_cannot_be_written_is_refused_before_the_search(
-    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "scale.ll").write_text(str(JOB.ir))
-    words = ["tune", str(tmp_path / "scale.ll"), "--try", "unroll-count=1", "--report", "study.pdf"]
-    assert main(words) == 2
-    line = "optctx: cannot write a report to 'study.pdf': expected a name that ends with .html\n"
-    assert capfd.readouterr() == ("", line)
-
-
 def test_several_objectives_have_no_best_set_to_write(
     tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
