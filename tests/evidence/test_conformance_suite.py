@@ -23,6 +23,7 @@ from evidence.conformance.runlines import NotApplicableError, command_job, comma
 from evidence.conformance.source import SourceError
 from evidence.conformance.verdict import Verdict
 from tests.support.processes import run_python
+from tests.support.rows import rows
 
 pytestmark = pytest.mark.long
 
@@ -66,7 +67,7 @@ def read(command: str, path: pathlib.Path) -> Job:
     return command_job(command, path, "a.ll:1", NEEDS_VALUE.get)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("command", "expected"),
     [
         (
@@ -109,7 +110,7 @@ def test_another_input_is_found_beside_the_test(ir: pathlib.Path) -> None:
     assert read("opt -O1 -unroll-count=2 %S/b.ll", ir).path == str(ir.parent / "b.ll")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("command", "reason"),
     [
         ("FileCheck %s", "another tool: other"),
@@ -330,7 +331,7 @@ def test_the_exit_status_says_whether_all_is_well(
     assert f"       1  {verdict}" in done.stdout.splitlines()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("arguments", "expected"),
     [
         ([], ["-a=1", "-a=2", "-a=3", "-b=1", "-a=4 -b=2"]),

@@ -30,6 +30,7 @@ from optctx.compiling import Job, compile_job
 from optctx.engine.attach import attach
 from optctx.reads import reader_index
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86
+from tests.support.rows import rows
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 
@@ -238,7 +239,7 @@ def test_the_farthest_stack_of_several_compilations_counts() -> None:
     assert (place.nearest, place.without) == ("none", 1)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("function", "contexts"),
     [
         ("llvm::LoopUnrollPass::run(llvm::Function&, llvm::AnalysisManager<llvm::Function>&)", {"Function"}),
@@ -273,7 +274,7 @@ def test_the_nearest_of_each_context_counts() -> None:
     assert {name: frames for name, (frames, _) in reached(stack).items()} == {"Function": 0, "Module": 1}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "scope", "function", "parameters", "constructs"),
     [
         ("llvm::f(int, char const*)", "llvm", "f", ("int", "char const*"), ""),

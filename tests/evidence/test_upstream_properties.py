@@ -15,6 +15,7 @@ from evidence.upstream import properties
 from evidence.upstream.properties import PrototypeHost
 from optctx.compiling import Job
 from optctx.errors import OptctxError
+from tests.support.rows import rows
 
 SET = ("-unroll-count=2",)
 FOUND = "found another one"
@@ -87,7 +88,7 @@ def test_a_program_that_dies_or_waits_is_an_outcome(
     assert waits.death == "it did not end in 0 s"
 
 
-@pytest.mark.parametrize("said", ["", "--\n--\n[]", "\n--\n\n--\n[[1]]", "\n--\n\n--\n{", "\n--\n\n--\n7"])
+@rows("said", ["", "--\n--\n[]", "\n--\n\n--\n[[1]]", "\n--\n\n--\n{", "\n--\n\n--\n7"])
 def test_what_is_no_answer_is_one_error(tmp_path: pathlib.Path, said: str) -> None:
     with pytest.raises(OptctxError, match="gave no answer"):
         run(tmp_path, f"import sys\nsys.stdout.write({said!r})")

@@ -9,7 +9,7 @@ import runpy
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-import pytest
+from tests.support.rows import rows
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -297,7 +297,7 @@ def lines_that_match(home: Home) -> Iterator[tuple[bool, str]]:
                 yield any(path.match(each) for each in home.files), f"{path}:{number}: {line.strip()}"
 
 
-@pytest.mark.parametrize("name", HOMES)
+@rows("name", HOMES)
 def test_what_has_a_home_stands_nowhere_else(name: str) -> None:
     found = list(lines_that_match(HOMES[name]))
     assert [where for at_home, where in found if not at_home] == []

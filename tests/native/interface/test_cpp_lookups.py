@@ -21,6 +21,7 @@ from optctx.hosts.llvmlite import llvm_context_address
 from optctx.process import set_process_options
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, Lookups, compile_cpp
+from tests.support.rows import rows
 from tests.support.scopes import in_threads
 
 SOURCES = pathlib.Path(__file__).parents[2] / "programs" / "cpp"
@@ -226,7 +227,7 @@ def test_bool_or_default_has_three_values(cpp: Lookups) -> None:
             cpp.get(name, wrong)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "wrong", "message"),
     [
         ("unroll-count", "bool", "cannot look up 'unroll-count' as bool: the option is of type uint"),
@@ -245,7 +246,7 @@ def test_another_type_is_an_error(cpp: Lookups, name: str, wrong: str, message: 
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "hint"),
     [
         ("unrol-count", "did you mean unroll-count?"),

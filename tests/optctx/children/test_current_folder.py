@@ -47,7 +47,7 @@ MORE = [
     "rank module.ll --only unroll-count",
     "record module.ll",
     "check-link module.bc",
-    "tune module.ll --set unroll-count=1,2 --trials 2",
+    "tune module.ll --try unroll-count=1,2 --trials 2",
     "info",
     "show unroll-count",
 ]

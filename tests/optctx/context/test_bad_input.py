@@ -25,6 +25,7 @@ from optctx import (
     run_passes,
 )
 from tests.support.processes import run_python
+from tests.support.rows import rows
 from tests.support.scopes import process_state
 
 
@@ -81,7 +82,7 @@ def test_no_message_is_long_because_the_input_is() -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("error", "also"),
     [
         (UnknownOptionError, KeyError),

@@ -15,6 +15,7 @@ from llvmlite import binding
 
 from optctx import OptionContext, OptionTypeError, current, registry
 from tests.support.alone import alone
+from tests.support.rows import rows
 
 # Name -> (what is given, what a lookup gives, the command line)
 EVERY_TYPE = {
@@ -54,7 +55,7 @@ EVERY_TYPE = {
 }
 
 
-@pytest.mark.parametrize("name", EVERY_TYPE)
+@rows("name", EVERY_TYPE)
 def test_a_value_of_each_type_comes_back_and_becomes_a_command_line(name: str) -> None:
     given, value, args = EVERY_TYPE[name]
     context = OptionContext({name: given}, base="defaults")
@@ -74,7 +75,7 @@ def test_an_iterator_is_a_list() -> None:
     assert OptionContext({"internalize-public-api-list": []})["internalize-public-api-list"] == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "text", "value"),
     [
         ("vectorize-loops", "0", False),
@@ -104,7 +105,7 @@ def test_infinities_and_nan_are_floats() -> None:
     assert math.isnan(found)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("args", "name", "value"),
     [
         (["-unroll-count=4"], "unroll-count", 4),
@@ -152,7 +153,7 @@ def test_a_choice_takes_the_place_of_another_one_of_its_option() -> None:
     assert context == OptionContext({"regbankselect-fast": True})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "own"),
     [
         ("vectorize-loops", bool),

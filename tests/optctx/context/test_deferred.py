@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from optctx import OptionContext, OptionTypeError, propagating, wrap
+from tests.support.rows import rows
 from tests.support.scopes import four, unrolled
 
 BODIES: list[str] = []  # that have begun
@@ -79,7 +80,7 @@ DOORS: dict[str, Callable[[Callable[..., Any]], object]] = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@rows("kind", KINDS)
 def test_what_runs_later_is_refused_before_it_is_called(kind: str) -> None:
     function = KINDS[kind]
     own = {"method": function, "__call__": function, "static": staticmethod(function)}
@@ -104,7 +105,7 @@ def test_what_runs_later_is_refused_before_it_is_called(kind: str) -> None:
         assert not BODIES, door
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@rows("kind", KINDS)
 def test_so_is_a_result_whose_body_has_not_begun(kind: str) -> None:
     made = []
 
@@ -126,7 +127,7 @@ def test_so_is_a_result_whose_body_has_not_begun(kind: str) -> None:
 
 
 @pytest.mark.redirected
-@pytest.mark.parametrize("door", ["decorated", "run", "wrapped", "submitted"])
+@rows("door", ["decorated", "run", "wrapped", "submitted"])
 def test_results_that_are_complete_or_have_begun_are_returned(door: str) -> None:
     def begun() -> Iterator[int]:
         made = generator()

@@ -29,6 +29,7 @@ from tests.support.alone import alone
 from tests.support.ir_texts import SCALE, X86
 from tests.support.option_values import VALUES
 from tests.support.processes import wait_until_asleep
+from tests.support.rows import rows
 from tests.support.scopes import outside, scopes_become, unrolled
 
 BISECTED = Job(SCALE, "default<O3>", ("-opt-bisect-limit=5",), triple=X86, emit="ir")
@@ -59,7 +60,7 @@ def test_llvm_does_what_a_fresh_process_does_and_then_what_it_did_before(fresh: 
     assert compile_job(BISECTED) == before
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "value"),
     [
         ("color", True),

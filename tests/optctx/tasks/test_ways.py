@@ -18,6 +18,7 @@ from llvmlite import binding
 
 from optctx import ContainmentWarning, OptionContext, contained, current, propagating, record, wrap
 from tests.support.processes import SECONDS
+from tests.support.rows import rows
 from tests.support.scopes import UNROLLED_ONCE, both, eight, four, in_threads, set_option, unrolled
 
 pytestmark = pytest.mark.usefixtures("attached", "outside", "workers")
@@ -157,9 +158,7 @@ NOT_ITS_OWN = (
 )
 CARRIED = {**MADE, **CALLED, **(STARTED if INHERITS else {})}
 WAYS = {**MADE, **CALLED, **STARTED, **LEFT}
-ways = pytest.mark.parametrize(
-    "way", [pytest.param(way, marks=[] if way in CARRIED else pytest.mark.redirected) for way in WAYS]
-)
+ways = rows("way", [way for way in WAYS if way in CARRIED or not TURNS])
 
 
 def look() -> tuple[tuple[int, int], OptionContext, object]:
@@ -266,7 +265,7 @@ def test_a_record_is_of_the_thread_that_does_the_work(way: str) -> None:
 
 
 @pytest.mark.redirected
-@pytest.mark.parametrize("way", CARRIED)
+@rows("way", CARRIED)
 def test_what_was_set_in_a_scope_goes_along_and_other_threads_do_not_change_it(way: str) -> None:
     def work() -> tuple[int, int, list[str], int]:
         before, told = unrolled(), []

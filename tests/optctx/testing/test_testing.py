@@ -29,6 +29,7 @@ from optctx.testing import (
     values,
 )
 from tests.support.ir_texts import SCALE, X86
+from tests.support.rows import rows
 
 CRASH = "-force-vector-width=3"  # LLVM asserts that it is a power of two
 HANG = "-misched-limit=0"
@@ -62,7 +63,7 @@ def simplest(name: str) -> object:
     return find(values(registry()[name]), lambda _: True)
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
     [
         "unroll-count", "inline-threshold", "vectorize-loops", "enable-gvn-hoist", "chr-bias-threshold",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-import pytest
-
 from optctx.values.read_values import Value
 from optctx.values.states import State
+from tests.support.rows import rows
 
 
 def test_states_are_equal_that_llvm_treats_alike() -> None:
@@ -21,7 +20,7 @@ def test_states_are_equal_that_llvm_treats_alike() -> None:
     assert len({State(4, 1), State(4, 2), State(math.nan, 0), State(math.nan, 0)}) == 2
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "text"),
     [
         (None, "None"),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import importlib
 import importlib.metadata
-import io
 import json
 import pathlib
 import re
@@ -33,17 +31,6 @@ def test_a_verified_sweep_prints_a_row_per_combination(capfd: pytest.CaptureFixt
     assert out.count(" same ") == 5  # the best row is there twice
     assert "DIFFERS" not in out
     assert "4 combinations, 4 different objects" in out
-
-
-def test_json_and_csv_say_the_same(capfd: pytest.CaptureFixture[str]) -> None:
-    arguments = [*SWEEP, "--try", "unroll-count=1,4", "--jobs", "2", "--format"]
-    assert main([*arguments, "json"]) == 0
-    rows = json.loads(capfd.readouterr().out)
-    assert main([*arguments, "csv"]) == 0
-    lines = list(csv.DictReader(io.StringIO(capfd.readouterr().out)))
-    assert [row["options"]["unroll-count"] for row in rows] == ["1", "4"]
-    assert [line["digest"] for line in lines] == [row["attributes"]["digest"] for row in rows]
-    assert len({line["digest"] for line in lines}) == 2
 
 
 def test_processor_features_and_level_reach_the_code(capfd: pytest.CaptureFixture[str]) -> None:

@@ -19,6 +19,7 @@ from optctx.lab.command.groups import Base, Input, Keep
 from optctx.lab.command.main import main, make_parser
 from optctx.tables import table
 from tests.support.ir_texts import COUNTED, UNROLL, X86
+from tests.support.rows import rows
 
 pytestmark = pytest.mark.usefixtures("attached")
 
@@ -40,7 +41,7 @@ def test_a_setting_is_written_as_opt_and_as_python_write_it() -> None:
     assert Base(tuple(given.context().args())).context() == given.context()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("given", "words"),
     [
         (("unroll-count", "unroll-runtime"), "cannot set 'unroll-count' without a value"),

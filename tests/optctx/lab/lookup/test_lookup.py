@@ -17,6 +17,7 @@ from optctx.facts import Facts, OptionFacts, Reader, facts
 from optctx.lab.command.main import main
 from optctx.lab.lookup import compare, facts_as_json, load_facts
 from tests.support.facts_files import HEAD, OPTION
+from tests.support.rows import rows
 
 pytestmark = pytest.mark.usefixtures("attached")
 
@@ -39,16 +40,13 @@ def changed(taken: Facts, **changes: Any) -> Facts:
     return msgspec.structs.replace(taken, options=tuple(map(change, taken.options)))
 
 
-READER = Reader("f(int)", "ipo", 3, occurrences=2)
-
-
 def test_equal_libraries_do_not_differ(taken: Facts) -> None:
     found = compare(taken, taken)
     assert (found.added, found.removed, found.changes) == ((), (), ())
     assert found.totals == {"names in both": len(registry()), "added": 0, "removed": 0}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("what", "changes", "old", "new"),
     [
         ("type", {"type": "int"}, "uint", "int"),
@@ -96,7 +94,7 @@ def test_diff_compares_files_and_the_library_in_use(
 OPTION_TWICE = json.dumps({**HEAD, "options": [OPTION, OPTION]})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "words"),
     [
         ("{", "input data was truncated"),
@@ -175,7 +173,7 @@ def test_show_prints_everything_about_an_option(capfd: pytest.CaptureFixture[str
     assert data["help"] in text
 
 
-@pytest.mark.parametrize(
+@rows(
     ("words", "answer"),
     [
         (["options", "unrol-count"], "no option matches 'unrol-count'; did you mean unroll-count"),

@@ -20,6 +20,7 @@ from optctx.lab.command.main import main
 from optctx.lab.reducing import reduce_options
 from optctx.testing import smallest
 from tests.support.ir_texts import SCALE, X86
+from tests.support.rows import rows
 
 CRASH = "-force-vector-width=3"  # LLVM asserts that it is a power of two
 HANG = "-misched-limit=0"
@@ -136,7 +137,7 @@ def mistakes() -> list[tuple[list[str], str]]:
     ]
 
 
-@pytest.mark.parametrize(("words", "expected"), mistakes())
+@rows(("words", "expected"), mistakes())
 def test_what_cannot_be_reduced_is_one_line(
     words: list[str], expected: str, kernel: str, capfd: pytest.CaptureFixture[str]
 ) -> None:

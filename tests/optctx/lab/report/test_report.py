@@ -25,6 +25,7 @@ from optctx.lab.report.page import as_page
 from optctx.lab.report.texts import figure_text
 from optctx.lab.trials import Trial
 from optctx.lab.tuning.results import Study
+from tests.support.rows import rows
 from tests.support.tuning_cases import JOB, loops, tuned
 from tests.support.tuning_studies import COMPILE, HOSTILE, SIZE, SPEED, TIME, all_lost, hostile, study, times
 
@@ -289,7 +290,7 @@ def test_a_real_study_is_reported(tmp_path: pathlib.Path) -> None:
 # What cannot be written
 
 
-@pytest.mark.parametrize("name", ["report.png", "report", "html", "report.html.gz"])
+@rows("name", ["report.png", "report", "html", "report.html.gz"])
 def test_another_name_is_refused_before_anything_is_done(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Study, "best", property(lambda study: pytest.fail("it computed")))
     with pytest.raises(OptctxError) as refusal:
@@ -321,25 +322,6 @@ def test_a_missing_extra_is_named(
     with pytest.raises(OptctxError) as refusal:
         check_report(tmp_path / name)
     assert str(refusal.value) == message
-
-
-def test_the_command_writes_a_report(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "scale.ll").write_text(str(JOB.ir))
-    page = tmp_path / "study.html"
-    words = ["tune", str(tmp_path / "scale.ll"), "--try", "force-vector-width=1,4", "--sampler", "grid"]
-    assert main([*words, "--report", str(page)]) == 0
-    assert "2 trials; ended" in capfd.readouterr().out
-    assert "-force-vector-width=1" in " ".join(Page(page.read_text()).texts)
-
-
-def test_a_report_that_cannot_be_written_is_refused_before_the_search(
-    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "scale.ll").write_text(str(JOB.ir))
-    words = ["tune", str(tmp_path / "scale.ll"), "--try", "unroll-count=1", "--report", "study.pdf"]
-    assert main(words) == 2
-    line = "optctx: cannot write a report to 'study.pdf': expected a name that ends with .html\n"
-    assert capfd.readouterr() == ("", line)
 
 
 def test_several_objectives_have_no_best_set_to_write(

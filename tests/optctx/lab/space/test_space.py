@@ -20,9 +20,10 @@ from optctx.lab.space import (
     parse_space,
     parse_values,
 )
+from tests.support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "values"),
     [
         ("1..64", Integers(1, 64)),
@@ -43,7 +44,7 @@ def test_values_are_read_and_written(text: str, values: Values) -> None:
     assert parse_values(str(values), text) == values
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "expected"),
     [
         ("unroll-count", "expected NAME=VALUES"),

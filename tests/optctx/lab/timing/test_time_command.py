@@ -11,6 +11,7 @@ import pytest
 from optctx.compiling import FreshProcess, Job
 from optctx.lab.command.main import main
 from optctx.lab.timing import check
+from tests.support.rows import rows
 from tests.support.timing_kernels import DOT, SUM, dot_harness, sum_harness
 
 SCALAR = ["--set", "force-vector-width=1", "--set=-force-vector-interleave=1"]
@@ -115,7 +116,7 @@ def mistakes() -> list[tuple[list[str], str]]:
     ]
 
 
-@pytest.mark.parametrize(("words", "expected"), mistakes())
+@rows(("words", "expected"), mistakes())
 def test_what_cannot_be_timed_is_one_line(
     words: list[str], expected: str, kernel: str, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,6 +16,7 @@ from optctx.errors import OptctxError
 from optctx.lab.timing import Array, Harness, Value
 from optctx.lab.timing.inputs import array_bytes, value_word
 from optctx.lab.timing.kinds import KINDS, Kind
+from tests.support.rows import rows
 from tests.support.timing_kernels import HASH, MATMUL, SUM, hash_harness, matmul_harness, sum_harness
 
 ARRAY = 'entry = "f"\n[[arguments]]\n'
@@ -69,7 +70,7 @@ def test_a_file_says_what_python_says(tmp_path: pathlib.Path) -> None:
     assert harness.digest() == Harness.loads(TEXT).digest() != sum_harness().digest()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "words"),
     [
         ("", "Object missing required field `entry`"),
@@ -140,7 +141,7 @@ def test_a_harness_that_fits_its_function_is_taken() -> None:
     Harness("f", arguments, "bool").check(flags)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("ir", "words"),
     [
         (
@@ -181,7 +182,7 @@ def test_a_function_of_another_form_is_one_clear_error(ir: str, words: str) -> N
     assert words in str(raised.value)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("type", "expected"),
     [("void", None), ("i1", "bool"), ("i32", "i32"), ("float", "f32"), ("double", "f64")],
 )
@@ -193,7 +194,7 @@ def test_a_function_without_arguments_needs_no_harness(type: str, expected: str 
     )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("ir", "words"),
     [
         (

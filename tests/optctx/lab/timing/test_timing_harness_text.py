@@ -23,6 +23,7 @@ from optctx.lab.timing import (
 )
 from optctx.lab.timing.harness import from_table
 from optctx.toml import parse_toml, read_toml
+from tests.support.rows import rows
 from tests.support.timing_kernels import HASH, MATMUL, SUM, compiled
 
 EXAMPLES = pathlib.Path(__file__).parents[4] / "examples/tuning"
@@ -77,12 +78,12 @@ def bitcode(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return subprocess.run(command, check=True, capture_output=True).stdout
 
 
-@pytest.mark.parametrize("entry", SIGNATURES)
+@rows("entry", SIGNATURES)
 def test_a_function_of_c_is_described_by_how_it_uses_its_arguments(entry: str, bitcode: bytes) -> None:
     assert described(Harness.loads(harness_of(bitcode, entry))) == SIGNATURES[entry]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("entry", "words"),
     [
         ("by_value", "argument 1 is passed as byval"),

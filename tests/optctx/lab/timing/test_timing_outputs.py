@@ -10,6 +10,7 @@ from optctx.errors import OptctxError
 from optctx.lab.timing import Array, Difference, Harness, Tolerance, Value
 from optctx.lab.timing.memory import Outputs
 from optctx.lab.timing.outputs import compare
+from tests.support.rows import rows
 
 NAN, INF = float("nan"), float("inf")
 FLOATS = Harness("f", (Value(1), Array("f64", (2, 3), output=True)))
@@ -42,7 +43,7 @@ def test_the_first_difference_is_told_with_its_place() -> None:
     assert str(found) == "the returned value is -5, and the base returns 5"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("found", "tolerance", "differs"),
     [
         (floats(1, 2, 3, NAN, INF, -0.0), Tolerance(), True),  # bytes

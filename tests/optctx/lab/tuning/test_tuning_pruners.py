@@ -15,6 +15,7 @@ from optctx.lab.tuning.asking import Asking, go_on
 from optctx.lab.tuning.evaluate import Candidate
 from optctx.lab.tuning.samplers import PRUNERS, make_pruner
 from optctx.lab.tuning.search import Search
+from tests.support.rows import rows
 from tests.support.tuning_cases import HARNESS, JOB, KERNEL, LOOSE, cut_short, loops, told, tuned
 
 TIME = [Goal("time", "times the base")]
@@ -93,7 +94,7 @@ def test_pruners_save_rounds() -> None:
         assert rounds < 48 * len(ROUNDS)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pruner", "expected"),
     [
         ("medium", "did you mean 'median'|there is no pruner 'medium'"),

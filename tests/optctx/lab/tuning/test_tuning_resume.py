@@ -8,7 +8,6 @@ import json
 import pathlib
 import pickle
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -149,14 +148,6 @@ def test_a_study_of_something_else_is_refused_by_name(study: str) -> None:
     assert pathlib.Path(study).read_bytes() == before
 
 
-def test_two_searches_do_not_share_a_study(study: str) -> None:
-    def another(trial: object) -> None:
-        with pytest.raises(OptctxError, match="another process is writing to it"):
-            tuned(**ARGUMENTS, keep=study, resume=True)
-
-    tuned(**{**ARGUMENTS, "trials": 5}, keep=study, resume=True, on_trial=another)
-
-
 class Planted:
     """Makes a file when it is unpickled."""
 
@@ -234,9 +225,3 @@ def test_a_study_of_another_optuna_goes_on_without_doing_anything_twice(
     other = tuned(**ARGUMENTS, keep=study, resume=True)
     assert told(other)[:4] == told(first)
     assert len({tuple(trial.options.items()) for trial in other.trials}) == len(other.trials) == 16
-
-
-def _tables(file: pathlib.Path) -> dict[str, list[tuple[Any, ...]]]:
-    with contextlib.closing(sqlite3.connect(file)) as database:
-        names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        return {name: database.execute(f"SELECT * FROM {name}").fetchall() for name in names}
