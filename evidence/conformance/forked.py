@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from evidence.conformance.job import Job, Outcome, compile_job, digest
-from optctx.compiling.children import Ending, endings
+from evidence.forked_children import Ending, endings
 from optctx.process import set_process_options
 
 __all__ = ["reference", "run_forked"]

@@ -8,8 +8,8 @@ import signal
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from evidence.forked_children import Ending, endings
 from optctx.children.death import last_line
-from optctx.compiling.children import Ending, endings
 from optctx.errors import OptctxError
 
 __all__ = ["Ended", "run_in_children"]

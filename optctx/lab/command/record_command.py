@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import pickle
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from optctx import OptionContext, record
-from optctx.children.death import cause_of_end
-from optctx.compiling import Job, compile_job
-from optctx.compiling.children import endings
+from optctx.compiling import Job, compile_job, llvm_pool
 from optctx.errors import OptctxError
 from optctx.facts import text
 from optctx.lab.command.console import complain_printed, put, say, show
 from optctx.lab.command.files import naming_module
 from optctx.lab.command.groups import Base, Input, add_file, add_out
+from optctx.lab.command.inputs import answered
 from optctx.lab.lookup import Recorded
 from optctx.lab.settings import add_flags, taken
 from optctx.tables import table
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
     from optctx.lab.command.parser import Parser
 
 __all__ = ["add", "run"]
-
-_SECONDS = 1e6  # that LLVM may take: no limit that a compilation reaches
 
 
 def add(commands: _SubParsersAction[Parser]) -> None:
@@ -54,10 +50,13 @@ def add(commands: _SubParsersAction[Parser]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compile, and print the options that were read. Raises OptctxError and OSError."""
     base = taken(arguments, Base)
-    context = base.context()
-    job = replace(taken(arguments, Input).under(base).job(arguments.file), emit="object")
+    options = tuple(base.context().args())
+    job = replace(taken(arguments, Input).under(base).job(arguments.file), options=options, emit="object")
+    # What LLVM prints has names of the module in it, and LLVM may end the process.
+    done = llvm_pool().call(recorded, job, gives=Recorded)
+    complain_printed(Counter(line for line in done.printed.splitlines() if line.strip()))
     with naming_module(arguments.file):
-        found = _in_child(context, job, arguments.file)
+        found = answered(done, f"cannot compile {arguments.file}")
     if arguments.unread_only:
         found = Recorded((), found.unread)
     match arguments.format:
@@ -70,28 +69,14 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _in_child(context: OptionContext, job: Job, path: str) -> Recorded:
-    """Compile in a child, because what LLVM prints has names of the module in it, and LLVM may end it."""
-    [ending] = endings([(path, lambda: _recorded(context, job))], jobs=1, seconds=_SECONDS)
-    printed = ending.said.decode(errors="replace")
-    if not ending.data:
-        raise OptctxError(f"cannot compile {path}: LLVM crashed: {cause_of_end(ending.status, printed)}")
-    found = pickle.loads(ending.data)
-    complain_printed(Counter(line for line in printed.splitlines() if line.strip()))
-    if isinstance(found, str):
-        raise OptctxError(found)
-    assert isinstance(found, Recorded)
-    return found
-
-
-def _recorded(context: OptionContext, job: Job) -> Recorded | str:
-    """What LLVM read, or why it does not compile the job."""
-    try:
-        with context, record() as log:
-            result = compile_job(job)
-        return Recorded.of(log) if result.error is None else result.error
-    except OptctxError as error:
-        return str(error)
+def recorded(_: None, job: Job) -> Recorded:
+    """What LLVM reads for a job, and which of its options it does not. Raises OptctxError if it refuses."""
+    context = OptionContext.from_args(job.options, process_wide="exclusive")
+    with context, record() as log:
+        result = compile_job(replace(job, options=()))
+    if result.error is not None:
+        raise OptctxError(result.error)
+    return Recorded.of(log)
 
 
 def _print(found: Recorded) -> None:
