@@ -9,7 +9,7 @@ SOURCES := $(shell find native -name '*.[ch]pp') optctx/include/optctx/interface
 
 demo: $(VENV)/.built
 	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
-	  --set unroll-count=1,2,4,8 --set force-vector-width=1,4,8 --verify
+	  --try unroll-count=1,2,4,8 --try force-vector-width=1,4,8 --verify
 
 # One process for each processor; JOBS=0 for none but pytest's own. Where PYTHONDONTWRITEBYTECODE is set, each of a
 # thousand processes would compile the package for itself, which takes it 0.4 s.

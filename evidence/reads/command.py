@@ -16,10 +16,11 @@ from evidence.reads.signature import signature_of
 from optctx.compiling import Job, compile_job
 from optctx.compiling.job import initialise_targets
 from optctx.errors import OptctxError
-from optctx.lab.command.compiling import add_job_arguments, positive, progress_bar, seconds, target_job
+from optctx.lab.command.compiling import add_job_arguments, positive, seconds, target_job
 from optctx.lab.command.console import encodable, put, say, show
 from optctx.lab.command.files import read_file
 from optctx.lab.command.inputs import Clang, read_input
+from optctx.lab.command.progress import progress_bar
 from optctx.tables import table
 from optctx.wording import counted
 

@@ -13,7 +13,7 @@ from optctx import OptionContext
 from optctx.children.death import last_words
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import OptctxError
-from optctx.lab.sensitivity.run import reads_of as _reads_of
+from optctx.lab.rank.rank import reads_of as _reads_of
 
 __all__ = ["Compiler", "CrashError", "DiedError", "HangError", "reads_of"]
 

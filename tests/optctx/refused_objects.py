@@ -15,8 +15,8 @@ from llvmlite import binding
 from optctx import OptionContext, bound, propagating
 from optctx.compiling import Job, Result, compile_job
 from optctx.hosts.llvmlite import instruction_count
-from optctx.lab.sensitivity import sensitivity
-from optctx.lab.sweep import parse_axes, sweep
+from optctx.lab.rank import rank
+from optctx.lab.sweep import sweep
 from optctx.lab.tuning import parse_space, tune
 from optctx.trust import CLASSES
 from optctx.tvm import LLVMInstance, LLVMTarget, LLVMTargetInfo, from_target, parse_option_string
@@ -29,8 +29,8 @@ __all__ = [
     "LLVMInstance", "LLVMTarget", "LLVMTargetInfo", "Pool", "attributed", "binding", "bound_to_five",
     "closed", "compile_job", "coroutine", "error_of", "exclusive", "flagged", "from_target", "generating",
     "generator", "instruction_count", "llvm_context", "machine", "module", "module_of", "noted",
-    "of_another_library", "parse_axes", "parse_option_string", "parse_space", "partial", "pool",
-    "run_module_passes", "sensitivity", "stamped", "sweep", "tune", "unshown", "written",
+    "of_another_library", "parse_option_string", "parse_space", "partial", "pool",
+    "rank", "run_module_passes", "stamped", "sweep", "tune", "unshown", "written",
 ]  # fmt: skip
 
 HUGE = 10**5000  # which repr() refuses to write out

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import json
 import os
 import pathlib
 import resource
 import signal
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import pytest
 
@@ -19,7 +17,6 @@ from optctx.children.limits import address_space
 from optctx.errors import OptctxError
 from optctx.lab.command.files import read_file
 from optctx.lab.lookup import MOST_BYTES, load_facts
-from optctx.lab.sweep.rowfile import FileFormat, open_rows
 from optctx.lab.timing import Harness, read_case
 from optctx.lab.tuning.search import MOST_TRIALS, Search
 from optctx.toml import parse_toml
@@ -67,97 +64,6 @@ def refused_all(works: Sequence[tuple[Callable[[], object], str]]) -> None:
 def test_a_study_is_no_longer_than_one_that_can_go_on() -> None:
     with pytest.raises(OptctxError, match="at most 100,000 trials, found 100001"):
         Search(trials=MOST_TRIALS + 1)
-
-
-TAG = "-".join("abcdefg")
-ROW: dict[str, Any] = {
-    "file": "a.ll",
-    "options": {"unroll-count": "1"},
-    "state": "ok",
-    "instructions": 1,
-    "object_size": 2,
-    "seconds": 0.5,
-    "agrees": None,
-    "digest": "ab",
-    "error": "",
-    "difference": "",
-    "sweep": TAG,
-}
-ROWS: dict[str, tuple[dict[str, Any], str]] = {
-    "a number as text": ({"instructions": "1"}, "a number, 0 or more, for 'instructions', found '1'"),
-    "a truth value": ({"object_size": True}, "for 'object_size', found True"),
-    "a negative number": ({"seconds": -1}, "for 'seconds', found -1"),
-    "a list as error": ({"error": [1]}, r"expected a text for 'error', found \[1\]"),
-    "another state": ({"state": "great"}, "expected ok, failed, crashed, timed out for 'state'"),
-    "options of a list": ({"options": []}, "expected an object for 'options'"),
-    "a number as value": ({"options": {"unroll-count": 1}}, "expected a text for 'unroll-count', found 1"),
-    "a verdict": ({"agrees": 1}, "expected true, false or null for 'agrees', found 1"),
-    "a number as tag": ({"sweep": 7}, "expected hashes as 'sweep', found 7"),
-    "no tag": ({"sweep": None}, "expected hashes as 'sweep', found none"),
-}
-
-
-def read_rows(file: pathlib.Path, text: str, form: FileFormat = "json") -> None:
-    file.write_text(text)
-    with open_rows(str(file), form, TAG, resume=True) as rows:
-        rows.read(["unroll-count"])
-
-
-def test_a_row_that_no_sweep_writes_is_refused_by_its_line(tmp_path: pathlib.Path) -> None:
-    read_rows(tmp_path / "rows", json.dumps(ROW) + "\n")
-    for different, words in ROWS.values():
-        text = "".join(json.dumps(row) + "\n" for row in (ROW, {**ROW, **different}))
-        with pytest.raises(OptctxError, match=rf"cannot resume from '.*rows': line 2 is no JSON .*{words}"):
-            read_rows(tmp_path / "rows", text)
-
-
-def test_a_number_in_a_row_that_python_does_not_hold_is_refused(tmp_path: pathlib.Path) -> None:
-    works = []
-    for number, key in itertools.product([*NUMBERS, DEEP], ("instructions", "seconds", "more")):
-        line = json.dumps({**ROW, "more": 0, key: "HERE"}).replace('"HERE"', number)
-        words = rf"line 1 is no JSON .* for {key}, {NUMBERS[number]}" if number in NUMBERS else "32 levels"
-        works.append((functools.partial(read_rows, tmp_path / "rows", line + "\n"), words))
-    refused_all(works)
-
-
-CELLS = ["a.ll", "1", "ok", "1", "2", "0.5", "", "ab", "", "", TAG]
-HEAD = "file,unroll-count,state,instructions,object_size,seconds,agrees,digest,error,difference,sweep"
-
-
-WRONG_CELLS = [
-    (3, DIGITS[:100_000], "for 'instructions', found '999"),
-    (3, DIGITS, "field larger than field limit"),
-    (4, "1e3", "for 'object_size', found '1e3'"),
-    (5, "1e400", "for 'seconds', found '1e400'"),
-    (5, "nan", "for 'seconds', found 'nan'"),
-    (5, str(10**400), "for 'seconds', found '1000"),
-    (6, "maybe", "true, false or nothing for 'agrees'"),
-    (2, "great", "'state', found 'great'"),
-    (8, "x" * 200_000, "field larger than field limit"),
-    (9, "1,2,3", "expected 10 cells, found 12"),
-]
-
-
-def test_cells_that_no_sweep_writes_are_refused_by_their_line(tmp_path: pathlib.Path) -> None:
-    read_rows(tmp_path / "rows", f"{HEAD}\n{','.join(CELLS)}\n", "csv")
-    for place, cell, words in WRONG_CELLS:
-        line = ",".join([*CELLS[:place], cell, *CELLS[place + 1 :]])
-        with pytest.raises(OptctxError, match=rf"line 2 is no CSV .*{words}") as caught:
-            read_rows(tmp_path / "rows", f"{HEAD}\n{line}\n", "csv")
-        assert len(str(caught.value)) < 1000, words
-    with pytest.raises(OptctxError, match=r"line 2 is no CSV .*hashes"):
-        read_rows(tmp_path / "rows", f"{HEAD}\n\n", "csv")
-
-
-def test_a_file_of_rows_larger_than_any_is_not_read(tmp_path: pathlib.Path) -> None:
-    (tmp_path / "rows").touch()
-    os.truncate(tmp_path / "rows", 1 << 40)
-
-    def read() -> None:
-        with open_rows(str(tmp_path / "rows"), "json", TAG, resume=True) as rows:
-            rows.read([])
-
-    refused(read, "it has 1,099,511,627,776 bytes, of at most 1,073,741,824")
 
 
 TOML = {

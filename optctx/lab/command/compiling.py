@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 
 from llvmlite import binding
-from rich.progress import TimeRemainingColumn
 
 from optctx.compiling import Job
 from optctx.errors import OptctxError, shown
-from optctx.lab.command.console import bar, encodable
+from optctx.lab.command.console import encodable
 from optctx.lab.command.inputs import Clang, read_input
 from optctx.lab.command.parser import positive, seconds
 from optctx.lab.settings import completing
 
-__all__ = ["add_job_arguments", "job_of", "jobs_of", "positive", "progress_bar", "seconds", "target_job"]
+__all__ = ["add_job_arguments", "job_of", "jobs_of", "positive", "seconds", "target_job"]
 
 
 def add_job_arguments(
@@ -99,14 +97,3 @@ def _jobs(arguments: argparse.Namespace, paths: Sequence[str]) -> list[Job]:
     target = target_job(arguments)
     clang = Clang(arguments.clang, arguments.clang_options)
     return [replace(target, ir=read_input(path, target, clang)) for path in paths]
-
-
-@contextmanager
-def progress_bar() -> Iterator[Callable[[int], None]]:
-    """Show a bar on standard error during the block, if that is a terminal.
-
-    Yields a function to call after each compilation, on any thread, with the total number of compilations.
-    """
-    with bar("compiling", TimeRemainingColumn()) as shown:
-        task = shown.add_task("", total=None)
-        yield lambda total: shown.update(task, total=total, advance=1)

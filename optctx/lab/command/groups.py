@@ -19,7 +19,7 @@ from optctx.lab.command.parser import below, positive, seconds
 from optctx.lab.settings import add_flags, completing, setting
 from optctx.toml import read_toml
 
-__all__ = ["Base", "Input", "Keep", "Limits", "Out", "add_file", "add_files", "add_out"]
+__all__ = ["Base", "Input", "Keep", "Limits", "Out", "Try", "add_file", "add_files", "add_out"]
 
 PASSES = "default<O3>"
 _FILE = "LLVM IR (.ll), bitcode (.bc), or C or C++ (.c, .cpp) for clang; '-' for standard input"
@@ -160,6 +160,21 @@ class Base:
             if not equals:  # the next word is no value of this one
                 OptionContext.from_args([words[name]], process_wide="exclusive")
         return words
+
+
+@dataclass(frozen=True)
+class Try:
+    """What an experiment varies."""
+
+    tries: tuple[str, ...] = setting(
+        (),
+        "values to try: a,b,c | 1..16 | 1..1024:log | 0..64:step=8; 'default' leaves the option alone, NAME "
+        "alone tries a flag; ' if OTHER==VALUE' behind them; repeat for more options",
+        flag="--try",
+        metavar="NAME=VALUES",
+        several=True,
+        completes="setting",
+    )
 
 
 @dataclass(frozen=True)

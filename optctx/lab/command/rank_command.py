@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from optctx import OptionContext
-from optctx.errors import Interrupted, OptctxError
-from optctx.lab.command.compiling import add_job_arguments, job_of, progress_bar
-from optctx.lab.command.console import put, say, show
+from optctx.errors import Interrupted
+from optctx.lab.command.console import complain, put, say, show
 from optctx.lab.command.files import naming_module
+from optctx.lab.command.groups import Base, Input, Keep, Limits, Out, Try, add_file, add_out
 from optctx.lab.command.parser import positive, seconds
-from optctx.lab.command.settings import add_settings
-from optctx.lab.sensitivity import Limits, Report, as_csv, as_json, as_table, save_plot, sensitivity
-from optctx.lab.sensitivity.plot import check_plot
-from optctx.lab.sensitivity.table import dead_table, not_tried_lines
-from optctx.lab.sweep import Axis, parse_axes
-from optctx.wording import printable
+from optctx.lab.command.progress import duration, progress_bar
+from optctx.lab.rank import Estimate, Ranking, rank
+from optctx.lab.rank.tables import as_csv, as_json, as_table, dead_table, not_tried_lines
+from optctx.lab.settings import add_flags, setting, taken
+from optctx.wording import counted
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -27,129 +25,116 @@ if TYPE_CHECKING:
 __all__ = ["add", "run"]
 
 
+@dataclass(frozen=True)
+class Rank:
+    """What a ranking does beside compiling."""
+
+    only: tuple[str, ...] = setting(
+        (),
+        "try only these (all that LLVM reads); repeat for more",
+        metavar="GLOB",
+        several=True,
+        completes="option",
+    )
+    exclude: tuple[str, ...] = setting(
+        (),
+        "do not try these; repeat for more",
+        flag="--not",
+        metavar="GLOB",
+        several=True,
+        completes="option",
+    )
+    by: str = setting("size", "what to rank by: size, instructions or compile-time", metavar="GOAL")
+    each: bool = setting(False, "compile each value by itself, none in groups")
+    verify: bool = setting(False, "compare each value with a fresh process")
+    trials: int | None = setting(
+        None, "most compilations; the largest effects are found first", metavar="N", read=positive
+    )
+    seconds: float | None = setting(None, "most seconds", metavar="S", read=seconds)
+
+
 def add(commands: _SubParsersAction[Parser]) -> None:
     """Enter the command among `commands`."""
     parser = commands.add_parser(
         "rank",
-        description="Compile a file of LLVM IR once to see which options LLVM reads, then once for each "
-        "other value of each of them, in fresh processes, and rank the options by effect. Exit status 2 for "
-        "bad input, 130 after Ctrl-C, 143 after SIGTERM.",
-        example="optctx rank kernel.ll --options 'unroll*' --max-trials 20\n"
-        "optctx rank kernel.ll --by instructions --plot rank.png",
+        description="Compile a file once to see which options LLVM reads, then with other values of each of "
+        "them, many together first, and rank the options by effect. What crashes or never ends is a line of "
+        "the result. Exit status 1 if --verify finds a difference, 2 for bad input, 130 after Ctrl-C, 143 "
+        "after SIGTERM.",
+        example="optctx rank kernel.ll --only 'unroll*' --trials 20\n"
+        "optctx rank kernel.ll --by instructions --seconds 60 --keep ranking.journal",
     )
-    add_job_arguments(parser)
-    add_settings(parser, "an LLVM option that the base and every trial have; repeat for more")
-    parser.add_argument(
-        "--try",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE[,VALUE...]",
-        dest="tries",
-        help="values to try for an option instead of those chosen by its type; repeat for more",
-    )
-    parser.add_argument(
-        "--options",
-        nargs="+",
-        default=[],
-        metavar="GLOB",
-        help="try only these (default: all that LLVM reads)",
-    )
-    parser.add_argument("--exclude", nargs="+", default=[], metavar="GLOB", help="do not try these")
-    parser.add_argument(
-        "--by",
-        choices=("instructions", "size"),
-        default="size",
-        help="what to rank by (default: %(default)s)",
-    )
-    _add_limits(parser)
-    parser.add_argument(
-        "--format", choices=("table", "json", "csv"), default="table", help="how to print (default: table)"
-    )
-    parser.add_argument(
-        "--top",
-        type=positive,
-        metavar="N",
-        help="options in the table (default: all) and in the plot (default: 30)",
-    )
-    parser.add_argument(
-        "--plot", metavar="FILE", help="draw them into a .png, .svg or .pdf; needs matplotlib"
-    )
+    add_file(parser)
+    add_flags(parser, Input, "input")
+    add_flags(parser, Base, "base")
+    add_flags(parser, Try, "values to try instead of those chosen by type")
+    add_flags(parser, Rank, "ranking")
+    add_flags(parser, Keep, "going on")
+    add_flags(parser, Limits, "limits")
+    add_out(parser, rows=("top",))
     parser.set_defaults(run=run)
 
 
-def _add_limits(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--max-trials", type=positive, metavar="N", help="most compilations to make (default: no limit)"
-    )
-    parser.add_argument(
-        "--timeout",
-        type=seconds,
-        metavar="S",
-        help="seconds for a trial (default: 20 times the base, at least 10)",
-    )
-    parser.add_argument(
-        "--memory",
-        type=positive,
-        default=4096,
-        metavar="MIB",
-        help="memory for a trial, in MiB (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--jobs", type=positive, metavar="N", help="trials at once (default: one per processor)"
-    )
-
-
 def run(arguments: argparse.Namespace) -> int:
-    """Compile, and print and draw the ranking; after Ctrl-C that of the trials so far. Raises OptctxError and
-    OSError.
+    """Compile, and print the ranking; after Ctrl-C that of what is known. Raises OptctxError and OSError.
+
+    Returns 1 if a fresh process differs.
     """
-    base = {axis.name: _only(axis) for axis in parse_axes(arguments.settings)}
-    tries = {axis.name: axis.values for axis in parse_axes(arguments.tries)}
-    if arguments.plot:
-        check_plot(arguments.plot)  # now rather than after minutes of work
-    job = job_of(arguments)
-    limits = Limits(arguments.timeout, arguments.memory << 20, arguments.max_trials, arguments.jobs)
-    context = OptionContext(base, process_wide="exclusive")
-    try:
-        with naming_module(arguments.file), context, progress_bar() as step:
-            report = sensitivity(
-                job,
-                options=arguments.options,
-                exclude=arguments.exclude,
-                values=tries,
-                by=arguments.by,
-                limits=limits,
-                progress=step,
-            )
-    except Interrupted as interrupt:
-        _print(interrupt.partial, arguments.format, arguments.top)
-        raise KeyboardInterrupt(interrupt.partial.progress) from None
-    _print(report, arguments.format, arguments.top)
-    if arguments.plot:
-        name = printable(os.path.basename(arguments.file))  # a picture has no fonts for the rest
-        save_plot(report, arguments.plot, title=f"{name}, {arguments.passes}", top=arguments.top)
-    return 0
+    own, keep, limits = taken(arguments, Rank), taken(arguments, Keep).check(), taken(arguments, Limits)
+    base, out = taken(arguments, Base), taken(arguments, Out)
+    with base.context():
+        job = taken(arguments, Input).under(base).job(arguments.file)
+        try:
+            with naming_module(arguments.file), progress_bar("values") as step:
+                ranking = rank(
+                    job,
+                    only=own.only,
+                    exclude=own.exclude,
+                    values=taken(arguments, Try).tries,
+                    by=own.by,
+                    screen=not own.each,
+                    verify=own.verify,
+                    trials=own.trials,
+                    seconds=own.seconds,
+                    threads=limits.jobs,
+                    timeout=limits.timeout,
+                    memory=limits.memory_bytes,
+                    keep=keep.keep,
+                    resume=keep.resume,
+                    on_estimate=_say,
+                    progress=step,
+                )
+        except Interrupted as interrupt:
+            partial: Ranking = interrupt.partial
+            _print(partial, out)
+            known = f"{len(partial.trials)} of {counted(len(partial.trials) + partial.left, 'value')}"
+            kept = f"; {keep.keep} keeps them: go on with --resume" if keep.keep else ""
+            raise KeyboardInterrupt(f"interrupted after {known}{kept}") from None
+    _print(ranking, out)
+    return 1 if any(trial.agrees is False for trial in ranking.trials) else 0
 
 
-def _only(axis: Axis) -> str:
-    if len(axis.values) != 1:
-        raise OptctxError(
-            f"the base has one value for {axis.name!r}, found {', '.join(axis.values)}; use --try for others"
-        )
-    return axis.values[0]
+def _say(estimate: Estimate) -> None:
+    """Say what it is going to take."""
+    complain(
+        f"{counted(estimate.options, 'option')}, {counted(estimate.values, 'value')}: about "
+        f"{counted(estimate.compilations, 'compilation')}, {duration(estimate.seconds)} or more"
+    )
 
 
-def _print(report: Report, form: str, top: int | None) -> None:
-    match form:
+def _print(ranking: Ranking, out: Out) -> None:
+    match out.format:
         case "json":
-            put(as_json(report))
+            put(as_json(ranking))
         case "csv":
-            put(as_csv(report), end="")
+            put(as_csv(ranking), end="")
         case _:
-            if report.changing:
-                show(as_table(report, top))
+            if ranking.changing:
+                show(as_table(ranking, out.top))
+                if out.top is not None and out.top < len(ranking.changing):
+                    say(f"{out.top} of {counted(len(ranking.changing), 'option')} that change the output")
                 say("")
-            if report.dead:
-                show(dead_table(report))
+            if ranking.dead:
+                show(dead_table(ranking))
                 say("")
-            say(*not_tried_lines(report), report.summary())
+            say(*not_tried_lines(ranking), *ranking.summary())

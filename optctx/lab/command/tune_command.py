@@ -196,11 +196,11 @@ def _tuning(
 
 def _proposed(job: Job, space: Space, objectives: list[Objective], count: int, limits: Limits) -> Space:
     """The space with the options that change the goal most, of which the reader is told."""
-    from optctx.lab.sensitivity import Limits as RankLimits
     from optctx.lab.space import Space
     from optctx.lab.tuning.propose import propose
+    from optctx.lab.tuning.search import Limits as Given
 
-    given = RankLimits(timeout=limits.timeout, memory=limits.memory_bytes, jobs=limits.jobs)
+    given = Given(limits.jobs, limits.timeout, limits.memory_bytes)
     with bar("choosing options") as drawn:
         task = drawn.add_task("", total=None)
         found: list[Dimension] = propose(

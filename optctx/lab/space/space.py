@@ -85,18 +85,24 @@ class Space:
         return [each.name for each in self.dimensions]
 
     def check(self) -> None:
-        """Raise OptctxError for dimensions that LLVM's options do not allow."""
+        """Raise OptctxError for dimensions that LLVM's options do not allow: one that names all bad ones."""
         options = [each for each in self.dimensions if each.name != PASSES]
+        refused: dict[str, OptctxError] = {}
+        for refusal in itertools.chain.from_iterable(map(_refusals, options)):
+            refused.setdefault(str(refusal), refusal)
+            if len(refused) == _MOST_REFUSED:  # looking for similar names takes time
+                raise OptctxError(f"{len(refused)} settings or more are refused: " + "; ".join(refused))
+        if len(refused) > 1:
+            raise OptctxError(f"{len(refused)} settings are refused: " + "; ".join(refused))
+        for refusal in refused.values():
+            raise refusal
         targets: dict[str, str] = {}
         for each in options:
-            option = registry()[each.name]
-            target = option.alias_of or each.name
+            target = registry()[each.name].alias_of or each.name
             if targets.setdefault(target, each.name) != each.name:
                 raise OptctxError(
                     f"{targets[target]!r} and {each.name!r} are the same option; take one of them out"
                 )
-            _check_type(each, option.type)
-        _judge(options)
 
     def holds(self, values: Mapping[str, object]) -> bool:
         """Whether these are a point of the space: dimension -> value, for exactly those that count."""
@@ -150,12 +156,9 @@ class Space:
                 values[each.name], chosen[each.name] = value, text_of(value)
             place += 1
 
-    def grid(self, most: int) -> list[dict[str, str]]:
-        """The first `most` points as texts. Raises OptctxError for a dimension without end."""
-        return [
-            {name: text_of(value) for name, value in point.items()}
-            for point in itertools.islice(self.points(), most)
-        ]
+    def grid(self, most: int) -> list[dict[str, Value]]:
+        """The first `most` points. Raises OptctxError for a dimension without end."""
+        return list(itertools.islice(self.points(), most))
 
     def texts(self) -> list[str]:
         """As `parse_space` reads them, but for pipelines."""
@@ -246,17 +249,15 @@ def _check_type(dimension: Dimension, kind: str) -> None:
     )
 
 
-def _judge(options: Sequence[Dimension]) -> None:
-    """Have LLVM judge the values, so that one error names all the bad ones. Raises OptctxError."""
-    refused: dict[str, OptctxError] = {}
-    for name, text in ((each.name, text) for each in options for text in each.values.ends):
+def _refusals(dimension: Dimension) -> Iterator[OptctxError]:
+    """What LLVM does not take of an option's values."""
+    try:
+        _check_type(dimension, registry()[dimension.name].type)
+    except OptctxError as error:
+        yield error
+        return
+    for text in dimension.values.ends:
         try:
-            OptionContext(overrides_of({name: text}))
+            OptionContext(overrides_of({dimension.name: text}))
         except OptctxError as error:
-            refused.setdefault(str(error), error)
-        if len(refused) == _MOST_REFUSED:  # looking for similar names takes time
-            raise OptctxError(f"{len(refused)} settings or more are refused: " + "; ".join(refused))
-    if len(refused) > 1:
-        raise OptctxError(f"{len(refused)} settings are refused: " + "; ".join(refused))
-    for refusal in refused.values():
-        raise refusal
+            yield error

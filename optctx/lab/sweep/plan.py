@@ -1,4 +1,4 @@
-"""A whole sweep as plain data, for the processes that compile it."""
+"""An experiment's compilations as plain data, for the processes that compile."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from optctx.compiling.job import Job
 from optctx.lab.sweep.emissions import Emitted
-from optctx.lab.sweep.grid import DEFAULT, Axis, combination_at, overrides
-from optctx.lab.sweep.row import State
+from optctx.lab.trials import State
 
 __all__ = ["Answer", "Asked", "Plan"]
 
@@ -19,48 +18,30 @@ _TIMES_BASELINE = 20
 
 @dataclass(frozen=True)
 class Plan:
-    """What to compile. Combinations are numbered job by job, then baselines that are not combinations."""
+    """What all compilations of an experiment share. A number below that of the jobs is a job's baseline,
+    which sets nothing; requests have larger ones.
+    """
 
     jobs: tuple[Job, ...]
-    axes: tuple[Axis, ...]
-    combinations: int  # of the axes, for each job
     arguments: tuple[str, ...]  # set process-wide before anything is compiled
     attributes: tuple[str, ...]  # the `attributes_policy` of the calling process
     threads: int  # at once
-    timeout: float | None  # seconds for a combination; None is relative to the baseline
-    memory: int | None  # bytes of address space for a combination, beyond what LLVM itself takes
+    timeout: float | None  # seconds for a compilation; None is relative to the baseline
+    memory: int | None  # bytes of address space for a compilation, beyond what LLVM itself takes
     seconds: Mapping[int, float] = field(default_factory=dict)  # job -> time of its baseline, where known
     output: bool = False  # whether answers have the object, and the IR if the job emits it
     noted: tuple[str, ...] = ()  # options whose reads answers report
     emit_once: bool = False  # whether equal modules are emitted once; needs `noted`
+    directory: str | None = None  # where to compile and put temporary files; None is as this process
 
     @property
     def total(self) -> int:
-        """The number of combinations of all jobs."""
-        return len(self.jobs) * self.combinations
-
-    def job(self, number: int) -> int:
-        """The index of the job that a number belongs to."""
-        return number // self.combinations if number < self.total else number - self.total
-
-    def baseline(self, job: int) -> int:
-        """The number of a job's baseline. If a combination sets nothing, it is the baseline."""
-        index = 0
-        for axis in self.axes:
-            if DEFAULT not in axis.values:
-                return self.total + job
-            index = index * len(axis.values) + axis.values.index(DEFAULT)
-        return job * self.combinations + index
-
-    def combination(self, number: int) -> dict[str, str]:
-        """The value of each axis; `DEFAULT` for all axes of a baseline."""
-        if number < self.total:
-            return combination_at(self.axes, number % self.combinations)
-        return dict.fromkeys((axis.name for axis in self.axes), DEFAULT)
+        """The number of jobs."""
+        return len(self.jobs)
 
     def asked(self, number: int) -> Asked:
-        """Return the request that a number of the plan stands for."""
-        return Asked(number, self.job(number), overrides(self.combination(number)))
+        """Return the request for the baseline of a job."""
+        return Asked(number, number, {})
 
     def limit(self, baseline: float | None) -> float:
         """Seconds for a combination of a job whose baseline took `baseline` seconds; None if not known."""
@@ -77,19 +58,20 @@ class Asked:
     job: int
     options: Mapping[str, str]  # what it sets
     known: tuple[Emitted, ...] = ()  # what other processes have emitted
+    limit: float | None = None  # seconds; None is that of the plan
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of compiling a combination. The fields are as in `Row`."""
+    """The result of a compilation. Unless `state` is "ok", the numbers are 0 and `digest` is empty."""
 
     number: int
     state: State
-    instructions: int = 0
-    object_size: int = 0
-    seconds: float = 0.0
-    digest: str = ""
-    error: str = ""
+    instructions: int = 0  # of IR, after the passes
+    object_size: int = 0  # bytes
+    seconds: float = 0.0  # wall time of parsing, passes and emission, while other threads compile too
+    digest: str = ""  # SHA-256 of the object, in hexadecimal
+    error: str = ""  # the last line that LLVM printed, or how the process ended
     printed: tuple[str, ...] = ()  # lines on standard output and error
     code: bytes = b""  # the object, if the plan asks for it
     ir: str | None = None

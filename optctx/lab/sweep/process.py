@@ -51,7 +51,9 @@ class SweepProcess:
     def prepare(self, plan: Plan) -> tuple[str, ...]:
         """Take the plan. Returns the errors that each job has under any options; "" for none."""
         self._plan, self._baselines = plan, dict(plan.seconds)
-        self._pool = Pool(prepare, plan, within=llvm_pool(), name="helper process of the sweep")
+        self._pool = Pool(
+            prepare, plan, within=llvm_pool(), name="helper process of the sweep", directory=plan.directory
+        )
         self._pool.start()
         _ = self._pool.process  # raises what its server finds wrong
         self._crowd = Crowd(
@@ -59,7 +61,7 @@ class SweepProcess:
             compile_together,
             Answer,
             threads=plan.threads,
-            limit=lambda number: plan.limit(self._baselines.get(self._asked[number].job)),
+            limit=self._limit,
             traits=self._settings,
             memory=plan.memory,
             alone=compile_alone,
@@ -98,11 +100,16 @@ class SweepProcess:
         asked = self._asked[number]
         return [(asked.job, name, value) for name, value in asked.options.items()]
 
-    def _answer(self, number: int, done: Done[Answer]) -> Answer:
+    def _limit(self, number: int) -> float:
+        """Seconds that a request may take."""
         assert self._plan is not None
+        asked = self._asked[number]
+        return asked.limit or self._plan.limit(self._baselines.get(asked.job))
+
+    def _answer(self, number: int, done: Done[Answer]) -> Answer:
         lines = done.printed.splitlines()[-_LINES:]
         printed = tuple(line[:_LINE] for line in lines if line.strip())
-        limit = self._plan.limit(self._baselines.get(self._asked[number].job))
+        limit = self._limit(number)
         job = self._asked.pop(number).job
         if done.death is not None:
             late = done.death.how == "timed out"
@@ -111,7 +118,7 @@ class SweepProcess:
             return Answer(number, "crashed", error=str(done.death))
         if done.value is None:
             return Answer(number, "failed", error=done.error, printed=printed)
-        if number == self._plan.baseline(job) and done.value.state == "ok":
+        if number == job and done.value.state == "ok":
             self._baselines[job] = done.value.seconds
         return replace(done.value, number=number, printed=printed)
 

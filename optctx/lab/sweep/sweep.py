@@ -3,118 +3,155 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, replace
 
 from optctx import OptionContext
 from optctx.children.death import is_of_machine
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.compiling.targets import target_problem
-from optctx.errors import OptctxError, shown
-from optctx.lab.sweep.grid import MOST_COMBINATIONS, Axis, count_combinations, overrides
-from optctx.lab.sweep.plan import Answer, Plan
+from optctx.errors import Interrupted, OptctxError
+from optctx.lab.space import DEFAULT, PASSES, Space, Value, overrides_of, parse_space, text_of
+from optctx.lab.sweep.plan import Answer, Asked, Plan
 from optctx.lab.sweep.process import SweepProcess
-from optctx.lab.sweep.row import Row
+from optctx.lab.trials import Goal, Trial, TrialFile, goal_named, identity_of, open_trials
 from optctx.process import all_arguments, attributes_policy
 
-__all__ = ["judge_settings", "judge_targets", "sweep"]
+__all__ = ["MOST_TRIALS", "answers_to", "judge_targets", "sweep", "trial_of", "verified"]
 
-_MOST_REFUSED = 20  # settings in a message
-_BATCH = 16  # combinations for each thread, before fresh processes verify them
+# Each takes 10 KB and some milliseconds: in total a gigabyte, and minutes to hours.
+MOST_TRIALS = 100_000
+_BATCH = 16  # compilations for each thread that are under way, or waiting in the helper process
 _MEMORY = 4 << 30  # bytes
+_SIZES_SHOWN = 10  # dimensions, in a message
 
 
 def sweep(
     job: Job | Mapping[str, Job],
-    axes: Sequence[Axis],
+    space: Space | Sequence[str],
     *,
+    by: str = "size",
+    trials: int | None = None,
     threads: int | None = None,
     verify: bool = False,
     timeout: float | None = None,
     memory: int | None = _MEMORY,
-    max_combinations: int = MOST_COMBINATIONS,
     baseline: bool = False,
-    done: Iterable[Row] = (),
-    on_row: Callable[[Row], None] = lambda row: None,
+    keep: str | None = None,
+    resume: bool = False,
+    on_trial: Callable[[Trial], None] = lambda trial: None,
     printed: Counter[str] | None = None,
-    progress: Callable[[], None] = lambda: None,
-) -> list[Row]:
+    progress: Callable[[int], None] = lambda total: None,
+) -> list[Trial]:
     """Compile jobs to objects under every combination of option values.
 
     The combinations are compiled on threads of one worker process, each inside an OptionContext of its own.
     If the worker dies, each combination that it was compiling is compiled again in a process of its own, and
-    another worker continues with the rest. So a crash or a hang appears only in the row of the combination
+    another worker continues with the rest. So a crash or a hang appears only in the trial of the combination
     that caused it. No code outside the worker sees an option change.
 
-    Options that no axis names have the values that the calling thread sees now. Function attributes count as
-    they do in this process.
+    Options that are not of the space have the values that the calling thread sees now. Function attributes
+    count as they do in this process.
 
     Args:
-        job: What to compile. A mapping compiles several jobs, and its keys are the `file` of their rows.
-        axes: The options to vary, with their values.
+        job: What to compile. A mapping compiles several jobs, and its keys are the `file` of their trials.
+        space: The options to vary, as `parse_space` makes it or reads it: `["unroll-count=1,2,4"]`.
+        by: The figure that trials have as their objective: "size" (bytes of the object), "instructions" (of
+            IR) or "compile-time" (seconds), with ":max" if larger is better.
+        trials: How many combinations of the grid to compile, the first ones, of all jobs in turn. Without
+            it, a grid of more than 100,000 is refused.
         threads: The number of combinations to compile at once, by default one per processor.
         verify: Compile each combination once more in a fresh process with process-wide options, and compare.
-            That happens in batches, so it does not disturb the times of the rows. Combinations that timed out
-            are not verified. If a fresh process cannot compile, the row's `difference` says why, and its
-            `agrees` stays None.
+            That happens in batches, so it does not disturb the times of the trials. Combinations that timed
+            out are not verified. If a fresh process cannot compile, the trial's `difference` says why, and
+            its `agrees` stays None.
         timeout: Seconds for each combination, by default 20 times the baseline's time and at least 10.
         memory: Bytes of address space for each combination, in addition to LLVM's own. None is no limit.
-        max_combinations: The largest number of combinations, of all jobs, to accept.
-        baseline: Begin with a row for each job in which no axis sets an option, marked `baseline`.
-        done: Rows of an earlier run of the same sweep, which are not compiled again.
-        on_row: Called with each new row as soon as it is complete, on this thread. Baselines are left out.
+        baseline: Begin with a trial for each job and pipeline in which no option of the space is set. Its
+            number is -1.
+        keep: A file that each trial is appended to as soon as it ends (design/trials.md).
+        resume: Go on with the trials that this file has of the same sweep.
+        on_trial: Called on this thread with the trials of the file, and then with each one as soon as it
+            ends. Baselines are left out.
         printed: Counts each line that LLVM prints, except in combinations that crash or time out.
-        progress: Called after each compilation and each verification, on any thread.
+        progress: Called after each compilation and each verification with the number of them, on any thread.
 
     Returns:
-        The rows, in the order of the jobs and of `combinations(axes)`.
+        The trials, by job and then by their number, which is the place in the grid.
 
     Raises:
-        OptctxError: There are more than `max_combinations`; several settings are refused; LLVM refuses a
-            module, a pipeline or a target; or `done` has a row of another sweep. Nothing was compiled. Also
-            raised during the sweep if the helper process is killed.
+        OptctxError: There are too many combinations; several settings are refused; LLVM refuses a module, a
+            pipeline or a target; or the file is of something else. Nothing was compiled. Also raised during
+            the sweep if the helper process is killed, or if the file cannot be written.
         UnknownOptionError, OptionValueError, ProcessWideOptionError: One setting is refused. Nothing was
             compiled.
+        Interrupted: Ctrl-C, a KeyboardInterrupt. Its `partial` has the trials that have ended.
     """
     jobs = {"": job} if isinstance(job, Job) else dict(job)
-    count = count_combinations(axes, max_combinations, files=len(jobs))
     with SweepProcess() as process:  # it starts while the settings are judged
-        judge_settings(axes)
+        if isinstance(space, Space):
+            space.check()
+        else:
+            space = parse_space(space)
+        grid = _grid(space, len(jobs), trials)
         judge_targets(jobs)
-        base = OptionContext()
+        goal, base = goal_named(by), OptionContext()
         plan = Plan(
-            jobs=tuple(replace(each, options=(), emit="object") for each in jobs.values()),
-            axes=tuple(axes),
-            combinations=count,
+            jobs=tuple(
+                replace(each, options=(), emit="object", passes=passes)
+                for each in jobs.values()
+                for passes in space.pipelines or (each.passes,)
+            ),
             arguments=all_arguments(base),
             attributes=attributes_policy(),
             threads=threads or os.cpu_count() or 1,
             timeout=timeout,
             memory=memory,
         )
-        counter = Counter() if printed is None else printed
-        run = _Run(plan, base, list(jobs), process, on_row, counter, progress)
-        return run.rows(done, baseline, verify)
+        run = _Run(plan, base, list(jobs), space, grid, goal, process, on_trial, progress)
+        run.printed = Counter() if printed is None else printed
+        run.total = len(grid) * len(jobs) if trials is None else min(trials, len(grid) * len(jobs))
+        with ExitStack() as stack:
+            if keep is not None:
+                identity = identity_of(
+                    "sweep",
+                    jobs,
+                    (plan.arguments, plan.attributes),
+                    space=space.texts(),
+                    goal=f"{goal.name}: {goal.direction}",
+                    verify=verify,
+                )
+                file = open_trials(keep, identity, [goal], space, run.point, resume=resume)
+                run.take(stack.enter_context(file))
+            try:
+                return run.trials(baseline, verify)
+            except KeyboardInterrupt:
+                raise Interrupted(run.found()) from None
 
 
-def judge_settings(axes: Sequence[Axis]) -> None:
-    """Check every setting, so that one error names all the bad ones. Raises OptctxError."""
-    refused: dict[str, OptctxError] = {}
-    for name, value in ((axis.name, value) for axis in axes for value in axis.values):
-        try:
-            OptionContext(overrides({name: value}))
-        except OptctxError as error:
-            refused.setdefault(str(error), error)
-        if len(refused) == _MOST_REFUSED:  # looking for similar names takes time
-            raise OptctxError(f"{len(refused)} settings or more are refused: " + "; ".join(refused))
-    if len(refused) > 1:
-        raise OptctxError(f"{len(refused)} settings are refused: " + "; ".join(refused))
-    for refusal in refused.values():
-        raise refusal
+def _grid(space: Space, files: int, trials: int | None) -> list[dict[str, Value]]:
+    """The points to compile. Raises OptctxError if there are too many."""
+    most = MOST_TRIALS // files if trials is None else -(-trials // files)
+    grid = space.grid(most + (trials is None))
+    if trials is None and len(grid) > most:
+        sizes = " x ".join(str(each.values.count) for each in space.dimensions[:_SIZES_SHOWN])
+        more = " x ..." if len(space.dimensions) > _SIZES_SHOWN else ""
+        more += f" for {files} files" if files > 1 else ""
+        raise OptctxError(
+            f"cannot compile {_number(space.count * files)} combinations ({sizes}{more}), the limit is "
+            f"{MOST_TRIALS:,}; give fewer values, or say how many of them with --trials (trials=)"
+        )
+    return grid
+
+
+def _number(count: float) -> str:
+    """In full, or as a power of ten if it is long."""
+    return f"{int(count):,}" if count < 10**15 else f"more than 10^{int(math.log10(count))}"
 
 
 def judge_targets(jobs: Mapping[str, Job]) -> None:
@@ -123,13 +160,51 @@ def judge_targets(jobs: Mapping[str, Job]) -> None:
     if not suspects:
         return
     with FreshProcess() as fresh:
-        _judge_targets(fresh, suspects, len(jobs) > 1)
+        for name, job in suspects.items():
+            if problem := target_problem(fresh.compile, job):
+                raise OptctxError(f"{name}: {problem.error}" if len(jobs) > 1 else problem.error or "")
 
 
-def _judge_targets(fresh: FreshProcess, suspects: Mapping[str, Job], named: bool) -> None:
-    for name, job in suspects.items():
-        if problem := target_problem(fresh.compile, job):
-            raise OptctxError(f"{name}: {problem.error}" if named else problem.error or "")
+def answers_to(process: SweepProcess, requests: Iterable[Asked], window: int) -> Iterator[Answer]:
+    """Have requests compiled, at most `window` of them under way; yield each answer as it comes."""
+    waiting, under_way = iter(requests), 0
+    while True:
+        asked = [each for _, each in zip(range(window - under_way), waiting, strict=False)]
+        if asked:
+            process.ask(asked)
+        under_way += len(asked)
+        if not under_way:
+            return
+        for answer in process.answers():
+            under_way -= 1
+            yield answer
+
+
+def trial_of(
+    answer: Answer, number: int, options: Mapping[str, str], goal: Goal, *, passes: str, file: str = ""
+) -> Trial:
+    """The trial of a compilation."""
+    if answer.state != "ok":
+        return Trial(number, options, passes, answer.state, error=answer.error, file=file)
+    figures = {
+        "size": answer.object_size,
+        "instructions": answer.instructions,
+        "compile-time": answer.seconds,
+    }
+    return Trial(
+        number,
+        options,
+        passes,
+        "ok",
+        {goal.name: float(figures[goal.name])},
+        answer.seconds,
+        attributes={
+            "digest": answer.digest,
+            "size": answer.object_size,
+            "instructions": answer.instructions,
+        },
+        file=file,
+    )
 
 
 @dataclass
@@ -137,70 +212,113 @@ class _Run:
     plan: Plan
     base: OptionContext
     names: list[str]
+    space: Space
+    grid: list[dict[str, Value]]
+    goal: Goal
     process: SweepProcess
-    on_row: Callable[[Row], None]
-    printed: Counter[str]
-    progress: Callable[[], None]
+    on_trial: Callable[[Trial], None]
+    progress: Callable[[int], None]
+    printed: Counter[str] = field(default_factory=Counter)
+    total: int = 0
+    file: TrialFile | None = None
+    done: dict[int, Trial] = field(default_factory=dict)
+    baselines: list[Trial] = field(default_factory=list)
+    steps: int = 0  # compilations and verifications of this run
 
-    def rows(self, done: Iterable[Row], baseline: bool, verify: bool) -> list[Row]:
-        """All rows, including those that are done."""
-        plan = self.plan
-        rows = self._numbered(done)
-        baselines = [plan.baseline(place) for place in range(len(self.names))]
-        wanted = [number for number in range(plan.total) if number not in rows]
+    def point(self, number: int) -> Mapping[str, Value] | None:
+        """What a trial tries."""
+        return self.grid[number // len(self.names)]
+
+    def take(self, file: TrialFile) -> None:
+        """Go on with the trials of a file. Raises OptctxError for one that is not of this sweep."""
+        self.file = file
+        for number, trial in file.kept.trials.items():
+            if number < self.total:
+                if (trial.options, trial.file) != (self.options(number), self.name(number)):
+                    raise OptctxError(
+                        f"cannot resume: trial {number} of the file is not of this sweep; name another file"
+                    )
+                self.done[number] = trial
+                self.on_trial(trial)
+
+    def trials(self, baseline: bool, verify: bool) -> list[Trial]:
+        """All trials, including those that are done."""
+        wanted = [number for number in range(self.total) if number not in self.done]
+        self.steps = len(wanted) * (2 if verify else 1)
         if wanted or baseline:
-            wanted = list(dict.fromkeys([*(each for each in baselines if each not in rows), *wanted]))
-        if wanted:
-            seconds = {
-                place: rows[number].seconds for place, number in enumerate(baselines) if number in rows
-            }
-            self._refuse(self.process.prepare(replace(plan, seconds=seconds)))
-            with closing(self._verified(wanted) if verify else self._compiled(wanted)) as results:
-                for number, row in results:
-                    rows[number] = row
-                    self._tell(number, row)
-        first = [replace(rows[number], baseline=True) for number in baselines] if baseline else []
-        return [*first, *(rows[number] for number in range(plan.total))]
+            self._refuse(self.process.prepare(self.plan))
+            bases = {each.number: each for each in self.process.compile(range(self.plan.total))}
+            if baseline:
+                self.baselines = [self._baseline(bases[place]) for place in range(self.plan.total)]
+            with closing(self._verified(wanted, bases) if verify else self._made(wanted, bases)) as made:
+                for trial in made:
+                    self.done[trial.number] = trial
+                    self.on_trial(trial)
+                    if self.file is not None:
+                        self.file.append(trial)
+        return self.found()
 
-    def _tell(self, number: int, row: Row) -> None:
-        if number < self.plan.total:
-            self.on_row(row)
+    def found(self) -> list[Trial]:
+        """What there is so far, in order."""
+        files = len(self.names)
+        return [*self.baselines, *(self.done[n] for n in sorted(self.done, key=lambda n: (n % files, n)))]
 
-    def _numbered(self, done: Iterable[Row]) -> dict[int, Row]:
-        """Number -> row. Raises OptctxError for a row that is not of this sweep."""
-        done = list(done)
-        numbers = {self._key(number): number for number in range(self.plan.total if done else 0)}
-        rows = {}
-        for row in done:
-            number = numbers.get((row.file, *row.options.items()))
-            if number is None:
-                raise OptctxError(
-                    f"expected rows of this sweep as `done`, found one of {row.file or 'the job'} with "
-                    f"{shown(row.options)}; leave it out"
-                )
-            rows[number] = row
-        return rows
+    def options(self, number: int) -> dict[str, str]:
+        point = self.point(number) or {}
+        return {name: text_of(value) for name, value in point.items() if name != PASSES}
 
-    def _key(self, number: int) -> tuple[object, ...]:
-        return (self.names[self.plan.job(number)], *self.plan.combination(number).items())
+    def name(self, number: int) -> str:
+        return self.names[number % len(self.names)]
+
+    def job(self, number: int) -> int:
+        """The place of its job in the plan."""
+        pipelines = self.space.pipelines
+        place = number % len(self.names)
+        if not pipelines:
+            return place
+        return place * len(pipelines) + pipelines.index(str((self.point(number) or {})[PASSES]))
 
     def _refuse(self, errors: Sequence[str]) -> None:
         """Raise OptctxError for the first job that LLVM refuses under any options."""
-        for name, error in zip(self.names, errors, strict=True):
+        for place, error in enumerate(errors):
             if error:
+                name = self.names[place * len(self.names) // self.plan.total]
                 raise OptctxError(f"{name}: {error}" if len(self.names) > 1 else error)
 
-    def _compiled(self, wanted: Sequence[int]) -> Generator[tuple[int, Row], None, None]:
-        """Yield (number, row) for each combination as it comes."""
-        for answer in self.process.compile(wanted):
-            if answer.state in ("ok", "failed"):
-                self.printed.update(answer.printed)
-            if answer.number < self.plan.total:
-                self.progress()
-            yield answer.number, self._row(answer)
+    def _baseline(self, answer: Answer) -> Trial:
+        options = {each.name: DEFAULT for each in self.space.dimensions if each.name != PASSES}
+        passes = self.plan.jobs[answer.number].passes
+        name = self.names[answer.number * len(self.names) // self.plan.total]
+        return trial_of(answer, -1, options, self.goal, passes=passes, file=name)
 
-    def _verified(self, wanted: Sequence[int]) -> Generator[tuple[int, Row], None, None]:
-        """As `_compiled`, with the verdict of a fresh process."""
+    def _made(self, wanted: Iterable[int], bases: Mapping[int, Answer]) -> Generator[Trial, None, None]:
+        """Yield each trial as it comes. One that sets nothing is the baseline."""
+        asked: dict[int, int] = {}  # request -> trial
+
+        def requests() -> Iterator[Asked]:
+            for number in wanted:
+                request = self.plan.total + number
+                asked[request] = number
+                yield Asked(request, self.job(number), overrides_of(self.options(number)))
+
+        same = [number for number in wanted if not overrides_of(self.options(number))]
+        wanted = [number for number in wanted if number not in set(same)]
+        for number in same:
+            yield self._trial(bases[self.job(number)], number)
+        for answer in answers_to(self.process, requests(), _BATCH * self.plan.threads):
+            yield self._trial(answer, asked.pop(answer.number))
+
+    def _trial(self, answer: Answer, number: int) -> Trial:
+        if answer.state in ("ok", "failed"):
+            self.printed.update(answer.printed)
+        self.progress(self.steps)
+        passes = self.plan.jobs[self.job(number)].passes
+        return trial_of(
+            answer, number, self.options(number), self.goal, passes=passes, file=self.name(number)
+        )
+
+    def _verified(self, wanted: Sequence[int], bases: Mapping[int, Answer]) -> Generator[Trial, None, None]:
+        """As `_made`, with the verdict of a fresh process."""
         size = _BATCH * self.plan.threads
         with (
             ThreadPoolExecutor(self.plan.threads) as pool,
@@ -208,59 +326,43 @@ class _Run:
             FreshProcess(timeout=self.plan.limit(None), memory=self.plan.memory) as fresh,
         ):
             for start in range(0, len(wanted), size):
-                batch = list(self._compiled(wanted[start : start + size]))
-                judged = [pool.submit(self._judged, fresh, number, row) for number, row in batch]
+                batch = list(self._made(wanted[start : start + size], bases))
+                judged = [pool.submit(self._judged, fresh, trial) for trial in batch]
                 try:
-                    for (number, _), each in zip(batch, judged, strict=True):
-                        yield number, each.result()
+                    for each in judged:
+                        yield each.result()
                 except BaseException:
                     pool.shutdown(wait=False, cancel_futures=True)
                     raise
 
-    def _judged(self, fresh: FreshProcess, number: int, row: Row) -> Row:
-        if number >= self.plan.total:
-            return row
-        if row.state != "timed out":
-            row = _compared(row, fresh.compile(self._fresh_job(number)))
-        self.progress()
-        return row
-
-    def _fresh_job(self, number: int) -> Job:
-        context = OptionContext(overrides(self.plan.combination(number)), base=self.base)
-        return replace(self.plan.jobs[self.plan.job(number)], options=all_arguments(context))
-
-    def _row(self, answer: Answer) -> Row:
-        return Row(
-            options=self.plan.combination(answer.number),
-            instructions=answer.instructions,
-            object_size=answer.object_size,
-            seconds=answer.seconds,
-            agrees=None,
-            digest=answer.digest,
-            state=answer.state,
-            error=answer.error,
-            file=self.names[self.plan.job(answer.number)],
-        )
+    def _judged(self, fresh: FreshProcess, trial: Trial) -> Trial:
+        if trial.state != "timed out":
+            context = OptionContext(overrides_of(trial.options), base=self.base)
+            job = self.plan.jobs[self.job(trial.number)]
+            trial = verified(trial, fresh.compile(replace(job, options=all_arguments(context))))
+        self.progress(self.steps)
+        return trial
 
 
-def _compared(row: Row, reference: Result) -> Row:
-    """The row with the verdict of a fresh process, or with the reason why there is none."""
-    if row.state == "crashed" and is_of_machine(row.error) and reference.error is None:
-        return replace(row, difference=f"not compared: {row.error}")
-    none = ("lost", "timeout") if row.state == "crashed" else ("lost", "timeout", "killed")
+def verified(trial: Trial, reference: Result) -> Trial:
+    """The trial with the verdict of a fresh process, or with the reason why there is none."""
+    if trial.state == "crashed" and is_of_machine(trial.error) and reference.error is None:
+        return replace(trial, difference=f"not compared: {trial.error}")
+    none = ("lost", "timeout") if trial.state == "crashed" else ("lost", "timeout", "killed")
     if reference.died in none:
-        return replace(row, difference=f"not compared: {reference.error}")
-    difference = _difference(row, reference)
-    return replace(row, agrees=not difference, difference=difference)
+        return replace(trial, difference=f"not compared: {reference.error}")
+    difference = _difference(trial, reference)
+    return replace(trial, agrees=not difference, difference=difference)
 
 
-def _difference(row: Row, reference: Result) -> str:
+def _difference(trial: Trial, reference: Result) -> str:
     if reference.error is not None:
-        alike = reference.died is not None if row.state == "crashed" else reference.error == row.error
-        return "" if alike and row.state != "ok" else reference.error
+        crashed = trial.state == "crashed"
+        alike = reference.died is not None if crashed else reference.error == trial.error
+        return "" if alike and trial.state != "ok" else reference.error
     digest = hashlib.sha256(reference.code).hexdigest()
-    numbers = (row.instructions, row.object_size, row.digest)
-    if row.state == "ok" and numbers == (reference.instructions, len(reference.code), digest):
+    found = {"digest": digest, "size": len(reference.code), "instructions": reference.instructions}
+    if trial.state == "ok" and trial.attributes == found:
         return ""
     return (
         f"the fresh process gave {reference.instructions} instructions and {len(reference.code)} bytes, "

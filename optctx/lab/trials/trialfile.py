@@ -153,7 +153,7 @@ class TrialFile:
             raise
         self.check_in_place()
 
-    def _refused(self, error: OSError) -> OptctxError:
+    def _refused(self, error: OSError) -> EndedEarlyError:
         count = len(self.kept.trials)
         return EndedEarlyError(
             f"cannot write to {shown(self._path)}: {error.strerror}; it has {count:,} trials, go on with "

@@ -103,8 +103,6 @@ def plan_of(setup: Setup, threads: int) -> Plan:
     """
     return Plan(
         jobs=tuple(replace(setup.job, passes=each) for each in setup.pipelines),
-        axes=(),
-        combinations=1,
         arguments=setup.arguments,
         attributes=setup.attributes,
         threads=threads,

@@ -5,26 +5,26 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Collection, Sequence
-from typing import get_args
 
 from optctx import Option, registry
 from optctx.compiling import Job
 from optctx.errors import Interrupted, OptctxError
-from optctx.facts import text as text_of
 from optctx.facts import trusted
-from optctx.lab.sensitivity import By, Effect, Limits, sensitivity
+from optctx.lab.rank import Effect, rank
 from optctx.lab.space import DEFAULT, Choices, Dimension, Space
 from optctx.lab.sweep.plan import Answer
 from optctx.lab.tuning.evaluate import Candidate, make_setup
 from optctx.lab.tuning.evaluators import LocalEvaluator
 from optctx.lab.tuning.measured import Found, Measured
 from optctx.lab.tuning.objectives import Objective, Size
+from optctx.lab.tuning.search import Limits
 
 __all__ = ["propose"]
 
 _NUMBERS = ("int", "uint", "int64", "uint64")
 _POWERS = tuple(str(1 << place) for place in range(11))  # 1 to 1024
 _TRUSTED = ("tuning",)
+_RANKED = ("size", "instructions")
 _BLOCK = 8  # candidates that are measured together
 
 
@@ -34,23 +34,33 @@ def propose(
     *,
     objective: Objective = Size(),  # noqa: B008  frozen
     exclude: Collection[str] = (),
-    limits: Limits | None = None,
+    trials: int | None = None,
+    limits: Limits = Limits(),  # noqa: B008  frozen
     progress: Callable[[int], None] = lambda total: None,
 ) -> list[Dimension]:
     """The tuning options that change an objective of a compilation most, with values by their types.
 
-    A `sensitivity` tries each option that the compilation reads. Of those that change the output, and do no
-    more than change the code (`Option.trust`), the ones with the largest effects are proposed: both values of
+    A `rank` tries each option that the compilation reads, in at most `trials` compilations. Of those that
+    change the output, and do no more than change the code (`Option.trust`), the ones with the largest effects
+    are proposed: both values of
     a bool, every choice of an enum, powers of two and what was tried for a number; values that crashed or did
     not end are left out. Every dimension has "default" as well. For an objective that runs the code, twice
     `count` are taken by size, each of their values is run, and those with the best figures stay.
 
-    Raises OptctxError as `sensitivity` does, and if no option changes the output.
+    Raises OptctxError as `rank` does, and if no option changes the output.
     """
-    limits = limits or Limits()
-    by: By = objective.name if objective.name in get_args(By) else "size"  # type: ignore[assignment]
+    by = objective.name if objective.name in _RANKED else "size"
     try:
-        report = sensitivity(job, by=by, exclude=tuple(exclude), limits=limits, progress=progress)
+        report = rank(
+            job,
+            by=by,
+            exclude=tuple(exclude),
+            trials=trials,
+            threads=limits.jobs,
+            timeout=limits.timeout,
+            memory=limits.memory,
+            progress=progress,
+        )
     except Interrupted:  # a ranking of some options proposes nothing
         raise KeyboardInterrupt from None
     measured = isinstance(objective, Measured)
@@ -115,7 +125,7 @@ def _fastest(
 def _texts(option: Option, effect: Effect) -> Sequence[str]:
     if option.type in ("bool", "boolOrDefault"):
         return ("true", "false")
-    dead = {text_of(trial.value) for trial in effect.trials if trial.dead}
-    tried = [text_of(trial.value) for trial in effect.trials if trial.value is not None]
+    dead = {trial.options[effect.option] for trial in effect.trials if trial.state != "ok"}
+    tried = [trial.options[effect.option] for trial in effect.trials]
     more = option.choices if option.type == "enum" else _POWERS if option.type in _NUMBERS else ()
     return [text for text in (*more, *tried) if text not in dead]

@@ -44,7 +44,7 @@ COMMANDS = [  # one for each kind of process that commands start
     "record module.bc",
 ]
 MORE = [
-    "sensitivity module.ll --options unroll-count",
+    "rank module.ll --only unroll-count",
     "record module.ll",
     "check-link module.bc",
     "tune module.ll --set unroll-count=1,2 --trials 2",

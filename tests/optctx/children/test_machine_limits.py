@@ -26,7 +26,8 @@ from optctx.children.pool import Pool
 from optctx.compiling import FreshProcess, Job, Result, compile_job, llvm_pool
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
-from optctx.lab.sweep import Row, parse_axes, sweep
+from optctx.lab.sweep import sweep
+from optctx.lab.trials import Trial
 from tests.support.ir_texts import SCALE, X86
 from tests.support.processes import SECONDS, run_python, wait_for
 
@@ -86,8 +87,8 @@ reserved = pytest.mark.skipif(
 
 
 MORE = (
-    "sweep module.bc --set unroll-count=1",
-    "sensitivity module.ll --options unroll-count",
+    "sweep module.bc --try unroll-count=1",
+    "rank module.ll --only unroll-count",
 )
 
 
@@ -108,8 +109,8 @@ def test_commands_work_under_limits_that_are_large_enough(
         kind,
         most,
         folder,
-        "sweep module.ll --set unroll-count=1,2 --verify --format json",
-        "sweep module.ll --cpu haswel --set unroll-count=1",
+        "sweep module.ll --try unroll-count=1,2 --verify --format json",
+        "sweep module.ll --cpu haswel --try unroll-count=1",
         "record module.bc",
         *more,
     )
@@ -127,8 +128,8 @@ def test_what_llvm_prints_does_not_fit_into_a_file(folder: pathlib.Path) -> None
         resource.RLIMIT_FSIZE,
         0,
         folder,
-        "sweep module.ll --cpu haswel --set unroll-count=1",
-        "sweep module.ll --set unroll-count=1 --verify --format json",
+        "sweep module.ll --cpu haswel --try unroll-count=1",
+        "sweep module.ll --try unroll-count=1 --verify --format json",
     )
     cut = "what LLVM prints is longer than a file may be here (ulimit -f)"
     assert misspelt[0] == verified[0] == 2
@@ -261,9 +262,9 @@ class Poor(FreshProcess):
         super().__init__(**{**arguments, "memory": 1 << 16})
 
 
-def verified_by(kind: type[FreshProcess], monkeypatch: pytest.MonkeyPatch) -> list[Row]:
+def verified_by(kind: type[FreshProcess], monkeypatch: pytest.MonkeyPatch) -> list[Trial]:
     monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.sweep"), "FreshProcess", kind)
-    return sweep(JOB, parse_axes(AXES), verify=True)
+    return sweep(JOB, AXES, verify=True)
 
 
 @pytest.mark.parametrize(
@@ -285,7 +286,7 @@ def test_the_command_says_that_it_could_not_compare(
     folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.sweep"), "FreshProcess", Killed)
-    assert main(["sweep", str(folder / "module.ll"), "--set", *AXES, "--verify"]) == 2
+    assert main(["sweep", str(folder / "module.ll"), "--try", *AXES, "--verify"]) == 2
     out, said = capsys.readouterr()
     assert "DIFFERS" not in out
     assert out.count("not compared") == 3  # with the best row
@@ -302,11 +303,11 @@ def test_a_row_without_memory_differs_from_nothing_and_a_crash_of_llvm_does(
 
     monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.sweep"), "FreshProcess", Rich)
     [row] = sweep(  # an object of 1 GiB
-        replace(JOB, passes="instsimplify"), parse_axes(["align-all-blocks=30"]), verify=True, memory=64 << 20
+        replace(JOB, passes="instsimplify"), ["align-all-blocks=30"], verify=True, memory=64 << 20
     )
     assert (row.state, row.agrees) == ("crashed", None)
     assert row.difference == "not compared: LLVM ERROR: out of memory"
-    [row] = sweep(JOB, parse_axes(["force-vector-width=3"]), verify=True)
+    [row] = sweep(JOB, ["force-vector-width=3"], verify=True)
     assert (row.state, row.agrees) == ("crashed", False)
 
 

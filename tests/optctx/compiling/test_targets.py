@@ -24,7 +24,7 @@ def test_what_the_modules_own_target_knows_is_taken(cpu: str, features: str, fre
     assert fresh.compile(job) == result
     assert result == compile_job(Job(SCALE, triple=AARCH64, cpu=cpu, features=features))
     [row] = sweep(job, [])
-    assert (row.state, row.object_size) == ("ok", len(result.code))
+    assert (row.state, row.attributes["size"]) == ("ok", len(result.code))
 
 
 def test_the_command_line_takes_the_processor_of_a_modules_own_target(
@@ -33,7 +33,7 @@ def test_the_command_line_takes_the_processor_of_a_modules_own_target(
     (tmp_path / "module.ll").write_text(OF_AARCH64)
     assert main(["sweep", str(tmp_path / "module.ll"), "--cpu", "cortex-a72", "--format", "json"]) == 0
     [row] = json.loads(capfd.readouterr().out)
-    assert row["object_size"] == len(compile_job(Job(OF_AARCH64, cpu="cortex-a72")).code)
+    assert row["attributes"]["size"] == len(compile_job(Job(OF_AARCH64, cpu="cortex-a72")).code)
 
 
 def test_what_a_function_asks_for_is_for_llvm_to_judge(fresh: FreshProcess) -> None:

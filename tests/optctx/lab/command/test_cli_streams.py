@@ -127,19 +127,6 @@ def test_a_file_of_any_name_that_is_not_there_is_one_line(
     refused([[*command, file] for command in commands], ["none\\udcff"] * len(commands), variables)
 
 
-@pytest.mark.redirected
-def test_a_picture_may_have_any_name_and_show_any(tmp_path: pathlib.Path) -> None:
-    path = os.fsencode(tmp_path) + b"/$a^$bytes\xff"  # which is no formula
-    with open(path + b".ll", "w") as file:
-        file.write(IR)
-    picture = path + b".svg"
-    arguments = ["--options", "inline-threshold", "--max-trials", "1"]
-    status, out, err = optctx("rank", path + b".ll", *arguments, "--plot", picture)
-    assert (status, err) == (0, "")
-    assert "1 trial" in out
-    assert os.path.getsize(picture) > 0
-
-
 NO_TEXT: list[list[str | bytes]] = [
     ["options", b"\xff"],
     ["show", b"\xff"],
@@ -153,9 +140,8 @@ NO_TEXT: list[list[str | bytes]] = [
     ["sweep", "FILE", "--jobs", b"\xff"],
     ["check-link", "FILE", b"--link-options=-unroll-count=\xff"],
     ["rank", "FILE", "--set", b"unroll-count=\xff"],
-    ["rank", "FILE", "--plot", b"x.\xff"],
 ]
-REDIRECTED: list[list[str | bytes]] = [["rank", "FILE", "--options", b"\xff"]]
+REDIRECTED: list[list[str | bytes]] = [["rank", "FILE", "--only", b"\xff"]]
 
 
 @pytest.mark.parametrize("lines", [NO_TEXT, pytest.param(REDIRECTED, marks=pytest.mark.redirected)], ids=len)
@@ -231,17 +217,16 @@ LONG = 131_000  # bytes: the longest that Linux takes in one argument is 128 KiB
 
 
 ABSURD = [
-    ([f"--set={name}={TEN}" for name in OPTIONS], "1,000,000,000 combinations"),
-    ([f"--set=n{number}=1,2" for number in range(4000)], "more than 10^1204 combinations"),
-    ([f"--set=n{number}=1" for number in range(4000)], "20 settings or more are refused"),
-    (["--set=n=1"] * 60_000, "at most 5,000 options"),
-    (["--set=" + "x" * LONG], "expected NAME=VALUE"),
-    (["--set=" + "x" * LONG + "=1"], "no LLVM option is called"),
-    (["--set=" + "=" * LONG], "expected NAME=VALUE"),
-    (["--set=unroll-count=" + "1" * LONG], "value invalid for uint argument"),
-    (["--set=unroll-count=" + "," * LONG], "value invalid for uint argument"),
-    (["--set=unroll-count=" + ",".join(f"x{number}" for number in range(15_000))], "are refused"),
-    (["--set=unroll-count=1,2", "--max-combinations=1"], "cannot compile 2 combinations"),
+    (["--try=unroll-count=1..1000", "--try=inline-threshold=1..1000"], "1,000,000 combinations"),
+    ([f"--try={name}={TEN}" for name in OPTIONS], "no LLVM option is called"),
+    ([f"--try=n{number}=1" for number in range(4000)], "no LLVM option is called"),
+    (["--try=n=1"] * 60_000, "at most 5,000 options"),
+    (["--try=" + "x" * LONG], "no LLVM option is called"),
+    (["--try=" + "x" * LONG + "=1"], "no LLVM option is called"),
+    (["--try=" + "=" * LONG], "expected NAME=VALUES"),
+    (["--try=unroll-count=" + "1" * LONG], "value invalid for uint argument"),
+    (["--try=unroll-count=" + "," * LONG], "value invalid for uint argument"),
+    (["--try=unroll-count=" + ",".join(f"x{number}" for number in range(15_000))], "are refused"),
 ]
 
 

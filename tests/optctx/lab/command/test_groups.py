@@ -157,17 +157,11 @@ def test_a_narrow_terminal_does_without_columns_and_breaks_no_heading(
     assert console._fitting(Console(width=200), made, ("digest", "error")) is made
 
 
-# Of commands that are being written anew. What is gone leaves the list.
-GOING = {"--exclude", "--max-combinations", "--max-trials"}
-GOING |= {"--options", "--plot"}
-
-
 def test_the_command_line_has_at_most_55_flags() -> None:
     _, commands = make_parser()
     arguments = [each for command in commands.choices.values() for each in command.arguments]
     forms = {flag for each in arguments for flag in each.option_strings if flag.startswith("--")}
-    assert forms >= GOING
-    assert len(forms - GOING - {"--help"}) <= 55, sorted(forms)
+    assert len(forms - {"--help"}) <= 55, sorted(forms)
 
 
 def test_only_the_given_command_is_imported() -> None:

@@ -35,16 +35,16 @@ def test_bitcode_is_known_by_its_first_bytes_and_compiles_as_its_text(
     (tmp_path / "text.ll").write_text(SCALE)
     (tmp_path / "named.ll").write_bytes(bitcode_of(SCALE))
     files = [str(tmp_path / "text.ll"), str(tmp_path / "named.ll")]
-    assert main(["sweep", *files, "--set", "unroll-count=2,4", "--format", "json"]) == 0
-    digests = [row["digest"] for row in json.loads(capfd.readouterr().out)]
+    assert main(["sweep", *files, "--try", "unroll-count=2,4", "--format", "json"]) == 0
+    digests = [row["attributes"]["digest"] for row in json.loads(capfd.readouterr().out)]
     assert digests[:2] == digests[2:]
     assert len({*digests}) == 2
 
 
 @pytest.mark.redirected
-def test_sensitivity_takes_bitcode(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_rank_takes_bitcode(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "scale.bc").write_bytes(bitcode_of(SCALE))
-    assert main(["rank", str(tmp_path / "scale.bc"), "--options", "unroll-count", "--max-trials", "1"]) == 0
+    assert main(["rank", str(tmp_path / "scale.bc"), "--only", "unroll-count", "--trials", "1"]) == 0
     assert "1 changes the output" in capfd.readouterr().out
 
 
@@ -127,7 +127,7 @@ def test_c_compiles_through_clang_for_the_processor_that_is_asked_for(
     digests = set()
     for cpu in ("x86-64", "haswell"):
         assert main([*command, "--cpu", cpu, "--set", "unroll-count=1,4", "--format", "json"]) == 0
-        digests |= {row["digest"] for row in json.loads(capfd.readouterr().out)}
+        digests |= {row["attributes"]["digest"] for row in json.loads(capfd.readouterr().out)}
     assert len(digests) == 4
     assert main(["sweep", str(tmp_path / "scale.c")]) == 2
     assert "clang says" in capfd.readouterr().err

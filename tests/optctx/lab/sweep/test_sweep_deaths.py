@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pathlib
 import signal
 import sys
 from collections import Counter
@@ -16,9 +17,10 @@ import optctx
 from optctx import OptionContext
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError
-from optctx.lab.sweep import Axis, Row, parse_axes, sweep
-from optctx.lab.sweep.plan import Answer, Plan
+from optctx.lab.sweep import sweep
+from optctx.lab.sweep.plan import Asked, Plan
 from optctx.lab.sweep.process import SweepProcess
+from optctx.lab.trials import Trial
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, SCALE, UNROLL, X86
 from tests.support.processes import children_of, too_long
@@ -29,11 +31,11 @@ SMALL = Job(SCALE, triple=X86)
 CRASHING, ENDLESS = "3", "0"
 
 
-def settings(row: Row) -> list[str]:
+def settings(row: Trial) -> list[str]:
     return [f"{name}={value}" for name, value in row.options.items()]
 
 
-def expected_digest(row: Row, job: Job = SMALL) -> str:
+def expected_digest(row: Trial, job: Job = SMALL) -> str:
     """Of the object as this process makes it, inside a context."""
     options = tuple(f"-{setting}" for setting in settings(row) if not setting.endswith("=default"))
     return hashlib.sha256(scoped(replace(job, options=options)).code).hexdigest()
@@ -45,12 +47,12 @@ def timeout(fresh: FreshProcess) -> float:
 
 
 @pytest.fixture(scope="module")
-def rows(timeout: float) -> list[Row]:
-    axes = parse_axes(["force-vector-width=1,3", "misched-limit=default,0", "unroll-count=2"])
+def rows(timeout: float) -> list[Trial]:
+    axes = ["force-vector-width=1,3", "misched-limit=default,0", "unroll-count=2"]
     return sweep(SMALL, axes, threads=2, timeout=timeout, verify=True)
 
 
-def test_a_crash_and_a_hang_are_rows_and_no_other_row_is_marked(rows: list[Row], timeout: float) -> None:
+def test_a_crash_and_a_hang_are_rows_and_no_other_row_is_marked(rows: list[Trial], timeout: float) -> None:
     found = {
         (row.options["force-vector-width"], row.options["misched-limit"]): (
             row.state,
@@ -67,16 +69,16 @@ def test_a_crash_and_a_hang_are_rows_and_no_other_row_is_marked(rows: list[Row],
     }
 
 
-def test_rows_without_output_have_no_numbers_and_the_others_are_right(rows: list[Row]) -> None:
+def test_rows_without_output_have_no_numbers_and_the_others_are_right(rows: list[Trial]) -> None:
     for row in rows:
         if row.state == "ok":
             assert row.digest == expected_digest(row)
         else:
-            assert (row.instructions, row.object_size, row.seconds, row.digest) == (0, 0, 0.0, "")
+            assert (row.objectives, row.attributes, row.seconds, row.digest) == ({}, {}, 0.0, "")
 
 
 def test_what_takes_too_much_memory_is_marked_alone() -> None:
-    axes = parse_axes(["align-all-blocks=1,30,2,31,3"])  # the fourth would be an object of 2 GiB
+    axes = ["align-all-blocks=1,30,2,31,3"]  # the fourth would be an object of 2 GiB
     rows = sweep(replace(SMALL, passes="instsimplify"), axes, threads=2, memory=64 << 20)
     assert [row.state for row in rows] == ["ok", "crashed", "ok", "crashed", "ok"]
     assert {row.error for row in rows if row.state == "crashed"} == {"LLVM ERROR: out of memory"}
@@ -84,19 +86,19 @@ def test_what_takes_too_much_memory_is_marked_alone() -> None:
 
 def test_what_llvm_refuses_is_a_row_with_its_words() -> None:
     job = Job(SCALE, "sample-profile", triple=X86)
-    rows = sweep(job, parse_axes(["sample-profile-file=/no/such/file,/no/such/other"]), verify=True)
+    rows = sweep(job, ["sample-profile-file=/no/such/file,/no/such/other"], verify=True)
     assert [row.state for row in rows] == ["failed", "failed"]
     assert all("Could not open profile" in row.error for row in rows)
     assert [row.agrees for row in rows] == [True, True]
 
 
-def test_a_crash_is_verified_and_a_timeout_is_not(rows: list[Row]) -> None:
+def test_a_crash_is_verified_and_a_timeout_is_not(rows: list[Trial]) -> None:
     assert {(row.state, row.agrees) for row in rows} == {("ok", True), ("crashed", True), ("timed out", None)}
 
 
 def test_what_llvm_prints_is_counted_line_by_line(capfd: pytest.CaptureFixture[str]) -> None:
     printed: Counter[str] = Counter()
-    axes = parse_axes(["pass-remarks=unroll", "unroll-count=2,4", "inline-threshold=1,2,3"])
+    axes = ["pass-remarks=unroll", "unroll-count=2,4", "inline-threshold=1,2,3"]
     sweep(Job(COUNTED, UNROLL, triple=X86), axes, threads=3, printed=printed)
     remark = "remark: <unknown>:0:0: unrolled loop by a factor of"
     assert printed == {f"{remark} {count}": 3 for count in (2, 4)}
@@ -107,11 +109,11 @@ def test_what_llvm_prints_is_counted_line_by_line(capfd: pytest.CaptureFixture[s
 def test_the_values_that_the_calling_thread_sees_are_the_base(fresh: FreshProcess) -> None:
     before = process_state()
     with OptionContext({"unroll-count": 4, "force-vector-width": 1}):
-        rows = sweep(SMALL, parse_axes(["unroll-runtime=true,default", "force-vector-width=2"]), verify=True)
+        rows = sweep(SMALL, ["unroll-runtime=true,default", "force-vector-width=2"], verify=True)
     assert [row.difference for row in rows] == ["", ""]
     options = ("-unroll-count=4", "-force-vector-width=2")
     for row, extra in zip(rows, [("-unroll-runtime=true",), ()], strict=True):
-        assert row.object_size == len(fresh.compile(replace(SMALL, options=(*options, *extra))).code)
+        assert row.attributes["size"] == len(fresh.compile(replace(SMALL, options=(*options, *extra))).code)
     assert process_state() == before
 
 
@@ -122,11 +124,14 @@ def test_what_is_set_process_wide_is_the_base_as_well() -> None:
     set_option("time-passes", "true")
     printed: Counter[str] = Counter()
     job = Job(SCALE, triple=X86)
-    (row,) = sweep(job, parse_axes(["force-vector-width=1"]), verify=True, printed=printed)
+    (row,) = sweep(job, ["force-vector-width=1"], verify=True, printed=printed)
     assert row.agrees, row
     with FreshProcess() as fresh:
         options = ("-unroll-count=3", "-force-vector-width=1")
-        assert fresh.compile(Job(SCALE, triple=X86, options=options)).instructions == row.instructions
+        assert (
+            fresh.compile(Job(SCALE, triple=X86, options=options)).instructions
+            == row.attributes["instructions"]
+        )
 
 
 @pytest.mark.redirected
@@ -134,44 +139,47 @@ def test_what_is_set_process_wide_is_the_base_as_well() -> None:
 def test_function_attributes_count_as_they_do_here() -> None:
     ir = COUNTED.replace("(ptr %out) {", '(ptr %out) "optctx"="-unroll-count=8" {')
     plain, marked = (sweep(Job(each, UNROLL, triple=X86), [])[0] for each in (COUNTED, ir))
-    assert marked.instructions > plain.instructions
+    assert marked.attributes["instructions"] > plain.attributes["instructions"]
     optctx.attach(attributes="ignore")
-    assert sweep(Job(ir, UNROLL, triple=X86), [])[0].instructions == plain.instructions
+    assert sweep(Job(ir, UNROLL, triple=X86), [])[0].attributes == plain.attributes
 
 
 def test_a_worker_that_is_killed_from_outside_costs_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
     started = helpers(monkeypatch)
     killed: list[int] = []
 
-    def kill(_: Row) -> None:
+    def kill(_: Trial) -> None:
         if not killed:  # as the kernel does where memory runs out; only the worker is there yet
             for child in children_of(started[0]):
                 os.kill(child, signal.SIGKILL)
                 killed.append(child)
 
-    rows = sweep(SMALL, [Axis("unroll-count", tuple(map(str, range(1, 25))))], threads=2, on_row=kill)
+    rows = sweep(SMALL, ["unroll-count=1..24"], threads=2, on_trial=kill)
     assert killed
     assert {row.state for row in rows} == {"ok"}
     assert all(row.digest == expected_digest(row) for row in rows[::5])
 
 
-def test_a_helper_that_is_killed_is_an_error_and_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_helper_that_is_killed_is_an_error_and_keeps_what_is_done(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
     started = helpers(monkeypatch)
-    rows: list[Row] = []
+    found: list[Trial] = []
 
-    def kill(row: Row) -> None:
-        rows.append(row)
+    def kill(trial: Trial) -> None:
+        found.append(trial)
         os.kill(started[0], signal.SIGKILL)
 
-    axes = [Axis("unroll-count", tuple(map(str, range(1, 40))))]
+    keep = str(tmp_path / "kept")
     with pytest.raises(OptctxError, match="the helper process of the sweep ended with status -9"):
-        sweep(SMALL, axes, on_row=kill)
-    assert rows
-    again: list[Row] = []
+        sweep(SMALL, ["unroll-count=1..39"], on_trial=kill, keep=keep)
+    assert found
     monkeypatch.undo()
-    both = sweep(SMALL, axes, done=rows, on_row=again.append)
-    assert len(both) == len(rows) + len(again) == 39
-    assert not {row.options["unroll-count"] for row in rows} & {row.options["unroll-count"] for row in again}
+    again: list[Trial] = []
+    both = sweep(SMALL, ["unroll-count=1..39"], on_trial=again.append, keep=keep, resume=True)
+    assert len(both) == 39
+    assert sorted(again, key=lambda trial: trial.number) == both
+    assert all(trial in both for trial in found)
 
 
 def barren(prepared: object, channel: object, function: str, threads: int) -> NoReturn:
@@ -183,7 +191,7 @@ def test_where_no_worker_lives_every_combination_is_compiled_alone(monkeypatch: 
     monkeypatch.setattr("optctx.children.crowd.work", barren)
     signal.alarm(60)  # it waited for ever
     try:
-        rows = sweep(SMALL, parse_axes(["unroll-count=1,2,4"]), threads=2)
+        rows = sweep(SMALL, ["unroll-count=1,2,4"], threads=2)
     finally:
         signal.alarm(0)
     assert [row.state for row in rows] == ["ok"] * 3
@@ -204,34 +212,15 @@ def helpers(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return started
 
 
-def test_rows_of_another_sweep_are_refused_as_done() -> None:
-    (row,) = sweep(SMALL, parse_axes(["unroll-count=3"]))
-    with pytest.raises(OptctxError, match="expected rows of this sweep"):
-        sweep(SMALL, parse_axes(["unroll-count=4"]), done=[row])
-
-
 def test_a_module_that_kills_llvm_by_itself_has_rows_that_say_so() -> None:
-    rows = sweep(replace(SMALL, passes="trigger-crash-module"), parse_axes(["unroll-count=1,2"]))
+    rows = sweep(replace(SMALL, passes="trigger-crash-module"), ["unroll-count=1,2"])
     assert [row.state for row in rows] == ["crashed", "crashed"]
 
 
-PLAN = Plan(
-    jobs=(SMALL, SMALL),
-    axes=(Axis("a", ("1", "2")), Axis("b", ("3", "4", "default"))),
-    combinations=6,
-    arguments=(),
-    attributes=("ignore",),
-    threads=2,
-    timeout=None,
-    memory=None,
-)
+PLAN = Plan((SMALL, SMALL), (), ("ignore",), 2, None, None)
 
 
-def test_a_baseline_is_the_combination_that_sets_nothing_if_there_is_one() -> None:
-    assert [PLAN.baseline(job) for job in range(2)] == [12, 13]
-    axes = (Axis("a", ("1", "default")), Axis("b", ("3", "4", "default")))
-    assert [replace(PLAN, axes=axes).baseline(job) for job in range(2)] == [5, 11]
-    assert PLAN.combination(13) == {"a": "default", "b": "default"}
+def test_a_limit_is_relative_to_the_baseline() -> None:
     assert [PLAN.limit(seconds) for seconds in (None, 0.1, 2.0)] == [120.0, 10.0, 40.0]
     assert replace(PLAN, timeout=1.5).limit(2.0) == 1.5
-    assert Answer(13, "ok").printed == ()
+    assert PLAN.asked(1) == Asked(1, 1, {})

@@ -214,6 +214,13 @@ def test_two_processes_one_link_and_what_is_no_file(path: pathlib.Path) -> None:
     refused(fifo, "not a regular file")
     refused(pathlib.Path("/dev/null"), "not a regular file")
     refused(path.parent, "directory")
+    (large := path.with_suffix(".large")).touch()
+    os.truncate(large, 1 << 40)
+    with (
+        pytest.raises(OptctxError, match="it has 1,099,511,627,776 bytes, of at most 1,073,741,824"),
+        kept(large, resume=True),
+    ):
+        pass
     refused(path.parent / "none" / "x", "there is no directory")
 
 

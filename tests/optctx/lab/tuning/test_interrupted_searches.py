@@ -219,35 +219,6 @@ def test_a_study_that_vanishes_midway_is_an_error(
     assert f"not finished: {at} of 6 trials" in out  # what is nowhere else
 
 
-@pytest.mark.parametrize("at", [1, 3])
-@pytest.mark.parametrize("how", ["deleted", "replaced"])
-def test_rows_whose_file_vanishes_midway_are_an_error(
-    how: str,
-    at: int,
-    tmp_path: pathlib.Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    from optctx.lab.sweep import rowfile
-
-    (tmp_path / "tiny.ll").write_text(TINY)
-    file, written = tmp_path / "rows.csv", []
-    real = rowfile.RowFile.write
-
-    def write(self: rowfile.RowFile, row: Any) -> None:
-        real(self, row)
-        written.append(row)
-        if len(written) == at:
-            vanish(how, file)
-
-    monkeypatch.setattr(rowfile.RowFile, "write", write)
-    assert main(["sweep", str(tmp_path / "tiny.ll"), "--set", "unroll-count=1,2,3", "-o", str(file)]) == 3
-    out, err = capfd.readouterr()
-    [line] = err.splitlines()
-    assert line.startswith(f"optctx: cannot write to {str(file)!r}: it was deleted, moved or replaced")
-    assert "different object" in out
-
-
 # Signals
 
 

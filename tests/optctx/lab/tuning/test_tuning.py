@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from optctx import OptionContext
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
-from optctx.lab.sweep import parse_axes, sweep
+from optctx.lab.sweep import sweep
 from optctx.lab.sweep.plan import Answer, Plan
 from optctx.lab.sweep.process import SweepProcess
 from optctx.lab.tuning import (
@@ -37,14 +37,16 @@ from tests.support.tuning_cases import JOB, TINY, loops, told, tuned
 
 
 def test_a_grid_finds_what_a_sweep_finds(fresh: FreshProcess) -> None:
-    rows = sweep(JOB, parse_axes(["unroll-count=1,2,3,4,5,6,7,8", "force-vector-width=1,2,4"]))
+    rows = sweep(JOB, ["unroll-count=1..8", "force-vector-width=1,2,4"])
     study = tuned(JOB, loops(), sampler="grid")
     found = {tuple(trial.options.items()): trial.objectives["size"] for trial in study.trials}
-    assert found == {tuple(row.options.items()): row.object_size for row in rows}
+    assert found == {tuple(row.options.items()): row.objectives["size"] for row in rows}
     assert study.ended == "every point of the space was tried"
     best = study.best
     assert best is not None
-    assert best.objectives["size"] == min(row.object_size for row in rows) < study.base.objectives["size"]
+    assert (
+        best.objectives["size"] == min(row.objectives["size"] for row in rows) < study.base.objectives["size"]
+    )
     options = all_arguments(OptionContext(dict(best.options)))
     code = fresh.compile(replace(JOB, options=options)).code
     assert (hashlib.sha256(code).hexdigest(), len(code)) == (

@@ -12,7 +12,6 @@ from optctx import OptionContext
 from optctx.compiling import Job, compile_job
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
-from optctx.lab.sensitivity import Limits
 from optctx.lab.sweep.plan import Answer
 from optctx.lab.tuning import Command, RunTime, Size, Space, parse_space, propose
 from optctx.lab.tuning.measured import Callgrind
@@ -162,8 +161,7 @@ def test_the_winner_stands_on_the_fewest_options(tmp_path: pathlib.Path) -> None
 
 @pytest.mark.redirected
 def test_a_proposed_space_has_what_changes_the_output() -> None:
-    few = Limits(trials=60)
-    dimensions = propose(JOB, 3, exclude=["unroll-count"], limits=few)
+    dimensions = propose(JOB, 3, exclude=["unroll-count"])
     assert 1 <= len(dimensions) <= 3
     space = Space.of(dimensions)
     assert "unroll-count" not in space.names
@@ -171,7 +169,7 @@ def test_a_proposed_space_has_what_changes_the_output() -> None:
     study = tuned(JOB, space, sampler="random")
     assert len({trial.attributes["digest"] for trial in study.trials if trial.state == "ok"}) > 1
     with pytest.raises(OptctxError, match="there is nothing to propose"):
-        propose(Job(TINY, "verify"), limits=Limits(trials=1))
+        propose(Job(TINY, "verify"), trials=1)
 
 
 def test_json_has_what_the_table_has(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:

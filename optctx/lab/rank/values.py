@@ -11,10 +11,7 @@ from optctx.values.read_values import Value
 if TYPE_CHECKING:
     from optctx.values import Option
 
-__all__ = ["UNSET", "values_within_type", "why_no_values"]
-
-# As a trial value: the option is not given at all. There is no text for this value of a boolOrDefault.
-UNSET = None
+__all__ = ["values_within_type", "why_no_values"]
 
 _FLOATS = ("float", "double")
 _MANY = 1024  # the least number that counts as large; a power of two, as numbers of vector lanes must be
@@ -31,7 +28,7 @@ def values_within_type(option: Option, base: Value) -> list[Value]:
     if kind == "bool":
         return [not base]
     if kind == "boolOrDefault":
-        return [value for value in (True, False, UNSET) if value is not base]
+        return [value for value in (True, False) if value is not base]
     if kind == "enum":
         return [choice for choice in option.choices if choice != base]
     if kind in ("bits", "set"):

@@ -1,4 +1,4 @@
-"""An interrupted `sensitivity` and `sweep`: what has ended is told as such, and nothing is left behind."""
+"""An interrupted `rank` and `sweep`: what has ended is told as such, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 
 from optctx import Interrupted
 from optctx.compiling import Job
-from optctx.lab.sensitivity import Limits, Report, sensitivity
+from optctx.lab.rank import Ranking, rank
+from optctx.lab.trials import read_trials
 from tests.support.interrupted_commands import ENDLESS, STATUS, interrupted, moments
 from tests.support.ir_texts import SCALE, X86
 from tests.support.processes import of_session, wait_for
@@ -21,9 +22,9 @@ pytestmark = pytest.mark.redirected
 
 JOB = Job(SCALE, triple=X86)
 # Of the two values of the second option, the last never ends.
-VALUES = {"force-vector-width": ["1", "2"], "misched-limit": ["5", "0"]}
-WORDS = ["--options", "force-vector-width", "--jobs", "1", "--timeout", "100"]
-WORDS += [word for name, values in VALUES.items() for word in ("--try", f"{name}={','.join(values)}")]
+VALUES = ["force-vector-width=1,2", "misched-limit=5,0"]
+WORDS = ["--only", "force-vector-width", "-j", "1", "--timeout", "100", "--each"]
+WORDS += [word for setting in VALUES for word in ("--try", setting)]
 
 
 @pytest.fixture
@@ -34,49 +35,46 @@ def scale(tmp_path: pathlib.Path) -> str:
 
 def test_ctrl_c_hands_over_the_trials_that_have_ended() -> None:
     """From Python. A trial that runs is no failed one."""
-    widths = {"force-vector-width": VALUES["force-vector-width"]}
-    whole = sensitivity(JOB, options=["force-vector-width"], values=widths)
-    assert (whole.left, whole.trials) == (None, 2)
-    steps: list[int] = []
+    whole = rank(JOB, only=["force-vector-width"], values=VALUES[:1])
+    assert (whole.left, len(whole.trials)) == (0, 2)
 
     def step(total: int) -> None:
-        steps.append(total)
-        if len(steps) == 3:  # two have ended, and the third is about to
+        if len(steps := [*reached, total]) == 2:
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(1)
+        reached[:] = steps
 
+    reached: list[int] = []
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt) as caught:
-            sensitivity(
-                JOB,
-                options=["force-vector-width"],
-                values=VALUES,
-                limits=Limits(jobs=1, timeout=20),
-                progress=step,
-            )
+            rank(JOB, only=["force-vector-width"], values=VALUES, screen=False, threads=1, progress=step)
     finally:
         signal.signal(signal.SIGINT, before)
     assert isinstance(caught.value, Interrupted)
-    report = caught.value.partial
-    assert isinstance(report, Report)
-    assert report.effects == whole.effects
-    assert report.left == steps[0] - 2 >= 2
-    assert report.summary().endswith(f"; interrupted after 2 of {steps[0]} trials")
+    ranking = caught.value.partial
+    assert isinstance(ranking, Ranking)
+    assert (len(ranking.trials), ranking.left) == (2, 2)
+    assert ranking.summary()[-1] == "ended because it was interrupted: nothing is known of 2 values"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_the_command_prints_them_and_leaves_nothing(number: int, scale: str, tmp_path: pathlib.Path) -> None:
-    words = ["rank", scale, *WORDS, "--format", "json"]
+    words = ["rank", scale, *WORDS, "--format", "json", "--keep", str(tmp_path / "kept")]
     ended = interrupted(
         words, tmp_path, lambda process: wait_for(lambda: endless(process.pid)), number, times=2
     )
-    assert (ended.status, ended.err) == (STATUS[number], "optctx: interrupted after 3 of 4 trials\n")
-    assert ended.data["finished"] is False
-    assert (ended.data["counts"]["trials"], ended.data["counts"]["left"]) == (3, 1)
-    values = {each["option"]: [trial["value"] for trial in each["trials"]] for each in ended.data["options"]}
-    assert sorted(values["force-vector-width"]) == ["1", "2"]
-    assert values["misched-limit"] == ["5"]
+    assert ended.status == STATUS[number]
+    assert ended.err.splitlines()[-1] == (
+        f"optctx: interrupted after 3 of 4 values; {tmp_path / 'kept'} keeps them: go on with --resume"
+    )
+    assert (ended.data["counts"]["values"], ended.data["counts"]["left"]) == (3, 1)
+    values = {
+        each["option"]: sorted(trial["options"][each["option"]] for trial in each["trials"])
+        for each in ended.data["options"]
+    }
+    assert values == {"force-vector-width": ["1", "2"], "misched-limit": ["5"]}
+    assert sorted(read_trials(str(tmp_path / "kept")).trials) == [0, 1, 2]
 
 
 def endless(session: int) -> bool:
@@ -102,13 +100,16 @@ def test_a_signal_at_any_moment_leaves_nothing_and_is_one_line(
         folder = tmp_path / str(place)
         folder.mkdir()
         (folder / "scale.ll").write_text(SCALE)
-        number, rows = list(STATUS)[place % 3], folder / "rows.csv"
-        words = [*ENDLESS, "-o", str(rows)] if command == "sweep" else WORDS
+        number, rows = list(STATUS)[place % 3], folder / "kept"
+        grid = [word.replace("--set", "--try") for word in ENDLESS]
+        words = [*(grid if command == "sweep" else WORDS), "--keep", str(rows)]
         words = [command, str(folder / "scale.ll"), *words]
         ended = interrupted(words, folder, lambda _: time.sleep(seconds), number)
-        assert (ended.status, ended.err.count("\n")) == (STATUS[number], 1), (seconds, ended.err)
-        assert ended.err.startswith("optctx: interrupted")
-        assert ("go on with --resume" in ended.err) == rows.exists()
+        *before, last = ended.err.splitlines()
+        assert ended.status == STATUS[number], (seconds, ended.err)
+        assert all(" values: about " in line or "values: " in line for line in before), ended.err
+        assert last.startswith("optctx: interrupted")
+        assert "go on with --resume" in last or not (rows.exists() and read_trials(str(rows)).trials)
 
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
         list(pool.map(at, range(places), moments(places, 1.2)))

@@ -1,0 +1,150 @@
+"""Chooses the options to try among those that were read, and their values."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from optctx import Option, OptionContext, Read, registry
+from optctx.engine.attach import attach
+from optctx.errors import OptctxError
+from optctx.lab.rank.ranking import NotTried
+from optctx.lab.rank.values import values_within_type, why_no_values
+from optctx.values.read_values import Value, value_text
+from optctx.values.registry import find
+
+__all__ = ["Candidate", "Chosen", "choose", "target_of"]
+
+_GLOB = "*?["
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An option to try. `values`: their texts, and what each sets."""
+
+    option: str
+    type: str
+    base: str
+    functions: tuple[str, ...]
+    values: Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """`refused`: LLVM's words on the values that its parsers do not accept."""
+
+    candidates: tuple[Candidate, ...]
+    not_tried: tuple[NotTried, ...]
+    refused: tuple[str, ...]
+
+
+def choose(
+    reads: Mapping[str, Read],
+    *,
+    only: Sequence[str],
+    exclude: Sequence[str],
+    values: Mapping[str, Sequence[str]],
+) -> Chosen:
+    """Choose options among `reads` by the patterns, each with values that LLVM's parsers accept.
+
+    Raises OptctxError for a pattern of `only` that matches no option at all.
+    """
+    wanted = _wanted(reads, only, exclude, values)
+    not_tried = [NotTried(name, registry()[name].type, _why_unread(name)) for name in wanted.unread]
+    refused: list[str] = []
+    candidates = []
+    for name in wanted.read:
+        option, read = registry()[name], reads[name]
+        found, reason = _values(option, read, values.get(name))
+        planned: dict[str, Mapping[str, str]] = {}
+        for value in found:
+            own = _settings(option, value)
+            try:
+                OptionContext(own)
+            except OptctxError as error:
+                refused.append(str(error))
+                reason = "LLVM takes none of the values"
+            else:
+                planned[_text(value)] = own
+        if planned:
+            base = value_text(read.values[0])
+            candidates.append(Candidate(name, option.type, base, read.functions, planned))
+        else:
+            not_tried.append(NotTried(name, option.type, reason))
+    not_tried.sort(key=lambda each: (each.reason, each.option))
+    return Chosen(tuple(candidates), tuple(not_tried), tuple(refused))
+
+
+def target_of(name: str) -> str:
+    """The name that reads have: an option's own, not that of an alias or a choice.
+
+    Raises UnknownOptionError, with the nearest names.
+    """
+    engine = attach()
+    return engine.resolve(find(engine, name.lstrip("-"))).name
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    read: list[str]
+    unread: list[str]  # named, but not read
+
+
+def _wanted(
+    reads: Mapping[str, Read],
+    only: Sequence[str],
+    exclude: Sequence[str],
+    values: Mapping[str, Sequence[str]],
+) -> _Wanted:
+    named = [*values]
+    patterns = []
+    for pattern in (pattern.lstrip("-") for pattern in only):
+        if any(character in pattern for character in _GLOB):
+            if not fnmatch.filter(registry(), pattern):
+                raise OptctxError(f"no option matches {pattern!r}; `optctx options` shows them all")
+            patterns.append(pattern)
+        else:
+            named.append(target_of(pattern))
+    left_out = [pattern.lstrip("-") for pattern in exclude]
+
+    def is_wanted(name: str) -> bool:
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in left_out):
+            return False
+        return not only or name in named or any(fnmatch.fnmatchcase(name, each) for each in patterns)
+
+    unread = dict.fromkeys(name for name in named if name not in reads and is_wanted(name))
+    return _Wanted([name for name in reads if is_wanted(name)], list(unread))
+
+
+def _why_unread(name: str) -> str:
+    unseen = registry()[name].scope == "process"
+    return "it cannot be scoped, so its reads are not seen" if unseen else "LLVM did not read it"
+
+
+def _values(option: Option, read: Read, given: Sequence[str] | None) -> tuple[list[Value], str]:
+    """(values to try, the reason if there are none)."""
+    if given is not None:
+        return [*given], ""
+    if len(read.values) != 1:
+        return [], "LLVM read several values of it"
+    if _opens_windows(option):
+        return [], "it opens windows"
+    return values_within_type(option, read.value), why_no_values(option)
+
+
+def _opens_windows(option: Option) -> bool:
+    """Whether LLVM draws graphs and starts a program to show them, such as -view-isel-dags."""
+    parts = option.name.split("-")
+    return option.type in ("bool", "enum") and any(part.startswith("view") for part in parts)
+
+
+def _settings(option: Option, value: Value) -> dict[str, str]:
+    """What a context with one value sets."""
+    if isinstance(value, str) and value in (option.name, *option.aliases):
+        return {value: "true"}  # a literal choice, such as -regbankselect-fast
+    return {option.name: _text(value)}
+
+
+def _text(value: Value) -> str:
+    return value if isinstance(value, str) else value_text(value)

@@ -1,0 +1,382 @@
+"""`rank`: compiles once to see what LLVM reads, then with other values, many at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+
+from optctx import OptionContext, Read, current, record
+from optctx.compiling import FreshProcess, Job, Result
+from optctx.compiling.job import compile_unchecked
+from optctx.errors import Interrupted, OptctxError
+from optctx.lab.rank.choose import Candidate, Chosen, choose, target_of
+from optctx.lab.rank.ranking import Effect, Estimate, Ranking, changes, ranked, weight
+from optctx.lab.rank.screening import DEAD, Screen
+from optctx.lab.space import Choices, Dimension, Space, parse_dimension, text_of
+from optctx.lab.sweep.plan import Answer, Asked, Plan
+from optctx.lab.sweep.process import SweepProcess
+from optctx.lab.sweep.sweep import judge_targets, trial_of, verified
+from optctx.lab.trials import Goal, Trial, TrialFile, figure_of, goal_named, identity_of, open_trials
+from optctx.process import all_arguments, attributes_policy
+from optctx.wording import counted
+
+__all__ = ["rank", "reads_of"]
+
+_BASE = 120.0  # seconds that the base may take, unless the limit for trials is longer
+_LEAST_GROUP, _TIMES_GROUP = 2.5, 10  # seconds that a group may take, and times the base
+_WINDOW = 3  # compilations for each thread that are under way, or wait for one
+_SCREENED = 0.62  # compilations for each value, with groups (design/rank.md)
+_MOST_LISTED = 10_000  # values of a range
+_MEMORY = 4 << 30  # bytes
+
+
+def rank(
+    job: Job,
+    *,
+    only: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    values: Sequence[str] = (),
+    by: str = "size",
+    screen: bool = True,
+    verify: bool = False,
+    trials: int | None = None,
+    seconds: float | None = None,
+    threads: int | None = None,
+    timeout: float | None = None,
+    memory: int | None = _MEMORY,
+    keep: str | None = None,
+    resume: bool = False,
+    on_estimate: Callable[[Estimate], None] = lambda estimate: None,
+    progress: Callable[[int], None] = lambda total: None,
+) -> Ranking:
+    """Find which of the options that LLVM reads for `job` change the output when they are changed.
+
+    The base is `job` with the values that the calling thread sees now. Each trial changes one option, within
+    its type: a bool to its other value, an enum to every other choice, a number to a few others.
+
+    The trials are compiled on threads of a worker process, as in `sweep`, in an empty folder that is removed
+    at the end. A trial that crashes, never ends or takes all memory is part of the ranking, and affects
+    nothing else. Many values are compiled together first; only if that changes the output, or gives none,
+    are they compiled by themselves. Only the base is also compiled on this thread, to see what LLVM reads.
+    That does not affect other threads.
+
+    Args:
+        job: What to compile. Its `options` and `emit` are ignored.
+        only: Names or globs of the options to try, by default all that LLVM reads.
+        exclude: Names or globs of options to leave out.
+        values: Values to try instead, such as "unroll-count=1..4". These options are tried even if `only`
+            does not name them.
+        by: What effects are ranked by: "size", "instructions" or "compile-time".
+        screen: Whether values are compiled together. By "compile-time" they never are.
+        verify: Compile each value once more in a fresh process with process-wide options, and compare, also
+            those that were found to change nothing in a group.
+        trials: The most compilations of this run. The largest effects are found first.
+        seconds: The most seconds of this run.
+        threads: The number of compilations at once, by default one per processor.
+        timeout: Seconds for each trial, by default 20 times the base's time and at least 10.
+        memory: Bytes of address space for each compilation, in addition to LLVM's own. None is no limit.
+        keep: A file that each trial is appended to as soon as it ends (design/trials.md).
+        resume: Go on with the trials that this file has of the same ranking.
+        on_estimate: Called before the first trial.
+        progress: Called with the number of values each time that one more is known.
+
+    Raises:
+        OptctxError: LLVM refuses the module, the pipeline or the target; a pattern matches no option; there
+            is nothing to try; the file is of something else; or the compilations cannot be trusted, because
+            the base comes out otherwise in a fresh process than on this thread (of function attributes
+            "optctx", for instance), or after the trials than before.
+        UnknownOptionError: A name is not that of an option.
+        OptionValueError: A process-wide value has no text form.
+        ScopeError: As for `current`.
+        UnsupportedImageError: As for `record`.
+        Interrupted: Ctrl-C while trials run, a KeyboardInterrupt. Its `partial` is the ranking so far.
+    """
+    began, goal = time.monotonic(), goal_named(by)
+    given = _given(values)
+    context = current()
+    job = replace(job, options=(), emit="object")
+    judge_targets({"": job})
+    with (
+        tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True) as folder,
+        SweepProcess() as process,
+        FreshProcess(memory=memory, directory=folder) as fresh,
+    ):
+        fresh_job = replace(job, options=all_arguments(context))
+        base = fresh.compile(fresh_job, timeout=max(_BASE, timeout or 0))
+        reads = reads_of(fresh_job, base)
+        chosen = choose(reads, only=only, exclude=exclude, values=given)
+        plan = Plan(
+            jobs=(job,),
+            arguments=all_arguments(context),
+            attributes=attributes_policy(),
+            threads=threads or os.cpu_count() or 1,
+            timeout=timeout,
+            memory=memory,
+            directory=folder,
+        )
+        run = _Run(job, plan, goal, chosen, len(reads), process, fresh, context, progress, verify)
+        groups = screen and goal.name != "compile-time"
+        with ExitStack() as stack:
+            if keep is not None:
+                identity = identity_of(
+                    "rank",
+                    {"": job},
+                    (plan.arguments, plan.attributes),
+                    space=run.space.texts(),
+                    goal=f"{goal.name}: {goal.direction}",
+                    verify=verify,
+                    groups=groups,
+                )
+                file = open_trials(keep, identity, [goal], run.space, run.point, resume=resume)
+                run.take(stack.enter_context(file))
+            on_estimate(run.estimate(base.seconds, groups))
+            run.begin(base)
+            try:
+                ended = run.go(groups, trials, None if seconds is None else began + seconds)
+            except KeyboardInterrupt:
+                raise Interrupted(run.ranking("because it was interrupted")) from None
+            return run.ranking(ended)
+
+
+def reads_of(job: Job, base: Result) -> Mapping[str, Read]:
+    """Record what LLVM reads for the base. A fresh process has compiled it, so it cannot end this process."""
+    if base.error is not None:
+        raise OptctxError(base.error)
+    # Emit an object only: options that only the printing of IR reads are not candidates.
+    with record() as log:
+        here = compile_unchecked(replace(job, emit="object"))
+    if here.error is not None or (here.code, here.instructions) != (base.code, base.instructions):
+        raise OptctxError(
+            "cannot try other values: a fresh process compiles this module otherwise than this thread does "
+            f'({here.error or "the outputs differ"}); take out function attributes "optctx" and bindings'
+        )
+    return log.reads
+
+
+def _given(values: Sequence[str]) -> dict[str, list[str]]:
+    """Option -> the values to try. Raises OptctxError for what cannot be read or listed."""
+    found: dict[str, list[str]] = {}
+    for setting in values:
+        dimension = parse_dimension(setting)
+        if dimension.condition is not None:
+            raise OptctxError(
+                f"cannot rank {dimension.name!r} under a condition: options are tried one at a time; leave "
+                "the condition out"
+            )
+        if dimension.values.count > _MOST_LISTED:
+            raise OptctxError(
+                f"cannot try {dimension.values} for {dimension.name!r}: expected at most {_MOST_LISTED:,} "
+                "values; give fewer"
+            )
+        name = target_of(dimension.name)
+        if name in found:
+            raise OptctxError(f"option {name!r} is set twice; write all its values in one --try")
+        found[name] = [text_of(value) for value in dimension.values.each()]
+    return found
+
+
+@dataclass
+class _Run:
+    job: Job
+    plan: Plan
+    goal: Goal
+    chosen: Chosen
+    read: int
+    process: SweepProcess
+    fresh: FreshProcess
+    context: OptionContext
+    progress: Callable[[int], None]
+    verify: bool
+    file: TrialFile | None = None
+    base: Trial = field(init=False)
+    trials: dict[int, Trial] = field(default_factory=dict)
+    compiled: int = 0
+
+    def __post_init__(self) -> None:
+        """Number the values: the first of every option, then the second, ..."""
+        self.values: list[tuple[Candidate, str]] = []
+        self.numbers: list[list[int]] = [[] for _ in self.chosen.candidates]
+        for turn in range(max((len(each.values) for each in self.chosen.candidates), default=0)):
+            for place, each in enumerate(self.chosen.candidates):
+                if turn < len(each.values):
+                    self.numbers[place].append(len(self.values))
+                    self.values.append((each, list(each.values)[turn]))
+        self.space = Space(
+            tuple(Dimension(each.option, Choices(tuple(each.values))) for each in self.chosen.candidates)
+        )
+
+    def point(self, number: int) -> dict[str, int | float | str]:
+        """What a trial tries."""
+        candidate, text = self.values[number]
+        return {candidate.option: text}
+
+    def estimate(self, seconds: float, groups: bool) -> Estimate:
+        """`seconds`: of the base."""
+        left = len(self.values) - len(self.trials)
+        compilations = round(left * (_SCREENED if groups else 1)) + left * self.verify
+        return Estimate(
+            len(self.chosen.candidates), left, compilations, compilations * seconds / self.plan.threads
+        )
+
+    def take(self, file: TrialFile) -> None:
+        """Go on with the trials of a file."""
+        self.file = file
+        for number, trial in file.kept.trials.items():
+            if number >= len(self.values) or trial.options != self.point(number):
+                raise OptctxError(
+                    f"cannot resume: trial {number} of the file is not of this ranking; name another file"
+                )
+            self.trials[number] = trial
+
+    def begin(self, fresh: Result) -> None:
+        """Compile the base where the trials are compiled. Raises OptctxError if it comes out otherwise."""
+        (error,) = self.process.prepare(self.plan)
+        if error:
+            raise OptctxError(error)
+        (answer,) = self.process.compile([0])
+        self.base = trial_of(answer, -1, {}, self.goal, passes=self.job.passes)
+        digest = hashlib.sha256(fresh.code).hexdigest()
+        if (self.base.digest, answer.instructions) != (digest, fresh.instructions):
+            raise OptctxError(
+                "cannot try other values: inside a context this module compiles otherwise than in a fresh "
+                f"process ({answer.error or 'the outputs differ'})"
+            )
+        if self.file is not None and "base" not in self.file.kept.notes:
+            self.file.note("base", dict(self.base.attributes))
+
+    def go(self, groups: bool, trials: int | None, deadline: float | None) -> str:
+        """Compile until the effect of every value is known. Returns why it ended before; else ""."""
+        known = {number: self._effect(trial) for number, trial in self.trials.items()}
+        screen, asked = Screen(self.numbers, known, groups=groups), dict[int, tuple[int, ...]]()
+        ended = ""
+        with ThreadPoolExecutor(self.plan.threads if self.verify else 1) as pool:
+            try:
+                while True:
+                    requests = []
+                    while not ended and len(asked) < _WINDOW * self.plan.threads:
+                        ended = self._budget(trials, deadline, len(asked))
+                        numbers = None if ended else screen.next()
+                        if numbers is None:
+                            break
+                        request = self.compiled + len(asked) + 1
+                        asked[request] = numbers
+                        requests.append(self._asked(request, numbers))
+                    self.process.ask(requests)
+                    if not asked:
+                        break
+                    answers = self.process.answers()
+                    self.compiled += len(answers)
+                    found = [(asked.pop(answer.number), answer) for answer in answers]
+                    for numbers, answer in found:
+                        screen.result(numbers, self._weight(answer))
+                    self._enter([pair for each in found for pair in self._made(*each)], pool)
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+        self._check_again()
+        return ended
+
+    def _budget(self, trials: int | None, deadline: float | None, under_way: int) -> str:
+        """Why nothing more is begun; "" if there is no reason."""
+        if trials is not None and self.compiled + under_way >= trials:
+            return f"after {counted(trials, 'compilation')}"
+        if deadline is not None and time.monotonic() >= deadline:
+            return "because the time was over"
+        return ""
+
+    def _asked(self, request: int, numbers: Sequence[int]) -> Asked:
+        settings: dict[str, str] = {}
+        for candidate, text in (self.values[number] for number in numbers):
+            settings |= candidate.values[text]
+        limit = None
+        if len(numbers) > 1:
+            limit = max(_LEAST_GROUP, _TIMES_GROUP * self.base.seconds)
+            limit = min(limit, self.plan.limit(self.base.seconds))
+        return Asked(request, 0, settings, limit=limit)
+
+    def _weight(self, answer: Answer) -> float:
+        return self._effect(trial_of(answer, 0, {}, self.goal, passes=""))
+
+    def _effect(self, trial: Trial) -> float:
+        """How much a compilation differs from the base; 0 if it does not."""
+        if trial.state != "ok":
+            return DEAD
+        if not changes(trial, self.base):
+            return 0.0
+        here, there = figure_of(trial, self.goal.name) or 0.0, figure_of(self.base, self.goal.name) or 0.0
+        return max(abs(here - there) / (there or 1), 1e-9)
+
+    def _made(self, numbers: tuple[int, ...], answer: Answer) -> Iterator[Trial]:
+        """The trials that a compilation settles: its own, or all of a group that changes nothing."""
+        passes = self.job.passes
+        if len(numbers) == 1:
+            options = {name: str(value) for name, value in self.point(numbers[0]).items()}
+            yield trial_of(answer, numbers[0], options, self.goal, passes=passes)
+        elif not self._weight(answer):
+            for number in numbers:
+                options = {name: str(value) for name, value in self.point(number).items()}
+                trial = trial_of(answer, number, options, self.goal, passes=passes)
+                yield replace(trial, attributes={**trial.attributes, "group": len(numbers)})
+
+    def _enter(self, trials: Sequence[Trial], pool: ThreadPoolExecutor) -> None:
+        for trial in pool.map(self._verified, trials) if self.verify else trials:
+            self.trials[trial.number] = trial
+            if self.file is not None:
+                self.file.append(trial)
+            self.progress(len(self.values))
+
+    def _verified(self, trial: Trial) -> Trial:
+        candidate, text = self.values[trial.number]
+        if trial.state == "timed out":
+            return trial
+        context = OptionContext(candidate.values[text], base=self.context)
+        limit = self.plan.limit(self.base.seconds)
+        reference = self.fresh.compile(replace(self.job, options=all_arguments(context)), timeout=limit)
+        attributes = {name: each for name, each in trial.attributes.items() if name != "group"}
+        checked = verified(replace(trial, attributes=attributes), reference)
+        return replace(trial, agrees=checked.agrees, difference=checked.difference)
+
+    def _check_again(self) -> None:
+        """Check that the base still compiles to the same output, so the trials can be trusted."""
+        (answer,) = self.process.compile([0])
+        again = trial_of(answer, -1, {}, self.goal, passes=self.job.passes)
+        if self._effect(again):
+            raise OptctxError(
+                "cannot trust the trials: after them the base came out otherwise "
+                f"({answer.error or 'another output'}); try again, with less memory or fewer jobs at once"
+            )
+
+    def ranking(self, ended: str) -> Ranking:
+        """The results so far."""
+        effects = []
+        for candidate, numbers in zip(self.chosen.candidates, self.numbers, strict=True):
+            own = [self.trials[number] for number in numbers if number in self.trials]
+            if own:
+                own.sort(key=lambda trial: weight(trial, self.base, self.goal))
+                effects.append(
+                    Effect(
+                        candidate.option,
+                        candidate.type,
+                        candidate.base,
+                        candidate.functions,
+                        tuple(own),
+                        any(changes(trial, self.base) for trial in own),
+                    )
+                )
+        return Ranking(
+            goal=self.goal,
+            base=self.base,
+            read=self.read,
+            effects=ranked(effects, self.base, self.goal),
+            not_tried=self.chosen.not_tried,
+            refused=self.chosen.refused,
+            compiled=self.compiled,
+            ended=ended,
+            left=len(self.values) - len(self.trials),
+        )

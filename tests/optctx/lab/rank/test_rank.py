@@ -1,0 +1,429 @@
+"""A ranking: what changes the output is found, what does not is not, and no trial reaches anything."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import importlib
+import io
+import json
+import os
+import pathlib
+import random
+import signal
+
+import pytest
+from rich.console import Console
+
+from optctx import OptionContext, registry
+from optctx.compiling import FreshProcess, Job
+from optctx.errors import OptctxError, OptionValueError, UnknownOptionError
+from optctx.lab.command.main import main
+from optctx.lab.rank import Effect, Estimate, Ranking, rank
+from optctx.lab.rank.screening import DEAD, Screen
+from optctx.lab.rank.tables import as_table, dead_table
+from optctx.lab.rank.values import values_within_type
+from optctx.lab.sweep.process import SweepProcess
+from optctx.lab.trials import read_trials
+from tests.support.ir_texts import COUNTED, SCALE, X86
+from tests.support.scopes import process_state
+
+pytestmark = pytest.mark.redirected
+
+KERNEL = (pathlib.Path(__file__).parents[4] / "examples" / "kernel.ll").read_text()
+JOB = Job(KERNEL, triple=X86)
+SMALL = Job(SCALE, triple=X86)
+# Read by -O3; the first three matter to these loops, the fourth does not, the last has no values to guess.
+MATTER = ["unroll-count", "force-vector-width", "unroll-runtime"]
+CHOSEN = [*MATTER, "licm-mssa-optimization-cap", "force-attribute"]
+VALUES = ["unroll-count=2,8", "force-vector-width=3,1"]  # no 3 lanes: LLVM asserts
+
+
+@pytest.fixture(scope="module")
+def steps() -> list[int]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def estimates() -> list[Estimate]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def ranking(steps: list[int], estimates: list[Estimate]) -> Ranking:
+    return rank(JOB, only=CHOSEN, values=VALUES, on_estimate=estimates.append, progress=steps.append)
+
+
+def effect_of(ranking: Ranking, name: str) -> Effect:
+    (effect,) = (effect for effect in ranking.effects if effect.option == name)
+    return effect
+
+
+def test_options_that_matter_are_found_and_one_that_does_not_is_not(ranking: Ranking) -> None:
+    assert {effect.option for effect in ranking.changing} == {*MATTER}
+    spared = effect_of(ranking, "licm-mssa-optimization-cap")
+    assert {trial.digest for trial in spared.trials} == {ranking.base.digest}
+    assert ranking.read > 400
+    assert all(effect.functions for effect in ranking.effects)
+
+
+def test_a_value_that_crashes_llvm_is_reported_and_the_others_go_on(ranking: Ranking) -> None:
+    ((effect, trial),) = ranking.dead
+    assert (effect.option, trial.options, trial.state) == (
+        *("force-vector-width", {"force-vector-width": "3"}, "crashed"),
+    )
+    assert trial.error.startswith("Assertion `isPowerOf2_32")
+    assert effect.value == "1"
+
+
+def test_what_was_not_tried_is_said_with_the_reason_and_all_is_counted(
+    ranking: Ranking, steps: list[int], estimates: list[Estimate]
+) -> None:
+    (left,) = ranking.not_tried
+    assert (left.option, left.type) == ("force-attribute", "list")
+    assert "no values can be guessed" in left.reason
+    count = len(ranking.trials)
+    assert steps == [count] * count
+    assert (estimates[0].options, estimates[0].values) == (4, count)
+    assert ranking.summary() == [
+        f"{ranking.read} read, 4 tried, 3 change the output, 1 not tried; {count} values, in "
+        f"{ranking.compiled} compilations, 1 crashed"
+    ]
+
+
+def test_the_ranking_is_what_single_fresh_processes_say(ranking: Ranking, fresh: FreshProcess) -> None:
+    base = fresh.compile(JOB)
+    assert ranking.base.attributes["size"] == len(base.code)
+    sizes = {}
+    for effect in ranking.changing:
+        alone = fresh.compile(dataclasses.replace(JOB, options=(f"-{effect.option}={effect.value}",)))
+        found = effect.best.attributes
+        assert (alone.instructions, len(alone.code)) == (found["instructions"], found["size"])
+        assert ranking.change(effect.best, "size") == (len(alone.code) - len(base.code)) / len(base.code)
+        sizes[effect.option] = abs(ranking.change(effect.best, "size"))
+    assert list(sizes) == sorted(sizes, key=lambda name: -sizes[name])
+
+
+def test_groups_find_what_single_values_do_in_fewer_compilations() -> None:
+    # None that makes the code explode, and may or may not take too long.
+    patterns = ["licm-*", "slp-*", "inline-*", "enable-[a-m]*", "vectorize-*", "optimize-*", "x86-*"]
+    grouped, single = (rank(SMALL, only=patterns, screen=screen) for screen in (True, False))
+    for one, other in ((grouped, single), (single, grouped)):
+        assert [e.option for e in one.changing] == [e.option for e in other.changing]
+    assert [(e.option, t.options) for e, t in grouped.dead] == [(e.option, t.options) for e, t in single.dead]
+    assert single.compiled == len(single.trials) == len(grouped.trials)
+    assert grouped.compiled < 0.8 * single.compiled
+    assert any(trial.attributes.get("group", 1) > 1 for trial in grouped.trials)
+
+
+def test_every_value_is_compared_with_a_fresh_process() -> None:
+    verified = rank(SMALL, only=["licm-*", "unroll-count"], verify=True)
+    assert {trial.agrees for trial in verified.trials} == {True}
+
+
+def test_ranked_by_instructions_the_order_is_another() -> None:
+    options = ["optimize-regalloc", "enable-newgvn"]  # the first leaves the IR alone
+    orders = {
+        by: [e.option for e in rank(JOB, only=options, by=by).effects] for by in ("size", "instructions")
+    }
+    assert orders == {"size": options, "instructions": options[::-1]}
+
+
+def test_what_never_ends_or_explodes_times_out_and_the_others_go_on() -> None:
+    values = ["misched-limit=0,128", "unroll-force-peel-count=65536", "unroll-count=2"]
+    found = rank(SMALL, only=["misched-limit"], values=values, timeout=2.5)
+    assert [(effect.option, trial.state) for effect, trial in found.dead] == [
+        ("misched-limit", "timed out"),
+        ("unroll-force-peel-count", "timed out"),
+    ]
+    assert all("longer than 2.5 s" in trial.error for _, trial in found.dead)
+    assert effect_of(found, "unroll-count").changes
+    assert not effect_of(found, "misched-limit").changes
+    assert len(effect_of(found, "misched-limit").trials) == 2
+
+
+def test_what_takes_all_memory_is_stopped() -> None:
+    small = dataclasses.replace(SMALL, passes="instsimplify")  # 30 is an object of 1 GiB
+    found = rank(small, only=["align-all-blocks"], values=["align-all-blocks=30,2"], memory=64 << 20)
+    ((_, trial),) = found.dead
+    assert (trial.state, trial.error) == ("crashed", "LLVM ERROR: out of memory")
+    assert len(found.trials) == 2
+
+
+def test_the_base_is_what_the_calling_thread_sees(fresh: FreshProcess) -> None:
+    before = process_state()
+    with OptionContext({"unroll-count": 4, "enable-gvn-hoist": True}):
+        found = rank(SMALL, only=["unroll-count", "unroll-runtime"])
+    base = fresh.compile(dataclasses.replace(SMALL, options=("-unroll-count=4", "-enable-gvn-hoist=true")))
+    assert found.base.attributes["size"] == len(base.code)
+    effect = effect_of(found, "unroll-count")
+    assert effect.base == "4"
+    both = dataclasses.replace(SMALL, options=("-unroll-count=8", "-enable-gvn-hoist=true"))
+    (eight,) = (trial for trial in effect.trials if trial.options == {"unroll-count": "8"})
+    assert eight.attributes["size"] == len(fresh.compile(both).code)
+    assert process_state() == before
+
+
+def test_a_choice_that_is_an_option_itself_is_tried_whichever_is_named() -> None:
+    job = Job("define i32 @f(i32 %a) {\n ret i32 %a\n}", triple=X86)
+    with OptionContext({"global-isel": True}):
+        (effect,) = rank(job, only=["regbankselect-greedy"]).effects
+    assert (effect.base, effect.value, effect.changes) == (
+        "regbankselect-fast",
+        "regbankselect-greedy",
+        False,
+    )
+
+
+def test_patterns_choose_and_exclude_and_an_alias_is_its_option() -> None:
+    found = rank(
+        SMALL,
+        only=["slp-*", "-max-jump-table-size", "opt-bisect-limit"],
+        exclude=["slp-m*", "slp-re*", "slp-vectorize-non*"],
+    )
+    assert {effect.option for effect in found.effects} == {"slp-vectorize-hor", "slp-vectorize-hor-store"}
+    assert {left.option: left.reason for left in found.not_tried} == {
+        "max-jump-table-size": "LLVM did not read it",
+        "opt-bisect-limit": "it cannot be scoped, so its reads are not seen",
+    }
+
+
+def test_a_value_that_llvms_parsers_refuse_is_named_and_not_compiled() -> None:
+    found = rank(SMALL, only=["unroll-count"], values=["unroll-count=many,2"])
+    (words,) = found.refused
+    assert "invalid for uint" in words
+    assert len(found.trials) == 1
+
+
+def test_options_that_open_windows_are_left_alone() -> None:
+    found = rank(SMALL, only=["view-*"])
+    assert found.effects == ()
+    assert {left.reason for left in found.not_tried} == {"it opens windows"}
+
+
+def test_files_that_llvm_writes_are_gone(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = rank(SMALL, only=["print-changed"], values=["print-changed=dot-cfg-quiet"], verify=True)
+    assert len(found.trials) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("attributes")
+def test_a_fresh_process_that_compiles_otherwise_is_an_error() -> None:
+    ir = COUNTED.replace("(ptr %out) {", '(ptr %out) "optctx"="-unroll-count=2" {')
+    with pytest.raises(OptctxError, match="compiles this module otherwise"):
+        rank(Job(ir, triple=X86), only=["unroll-count"])
+
+
+def test_trials_whose_helper_was_killed_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[SweepProcess] = []
+
+    class Noted(SweepProcess):
+        def __enter__(self) -> SweepProcess:
+            started.append(self)
+            return super().__enter__()
+
+    def kill(_: int) -> None:
+        (helper,) = (process.pool.process for process in started)
+        os.kill(helper, signal.SIGKILL)
+
+    monkeypatch.setattr(importlib.import_module("optctx.lab.rank.rank"), "SweepProcess", Noted)
+    with pytest.raises(OptctxError, match="ended with status -9"):
+        rank(SMALL, only=["unroll-count"], progress=kill)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"only": ["no-such-*"]}, OptctxError, "no option matches"),
+        ({"only": ["unroll-cuont"]}, UnknownOptionError, "unroll-count"),
+        ({"values": ["unroll-cuont=1"]}, UnknownOptionError, "unroll-count"),
+        ({"values": ["unroll-count=1..99999"]}, OptctxError, "at most 10,000 values"),
+        ({"values": ["unroll-count=1 if unroll-runtime==true"]}, OptctxError, "leave the condition out"),
+        ({"values": ["unroll-count=1", "-unroll-count=2"]}, OptctxError, "is set twice"),
+        ({"by": "time"}, OptctxError, "there is no goal 'time'"),
+    ],
+)
+def test_what_cannot_be_tried_is_an_error(
+    arguments: dict[str, object], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        rank(SMALL, **arguments)  # type: ignore[arg-type]
+
+
+def test_what_llvm_refuses_for_the_base_is_an_error() -> None:
+    with pytest.raises(OptctxError, match="unknown pass name 'no-such-pass'"):
+        rank(dataclasses.replace(SMALL, passes="no-such-pass"))
+
+
+def test_llvms_parsers_take_the_values_that_are_guessed_as_far_as_types_tell() -> None:
+    seen, refused = set(), set()
+    for name, option in registry().items():
+        if option.scope == "process" or option.alias_of:
+            continue
+        values = values_within_type(option, option.value)
+        assert option.value not in values
+        seen.update([option.type] if values else [])
+        for value in values:
+            literal = isinstance(value, str) and value in (name, *option.aliases)
+            try:
+                OptionContext({str(value): True} if literal else {name: value}, base="defaults")
+            except OptionValueError:
+                refused.add(name)
+    assert seen >= {"bool", "boolOrDefault", "int", "uint", "uint64", "float", "double", "enum"}
+    assert len(refused) < 10, refused  # parsers of their own, with narrower ranges
+
+
+# Going on
+
+
+def test_a_ranking_that_ends_early_goes_on_to_the_same(tmp_path: pathlib.Path) -> None:
+    keep, patterns = str(tmp_path / "kept"), ["licm-*", "slp-*", "inline-*", "x86-*", "optimize-*"]
+    whole = rank(SMALL, only=patterns)
+    first = rank(SMALL, only=patterns, keep=keep, trials=12)
+    assert first.ended == "after 12 compilations"
+    assert (first.compiled, first.left) == (12, len(whole.trials) - len(first.trials))
+    assert first.summary()[-1].startswith("ended after 12 compilations: nothing is known of ")
+    rest = rank(SMALL, only=patterns, keep=keep, resume=True)
+    assert (rest.ended, rest.left) == ("", 0)
+    assert [(e.option, e.value, e.changes) for e in rest.effects] == [
+        (e.option, e.value, e.changes) for e in whole.effects
+    ]
+    assert {n: t.digest for n, t in read_trials(keep).trials.items()} == {
+        t.number: t.digest for t in whole.trials
+    }
+    again = rank(SMALL, only=patterns, keep=keep, resume=True)
+    assert again.compiled == 0
+    with pytest.raises(OptctxError, match="a rank that differs in space"):
+        rank(SMALL, only=["unroll-*"], keep=keep, resume=True)
+    none = rank(SMALL, only=patterns, seconds=0.001)
+    assert (none.compiled, none.ended) == (0, "because the time was over")
+
+
+# Which values are compiled together
+
+
+def resolved(screen: Screen, effects: dict[int, float], dead: set[int]) -> tuple[dict[int, int], int]:
+    """Number -> the size of the compilation that settled it; and how many there were."""
+    settled: dict[int, int] = {}
+    count = 0
+    dice = random.Random(len(effects))
+    under_way: list[tuple[int, ...]] = []
+    while True:
+        while len(under_way) < 5 and (numbers := screen.next()) is not None:
+            under_way.append(numbers)
+        if not under_way:
+            return settled, count
+        numbers = under_way.pop(dice.randrange(len(under_way)))
+        count += 1
+        effect = DEAD if dead & {*numbers} else sum(effects.get(each, 0.0) for each in numbers)
+        if len(numbers) == 1 or not effect:
+            for number in numbers:
+                assert settled.setdefault(number, len(numbers)) == len(numbers), "once"
+        screen.result(numbers, effect)
+
+
+def test_every_value_is_settled_once_and_those_that_matter_alone() -> None:
+    values = [[option * 10 + place for place in range(1 + option % 4)] for option in range(100)]
+    every = {number for own in values for number in own}
+    effects = {10: 0.5, 11: 0.1, 330: 0.2, 331: 0.3, 770: 0.01}
+    settled, count = resolved(Screen(values, {}), effects, {550, 552})
+    assert settled.keys() == every
+    assert all(settled[number] == 1 for number in [*effects, 550, 552])
+    assert count < len(every) / 3
+    single, count = resolved(Screen(values, {}, groups=False), effects, {550, 552})
+    assert (set(single.values()), count) == ({1}, len(every))
+    half = {number: effects.get(number, 0.0) for number in every if number % 3}
+    rest, _ = resolved(Screen(values, half), effects, {550, 552})
+    assert rest.keys() == every - half.keys()
+
+
+def test_the_largest_effects_are_found_first() -> None:
+    screen = Screen([[number] for number in range(256)], {})
+    effects = {7: 0.01, 100: 5.0, 200: 0.5}
+    found = []
+    while (numbers := screen.next()) is not None:
+        effect = sum(effects.get(each, 0.0) for each in numbers)
+        found += [number for number in numbers if len(numbers) == 1 and effect]
+        screen.result(numbers, effect)
+    assert found == [100, 200, 7]
+
+
+# What is shown
+
+
+def text_of(table: object) -> list[list[str]]:
+    console = Console(file=io.StringIO(), width=200)
+    with console.capture() as capture:
+        console.print(table)
+    return [line.split() for line in capture.get().splitlines()]
+
+
+def test_tables_have_what_changes_and_what_died(ranking: Ranking) -> None:
+    (head, *lines) = text_of(as_table(ranking))
+    assert head[:4] == ["option", "type", "base", "value"]
+    assert {line[0] for line in lines} == {*MATTER}
+    assert len(text_of(as_table(ranking, 1))) == 2
+    (_, line) = text_of(dead_table(ranking))
+    assert line[:4] == ["force-vector-width", "0", "crashed", "3"]
+
+
+@pytest.fixture
+def scale(tmp_path: pathlib.Path) -> str:
+    """A small file to compile."""
+    path = tmp_path / "scale.ll"
+    path.write_text(SCALE)
+    return str(path)
+
+
+def test_the_command_says_what_it_takes_and_prints_the_ranking(
+    capfd: pytest.CaptureFixture[str], scale: str
+) -> None:
+    arguments = ["rank", scale, "--triple", X86, "--only", "unroll-count", "--only", "force-a*"]
+    limits = ["--timeout", "60", "--memory", "2000", "-j", "2", "--top", "1"]
+    tries = ["--try", "force-vector-width=3", "--set", "unroll-runtime"]
+    assert main([*arguments, *limits, *tries]) == 0
+    out, err = capfd.readouterr()
+    assert err.startswith("optctx: 2 options, 5 values: about 3 compilations, ")
+    lines = out.splitlines()
+    assert lines[0].split()[:3] == ["option", "type", "base"]
+    assert lines[1].startswith("unroll-count")
+    assert any(line.startswith("force-vector-width") and " crashed " in line for line in lines)
+    assert any("no values can be guessed for type list: force-attribute" in line for line in lines)
+    assert "2 tried, 1 changes the output, 1 not tried" in lines[-1]
+
+
+def test_json_and_csv_say_the_same(capfd: pytest.CaptureFixture[str], scale: str) -> None:
+    arguments = ["rank", scale, "--only", "unroll-count", "--only", "unroll-runtime", "--format"]
+    assert main([*arguments, "json"]) == 0
+    data = json.loads(capfd.readouterr().out)
+    assert main([*arguments, "csv", "--by", "instructions"]) == 0
+    lines = list(csv.DictReader(io.StringIO(capfd.readouterr().out)))
+    assert {line["option"] for line in lines} == {each["option"] for each in data["options"]}
+    assert {line["changes"] for line in lines} == {str(each["changes"]).lower() for each in data["options"]}
+    assert (data["counts"]["tried"], data["ended"]) == (2, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--set", "unroll-count"], "unroll-count"),
+        (["--set", "unroll-count=many"], "many"),
+        (["--try", "unroll-cuont=1"], "unroll-count"),
+        (["--only", "no-such-*"], "no option matches 'no-such-*'"),
+        (["--passes", "no-such-pass"], "unknown pass name 'no-such-pass'"),
+        (["--cpu", "no-such-cpu"], "no processor of"),
+        (["--timeout", "0"], "expected seconds above 0"),
+        (["--trials", "0"], "expected"),
+        (["--resume"], "--keep FILE"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_status_2(
+    arguments: list[str], words: str, capfd: pytest.CaptureFixture[str], scale: str
+) -> None:
+    assert main(["rank", scale, "--triple", X86, *arguments]) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    (line,) = err.splitlines()
+    assert line.startswith("optctx: ")
+    assert words in line
