@@ -16,11 +16,11 @@ from evidence.reads.signature import signature_of
 from optctx.compiling import Job, compile_job
 from optctx.compiling.job import initialise_targets
 from optctx.errors import OptctxError
-from optctx.lab.command.compiling import add_job_arguments, positive, seconds, target_job
-from optctx.lab.command.console import encodable, put, say, show
+from optctx.lab.command.console import encodable, progress_bar, put, say, show
 from optctx.lab.command.files import read_file
+from optctx.lab.command.groups import Input, add_files
 from optctx.lab.command.inputs import Clang, read_input
-from optctx.lab.command.progress import progress_bar
+from optctx.lab.settings import add_flags, positive, seconds, taken
 from optctx.tables import table
 from optctx.wording import counted
 
@@ -46,7 +46,8 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         example="python -m evidence reads examples/ --format json > reads.json\n"
         "python -m evidence reads examples/kernel.ll --without",
     )
-    add_job_arguments(parser, several=True)
+    add_files(parser)
+    add_flags(parser, Input)
     parser.add_argument("--options", metavar="GLOB", default="*", help="only options with such names")
     parser.add_argument("--totals", action="store_true", help="print the totals only")
     parser.add_argument("--without", action="store_true", help="only reads without a context")
@@ -67,8 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     paths = list(_files(arguments.files))
     reads = Reads()
     initialise_targets()
-    target = target_job(arguments)
-    clang = Clang(arguments.clang, arguments.clang_options)
+    given = taken(arguments, Input)
+    target, clang = given.target(), Clang(given.clang, given.clang_options)
     with progress_bar() as step:
         tasks = ((encodable(path), _Compiling(path, target, clang)) for path in paths)
         for ended in run_in_children(tasks, jobs=arguments.jobs, seconds=arguments.timeout):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-from typing import TYPE_CHECKING
 
 from llvmlite import binding
 
@@ -20,28 +19,23 @@ from optctx.lab.command.console import encodable, put, say, show
 from optctx.lab.command.files import read_file
 from optctx.lab.command.groups import add_out
 from optctx.lab.command.inputs import BITCODE, answered
-from optctx.lab.command.parser import seconds
-from optctx.lab.settings import completing
+from optctx.lab.settings import completing, seconds
 from optctx.tables import table
-
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
-    from optctx.lab.command.parser import Parser
 
 __all__ = ["add", "print_report", "run"]
 
 File = tuple[str, bytes]  # its name as it is printed, and what it holds
 
 
-def add(commands: _SubParsersAction[Parser]) -> None:
-    """Enter the command among `commands`."""
-    parser = commands.add_parser(
-        "check-link",
-        description="Compare the options that optctx.stamp wrote into modules, before or after they are "
-        "linked. Exit status 1 if any option differs, 2 for bad input.",
-        example="optctx check-link a.bc b.bc --link-options='-unroll-count=4'",
-    )
+DESCRIPTION = (
+    "Compare the options that optctx.stamp wrote into modules, before or after they are "
+    "linked. Exit status 1 if any option differs, 2 for bad input."
+)
+EXAMPLE = "optctx check-link a.bc b.bc --link-options='-unroll-count=4'"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     completing(parser.add_argument("files", nargs="+", metavar="FILE", help="bitcode or LLVM IR"), "file")
     parser.add_argument(
         "--link-options",
@@ -59,7 +53,6 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         help="seconds that LLVM may take for one file (%(default)g)",
     )
     add_out(parser, "table", "json")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from optctx import OptionContext, record
 from optctx.compiling import Job, compile_job, llvm_pool
@@ -19,32 +18,25 @@ from optctx.lab.lookup import Recorded
 from optctx.lab.settings import add_flags, taken
 from optctx.tables import table
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
-    from optctx.lab.command.parser import Parser
-
 __all__ = ["add", "run"]
 
 
-def add(commands: _SubParsersAction[Parser]) -> None:
-    """Enter the command among `commands`."""
-    parser = commands.add_parser(
-        "record",
-        description="Compile a file once in a process of its own. Show every option that LLVM reads, with "
-        "its value and the functions that read it, and every option set by --set that LLVM does not read, "
-        "with the likely cause. Exit status 2 for bad input.",
-        example="optctx record kernel.ll --set unroll-count=4 --set hexagon-initial-cfg-cleanup=false\n"
-        "optctx record kernel.ll --passes 'default<O1>' --format json > read.json",
-    )
+DESCRIPTION = (
+    "Compile a file once in a process of its own. Show every option that LLVM reads, with "
+    "its value and the functions that read it, and every option set by --set that LLVM does not read, "
+    "with the likely cause. Exit status 2 for bad input."
+)
+EXAMPLE = (
+    "optctx record kernel.ll --set unroll-count=4 --set hexagon-initial-cfg-cleanup=false\n"
+    "optctx record kernel.ll --passes 'default<O1>' --format json > read.json"
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     add_file(parser)
-    add_flags(parser, Input, "input")
-    add_flags(parser, Base, "options of LLVM")
-    parser.add_argument(
-        "--unread-only", action="store_true", help="show only what was set and not read, with the cause"
-    )
+    add_flags(parser, Input, Base)
     add_out(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -54,11 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
     job = replace(taken(arguments, Input).under(base).job(arguments.file), options=options, emit="object")
     # What LLVM prints has names of the module in it, and LLVM may end the process.
     done = llvm_pool().call(recorded, job, gives=Recorded)
-    complain_printed(Counter(line for line in done.printed.splitlines() if line.strip()))
     with naming_module(arguments.file):
         found = answered(done, f"cannot compile {arguments.file}")
-    if arguments.unread_only:
-        found = Recorded((), found.unread)
+    complain_printed(Counter(line for line in done.printed.splitlines() if line.strip()))
     match arguments.format:
         case "json":
             put(found.as_json())

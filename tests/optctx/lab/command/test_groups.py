@@ -141,7 +141,10 @@ def test_progress_in_a_pipe_is_a_line_now_and_then(
             now[0] += 1
             shown.update(task, advance=1, best="7 bytes")
     lines = capsys.readouterr().err.splitlines()
-    assert lines == [f"optctx: compiling: {number} of 40, best: 7 bytes" for number in (10, 20, 30, 40)]
+    assert lines == [
+        f"optctx: compiling: {number} of 40, {left}best: 7 bytes"
+        for number, left in ((10, "30 s left, "), (20, "20 s left, "), (30, "10 s left, "), (40, ""))
+    ]
 
 
 def test_a_narrow_terminal_does_without_columns_and_breaks_no_heading(
