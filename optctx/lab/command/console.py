@@ -47,6 +47,7 @@ __all__ = [
     "encodable",
     "flush_errors",
     "kept_output",
+    "note",
     "prepare_streams",
     "progress_bar",
     "put",
@@ -230,6 +231,12 @@ def complain(text: str) -> None:
     with contextlib.suppress(OSError):
         print(f"optctx: {_one_line(text)}", file=sys.stderr)
     flush_errors()
+
+
+def note(text: str) -> None:
+    """Print one line on standard error that `--quiet` leaves out."""
+    if not _Talk.quiet:
+        complain(text)
 
 
 def complain_printed(printed: Counter[str]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from optctx.errors import Interrupted
-from optctx.lab.command.console import complain, duration, progress_bar, put, say, show
+from optctx.lab.command.console import duration, note, progress_bar, put, say, show
 from optctx.lab.command.files import naming_module
 from optctx.lab.command.groups import Base, Input, Keep, Limits, Out, Try, add_file, add_out
 from optctx.lab.rank import Estimate, Ranking, rank
@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _say(estimate: Estimate) -> None:
     """Say what it is going to take."""
-    complain(
+    note(
         f"{counted(estimate.options, 'option')}, {counted(estimate.values, 'value')}: about "
         f"{counted(estimate.compilations, 'compilation')}, {duration(estimate.seconds)} or more"
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from optctx import OptionContext
 from optctx.errors import OptctxError
-from optctx.lab.command.console import bar, complain, put, say, show
+from optctx.lab.command.console import bar, complain, note, put, say, show
 from optctx.lab.command.files import check_writable, naming_module
 from optctx.lab.command.groups import Base, Input, Keep, Limits, Try, add_file, add_out
 from optctx.lab.command.tune_objectives import goals_of, objectives_of
@@ -213,7 +213,7 @@ def _proposed(job: Job, space: Space, objectives: list[Objective], count: int, l
             progress=lambda total: drawn.update(task, advance=1, total=total),
         )
     names = ", ".join(each.name for each in found)
-    complain(f"trying {len(found)} options that change the {objectives[0].goal.name}: {names}")
+    note(f"trying {len(found)} options that change the {objectives[0].goal.name}: {names}")
     return Space.of([*space.dimensions, *found])
 
 

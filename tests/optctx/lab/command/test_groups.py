@@ -130,6 +130,17 @@ def test_quiet_and_verbose_say_less_and_more_of_what_llvm_prints(
     assert len(said["--format=table"]) == 21
 
 
+@pytest.mark.redirected
+def test_quiet_leaves_notes_out(counted: str, capfd: pytest.CaptureFixture[str]) -> None:
+    command = ["rank", counted, "--passes", UNROLL, "--triple", X86, "--only", "unroll-count", "--trials", "1"]
+    said = []
+    for flags in ([], ["-q"]):
+        assert main([*command, *flags]) == 0
+        said.append(capfd.readouterr().err)
+    assert said[0].startswith("optctx: 1 option, ")
+    assert said[1] == ""
+
+
 def test_progress_in_a_pipe_is_a_line_now_and_then(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
