@@ -53,8 +53,7 @@ if TYPE_CHECKING:  # imported on first use
     from optctx.drifting.watch import watch
     from optctx.engine.report import info
     from optctx.hosts.llvmlite.compiling import emit_assembly, emit_object, run_passes
-    from optctx.links import check_link
-    from optctx.links.check import stamp
+    from optctx.links import LinkReport, check_link, stamp
     from optctx.reads import Log, Read, Unread, record
 
     __version__: str
@@ -74,6 +73,7 @@ __all__ = [
     "EngineWarning",
     "Interrupted",
     "LinkMismatchError",
+    "LinkReport",
     "Log",
     "OptctxError",
     "Option",
@@ -122,7 +122,7 @@ _LATER = {
     "optctx.context.wrap": ("propagating", "wrap"),
     "optctx.drifting": ("Drift", "DriftEvent", "Drifts", "Watcher", "drift", "watch"),
     "optctx.engine.report": ("info",),
-    "optctx.links": ("check_link", "stamp"),
+    "optctx.links": ("LinkReport", "check_link", "stamp"),
     "optctx.hosts.llvmlite.compiling": ("emit_assembly", "emit_object", "run_passes"),
     "optctx.reads": ("Log", "Read", "Unread", "record"),
 }

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from evidence.plots import save_figure
 from optctx.facts import Facts, OptionFacts
-from optctx.plots import save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,11 +16,11 @@ from evidence.reads.signature import signature_of
 from evidence.reads.stacks import FirstRead
 from optctx.compiling import Job, compile_job
 from optctx.errors import OptctxError
-from optctx.lab.command.compiling import add_job_arguments, positive, seconds, target_job
-from optctx.lab.command.console import encodable, put, say, show
+from optctx.lab.command.console import encodable, progress_bar, put, say, show
 from optctx.lab.command.files import read_file
+from optctx.lab.command.groups import Input, add_files
 from optctx.lab.command.inputs import Clang, read_input
-from optctx.lab.command.progress import progress_bar
+from optctx.lab.settings import add_flags, positive, seconds, taken
 from optctx.tables import table
 from optctx.wording import counted
 
@@ -46,7 +46,8 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         example="python -m evidence reads examples/ --format json > reads.json\n"
         "python -m evidence reads examples/kernel.ll --without",
     )
-    add_job_arguments(parser, several=True)
+    add_files(parser)
+    add_flags(parser, Input)
     parser.add_argument("--options", metavar="GLOB", default="*", help="only options with such names")
     parser.add_argument("--totals", action="store_true", help="print the totals only")
     parser.add_argument("--without", action="store_true", help="only reads without a context")
@@ -84,7 +85,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _given(paths: Sequence[str], arguments: argparse.Namespace, reads: Reads) -> Iterator[tuple[str, Job]]:
     """The job of each file that can be read."""
-    target, clang = target_job(arguments), Clang(arguments.clang, arguments.clang_options)
+    given = taken(arguments, Input)
+    target, clang = given.target(), Clang(given.clang, given.clang_options)
     for path in paths:
         try:
             yield encodable(path), replace(target, ir=read_input(path, target, clang), emit="object")

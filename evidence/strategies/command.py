@@ -12,9 +12,9 @@ from evidence.strategies.comparison import Comparison, compare
 from evidence.strategies.output import as_lines
 from evidence.strategies.properties import PROPERTIES
 from optctx.errors import Interrupted, OptctxError
-from optctx.lab.command.compiling import add_job_arguments, job_of
 from optctx.lab.command.console import put, say, status
-from optctx.lab.command.parser import positive, seconds
+from optctx.lab.command.groups import Input, add_file
+from optctx.lab.settings import add_flags, positive, seconds, taken
 from optctx.wording import did_you_mean, nearest
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         example="python -m evidence compare kernel.ll --strategies thread exclusive process\n"
         "python -m evidence compare kernel.ll --properties isolation nesting --no-figures --format json",
     )
-    add_job_arguments(parser)
+    add_file(parser)
+    add_flags(parser, Input)
     parser.add_argument(
         "--strategies", nargs="+", default=list(STRATEGIES), metavar="NAME", help=f"({' '.join(STRATEGIES)})"
     )
@@ -71,7 +72,7 @@ def add(commands: _SubParsersAction[Parser]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compare, and print what was found, so far after Ctrl-C. Raises OptctxError and OSError."""
     check_names(arguments)
-    job = job_of(arguments)
+    job = taken(arguments, Input).job(arguments.file)
     try:
         with status() as told:
             found = compare(

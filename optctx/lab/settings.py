@@ -18,12 +18,16 @@ __all__ = [
     "checked",
     "completing",
     "identity",
+    "number",
+    "positive",
+    "seconds",
     "setting",
     "settings",
     "taken",
 ]
 
 R = TypeVar("R")
+N = TypeVar("N", int, float)
 Completes = str | tuple[str, ...]
 """What a shell offers for a value: "file", "option" or "setting" (NAME= of an option), or these words, beside
 which there can be others."""
@@ -66,35 +70,59 @@ def settings(record: type) -> dict[str, Setting]:
     }
 
 
+def number(kind: type[N], words: str, fits: Callable[[N], bool]) -> Callable[[str], N]:
+    """Make what reads a number for argparse. `words`: which numbers fit."""
+
+    def read(text: str) -> N:
+        try:
+            found = kind(text)
+        except ValueError:
+            found = None
+        if found is None or not fits(found):
+            raise argparse.ArgumentTypeError(f"expected {words}, found {text!r}")
+        return found
+
+    return read
+
+
+positive = number(int, "a whole number, 1 or more", lambda found: found >= 1)
+seconds = number(float, "seconds above 0, such as 2.5", lambda found: 0 < found < float("inf"))
+
+
 def add_flags(
     parser: argparse.ArgumentParser,
-    record: type,
-    title: str,
-    *,
+    *records: type,
     leave_out: tuple[str, ...] = (),
     **changed: Mapping[str, Any],
 ) -> None:
-    """Add a group with a flag for each setting of the record. The defaults are those of the record.
+    """Add a group for each record, with a flag for each setting. The defaults are those of the record.
 
-    The help text of a setting may name its default as %(default)s. `leave_out`: fields without a flag here.
-    `changed`: field -> arguments for argparse that differ in this command.
+    Its `title` is that of the group. The help text of a setting may name its default as %(default)s.
+    `leave_out`: fields without a flag here. `changed`: field -> arguments for argparse that differ in this
+    command.
     """
-    group = parser.add_argument_group(title)
-    for field in dataclasses.fields(record):
-        each: Setting | None = field.metadata.get("setting")
-        if each is None or field.name in leave_out:
-            continue
-        names = [*filter(None, [each.short]), each.flag or f"--{field.name.replace('_', '-')}"]
-        given: dict[str, Any] = {"dest": field.name, "help": each.help, "default": field.default}
-        if field.default is False:
-            given |= {"action": "store_true"}
-        else:
-            given |= {"metavar": each.metavar, "type": each.read, "choices": each.choices}
-        if each.several:
-            given |= {"action": "append", "default": []}
-        given |= changed.get(field.name, {})
-        given = {key: value for key, value in given.items() if value is not None}
-        completing(group.add_argument(*names, **given), each.completes)
+    for record in records:
+        group = parser.add_argument_group(getattr(record, "title", None))
+        for field in dataclasses.fields(record):
+            each: Setting | None = field.metadata.get("setting")
+            if each is not None and field.name not in leave_out:
+                _add_flag(group, field, each, changed.get(field.name, {}))
+
+
+def _add_flag(
+    group: argparse._ArgumentGroup, field: dataclasses.Field[Any], each: Setting, changed: Mapping[str, Any]
+) -> None:
+    names = [*filter(None, [each.short]), each.flag or f"--{field.name.replace('_', '-')}"]
+    given: dict[str, Any] = {"dest": field.name, "help": each.help, "default": field.default}
+    if field.default is False:
+        given |= {"action": "store_true"}
+    else:
+        given |= {"metavar": each.metavar, "type": each.read, "choices": each.choices}
+    if each.several:
+        given |= {"action": "append", "default": []}
+    given |= changed
+    given = {key: value for key, value in given.items() if value is not None}
+    completing(group.add_argument(*names, **given), each.completes)
 
 
 def completing(argument: argparse.Action, what: Completes) -> argparse.Action:

@@ -6,18 +6,13 @@ import argparse
 import re
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from optctx import registry
 from optctx.errors import OptctxError
 from optctx.lab.command.console import put
 from optctx.lab.command.groups import Out
 from optctx.lab.settings import Completes, add_flags
-
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
-    from optctx.lab.command.parser import Parser
 
 __all__ = ["add", "run"]
 
@@ -51,19 +46,22 @@ function _optctx_setting; printf '%s=\\n' $_optctx_llvm_options; end
 _PREAMBLES = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
-def add(commands: _SubParsersAction[Parser]) -> None:
-    """Enter the command among `commands`."""
-    parser = commands.add_parser(
-        "completion",
-        description="Print a script with which a shell completes commands, arguments, files and the names of "
-        "LLVM's options. Needs shtab: pip install 'optctx[completion]'.",
-        example="optctx completion bash > ~/.local/share/bash-completion/completions/optctx\n"
-        "optctx completion zsh > ~/.zfunc/_optctx\n"
-        "optctx completion fish > ~/.config/fish/completions/optctx.fish",
-    )
+DESCRIPTION = (
+    "Print a script with which a shell completes commands, arguments, files and the names of "
+    "LLVM's options. Needs shtab: pip install 'optctx[completion]'."
+)
+EXAMPLE = (
+    "optctx completion bash > ~/.local/share/bash-completion/completions/optctx\n"
+    "optctx completion zsh > ~/.zfunc/_optctx\n"
+    "optctx completion fish > ~/.config/fish/completions/optctx.fish"
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("shell", choices=SHELLS, help="bash, zsh or fish")
-    add_flags(parser, Out, "output", leave_out=("format", "sort", "top"))
-    parser.set_defaults(run=run, whole_output=True)
+    add_flags(parser, Out, leave_out=("format", "sort", "top"))
+    parser.set_defaults(whole_output=True)
 
 
 def run(arguments: argparse.Namespace) -> int:

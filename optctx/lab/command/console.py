@@ -15,11 +15,19 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TextIO, cast
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TaskID, TextColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -35,10 +43,13 @@ __all__ = [
     "complain",
     "complain_printed",
     "doors",
+    "duration",
     "encodable",
     "flush_errors",
     "kept_output",
+    "note",
     "prepare_streams",
+    "progress_bar",
     "put",
     "say",
     "show",
@@ -222,6 +233,12 @@ def complain(text: str) -> None:
     flush_errors()
 
 
+def note(text: str) -> None:
+    """Print one line on standard error that `--quiet` leaves out."""
+    if not _Talk.quiet:
+        complain(text)
+
+
 def complain_printed(printed: Counter[str]) -> None:
     """Print on standard error which lines LLVM printed how often, the most frequent ones first."""
     if _Talk.quiet:
@@ -239,16 +256,20 @@ class _Lines(Progress):
     def __init__(self, what: str) -> None:
         super().__init__(disable=True)
         self._what = what
-        self._next = time.monotonic() + _BETWEEN
+        self._began = time.monotonic()
+        self._next = self._began + _BETWEEN
 
     def update(self, task_id: TaskID, **changed: Any) -> None:
         """As rich's, and print a line if it is time for one."""
         super().update(task_id, **changed)
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + _BETWEEN
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + _BETWEEN
             task = self.tasks[task_id]
             total = "" if task.total is None else f" of {task.total:,.0f}"
-            more = "".join(f", {name}: {each}" for name, each in task.fields.items() if each)
+            left = (now - self._began) / (task.completed or 1) * (task.remaining or 0)
+            more = f", {duration(left)} left" if left else ""
+            more += "".join(f", {name}: {each}" for name, each in task.fields.items() if each)
             complain(f"{self._what}: {task.completed:,.0f}{total}{more}")
 
 
@@ -270,6 +291,22 @@ def bar(what: str, *columns: ProgressColumn) -> Iterator[Progress]:
         redirect_stderr=False,
     ) as progress:
         yield progress
+
+
+@contextlib.contextmanager
+def progress_bar(what: str = "compiling") -> Iterator[Callable[[int], None]]:
+    """Show on standard error how many compilations are done during the block.
+
+    Yields a function to call after each one, on any thread, with the total number of them.
+    """
+    with bar(what, TimeRemainingColumn()) as shown:
+        task = shown.add_task("", total=None)
+        yield lambda total: shown.update(task, total=total, advance=1)
+
+
+def duration(seconds: float) -> str:
+    """A time for people: "40 s", "3 min"."""
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 @contextlib.contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,31 +14,25 @@ from optctx.lab.lookup import MOST_BYTES, Difference, compare, load_facts
 from optctx.lab.settings import completing
 from optctx.tables import table
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
-    from optctx.lab.command.parser import Parser
-
 __all__ = ["add", "run"]
 
 
-def add(commands: _SubParsersAction[Parser]) -> None:
-    """Enter the command among `commands`."""
-    parser = commands.add_parser(
-        "diff",
-        description="Compare the options of two LLVMs: names that came and went, types, defaults, choices, "
-        "which can be set per thread, and which functions read them. `optctx options --format json` writes "
-        "the files.",
-        example="optctx options --format json -o old.json\noptctx diff old.json\n"
-        "optctx diff old.json new.json",
-    )
+DESCRIPTION = (
+    "Compare the options of two LLVMs: names that came and went, types, defaults, choices, "
+    "which can be set per thread, and which functions read them. `optctx options --format json` writes "
+    "the files."
+)
+EXAMPLE = "optctx options --format json -o old.json\noptctx diff old.json\noptctx diff old.json new.json"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     old = parser.add_argument("old", metavar="OLD.json", help="the options of the older LLVM")
     words = "of the newer one (the one in use here)"
     new = parser.add_argument("new", metavar="NEW.json", nargs="?", help=words)
     for each in (old, new):
         completing(each, "file")
     add_out(parser, "table", "json")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import OptctxError, UntrustedOptionError, shown
 from optctx.lab.command.console import encodable
 from optctx.lab.command.inputs import Clang, read_input
-from optctx.lab.command.parser import below, positive, seconds
-from optctx.lab.settings import add_flags, completing, setting
+from optctx.lab.settings import add_flags, completing, number, positive, seconds, setting
 from optctx.toml import read_toml
 
 __all__ = ["Base", "Input", "Keep", "Limits", "Out", "Try", "add_file", "add_files", "add_out"]
@@ -24,6 +24,7 @@ __all__ = ["Base", "Input", "Keep", "Limits", "Out", "Try", "add_file", "add_fil
 PASSES = "default<O3>"
 _FILE = "LLVM IR (.ll), bitcode (.bc), or C or C++ (.c, .cpp) for clang; '-' for standard input"
 _MIB = 1 << 20
+_level = number(int, "0 to 3", range(4).__contains__)
 _MOST_BYTES = _MIB  # of a file of options, as OptionContext.load has it
 
 
@@ -41,13 +42,19 @@ def add_files(parser: argparse.ArgumentParser) -> None:
 class Input:
     """How a file is read and compiled."""
 
+    title: ClassVar[str] = "input"
     passes: tuple[str, ...] = setting(
         (), f"pipeline as for `opt -passes` ({PASSES})", metavar="PASSES", several=True
     )
     triple: str = setting("", "target (the file's own, or this machine's)", metavar="TRIPLE")
     cpu: str = setting("", "processor, or 'native' for this one (a generic one)", metavar="NAME")
     features: str = setting("", "such as +avx2,-fma", metavar="LIST")
-    opt_level: int = setting(2, "of the code generator, 0 to 3 (%(default)s)", metavar="N", read=below(4))
+    opt_level: int = setting(
+        2,
+        "of the code generator, 0 to 3 (%(default)s)",
+        metavar="N",
+        read=number(int, "0 to 3", range(4).__contains__),
+    )
     clang: str = setting("clang", "what compiles C and C++ (%(default)s)", metavar="PROGRAM")
     clang_options: str = setting("", "for clang: --clang-options='-Iinclude -DN=8'", metavar="ARGS")
 
@@ -106,6 +113,7 @@ class Input:
 class Base:
     """The options that every compilation of a command has."""
 
+    title: ClassVar[str] = "options of every compilation"
     settings: tuple[str, ...] = setting(
         (),
         "an LLVM option of every compilation; NAME alone for a flag; repeat for more",
@@ -166,10 +174,11 @@ class Base:
 class Try:
     """What an experiment varies."""
 
+    title: ClassVar[str] = "what to try"
     tries: tuple[str, ...] = setting(
         (),
         "values to try: a,b,c | 1..16 | 1..1024:log | 0..64:step=8; 'default' leaves the option alone, NAME "
-        "alone tries a flag; ' if OTHER==VALUE' behind them; repeat for more options",
+        "alone tries a flag; ' if OTHER==VALUE' behind them says when they count; repeat for more options",
         flag="--try",
         metavar="NAME=VALUES",
         several=True,
@@ -181,6 +190,7 @@ class Try:
 class Limits:
     """What a compilation, and all at once, may take."""
 
+    title: ClassVar[str] = "limits"
     jobs: int | None = setting(
         None, "compilations at once (one per processor)", short="-j", metavar="N", read=positive
     )
@@ -202,6 +212,7 @@ class Limits:
 class Keep:
     """Where an experiment is kept as it goes on."""
 
+    title: ClassVar[str] = "kept trials"
     keep: str | None = setting(
         None, "append each trial to FILE as soon as it ends", metavar="FILE", completes="file"
     )
@@ -218,6 +229,7 @@ class Keep:
 class Out:
     """How and where a result is printed. `main` writes the file of `--output`: a command prints."""
 
+    title: ClassVar[str] = "output"
     format: str = setting("table", "how to print (%(default)s)", choices=("table", "json", "csv"))
     output: str | None = setting(
         None, "write what is printed to FILE instead", short="-o", metavar="FILE", completes="file"
@@ -234,7 +246,5 @@ def add_out(
     """
     given = {"choices": formats} if formats else {}
     shown = {} if top is None else {"default": top, "help": "rows of the table (%(default)s)"}
-    add_flags(
-        parser, Out, "output", leave_out=tuple({"top", "sort"}.difference(rows)), format=given, top=shown
-    )
+    add_flags(parser, Out, leave_out=tuple({"top", "sort"}.difference(rows)), format=given, top=shown)
     parser.set_defaults(whole_output=True)

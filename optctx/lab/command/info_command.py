@@ -5,32 +5,27 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import optctx
 from optctx.lab.command.console import put, say
 from optctx.lab.command.groups import add_out
-
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
-    from optctx.lab.command.parser import Parser
 
 __all__ = ["add", "run"]
 
 _NAMED = 3  # refused options of a reason that are named
 
 
-def add(commands: _SubParsersAction[Parser]) -> None:
-    """Enter the command among `commands`."""
-    parser = commands.add_parser(
-        "info",
-        description="Print which LLVM is loaded, how optctx gives threads their own options, which options "
-        "it refuses and why, and where it keeps files. Please add the JSON to a bug report.",
-        example="optctx info\noptctx info --format json > info.json",
-    )
+DESCRIPTION = (
+    "Print which LLVM is loaded, how optctx gives threads their own options, which options "
+    "it refuses and why, and where it keeps files. Please add the JSON to a bug report."
+)
+EXAMPLE = "optctx info\noptctx info --format json > info.json"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     add_out(parser, "table", "json")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

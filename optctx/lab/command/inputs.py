@@ -8,13 +8,17 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from typing import TypeVar, cast
 
+from optctx.children.answers import Done
 from optctx.children.death import last_words
 from optctx.compiling import FreshProcess, Job
-from optctx.errors import OptctxError
+from optctx.errors import EndedEarlyError, OptctxError
 from optctx.lab.command.files import read_file
 
-__all__ = ["BITCODE", "Clang", "read_input"]
+__all__ = ["BITCODE", "Clang", "answered", "read_input"]
+
+R = TypeVar("R")
 
 BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")  # bare, and in a wrapper
 _SOURCES = (".c", ".cc", ".cpp", ".cxx", ".c++", ".C")
@@ -46,6 +50,21 @@ def read_input(path: str, target: Job, clang: Clang) -> str | bytes:
         raise OptctxError(
             f"cannot read {path}: expected LLVM IR as text in UTF-8 or as bitcode, found neither"
         ) from None
+
+
+def answered(done: Done[R], attempt: str) -> R:
+    """What a call gave in a child that ran LLVM on a stranger's module.
+
+    Raises OptctxError, with what was attempted, if LLVM refused or crashed, and EndedEarlyError if it was not
+    LLVM that ended the child.
+    """
+    if done.death is not None:
+        if done.death.of_machine:
+            raise EndedEarlyError(f"{attempt}: the process that ran LLVM ended: {done.death}")
+        raise OptctxError(f"{attempt}: LLVM crashed: {done.death}")
+    if done.error:
+        raise OptctxError(done.error)
+    return cast(R, done.value)
 
 
 def _is_source(path: str) -> bool:

@@ -9,7 +9,6 @@ import itertools
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from optctx.errors import EndedEarlyError, OptctxError, ProcessWideOptionError
 from optctx.lab.command.console import (
@@ -195,25 +194,19 @@ def make_parser(only: str = "") -> tuple[Parser, argparse._SubParsersAction[Pars
         description="Give each compilation its own LLVM options: compile under many values, see what LLVM "
         "reads, and look options up. `optctx COMMAND --help` explains a command.",
         example="optctx show unroll-count\noptctx record kernel.ll --set unroll-count=4\n"
-        "optctx sweep kernel.ll --passes 'default<O3>' --set unroll-count=1,2,4,8",
+        "optctx sweep kernel.ll --try unroll-count=1,2,4,8",
     )
     add_version(parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in COMMANDS:
         if only in ("", name):
             module = importlib.import_module(f"optctx.lab.command.{name.replace('-', '_')}_command")
-            module.add(_Named(commands))
-            add_talk(commands.choices[name])
+            command = commands.add_parser(
+                name, help=COMMANDS[name], description=module.DESCRIPTION, example=module.EXAMPLE
+            )
+            module.add(command)
+            add_talk(command)
+            command.set_defaults(run=module.run)
         elif only not in COMMANDS:
             commands.add_parser(name, help=COMMANDS[name])
     return parser, commands
-
-
-class _Named:
-    """Gives the parser that a command makes its line in the help."""
-
-    def __init__(self, commands: argparse._SubParsersAction[Parser]) -> None:
-        self._commands = commands
-
-    def add_parser(self, name: str, **more: Any) -> Parser:
-        return self._commands.add_parser(name, **{**more, "help": COMMANDS[name]})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
-from typing import TYPE_CHECKING
 
 from optctx.errors import OptctxError, shown
 from optctx.facts import Facts, OptionFacts, facts, text
@@ -14,11 +13,6 @@ from optctx.lab.lookup import as_python, facts_as_csv, facts_as_json
 from optctx.lab.settings import completing
 from optctx.tables import table
 from optctx.wording import did_you_mean, nearest
-
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
-    from optctx.lab.command.parser import Parser
 
 __all__ = ["add", "run"]
 
@@ -31,19 +25,22 @@ _SCOPES = ("thread", "process", "unread")
 _FILTERS = ("type", "scope", "library", "read_by")
 
 
-def add(commands: _SubParsersAction[Parser]) -> None:
-    """Enter the command among `commands`."""
-    parser = commands.add_parser(
-        "options",
-        description="List the options of the LLVM that llvmlite loads, with type, process-wide value, scope "
-        "and help. The scope is 'thread' where a context can set the option, 'process' where only the whole "
-        "process can, and 'unread' where nothing in the library reads it. JSON has all that is known, for "
-        "`optctx diff` too; python is a module with a dataclass for each of LLVM's libraries, for "
-        "OptionContext.from_options.",
-        example="optctx options 'unroll-*'\noptctx options inline --type int --format json\n"
-        "optctx options --read-by computeUnrollCount\n"
-        "optctx options --format python -o llvm_options.py",
-    )
+DESCRIPTION = (
+    "List the options of the LLVM that llvmlite loads, with type, process-wide value, scope "
+    "and help. The scope is 'thread' where a context can set the option, 'process' where only the whole "
+    "process can, and 'unread' where nothing in the library reads it. JSON has all that is known, for "
+    "`optctx diff` too; python is a module with a dataclass for each of LLVM's libraries, for "
+    "OptionContext.from_options."
+)
+EXAMPLE = (
+    "optctx options 'unroll-*'\noptctx options inline --type int --format json\n"
+    "optctx options --read-by computeUnrollCount\n"
+    "optctx options --format python -o llvm_options.py"
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     words = "part of a name, or a glob such as 'unroll-*' (every option)"
     completing(parser.add_argument("pattern", nargs="?", default="", help=words), "option")
     parser.add_argument(
@@ -55,7 +52,6 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         "--read-by", metavar="FUNCTION", help="only those that functions with this in their name refer to"
     )
     add_out(parser, "table", "json", "csv", "python")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from shutil import get_terminal_size
 from typing import Any, NoReturn
 
@@ -14,17 +14,7 @@ from optctx.errors import OptctxError
 from optctx.lab.command.console import say
 from optctx.wording import did_you_mean, nearest
 
-__all__ = [
-    "Parser",
-    "UsageError",
-    "add_talk",
-    "add_version",
-    "below",
-    "positive",
-    "seconds",
-    "tolerance",
-    "whole",
-]
+__all__ = ["Parser", "UsageError", "add_talk", "add_version"]
 
 _WIDTH = 79  # of a description, at most
 _INDENT = 28  # the most columns before the help of an argument
@@ -110,56 +100,3 @@ def _no_such_choice(name: str | None, found: str, listed: str) -> str:
     near = did_you_mean(nearest(word, choices))
     expected = " or ".join(part for part in (", ".join(choices[:-1]), choices[-1]) if part)
     return f"{name}: expected {expected}, found {found}" + (f"; {near}" if near else "")
-
-
-def positive(text: str) -> int:
-    """Read a whole number of 1 or more, for argparse."""
-    return _at_least(1, text)
-
-
-def whole(text: str) -> int:
-    """Read a whole number of 0 or more, for argparse."""
-    return _at_least(0, text)
-
-
-def below(end: int) -> Callable[[str], int]:
-    """A function that reads a whole number from 0 to the one before `end`, for argparse."""
-
-    def read(text: str) -> int:
-        if text not in map(str, range(end)):
-            raise argparse.ArgumentTypeError(f"expected 0 to {end - 1}, found {text!r}")
-        return int(text)
-
-    return read
-
-
-def _at_least(least: int, text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = least - 1
-    if number < least:
-        raise argparse.ArgumentTypeError(f"expected a whole number, {least} or more, found {text!r}")
-    return number
-
-
-def tolerance(text: str) -> float:
-    """An argument that is a number of 0 or more, for argparse."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number < float("inf"):
-        raise argparse.ArgumentTypeError(f"expected a number, 0 or more, such as 1e-6, found {text!r}")
-    return number
-
-
-def seconds(text: str) -> float:
-    """Read a time above 0, in seconds, for argparse."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"expected seconds above 0, such as 2.5, found {text!r}")
-    return number

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 from optctx.errors import Interrupted
-from optctx.lab.command.console import complain, put, say, show
+from optctx.lab.command.console import duration, note, progress_bar, put, say, show
 from optctx.lab.command.files import naming_module
 from optctx.lab.command.groups import Base, Input, Keep, Limits, Out, Try, add_file, add_out
-from optctx.lab.command.parser import positive, seconds
-from optctx.lab.command.progress import duration, progress_bar
 from optctx.lab.rank import Estimate, Ranking, rank
 from optctx.lab.rank.tables import as_csv, as_json, as_table, dead_table, not_tried_lines
-from optctx.lab.settings import add_flags, setting, taken
+from optctx.lab.settings import add_flags, positive, seconds, setting, taken
 from optctx.wording import counted
-
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
-    from optctx.lab.command.parser import Parser
 
 __all__ = ["add", "run"]
 
@@ -29,6 +22,7 @@ __all__ = ["add", "run"]
 class Rank:
     """What a ranking does beside compiling."""
 
+    title: ClassVar[str] = "ranking"
     only: tuple[str, ...] = setting(
         (),
         "try only these (all that LLVM reads); repeat for more",
@@ -53,26 +47,23 @@ class Rank:
     seconds: float | None = setting(None, "most seconds", metavar="S", read=seconds)
 
 
-def add(commands: _SubParsersAction[Parser]) -> None:
-    """Enter the command among `commands`."""
-    parser = commands.add_parser(
-        "rank",
-        description="Compile a file once to see which options LLVM reads, then with other values of each of "
-        "them, many together first, and rank the options by effect. What crashes or never ends is a line of "
-        "the result. Exit status 1 if --verify finds a difference, 2 for bad input, 130 after Ctrl-C, 143 "
-        "after SIGTERM.",
-        example="optctx rank kernel.ll --only 'unroll*' --trials 20\n"
-        "optctx rank kernel.ll --by instructions --seconds 60 --keep ranking.journal",
-    )
+DESCRIPTION = (
+    "Compile a file once to see which options LLVM reads, then with other values of each of "
+    "them, many together first, and rank the options by effect. What crashes or never ends is a line of "
+    "the result. Exit status 1 if --verify finds a difference, 2 for bad input, 130 after Ctrl-C, 143 "
+    "after SIGTERM."
+)
+EXAMPLE = (
+    "optctx rank kernel.ll --only 'unroll*' --trials 20\n"
+    "optctx rank kernel.ll --by instructions --seconds 60 --keep ranking.journal"
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     add_file(parser)
-    add_flags(parser, Input, "input")
-    add_flags(parser, Base, "base")
-    add_flags(parser, Try, "values to try instead of those chosen by type")
-    add_flags(parser, Rank, "ranking")
-    add_flags(parser, Keep, "going on")
-    add_flags(parser, Limits, "limits")
+    add_flags(parser, Input, Base, Try, Rank, Keep, Limits)
     add_out(parser, rows=("top",))
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -116,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _say(estimate: Estimate) -> None:
     """Say what it is going to take."""
-    complain(
+    note(
         f"{counted(estimate.options, 'option')}, {counted(estimate.values, 'value')}: about "
         f"{counted(estimate.compilations, 'compilation')}, {duration(estimate.seconds)} or more"
     )

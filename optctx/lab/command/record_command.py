@@ -5,57 +5,51 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from optctx import record
+from optctx import OptionContext, record
 from optctx.compiling import Job, compile_job, llvm_pool
-from optctx.errors import EndedEarlyError, OptctxError
+from optctx.errors import OptctxError
 from optctx.facts import text
 from optctx.lab.command.console import complain_printed, put, say, show
 from optctx.lab.command.files import naming_module
 from optctx.lab.command.groups import Base, Input, add_file, add_out
+from optctx.lab.command.inputs import answered
 from optctx.lab.lookup import Recorded
 from optctx.lab.settings import add_flags, taken
 from optctx.tables import table
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
-    from optctx.lab.command.parser import Parser
-
 __all__ = ["add", "run"]
 
 
-def add(commands: _SubParsersAction[Parser]) -> None:
-    """Enter the command among `commands`."""
-    parser = commands.add_parser(
-        "record",
-        description="Compile a file once in a process of its own. Show every option that LLVM reads, with "
-        "its value and the functions that read it, and every option set by --set that LLVM does not read, "
-        "with the likely cause. Exit status 2 for bad input.",
-        example="optctx record kernel.ll --set unroll-count=4 --set hexagon-initial-cfg-cleanup=false\n"
-        "optctx record kernel.ll --passes 'default<O1>' --format json > read.json",
-    )
+DESCRIPTION = (
+    "Compile a file once in a process of its own. Show every option that LLVM reads, with "
+    "its value and the functions that read it, and every option set by --set that LLVM does not read, "
+    "with the likely cause. Exit status 2 for bad input."
+)
+EXAMPLE = (
+    "optctx record kernel.ll --set unroll-count=4 --set hexagon-initial-cfg-cleanup=false\n"
+    "optctx record kernel.ll --passes 'default<O1>' --format json > read.json"
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     add_file(parser)
-    add_flags(parser, Input, "input")
-    add_flags(parser, Base, "options of LLVM")
-    parser.add_argument(
-        "--unread-only", action="store_true", help="show only what was set and not read, with the cause"
-    )
+    add_flags(parser, Input, Base)
     add_out(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Compile, and print the options that were read. Raises OptctxError and OSError."""
     llvm_pool()  # its server starts while this process reads the file
     base = taken(arguments, Base)
-    base.context()  # an option that cannot be set is an error of this process
-    job = replace(taken(arguments, Input).under(base).job(arguments.file), emit="object")
+    options = tuple(base.context().args())
+    job = replace(taken(arguments, Input).under(base).job(arguments.file), options=options, emit="object")
+    # What LLVM prints has names of the module in it, and LLVM may end the process.
+    done = llvm_pool().call(recorded, job, gives=Recorded)
     with naming_module(arguments.file):
-        found = _in_child(base, job, arguments.file)
-    if arguments.unread_only:
-        found = Recorded((), found.unread)
+        found = answered(done, f"cannot compile {arguments.file}")
+    complain_printed(Counter(line for line in done.printed.splitlines() if line.strip()))
     match arguments.format:
         case "json":
             put(found.as_json())
@@ -66,26 +60,11 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _in_child(base: Base, job: Job, path: str) -> Recorded:
-    """Compile in a child, because what LLVM prints has names of the module in it, and LLVM may end it."""
-    done = llvm_pool().call(recorded, base, job, gives=Recorded)
-    if done.death is not None:
-        kind, how = (
-            (EndedEarlyError, "the process that compiles ended")
-            if done.death.of_machine
-            else (OptctxError, "LLVM crashed")
-        )
-        raise kind(f"cannot compile {path}: {how}: {done.death}")
-    complain_printed(Counter(line for line in done.printed.splitlines() if line.strip()))
-    if done.value is None:
-        raise OptctxError(done.error)
-    return done.value
-
-
-def recorded(_: None, base: Base, job: Job) -> Recorded:
-    """What LLVM reads when it compiles a job. Raises OptctxError if it does not compile."""
-    with base.context(), record() as log:
-        result = compile_job(job)
+def recorded(_: None, job: Job) -> Recorded:
+    """What LLVM reads for a job, and which of its options it does not. Raises OptctxError if it refuses."""
+    context = OptionContext.from_args(job.options, process_wide="exclusive")
+    with context, record() as log:
+        result = compile_job(replace(job, options=()))
     if result.error is not None:
         raise OptctxError(result.error)
     return Recorded.of(log)

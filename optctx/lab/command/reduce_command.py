@@ -15,38 +15,35 @@ from optctx.lab.command.groups import Base, Input, Limits, add_file, add_out
 from optctx.lab.settings import add_flags, taken
 
 if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
-    from optctx.lab.command.parser import Parser
     from optctx.lab.reducing import Reduced
 
 __all__ = ["add", "run"]
 
 
-def add(commands: _SubParsersAction[Parser]) -> None:
-    """Enter the command among `commands`."""
-    parser = commands.add_parser(
-        "reduce",
-        help="find the fewest options under which a compilation still fails",
-        description="Leave out options of the base, and move their values towards the defaults, for as long "
-        "as the compilation fails in the same way: it crashes with the same last words, hangs, or is "
-        "refused. Each try is in a fresh process. Exit status 2 if there is nothing to reduce and for bad "
-        "input, 130 after Ctrl-C.",
-        example="optctx reduce kernel.ll --set force-vector-width=999999 --set enable-gvn-hoist\n"
-        "optctx reduce kernel.ll --load best.toml --keeps './still-wrong.sh {object}'",
-    )
+DESCRIPTION = (
+    "Leave out options of the base, and move their values towards the defaults, for as long "
+    "as the compilation fails in the same way: it crashes with the same last words, hangs, or is "
+    "refused. Each try is in a fresh process. Exit status 2 if there is nothing to reduce and for bad "
+    "input, 130 after Ctrl-C."
+)
+EXAMPLE = (
+    "optctx reduce kernel.ll --set force-vector-width=999999 --set enable-gvn-hoist\n"
+    "optctx reduce kernel.ll --load best.toml --command './still-wrong.sh {object}'"
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     add_file(parser)
     parser.add_argument(
-        "--keeps",
+        "--command",
         metavar="'PROGRAM {object}'",
         help="keep what this program exits with status 0 for, instead of a failure; '{object}' stands for "
         "the path of the object",
     )
-    add_flags(parser, Input, "input")
-    add_flags(parser, Base, "base: the options to reduce")
-    add_flags(parser, Limits, "limits")
+    add_flags(parser, Input, Base, Limits)
     add_out(parser, "text", "json")
-    parser.set_defaults(run=run, format="text")
+    parser.set_defaults(format="text")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -64,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         with naming_module(arguments.file), status() as tell:
             found = reduce_options(
                 job,
-                arguments.keeps,
+                arguments.command,
                 timeout=limits.timeout,
                 memory=limits.memory_bytes,
                 jobs=limits.jobs or len(os.sched_getaffinity(0)),

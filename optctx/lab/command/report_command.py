@@ -10,23 +10,22 @@ from optctx.lab.command.console import put, say, show
 from optctx.lab.command.groups import add_out
 
 if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
-    from optctx.lab.command.parser import Parser
     from optctx.lab.report.kept import KeptStudy
 
 __all__ = ["add", "run"]
 
 
-def add(commands: _SubParsersAction[Parser]) -> None:
-    """Enter the command among `commands`."""
-    parser = commands.add_parser(
-        "report",
-        description="Show the trials that --keep has kept, also while they come. Nothing is compiled, and "
-        "the file does not change.",
-        example="optctx report night.journal --report night.html\n"
-        "optctx report night.journal --format csv -o night.csv",
-    )
+DESCRIPTION = (
+    "Show the trials that --keep has kept, also while they come. Nothing is compiled, and "
+    "the file does not change."
+)
+EXAMPLE = (
+    "optctx report night.journal --report night.html\noptctx report night.journal --format csv -o night.csv"
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument("kept", metavar="KEPT", help="a file that --keep has made")
     parser.add_argument("--report", metavar="FILE.html", help="write a page that needs no network")
     parser.add_argument(
@@ -35,7 +34,6 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         help="fill a study in a storage of Optuna's, such as sqlite:///night.db, under the same numbers",
     )
     add_out(parser, rows=("top",), top=10)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

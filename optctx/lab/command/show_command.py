@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -13,26 +13,21 @@ from optctx.lab.command.console import put, say
 from optctx.lab.command.groups import add_out
 from optctx.lab.settings import completing
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
-    from optctx.lab.command.parser import Parser
-
 __all__ = ["add", "run"]
 
 
-def add(commands: _SubParsersAction[Parser]) -> None:
-    """Enter the command among `commands`."""
-    parser = commands.add_parser(
-        "show",
-        description="Show everything that is known about one of LLVM's options: type, default, process-wide "
-        "value, choices, aliases, the functions that read it, and whether a context or a module may set it.",
-        example="optctx show unroll-count\noptctx show pre-RA-sched --format json",
-    )
+DESCRIPTION = (
+    "Show everything that is known about one of LLVM's options: type, default, process-wide "
+    "value, choices, aliases, the functions that read it, and whether a context or a module may set it."
+)
+EXAMPLE = "optctx show unroll-count\noptctx show pre-RA-sched --format json"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     named = parser.add_argument("name", help="name of an LLVM option, such as unroll-count")
     completing(named, "option")
     add_out(parser, "table", "json")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

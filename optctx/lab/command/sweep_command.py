@@ -7,23 +7,18 @@ import contextlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
-from optctx.lab.command.console import complain, complain_printed, put, say, show
+from optctx.lab.command.console import complain, complain_printed, progress_bar, put, say, show
 from optctx.lab.command.files import naming_module
 from optctx.lab.command.groups import Base, Input, Keep, Limits, Out, Try, add_files, add_out
-from optctx.lab.command.parser import positive
-from optctx.lab.command.progress import progress_bar
-from optctx.lab.settings import add_flags, setting, taken
+from optctx.lab.settings import add_flags, positive, setting, taken
 from optctx.lab.space import PASSES, parse_space
 from optctx.lab.sweep import sweep
 from optctx.lab.trials import Goal, Trial, goal_named
 from optctx.lab.trials.tables import as_csv, as_json, as_table, check_column, sorted_trials, summary
 from optctx.wording import counted
-
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
 
 __all__ = ["add", "run"]
 
@@ -32,6 +27,7 @@ __all__ = ["add", "run"]
 class Sweep:
     """What a sweep does beside compiling."""
 
+    title: ClassVar[str] = "trials"
     by: str = setting(
         "size",
         "what is best: size, instructions or compile-time, each [:min|:max] (%(default)s)",
@@ -41,27 +37,24 @@ class Sweep:
     verify: bool = setting(False, "compare each trial with a fresh process")
 
 
-def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Enter the command among `commands`."""
-    parser = commands.add_parser(
-        "sweep",
-        description="Compile each file once per combination of option values and compare what comes out. "
-        "The combinations are compiled on threads of a worker process. A combination that LLVM refuses, that "
-        "crashes LLVM or that takes too long is a row with that state. Exit status 1 if --verify finds a "
-        "difference, 2 for bad input and if --verify cannot compare a row, 3 if the sweep ended early, "
-        "130 after Ctrl-C, 143 after SIGTERM.",
-        example="optctx sweep kernel.ll --try unroll-count=1,2,4,8 --verify\n"
-        "optctx sweep kernel.ll --try unroll-count=1..64:step=9 --keep trials.journal",
-    )
+DESCRIPTION = (
+    "Compile each file once per combination of option values and compare what comes out. "
+    "The combinations are compiled on threads of a worker process. A combination that LLVM refuses, that "
+    "crashes LLVM or that takes too long is a row with that state. Exit status 1 if --verify finds a "
+    "difference, 2 for bad input and if --verify cannot compare a row, 3 if the sweep ended early, "
+    "130 after Ctrl-C, 143 after SIGTERM."
+)
+EXAMPLE = (
+    "optctx sweep kernel.ll --try unroll-count=1,2,4,8 --verify\n"
+    "optctx sweep kernel.ll --try unroll-count=1..64:step=9 --keep trials.journal"
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     add_files(parser)
-    add_flags(parser, Input, "input")
-    add_flags(parser, Base, "base")
-    add_flags(parser, Try, "values to try")
-    add_flags(parser, Sweep, "trials")
-    add_flags(parser, Keep, "going on")
-    add_flags(parser, Limits, "limits")
+    add_flags(parser, Input, Base, Try, Sweep, Keep, Limits)
     add_out(parser, rows=("sort",))
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

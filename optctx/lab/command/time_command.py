@@ -14,9 +14,6 @@ from optctx.lab.settings import add_flags, taken
 from optctx.lab.timing.measuring import Measuring
 
 if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
-    from optctx.lab.command.parser import Parser
     from optctx.lab.timing import Compared, Interval
 
 __all__ = ["add", "run"]
@@ -24,19 +21,21 @@ __all__ = ["add", "run"]
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
-def add(commands: _SubParsersAction[Parser]) -> None:
-    """Enter the command among `commands`."""
-    parser = commands.add_parser(
-        "time",
-        help="time a file's code under other options, beside the base's",
-        description="Compile a file under a base and under each --against, compare what the code computes, "
-        "and time both in the same rounds on one processor. What was faster is measured a second time. Exit "
-        "status 0 if a gain is confirmed, 1 if none is or a result is wrong, 2 for bad input, 130 after "
-        "Ctrl-C.",
-        example="optctx time kernel.c --against='-force-vector-width=8 -unroll-count=4'\n"
-        "optctx time kernel.c --entry total > kernel.toml   # the harness to fill in\n"
-        "optctx time --again study.wrong/case.toml",
-    )
+DESCRIPTION = (
+    "Compile a file under a base and under each --against, compare what the code computes, "
+    "and time both in the same rounds on one processor. What was faster is measured a second time. Exit "
+    "status 0 if a gain is confirmed, 1 if none is or a result is wrong, 2 for bad input, 130 after "
+    "Ctrl-C."
+)
+EXAMPLE = (
+    "optctx time kernel.c --against='-force-vector-width=8 -unroll-count=4'\n"
+    "optctx time kernel.c --entry total > kernel.toml   # the harness to fill in\n"
+    "optctx time --again study.wrong/case.toml"
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
     parser.add_argument(
         "file",
         nargs="?",
@@ -53,12 +52,10 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--again", metavar="CASE.toml", help="instead of a file: run a case of a wrong result again"
     )
-    add_flags(parser, Input, "input")
-    add_flags(parser, Base, "base")
-    add_flags(parser, Measuring, "measuring", leave_out=("command",))
-    add_flags(parser, Limits, "limits", leave_out=("jobs",))
+    add_flags(parser, Input, Base)
+    add_flags(parser, Measuring, leave_out=("command",))
+    add_flags(parser, Limits, leave_out=("jobs",))
     add_out(parser, "table", "json")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

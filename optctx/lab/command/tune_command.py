@@ -7,25 +7,22 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 from optctx import OptionContext
 from optctx.errors import OptctxError
-from optctx.lab.command.console import bar, complain, put, say, show
+from optctx.lab.command.console import bar, complain, note, put, say, show
 from optctx.lab.command.files import check_writable, naming_module
-from optctx.lab.command.groups import Base, Input, Keep, Limits, add_file, add_out
-from optctx.lab.command.parser import positive
+from optctx.lab.command.groups import Base, Input, Keep, Limits, Try, add_file, add_out
 from optctx.lab.command.tune_objectives import goals_of, objectives_of
-from optctx.lab.settings import add_flags, completing, taken
+from optctx.lab.settings import add_flags, positive, setting, taken
 from optctx.lab.timing.measuring import Measuring
 from optctx.lab.tuning.search import Search
 from optctx.outputs import write_whole
 
 if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
     from optctx.compiling import Job
-    from optctx.lab.command.parser import Parser
     from optctx.lab.report import Source
     from optctx.lab.space import Dimension, Space
     from optctx.lab.trials import Goal, Trial
@@ -36,69 +33,73 @@ __all__ = ["add", "print_study", "run"]
 _PROPOSED = 8  # options, where none is given
 
 
-def add(commands: _SubParsersAction[Parser]) -> None:
-    """Enter the command among `commands`."""
-    parser = commands.add_parser(
-        "tune",
-        description="Search option values and pipelines for the best compilation of a file, with Optuna (pip "
-        "install 'optctx[tune]'). Without --try, the options are those that change the compilation most; "
-        "without a harness that says how to call the code, the goal is its size. A trial that crashes LLVM "
-        "or takes too long is a row with that state.",
-        example="optctx tune kernel.c\n"
-        "optctx tune kernel.ll --try unroll-count=1..16 --trials 200 --keep night.journal --resume\n"
-        "optctx tune kernel.ll --try inline-threshold=1..1000:log --by size --by instructions",
-    )
-    add_file(parser)
-    add_flags(parser, Input, "input")
-    add_flags(parser, Base, "options of every compilation")
-    trying = parser.add_argument_group("what to try")
-    trying.add_argument(
-        "--try",
-        action="append",
-        default=[],
-        dest="tries",
-        metavar="NAME=VALUES",
-        help="1..16, 1..1024:log, 0..64:step=8 or a,b,c; the word 'default' leaves an option alone; ' if "
-        "OTHER==VALUE' behind them says when it counts; repeat for more, and --passes for pipelines",
-    )
-    trying.add_argument(
-        "--propose",
-        type=positive,
+DESCRIPTION = (
+    "Search option values and pipelines for the best compilation of a file, with Optuna (pip "
+    "install 'optctx[tune]'). Without --try, the options are those that change the compilation most; "
+    "without a harness that says how to call the code, the goal is its size. A trial that crashes LLVM "
+    "or takes too long is a row with that state."
+)
+EXAMPLE = (
+    "optctx tune kernel.c\n"
+    "optctx tune kernel.ll --try unroll-count=1..16 --trials 200 --keep night.journal --resume\n"
+    "optctx tune kernel.ll --try inline-threshold=1..1000:log --by size --by instructions"
+)
+
+
+@dataclass(frozen=True)
+class Tune:
+    """What a search goes by, and where it runs."""
+
+    title: ClassVar[str] = "goal"
+
+    propose: int | None = setting(
+        None,
+        f"also try the N options that change the goal most ({_PROPOSED}, without --try)",
         metavar="N",
-        help=f"also try the N options that change the goal most ({_PROPOSED}, without --try)",
+        read=positive,
     )
-    goal = trying.add_argument(
-        "--by",
-        action="append",
-        default=[],
+    by: tuple[str, ...] = setting(
+        (),
+        "size, instructions, compile-time, time (of one call of --entry), callgrind (instructions of one "
+        "call) or command; repeat for a Pareto front (time if there is a harness, or size)",
         metavar="GOAL[:max]",
-        help="size, instructions, compile-time, time (of one call of --entry), callgrind (instructions of "
-        "one call) or command; repeat for a Pareto front (time if there is a harness, or size)",
+        several=True,
+        completes=("size", "instructions", "compile-time", "time", "callgrind", "command"),
     )
-    completing(goal, ("size", "instructions", "compile-time", "time", "callgrind", "command"))
-    add_flags(parser, Search, "search")
-    add_flags(parser, Measuring, "run time")
-    add_flags(parser, Limits, "limits")
-    parser.add_argument(
-        "--cluster",
+    cluster: str | None = setting(
+        None,
+        "compile and measure on the Dask cluster of this scheduler, such as tcp://10.0.0.1:8786 (pip install "
+        "'optctx[cluster]')",
         metavar="ADDRESS",
-        help="compile and measure on the Dask cluster of this scheduler, such as tcp://10.0.0.1:8786 (pip "
-        "install 'optctx[cluster]')",
     )
-    add_flags(parser, Keep, "kept trials")
-    results = parser.add_argument_group("results")
-    results.add_argument("--best", metavar="FILE", help="write the best options, for --load")
-    results.add_argument(
-        "--emit-ir", metavar="FILE", help='write the module with the best options as attributes "optctx"'
+
+
+@dataclass(frozen=True)
+class Results:
+    """What is written of a search."""
+
+    title: ClassVar[str] = "results"
+
+    best: str | None = setting(None, "write the best options, for --load", metavar="FILE", completes="file")
+    emit_ir: str | None = setting(
+        None,
+        'write the module with the best options as attributes "optctx"',
+        metavar="FILE",
+        completes="file",
     )
-    results.add_argument("--report", metavar="FILE.html", help="write a page that needs no network")
-    results.add_argument(
-        "--wrong",
-        metavar="FOLDER",
-        help="where to put what reproduces wrong results (beside FILE of --keep)",
+    report: str | None = setting(
+        None, "write a page that needs no network", metavar="FILE.html", completes="file"
     )
+    wrong: str | None = setting(
+        None, "where to put what reproduces wrong results (beside FILE of --keep)", metavar="FOLDER"
+    )
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
+    add_file(parser)
+    add_flags(parser, Input, Base, Try, Tune, Search, Measuring, Limits, Keep, Results)
     add_out(parser, rows=("top",), top=10)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -212,7 +213,7 @@ def _proposed(job: Job, space: Space, objectives: list[Objective], count: int, l
             progress=lambda total: drawn.update(task, advance=1, total=total),
         )
     names = ", ".join(each.name for each in found)
-    complain(f"trying {len(found)} options that change the {objectives[0].goal.name}: {names}")
+    note(f"trying {len(found)} options that change the {objectives[0].goal.name}: {names}")
     return Space.of([*space.dimensions, *found])
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from optctx.errors import OptctxError
-from optctx.lab.settings import setting
+from optctx.lab.settings import number, seconds, setting
 from optctx.lab.timing.results import Tolerance
 
 __all__ = ["Measuring", "read_tolerance"]
@@ -20,16 +21,7 @@ def _number(text: str) -> float:
         return -1.0
 
 
-def _seconds(text: str) -> float:
-    if not 0 < (found := _number(text)) < float("inf"):
-        raise argparse.ArgumentTypeError(f"expected seconds above 0, such as 2.5, found {text!r}")
-    return found
-
-
-def _processor(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected the number of a processor, such as 1, found {text!r}")
-    return int(text)
+_processor = number(int, "the number of a processor, such as 1", lambda found: found >= 0)
 
 
 def read_tolerance(text: str) -> Tolerance:
@@ -52,6 +44,7 @@ def _at_least(least: float, words: str) -> Callable[[float | None], None]:
 class Measuring:
     """How run times are measured. An objective's identity says what of it a study depends on."""
 
+    title: ClassVar[str] = "run time"
     entry: str = setting(
         "",
         "what to call (as the harness says; without one, a function without arguments)",
@@ -69,7 +62,7 @@ class Measuring:
         5.0,
         "for the run times of up to eight candidates, which are taken together (%(default)s)",
         metavar="S",
-        read=_seconds,
+        read=seconds,
         check=_at_least(0.0, "seconds of a measurement"),
     )
     processor: int | None = setting(

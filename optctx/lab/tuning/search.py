@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar
 
 from optctx.errors import OptctxError, shown
-from optctx.lab.settings import checked, setting
+from optctx.lab.settings import checked, number, positive, setting
+from optctx.lab.settings import seconds as read_seconds
 from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.results import front_of
 from optctx.lab.tuning.samplers import check_pruner_name, check_sampler_name
@@ -20,8 +20,6 @@ __all__ = ["MOST_TRIALS", "Limits", "Search"]
 MOST_TRIALS = 100_000  # of a study: what is read back in a minute or two
 _TRIALS = 100  # where no limit is given
 _WINDOW = 8
-
-N = TypeVar("N", int, float)
 
 
 def _above(least: float, words: str) -> Callable[[float | None], None]:
@@ -40,24 +38,6 @@ def _check_trials(value: int | None) -> None:
         raise OptctxError(f"expected at most {MOST_TRIALS:,} trials, found {shown(value)}")
 
 
-def _read(kind: type[N], least: float, words: str) -> Callable[[str], N]:
-    """A function that reads a number above `least`, for argparse."""
-
-    def read(text: str) -> N:
-        try:
-            number = kind(text)
-        except ValueError:
-            number = kind(least)
-        if not least < number < float("inf"):
-            raise argparse.ArgumentTypeError(f"expected {words}, found {text!r}")
-        return number
-
-    return read
-
-
-_count, _time = _read(int, 0, "a whole number, 1 or more"), _read(float, 0.0, "seconds above 0, such as 2.5")
-
-
 @dataclass(frozen=True)
 class Search:
     """How a space is searched. The first limit that is reached ends it; a trial that runs then is finished.
@@ -74,6 +54,7 @@ class Search:
     Raises OptctxError for a value that cannot be used.
     """
 
+    title: ClassVar[str] = "search"
     sampler: str = setting(
         "tpe",
         "tpe, cmaes, nsga2, random or grid (%(default)s)",
@@ -95,7 +76,7 @@ class Search:
         0,
         "the same one gives the same trials (%(default)s)",
         metavar="N",
-        read=_read(int, -1, "a whole number, 0 or more"),
+        read=number(int, "a whole number, 0 or more", lambda found: found >= 0),
         same=True,
         check=_above(-1, "a seed of 0 or more"),
     )
@@ -103,24 +84,24 @@ class Search:
         None,
         f"trials under way at once; the search depends on it ({_WINDOW}; more for random and grid)",
         metavar="N",
-        read=_count,
+        read=positive,
         check=_above(0, "a window above 0"),
     )
     trials: int | None = setting(
         None,
         f"trials of the whole study ({_TRIALS}, without another limit)",
         metavar="N",
-        read=_count,
+        read=positive,
         check=_check_trials,
     )
     seconds: float | None = setting(
-        None, "time for this run", metavar="S", read=_time, check=_above(0, "seconds above 0")
+        None, "time for this run", metavar="S", read=read_seconds, check=_above(0, "seconds above 0")
     )
     patience: int | None = setting(
         None,
         "stop after so many trials without progress",
         metavar="N",
-        read=_count,
+        read=positive,
         check=_above(0, "patience above 0"),
     )
     minimise: bool = setting(False, "drop options that do not matter, also where that takes measuring")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import io
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
@@ -184,8 +183,8 @@ def _check(modules: list[Any]) -> None:
     """What `optctx check-link` does with modules that it has read."""
     report = optctx.check_link(modules)
     with contextlib.redirect_stdout(io.StringIO()):
-        json.dumps(check_link_command._plain(report))
-        check_link_command._print(report)
+        for form in ("json", "table"):
+            check_link_command.print_report(report, form)
     str(report)
     optctx.check_link(modules, on_mismatch="error")
 

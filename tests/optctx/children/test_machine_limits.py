@@ -195,26 +195,40 @@ def test_a_command_that_gets_no_more_is_one_error(
     assert words in line
 
 
-def killed() -> Pool:
-    """The server, which is killed while it is asked."""
+def killed(pool: Pool) -> None:
+    """Kill its server while it is asked, by one thread or several."""
+    process = pool.process
+
+    def kill() -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+
+    os.kill(process, signal.SIGSTOP)
+    threading.Timer(0.1, kill).start()
+
+
+class KilledPool(Pool):
+    """One whose server is killed."""
+
+    def start(self) -> None:
+        super().start()
+        killed(self)
+
+
+def killed_pool() -> Pool:
+    """The pool of the process, whose server is killed."""
     pool = llvm_pool()
-    os.kill(pool.process, signal.SIGSTOP)
-    threading.Timer(0.1, end, [pool.process]).start()
+    killed(pool)
     return pool
-
-
-def end(process: int) -> None:
-    with contextlib.suppress(ProcessLookupError):  # another thread has killed it
-        os.kill(process, signal.SIGKILL)
 
 
 def test_a_recording_whose_server_is_killed_has_ended_early(
     folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("optctx.lab.command.record_command.llvm_pool", killed)
+    monkeypatch.setattr("optctx.lab.command.record_command.llvm_pool", killed_pool)
     assert main(["record", str(folder / "module.ll")]) == 3
     reason = "the helper process ended with status -9 before it answered"
-    said = f"optctx: cannot compile {folder / 'module.ll'}: the process that compiles ended: {reason}\n"
+    said = f"optctx: cannot compile {folder / 'module.ll'}: the process that ran LLVM ended: {reason}\n"
     assert capsys.readouterr().err == said
 
 
@@ -222,11 +236,12 @@ def test_a_link_that_could_not_be_checked_is_an_error(
     folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And no broken pipe, as of `| head`, with which a command ends well."""
-    monkeypatch.setattr("optctx.lab.command.link_reader.llvm_pool", killed)
-    assert main(["check-link", str(folder / "module.bc")]) == 2
+    monkeypatch.setattr("optctx.lab.command.check_link_command.Pool", KilledPool)
+    assert main(["check-link", str(folder / "module.bc")]) == 3
     said = capsys.readouterr().err
     reason = "the helper process ended with status -9 before it answered"
-    assert said == f"optctx: cannot read the files: the process that reads ended: {reason}\n"
+    path = folder / "module.bc"
+    assert said == f"optctx: cannot read {path}: the process that ran LLVM ended: {reason}\n"
 
 
 def test_bitcode_that_could_not_be_read_has_not_crashed_llvm(
@@ -246,7 +261,7 @@ class Killed(FreshProcess):
     """One whose server is killed, as the kernel does where memory runs out."""
 
     def compile(self, job: Job, *, timeout: float | None = None) -> Result:
-        killed()
+        killed(llvm_pool())
         return super().compile(job, timeout=timeout)
 
 

@@ -6,13 +6,11 @@ import importlib
 import json
 import pathlib
 import sys
-from collections.abc import Iterator
 
 import pytest
 from llvmlite import binding
 
-from optctx.children.pool import Pool
-from optctx.lab.command import link_reader
+from optctx.lab.command import check_link_command
 from optctx.lab.command.main import main
 from tests.support.links_modules import linked, module_of, stamped
 from tests.support.processes import python_process
@@ -109,18 +107,20 @@ def test_bitcode_that_llvm_does_not_survive_is_one_line_that_names_the_file(
 @pytest.fixture
 def deadly(
     four: str, request: pytest.FixtureRequest, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[str]:
+) -> str:
     """A file over which the process that reads does what the parameter says: a stand-in for LLVM."""
     (tmp_path / "reader.py").write_text(
-        "import os, sys, time\nfrom optctx.lab.command import link_reader\n\n"
-        f"def read(_, module):\n    if module.name.endswith('deadly.ll'):\n        {request.param}\n\n"
-        "def prepare():\n    link_reader.read_stamps = read\n"
+        "import os, sys, time\nfrom optctx.lab.command import check_link_command\n\n"
+        "check = check_link_command.check_link\n\n"
+        "def read(modules, *more, **others):\n"
+        f"    if modules[0].name.endswith('deadly.ll'):\n        {request.param}\n"
+        "    return check(modules, *more, **others)\n\n"
+        "def prepare():\n    check_link_command.check_link = read\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     sys.modules.pop("reader", None)
-    with Pool(importlib.import_module("reader").prepare) as pool:
-        monkeypatch.setattr(link_reader, "llvm_pool", lambda: pool)
-        yield written(module_of("plain.c"), tmp_path / "deadly.ll")
+    monkeypatch.setattr(check_link_command, "prepare", importlib.import_module("reader").prepare)
+    return written(module_of("plain.c"), tmp_path / "deadly.ll")
 
 
 @pytest.mark.parametrize(

@@ -66,17 +66,6 @@ def test_table_and_csv_say_the_same(command: list[str], capfd: pytest.CaptureFix
     assert [line for line in table if line != line.rstrip()] == []
 
 
-@pytest.mark.parametrize("form", ["table", "json", "csv"])
-def test_unread_only_leaves_the_reads_out(
-    form: str, command: list[str], capfd: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*command, "--unread-only", "--format", form]) == 0
-    out = capfd.readouterr().out
-    assert "hexagon-initial-cfg-cleanup" in out
-    assert "only Hexagon code reads it" in out
-    assert "computeUnrollCount" not in out
-
-
 def test_llvm_that_ends_the_process_is_one_line(
     tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

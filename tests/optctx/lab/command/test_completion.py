@@ -55,7 +55,7 @@ def replies(script: str, *words: str, folder: pathlib.Path | None = None) -> set
 def test_commands_and_their_arguments_are_completed(script: str) -> None:
     assert replies(script, "") == set(COMMANDS)
     assert replies(script, "sw") == {"sweep"}
-    assert replies(script, "record", "--unread") == {"--unread-only"}
+    assert replies(script, "record", "--clang-o") == {"--clang-options"}
     assert replies(script, "record", "--format", "") == {"table", "json", "csv"}
     assert replies(script, "tune", "x.ll", "--sampler", "") == set(SAMPLERS)
     assert replies(script, "tune", "x.ll", "--pruner", "") == set(PRUNERS)
@@ -108,8 +108,8 @@ def test_a_user_who_presses_tab_gets_the_name_and_goes_on_behind_the_equals_sign
         folder = os.path.dirname(scripts[shell])
         begin = begin.replace("SCRIPT", scripts[shell]).replace("FOLDER", folder)
         os.write(terminal, (SAY + begin).encode())
-        os.write(terminal, b"optctx record --set unroll-cou\t4 --unr\t\n")
-        assert_appears(terminal, b"<record><--set><unroll-count=4><--unread-only>")
+        os.write(terminal, b"optctx record --set unroll-cou\t4 --verb\t\n")
+        assert_appears(terminal, b"<record><--set><unroll-count=4><--verbose>")
     finally:
         os.close(terminal)
         os.waitpid(child, 0)

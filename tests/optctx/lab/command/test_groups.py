@@ -131,6 +131,28 @@ def test_quiet_and_verbose_say_less_and_more_of_what_llvm_prints(
     assert len(said["--format=table"]) == 21
 
 
+@pytest.mark.redirected
+def test_quiet_leaves_notes_out(counted: str, capfd: pytest.CaptureFixture[str]) -> None:
+    command = [
+        "rank",
+        counted,
+        "--passes",
+        UNROLL,
+        "--triple",
+        X86,
+        "--only",
+        "unroll-count",
+        "--trials",
+        "1",
+    ]
+    said = []
+    for flags in ([], ["-q"]):
+        assert main([*command, *flags]) == 0
+        said.append(capfd.readouterr().err)
+    assert said[0].startswith("optctx: 1 option, ")
+    assert said[1] == ""
+
+
 def test_progress_in_a_pipe_is_a_line_now_and_then(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -142,7 +164,10 @@ def test_progress_in_a_pipe_is_a_line_now_and_then(
             now[0] += 1
             shown.update(task, advance=1, best="7 bytes")
     lines = capsys.readouterr().err.splitlines()
-    assert lines == [f"optctx: compiling: {number} of 40, best: 7 bytes" for number in (10, 20, 30, 40)]
+    assert lines == [
+        f"optctx: compiling: {number} of 40, {left}best: 7 bytes"
+        for number, left in ((10, "30 s left, "), (20, "20 s left, "), (30, "10 s left, "), (40, ""))
+    ]
 
 
 def test_a_narrow_terminal_does_without_columns_and_breaks_no_heading(

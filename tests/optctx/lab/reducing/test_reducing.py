@@ -105,7 +105,7 @@ def test_a_program_says_what_is_kept(kernel: str, capfd: pytest.CaptureFixture[s
     )
     program = f"{shlex.quote(sys.executable)} {script} {{object}}"
     words = ["--set", "disable-lsr", "--set", "unroll-count=7", "--set", "inline-threshold=3"]
-    assert main(["reduce", kernel, *words, "--triple", X86, "--keeps", program, "--format", "json"]) == 0
+    assert main(["reduce", kernel, *words, "--triple", X86, "--command", program, "--format", "json"]) == 0
     (option,) = json.loads(capfd.readouterr().out)["options"]
     count = int(option.removeprefix("-unroll-count="))
     sizes = {}
@@ -126,12 +126,12 @@ def mistakes() -> list[tuple[list[str], str]]:
             "nothing to reduce: the compilation with -unroll-count=2 does not fail",
         ),
         (
-            ["--set", "unroll-count=2", "--keeps", "false {object}"],
+            ["--set", "unroll-count=2", "--command", "false {object}"],
             "nothing to reduce: the compilation with -unroll-count=2 does not keep the property",
         ),
-        ([*crash, "--keeps", "true"], "expected a command with '{object}' in it"),
-        ([*crash, "--keeps", "no-such-program {object}"], "there is no program 'no-such-program'"),
-        ([*crash, "--keeps", "'"], 'cannot read the command "\'": No closing quotation'),
+        ([*crash, "--command", "true"], "expected a command with '{object}' in it"),
+        ([*crash, "--command", "no-such-program {object}"], "there is no program 'no-such-program'"),
+        ([*crash, "--command", "'"], 'cannot read the command "\'": No closing quotation'),
         ([*crash, "--cpu", "nonsense"], "nonsense"),
         ([*crash, "--passes", "nonsense"], "nonsense"),
     ]

@@ -66,7 +66,7 @@ def test_isolated_processors_are_measured_on_first(monkeypatch: pytest.MonkeyPat
 
 def measuring(*words: str) -> Measuring:
     parser = argparse.ArgumentParser(exit_on_error=False)
-    add_flags(parser, Measuring, "measuring")
+    add_flags(parser, Measuring)
     return taken(parser.parse_args(words), Measuring)
 
 

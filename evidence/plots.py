@@ -39,7 +39,7 @@ def check_plot(path: str) -> str:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise OptctxError("cannot plot without matplotlib: pip install 'optctx[plot]'") from None
+        raise OptctxError("cannot plot without matplotlib: pip install matplotlib") from None
     return form
 
 
