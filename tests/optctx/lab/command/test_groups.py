@@ -132,7 +132,18 @@ def test_quiet_and_verbose_say_less_and_more_of_what_llvm_prints(
 
 @pytest.mark.redirected
 def test_quiet_leaves_notes_out(counted: str, capfd: pytest.CaptureFixture[str]) -> None:
-    command = ["rank", counted, "--passes", UNROLL, "--triple", X86, "--only", "unroll-count", "--trials", "1"]
+    command = [
+        "rank",
+        counted,
+        "--passes",
+        UNROLL,
+        "--triple",
+        X86,
+        "--only",
+        "unroll-count",
+        "--trials",
+        "1",
+    ]
     said = []
     for flags in ([], ["-q"]):
         assert main([*command, *flags]) == 0
