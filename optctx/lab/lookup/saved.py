@@ -44,7 +44,9 @@ def load_facts(data: bytes, where: str) -> Facts:
         facts = msgspec.json.decode(data, type=Facts)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         words = clipped(str(error)) if isinstance(error, msgspec.DecodeError) else "it nests too deeply"
-        raise _unusable(where, words.replace("Expected", "expected", 1)) from None
+        if not words.startswith("JSON"):
+            words = words[:1].lower() + words[1:]
+        raise _unusable(where, words) from None
     for option in facts.options:
         if any(map(_is_too_large, (option.default, option.value))):
             raise _unusable(where, f"expected values of {shown(option.name)} of at most 64 bits")
