@@ -195,7 +195,6 @@ BESIDE_THE_DOORS: dict[str, set[str]] = {
     "lab/command": {"hosts", "links", "travelling"},
     "lab/sensitivity": {"engine", "image", "values"},
     "lab/sweep": {"context", "engine", "reads", "travelling", "values"},
-    "lab/timing": {"folders"},
 }
 
 

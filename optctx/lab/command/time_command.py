@@ -31,8 +31,8 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         help="time a file's code under other options, beside the base's",
         description="Compile a file under a base and under each --against, compare what the code computes, "
         "and time both in the same rounds on one processor. What was faster is measured a second time. Exit "
-        "status 0 if a gain is confirmed, 1 if none is or a result is wrong, 2 for bad input, 130 after "
-        "Ctrl-C.",
+        "status 0 if a gain is confirmed, 1 if none is or a result is wrong, 2 for bad input, 3 if the "
+        "processor stays taken by another measurement, 130 after Ctrl-C.",
         example="optctx time kernel.c --against='-force-vector-width=8 -unroll-count=4'\n"
         "optctx time kernel.c --entry total > kernel.toml   # the harness to fill in\n"
         "optctx time --again study.wrong/case.toml",

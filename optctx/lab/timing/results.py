@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import random
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from statistics import median
 from typing import Any, Literal
 
-from optctx.lab.timing.conditions import Conditions
+from optctx.errors import OptctxError
+from optctx.lab.timing.processors import Conditions
 
 __all__ = [
     "Budget",
@@ -18,7 +23,11 @@ __all__ = [
     "State",
     "Timing",
     "Tolerance",
+    "interval",
+    "is_gain",
 ]
+
+_RESAMPLES = 2000  # of a bootstrap
 
 Clock = Literal["cpu", "wall"]
 State = Literal["ok", "wrong result", "crashed", "timed out", "failed"]
@@ -35,8 +44,6 @@ class Tolerance:
     absolute: float = 0.0
 
     def __post_init__(self) -> None:
-        from optctx.errors import OptctxError
-
         for bound in (self.relative, self.absolute):
             if not (isinstance(bound, int | float) and 0 <= bound < float("inf")):
                 raise OptctxError(f"a tolerance is a number that is not negative, found {bound!r}")
@@ -187,11 +194,42 @@ class Confirmation:
 @dataclass(frozen=True)
 class Budget:
     """When measuring ends: once every interval is narrower than `width` (a part of its median), or at
-    `seconds` of wall time, or after `rounds`. At least ten rounds are run. `timeout`: seconds that one call
-    may take.
+    `seconds` of wall time, or after `rounds`. At least ten rounds are run.
     """
 
     seconds: float = 10.0
     rounds: int = 100
     width: float = 0.02
-    timeout: float = 10.0
+
+
+def interval(numbers: Sequence[float], confidence: float, seed: int, resamples: int = _RESAMPLES) -> Interval:
+    """The median of independent numbers, and the interval that covers it with that probability.
+
+    It is the percentile bootstrap: B. Efron and R. J. Tibshirani, An Introduction to the Bootstrap (1993),
+    chapter 13. What is drawn again are rounds, each a number of its own process, as T. Kalibera and R. Jones,
+    Rigorous Benchmarking in Reasonable Time (ISMM 2013), ask for: samples of one process are not independent.
+    With ten rounds a percentile interval for 95 % covers the median in 92 to 94 % of all trials. It is
+    widened to the exact interval between order statistics (the sign test's), which covers it in 95 % or more
+    of any distribution.
+    """
+    draw = random.Random(seed)
+    count = len(numbers)
+    medians = sorted(median(draw.choices(numbers, k=count)) for _ in range(resamples))
+    outside = (1 - confidence) / 2
+    low = medians[int(outside * resamples)]
+    high = medians[min(resamples - 1, int((1 - outside) * resamples))]
+    ordered = sorted(numbers)
+    place = _order(count, outside)
+    return Interval(
+        median(numbers), min(low, ordered[place]), max(high, ordered[count - 1 - place]), confidence
+    )
+
+
+def _order(count: int, outside: float) -> int:
+    """The highest order statistic, from 0, that is above the median with at most this probability."""
+    below = 0.0
+    for place in range(count // 2):
+        below += math.comb(count, place) / 2**count  # this many numbers are below the median
+        if below > outside:
+            return max(0, place - 1)
+    return max(0, count // 2 - 1)

@@ -11,9 +11,9 @@ from optctx.children.death import last_words
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.timing.bench import Bench
-from optctx.lab.timing.conditions import Conditions
 from optctx.lab.timing.harness import Harness
 from optctx.lab.timing.measuring import Measuring
+from optctx.lab.timing.processors import Conditions
 from optctx.lab.timing.results import Budget, Confirmation, Interval, Outcome, State, Timing
 
 __all__ = ["Compared", "Row", "compare_settings"]

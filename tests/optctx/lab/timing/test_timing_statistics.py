@@ -8,9 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from optctx.lab.timing.bench import _Sums
-from optctx.lab.timing.plan import AGAIN, BASE, Rounded
-from optctx.lab.timing.results import is_gain
-from optctx.lab.timing.statistics import interval
+from optctx.lab.timing.helper import AGAIN, BASE, Rounded
+from optctx.lab.timing.results import interval, is_gain
 
 TRIALS = 300
 
