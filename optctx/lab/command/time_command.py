@@ -17,11 +17,9 @@ if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
     from optctx.lab.command.parser import Parser
-    from optctx.lab.timing import Compared, Interval
+    from optctx.lab.timing import Compared
 
 __all__ = ["add", "run"]
-
-_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def add(commands: _SubParsersAction[Parser]) -> None:
@@ -108,14 +106,8 @@ def _print(found: Compared, form: str) -> None:
         return
     from optctx.tables import table
 
-    rows: list[tuple[str, Interval | None, Interval | None, tuple[str, ...]]]
-    rows = [("base", found.noise, found.base.seconds, found.base_options)]
-    rows += [(row.verdict(), row.ratio, row.timing.seconds, row.options) for row in found.rows]
-    cells = [
-        (verdict, _ratio(ratio), _time(seconds), " ".join(options) or "no options")
-        for verdict, ratio, seconds, options in rows
-    ]
-    show(table(("", "times as fast", "one call", "options"), cells, right=("times as fast", "one call")))
+    headings = ("", "times as fast", "one call", "options")
+    show(table(headings, found.cells(), right=("times as fast", "one call")))
     say("", *_summary(found))
 
 
@@ -130,14 +122,3 @@ def _summary(found: Compared) -> list[str]:
     if gains and (ratio := gains[0].ratio) is not None:
         words = f"fastest: {' '.join(gains[0].options)}, {ratio.middle:.2f} times as fast as the base"
     return [*wrong, words, f"{found.conditions}; {found.waited:.0%} of the time for other processes"]
-
-
-def _ratio(ratio: Interval | None) -> str:
-    return "" if ratio is None else f"{ratio.middle:.3f} ({ratio.low:.3f} to {ratio.high:.3f})"
-
-
-def _time(seconds: Interval | None) -> str:
-    if seconds is None:
-        return ""
-    scale, unit = next((each for each in _UNITS if seconds.middle >= each[0]), _UNITS[-1])
-    return f"{seconds.middle / scale:.4g} {unit} ({seconds.low / scale:.4g} to {seconds.high / scale:.4g})"

@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import suppress
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from optctx.children.answers import Talk
 from optctx.children.death import Death
-from optctx.children.pool import Pool
+from optctx.children.pool import SharedPool
 from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.lab.timing.caller import compile_caller
 from optctx.lab.timing.harness import Harness
@@ -56,7 +58,10 @@ _GROUP = 8  # candidates that are sampled in turn with one base
 _TURN = 0.02  # seconds of samples of one object in a round
 _MOST_SAMPLES = 5  # of one object in a round
 _FLOOR = 1.0  # seconds that a call or a sample may always take
+_GRACE = 10.0  # seconds that the helper has to end
 _SLOWER = 20  # times as long as the base that a candidate may take
+
+_pool = SharedPool(prepare)
 
 
 class Bench:
@@ -88,12 +93,17 @@ class Bench:
         for name, seconds in (("patience", patience), ("timeout", timeout)):
             if not (isinstance(seconds, int | float) and 0 <= seconds < float("inf")):
                 raise OptctxError(f"{name} is a number of seconds, found {shown(seconds)}")
-        self._harness, self._base, self._lock = harness, bytes(base), lock
-        self._tolerance, self._clock, self._processor = tolerance or Tolerance(), clock, processor
-        self._patience, self._timeout = float(patience), float(timeout)
-        self._caller = b""
+        self._setup = Setup(
+            harness,
+            bytes(base),
+            tolerance or Tolerance(),
+            clock,
+            processor,
+            lock,
+            float(patience),
+            float(timeout),
+        )
         self._helper: Talk[Any] | None = None
-        self._running = ExitStack()
         self._ready = Ready()
         self._outcomes: dict[str, Outcome] = {}
 
@@ -101,22 +111,11 @@ class Bench:
         if self._helper is not None:
             raise OptctxError("this Bench is in use; leave its `with` block first")
         self._outcomes = {}
-        self._caller = self._caller or compile_caller(self._harness)
-        setup = Setup(
-            self._harness,
-            self._base,
-            self._caller,
-            self._tolerance,
-            self._clock,
-            self._processor,
-            self._lock,
-            self._patience,
-            self._timeout,
-        )
+        if not self._setup.caller:
+            self._setup = replace(self._setup, caller=compile_caller(self._setup.harness))
         says: Any = Ready | Refused | Checked | Rounded
         try:
-            pool = self._running.enter_context(Pool(prepare))
-            self._helper = self._running.enter_context(pool.talk(serve, setup, gives=says))
+            self._helper = _pool.running().talk(serve, self._setup, gives=says)
             self._ready = self._hear(Ready)
         except BaseException:
             self.__exit__()
@@ -125,8 +124,14 @@ class Bench:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._helper = None
-        self._running.close()
+        helper, self._helper = self._helper, None
+        if helper is None:
+            return
+        with helper:
+            pass  # the end of its block kills it
+        with suppress(TimeoutError):
+            while not isinstance(helper.hear(_GRACE), Death):
+                pass
 
     @property
     def processor(self) -> int:
@@ -233,7 +238,7 @@ class Bench:
             },
             noise=noise,
             processor=self.processor,
-            clock=self._clock,
+            clock=self._setup.clock,
             waited=max(0.0, 1 - sum(each.cpu for each in sums) / wall) if wall else 0.0,
             seconds=time.monotonic() - started,
             seed=seed,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import math
 import os
 from collections.abc import Iterator, Mapping
@@ -14,7 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from optctx.errors import OptctxError, clipped, shown
-from optctx.toml import parse_toml, quoted, read_toml, typed
+from optctx.toml import parse_toml, read_toml, toml_value, typed
 from optctx.wording import counted, did_you_mean, nearest
 
 if TYPE_CHECKING:
@@ -280,17 +279,7 @@ def _lines(title: str, record: Harness | Array | Value) -> Iterator[str]:
     for each in msgspec.structs.fields(record):
         value = getattr(record, each.name)
         if each.name != "arguments" and (each.required or value != each.default or each.name == "type"):
-            yield f"{each.encode_name} = {_text(value)}"
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_text, value))}]"
-    if isinstance(value, bytes):
-        return quoted(base64.b64encode(value).decode())
-    return quoted(value) if isinstance(value, str) else repr(value)  # inf and nan as Python has them
+            yield f"{each.encode_name} = {toml_value(value)}"
 
 
 # Against a module

@@ -60,13 +60,13 @@ class Setup(Struct, frozen=True):
 
     harness: Harness
     base: bytes
-    caller: bytes
     tolerance: Tolerance
     clock: Clock
     processor: int | None
     lock: bool
     patience: float  # seconds to wait for the processor
     timeout: float  # seconds that one call of the base may take
+    caller: bytes = b""
 
 
 class Ready(Struct, frozen=True, tag=True):

@@ -12,8 +12,7 @@ import socket
 import struct
 import time
 import weakref
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from optctx.errors import EndedEarlyError, OptctxError
 
@@ -40,10 +39,6 @@ class Conditions:
     isolated: bool | None = None
     siblings: tuple[int, ...] | None = None
     load: float | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
 
     def __str__(self) -> str:
         turbo = {None: "unknown", True: "on", False: "off"}[self.turbo]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import median
-from typing import Any, Literal
+from typing import Literal
 
 from optctx.errors import OptctxError
 from optctx.lab.timing.processors import Conditions
@@ -97,9 +97,6 @@ class Interval:
         """Of the interval, as a part of the median."""
         return (self.high - self.low) / self.middle
 
-    def excludes(self, value: float) -> bool:
-        return not self.low <= value <= self.high
-
     def __str__(self) -> str:
         return f"{self.middle:.3f} ({self.low:.3f} to {self.high:.3f})"
 
@@ -152,10 +149,6 @@ class Measurement:
         ]
         return [name for _, name in sorted(above, reverse=True)]
 
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
-
 
 def is_gain(ratio: Interval, noise: Interval) -> bool:
     """Whether a ratio is above 1 beyond doubt, and above what the machine makes of the base itself."""
@@ -176,10 +169,6 @@ class Confirmation:
     noise: Interval
     measurement: Measurement
     outcome: Outcome
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
 
     def __str__(self) -> str:
         if self.second is None:

@@ -12,7 +12,7 @@ import pytest
 
 from optctx.compiling import FreshProcess, Job
 from optctx.lab.command.main import main
-from optctx.lab.timing import Bench, ProcessorLock, check
+from optctx.lab.timing import Bench, Measuring, ProcessorLock, check, compare_settings
 from tests.support.timing_kernels import DOT, SUM, dot_harness, sum_harness
 
 SCALAR = ["--set", "force-vector-width=1", "--set=-force-vector-interleave=1"]
@@ -64,6 +64,15 @@ def test_what_was_measured_once_is_printed_after_ctrl_c(
     assert "faster, not confirmed" in printed.out
     assert "no gain is confirmed" in printed.out
     assert printed.err == "optctx: interrupted; what was not measured twice is not confirmed\n"
+
+
+def test_a_comparison_is_a_table_in_a_notebook() -> None:
+    against = "-force-vector-width=1"
+    found = compare_settings(Job(SUM), sum_harness(), [against], measuring=Measuring(measure_seconds=0.1))
+    assert repr(found) == "<Compared: 1 set of options, 0 with a gain>"
+    html = found._repr_html_()
+    assert f"<td>{against}</td>" in html
+    assert html.count("<tr>") == 3
 
 
 def test_a_processor_that_stays_taken_ends_the_command_early(
