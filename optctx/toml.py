@@ -17,7 +17,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["parse_toml", "quoted", "read_toml", "typed"]
+__all__ = ["parse_toml", "quoted", "read_toml", "toml_value", "typed"]
 
 T = TypeVar("T")
 
@@ -99,3 +99,16 @@ def quoted(text: str) -> str:
     import json
 
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def toml_value(value: object) -> str:
+    """A value of a record as TOML has it: bytes in base 64, a tuple as an array."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(toml_value, value))}]"
+    if isinstance(value, bytes):
+        import base64
+
+        value = base64.b64encode(value).decode()
+    return quoted(value) if isinstance(value, str) else repr(value)  # inf and nan as Python has them

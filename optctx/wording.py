@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-__all__ = ["columns", "counted", "did_you_mean", "html_table", "nearest", "printable"]
+__all__ = ["columns", "counted", "did_you_mean", "html_table", "nearest", "printable", "time_unit"]
 
 _MOST = 3  # names in a suggestion
 _CUTOFF = 0.6  # of difflib's ratio; below it names have little in common
 _CLOSE = 0.05  # names whose ratio is lower than the best by more than this are left out
 _LONGEST = 100  # characters; difflib takes quadratic time
 _ROWS = 100  # of a table in a notebook
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Write a number with its noun: "1 option", "1,000 options". `plural`: if it is not noun + "s"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def time_unit(seconds: float) -> tuple[float, str]:
+    """The unit that suits a time: its size in seconds, and its name."""
+    return next((each for each in _UNITS if abs(seconds) >= each[0]), _UNITS[-1])
 
 
 def nearest(word: str, known: Iterable[str]) -> list[str]:

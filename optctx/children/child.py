@@ -51,9 +51,16 @@ class Child:
     """A fork of this process, started by making it. For processes of one thread. Raises OSError."""
 
     def __init__(
-        self, start: Start, work: Callable[[Channel], object], closing: Sequence[int], *, serves: bool
+        self,
+        start: Start,
+        work: Callable[[Channel], object],
+        closing: Sequence[int],
+        *,
+        serves: bool = False,
     ) -> None:
-        """`closing`: descriptors of this process that the child must not keep. `serves`: it is a server."""
+        """`closing`: descriptors of this process that the child must not keep. `serves`: it has children of
+        its own, and ends them and itself when STOP tells it so.
+        """
         self.number, self.talks = start.number, start.talks
         self.late, self._serves = False, serves
         self._files = start.limits.files, start.place.limits.get(resource.RLIMIT_FSIZE)
@@ -66,12 +73,12 @@ class Child:
             parent = os.getpid()
             seconds = start.limits.seconds
             self.deadline = None if seconds is None else time.monotonic() + seconds
-            self._pid = os.fork()
+            self.pid = os.fork()
         except OSError:  # a limit of this machine
             _close(opened)
             raise
         self.hearing, said, self._printed, told, self.telling = opened
-        if not self._pid:
+        if not self.pid:
             _run(
                 start,
                 work,
@@ -80,10 +87,15 @@ class Child:
                 (*closing, self.hearing, self.telling),
             )
         with contextlib.suppress(OSError):  # the child does the same; who is first counts
-            os.setpgid(self._pid, self._pid)
+            os.setpgid(self.pid, self.pid)
         _close((said, told))
         if start.talks:
             os.set_blocking(self.telling, False)
+
+    @property
+    def descriptors(self) -> list[int]:
+        """Those of this process, which no other child must keep."""
+        return [each for each in (self.hearing, self.telling, self._printed) if each >= 0]
 
     def tell(self, data: bytes) -> None:
         """Pass as much as its pipe has room for now; the rest waits in `untold`."""
@@ -102,18 +114,18 @@ class Child:
         self.untold.clear()
 
     def kill(self, *, late: bool = False) -> None:
-        """Kill it with what it started. It is still to be buried. A server does that by itself."""
+        """Kill it with what it started. It is still to be buried. One that serves does that by itself."""
         self.late |= late
         with contextlib.suppress(OSError):  # it is not reaped yet, so the number is its own
             if self._serves:
-                os.kill(self._pid, STOP)
+                os.kill(self.pid, STOP)
             else:
-                os.killpg(self._pid, signal.SIGKILL)
+                os.killpg(self.pid, signal.SIGKILL)
 
     def bury(self) -> Ended:
         """Wait for its end, after it said the last."""
         self.kill()
-        _, status = os.waitpid(self._pid, 0)
+        _, status = os.waitpid(self.pid, 0)
         printed, cut = printed_to(self._printed), is_cut(self._printed, *self._files)
         _close((self.hearing, self._printed, self.telling))
         return Ended(self.number, os.waitstatus_to_exitcode(status), self.late, printed, cut)

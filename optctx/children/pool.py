@@ -33,7 +33,7 @@ from optctx.children.server_process import GRACE, READER, ServerProcess
 from optctx.errors import EndedEarlyError, OptctxError
 from optctx.locks import lock_left_behind
 
-__all__ = ["Pool"]
+__all__ = ["Pool", "SharedPool"]
 
 R = TypeVar("R")
 
@@ -254,6 +254,24 @@ class Pool:
     def _forked(self) -> None:
         if isinstance(self._line, ServerProcess):
             self._line.leave()
+
+
+class SharedPool:
+    """A pool of this process, made when it is first needed, and again if its server was killed."""
+
+    def __init__(self, prepare: Callable[..., Any]) -> None:
+        self._prepare = prepare
+        self._pool: Pool | None = None
+        self._making = lock_left_behind()
+
+    def running(self) -> Pool:
+        """The pool. Raises OSError if no process can be started, and OptctxError if no thread can."""
+        with self._making:
+            pool = self._pool
+            if pool is None or pool.end is not None or pool._owner != os.getpid():
+                pool = self._pool = Pool(self._prepare)
+                pool.start()
+            return pool
 
 
 class _Server(Listener):

@@ -27,7 +27,6 @@ from optctx.children.messages import (
     ToServer,
     arguments_of,
     function_of,
-    name_of,
 )
 from optctx.children.spawning import STOP, answers_of_helper, end_when_told, end_with_parent
 from optctx.errors import OptctxError
@@ -137,10 +136,10 @@ class Server:
     def _fork(self, order: Start) -> None:
         closing = [self._orders, self._answers, self._selector.fileno()]
         for each in self._children.values():
-            closing += [each.hearing, *([each.telling] if each.telling >= 0 else [])]
+            closing += each.descriptors
         try:
-            function_of(order.function)  # imports its module here, once for all children
-            serves = order.function == _SERVE
+            # Imports its module here, once for all children.
+            serves = getattr(function_of(order.function), "serves", False)
             child = Child(order, lambda channel: call(self._prepared, order, channel), closing, serves=serves)
         except OSError as error:
             why = f"no process can be started for it: {error.strerror}"
@@ -181,7 +180,7 @@ def serve_pool(prepared: object, channel: Channel) -> None:
     Server(channel.told, channel.said).serve()
 
 
-_SERVE = name_of(serve_pool)
+serve_pool.serves = True  # type: ignore[attr-defined]  # see Child
 
 
 def main() -> int:

@@ -13,13 +13,12 @@ from dataclasses import replace
 from optctx.children.answers import Call, Done
 from optctx.children.death import Death, cause_of_end
 from optctx.children.limits import Limits
-from optctx.children.pool import Pool
+from optctx.children.pool import Pool, SharedPool
 from optctx.compiling.job import Death as Died
 from optctx.compiling.job import Job, Result, compile_unchecked, initialise_targets
 from optctx.compiling.targets import is_suspect, target_problem, trial_of
 from optctx.errors import EndedEarlyError, OptctxError
 from optctx.hosts.llvmlite.compiling import native_api
-from optctx.locks import lock_left_behind
 from optctx.process import set_process_options
 
 __all__ = ["FreshProcess", "check_target", "compile_job", "llvm_pool"]
@@ -111,28 +110,16 @@ def llvm_pool() -> Pool:
 
     Raises OSError if no process can be started, and OptctxError if no thread can.
     """
-    global _pool
-    with _making:
-        if _pool is None or _pool.end is not None:
-            _pool = Pool(load_llvm)
-            _pool.start()
-        return _pool
-
-
-def _forget() -> None:
-    global _pool
-    _pool = None
-
-
-_pool: Pool | None = None
-_making = lock_left_behind()
-os.register_at_fork(after_in_child=_forget)
+    return _pool.running()
 
 
 def load_llvm() -> None:
     """Prepare a server: its children need not do this."""
     initialise_targets()
     native_api()
+
+
+_pool = SharedPool(load_llvm)
 
 
 def compile_fresh(_: None, job: Job, directory: bytes | None) -> Result:

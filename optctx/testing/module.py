@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from hypothesis import strategies as st
 
 from optctx.errors import OptctxError
-from optctx.testing.program import CELLS, Branch, Expression, Function, Load, Loop, Operand, Store, render
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-    from optctx.testing.program import Statement
-
 __all__ = ["modules", "modules_in"]
 
+CELLS = 64  # number of i64 that every function's pointer points at; also the most rounds of a loop
+_SHIFTS = ("shl", "lshr", "ashr")
+_DIVISIONS = ("udiv", "urem")
+_INTRINSICS = ("umax", "smin")
 # The simplest first. They are defined for the operands that `render` gives them.
 _OPERATIONS = ("add", "sub", "and", "or", "xor", "mul", "shl", "lshr", "ashr", "udiv", "urem", "umax", "smin")
 _NEAR = 7  # how far back an operand may refer among the values so far
@@ -74,3 +77,178 @@ def modules_in(folder: str | os.PathLike[str], pattern: str = "**/*.ll") -> Sear
 
 def _read(path: Path) -> str | bytes:
     return path.read_bytes() if path.suffix == ".bc" else path.read_text(encoding="utf-8")
+
+
+# Programs as trees, and their rendering as LLVM IR
+
+
+@dataclass(frozen=True)
+class Operand:
+    """The value that was computed `number` values ago, or `number` itself."""
+
+    constant: bool
+    number: int
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An operation on two values."""
+
+    operation: str
+    left: Operand
+    right: Operand
+
+
+@dataclass(frozen=True)
+class Load:
+    """The value of a cell of memory."""
+
+    cell: Operand
+
+
+@dataclass(frozen=True)
+class Store:
+    """Stores a value in a cell of memory."""
+
+    cell: Operand
+    value: Operand
+
+
+@dataclass(frozen=True)
+class Branch:
+    """`then` if `left` is less than `right`, else `other`. Its value is the last one of the body that ran."""
+
+    left: Operand
+    right: Operand
+    then: tuple[Statement, ...]
+    other: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A body that is run `rounds` times. Its value is the last one of the body in the last round."""
+
+    rounds: int
+    body: tuple[Statement, ...]
+
+
+Statement: TypeAlias = "Expression | Load | Store | Branch | Loop"
+
+
+@dataclass(frozen=True)
+class Function:
+    """Returns the last value of its body."""
+
+    body: tuple[Statement, ...]
+
+
+def render(functions: Sequence[Function]) -> str:
+    """Write the module. Its last function is called "kernel", and each function calls the one before it."""
+    texts = []
+    before = ""
+    for number, function in enumerate(functions):
+        name = "kernel" if number == len(functions) - 1 else f"helper{number}"
+        texts.append(_Writer(before).function(name, function))
+        before = name
+    called = [name for name in _INTRINSICS if any(f"@llvm.{name}." in text for text in texts)]
+    return "\n".join([*texts, *(f"declare i64 @llvm.{name}.i64(i64, i64)\n" for name in called)])
+
+
+@dataclass
+class _Writer:
+    """Writes one function. `callee`: the function that it calls first, or an empty string."""
+
+    callee: str
+    lines: list[str] = field(default_factory=list)
+    block: str = "entry"  # label of the current block
+    used: int = 0
+
+    def function(self, name: str, function: Function) -> str:
+        values = ["%b", "%a"]
+        if self.callee:
+            values.append(self._line(f"call i64 @{self.callee}(i64 %a, i64 %b, ptr %memory)"))
+        self._body(function.body, values)
+        head = f"define i64 @{name}(i64 %a, i64 %b, ptr %memory) {{\nentry:\n"
+        return head + "".join(self.lines) + f"  ret i64 {values[-1]}\n}}\n"
+
+    def _body(self, body: Sequence[Statement], values: list[str]) -> None:
+        """Write the statements, and append the values they compute to `values`."""
+        for statement in body:
+            if isinstance(statement, Expression):
+                values.append(self._expression(statement, values))
+            elif isinstance(statement, Load):
+                values.append(self._line(f"load i64, ptr {self._cell(statement.cell, values)}"))
+            elif isinstance(statement, Store):
+                address = self._cell(statement.cell, values)
+                self.lines.append(f"  store i64 {_value(statement.value, values)}, ptr {address}\n")
+            elif isinstance(statement, Branch):
+                values.append(self._branch(statement, values))
+            else:
+                values.append(self._loop(statement, values))
+
+    def _expression(self, statement: Expression, values: list[str]) -> str:
+        operation = statement.operation
+        left, right = _value(statement.left, values), _value(statement.right, values)
+        if operation in _INTRINSICS:
+            return self._line(f"call i64 @llvm.{operation}.i64(i64 {left}, i64 {right})")
+        if operation in _SHIFTS:
+            right = self._line(f"and i64 {right}, 63")
+        elif operation in _DIVISIONS:
+            right = self._line(f"or i64 {right}, 1")
+        return self._line(f"{operation} i64 {left}, {right}")
+
+    def _cell(self, cell: Operand, values: list[str]) -> str:
+        index = self._line(f"and i64 {_value(cell, values)}, {CELLS - 1}")
+        return self._line(f"getelementptr inbounds i64, ptr %memory, i64 {index}")
+
+    def _branch(self, branch: Branch, values: list[str]) -> str:
+        number = self._number()
+        left, right = _value(branch.left, values), _value(branch.right, values)
+        less = self._line(f"icmp slt i64 {left}, {right}")
+        self.lines.append(f"  br i1 {less}, label %then{number}, label %other{number}\n")
+        ends = []
+        for label, body in ((f"then{number}", branch.then), (f"other{number}", branch.other)):
+            self._begin(label)
+            own = list(values)
+            self._body(body, own)
+            ends.append(f"[ {own[-1]}, %{self.block} ]")
+            self.lines.append(f"  br label %join{number}\n")
+        self._begin(f"join{number}")
+        return self._line(f"phi i64 {', '.join(ends)}")
+
+    def _loop(self, loop: Loop, values: list[str]) -> str:
+        number = self._number()
+        index, last = f"%i{number}", f"%last{number}"
+        before = self.block
+        self.lines.append(f"  br label %loop{number}\n")
+        self._begin(f"loop{number}")
+        at = len(self.lines)
+        own = [*values, last, index]
+        self._body(loop.body, own)
+        follows = self._line(f"add nuw nsw i64 {index}, 1")
+        more = self._line(f"icmp ult i64 {follows}, {loop.rounds}")
+        self.lines.append(f"  br i1 {more}, label %loop{number}, label %done{number}\n")
+        self.lines.insert(at, f"  {index} = phi i64 [ 0, %{before} ], [ {follows}, %{self.block} ]\n")
+        self.lines.insert(
+            at, f"  {last} = phi i64 [ {values[-1]}, %{before} ], [ {own[-1]}, %{self.block} ]\n"
+        )
+        self._begin(f"done{number}")
+        return own[-1]
+
+    def _begin(self, label: str) -> None:
+        self.lines.append(f"{label}:\n")
+        self.block = label
+
+    def _line(self, text: str) -> str:
+        """Write an instruction. Returns the name of its result."""
+        name = f"%v{self._number()}"
+        self.lines.append(f"  {name} = {text}\n")
+        return name
+
+    def _number(self) -> int:
+        self.used += 1
+        return self.used
+
+
+def _value(operand: Operand, values: Sequence[str]) -> str:
+    return str(operand.number) if operand.constant else values[-1 - operand.number % len(values)]

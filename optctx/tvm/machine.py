@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from optctx.compiling import check_target, target_of
@@ -18,6 +19,8 @@ __all__ = [
     "accepted_cpu",
     "architecture",
     "back_end",
+    "check_abi",
+    "check_float_abi",
     "make_machine",
     "names_architecture",
     "process_triple",
@@ -27,6 +30,15 @@ GENERIC = "generic"
 
 # Triples for which LLVM accepts the processor "generic", so they need no trial.
 _WELL_KNOWN = re.compile(r"(x86_64|i[36]86|aarch64|armv\w+)(-\w+)?-linux(-(gnu|musl)(eabi(hf)?)?)?")
+# If an ABI does not fit, LLVM prints a message, ignores it, or ends the process.
+# Prefix of a triple -> ABI that LLVM accepts for it -> the feature that the ABI needs, if any.
+_ABIS = {
+    "riscv32": {"ilp32": "", "ilp32e": "", "ilp32f": "+f", "ilp32d": "+d"},
+    "riscv64": {"lp64": "", "lp64e": "", "lp64f": "+f", "lp64d": "+d"},
+    "arm": {"aapcs": "", "aapcs-linux": "", "apcs-gnu": ""},
+    "powerpc64": {"elfv1": "", "elfv2": ""},
+}
+_SOFT_ENVIRONMENTS = ("eabi", "gnueabi", "musleabi")
 
 
 def process_triple() -> str:
@@ -99,3 +111,32 @@ def make_machine(triple: str, cpu: str, features: str, level: int, abi: str) -> 
         )
     except RuntimeError as error:
         raise TargetError(f"no target machine for {shown(triple)}: {error}") from None
+
+
+def check_abi(triple: str, features: Sequence[str], abi: str) -> None:
+    """Raise TargetError for an ABI (`mabi`) that LLVM does not accept for the triple and the features."""
+    known = next((abis for start, abis in _ABIS.items() if triple.startswith(start)), None)
+    if known is None:
+        raise TargetError(f"cannot use mabi {shown(abi)}: {shown(triple)} has one ABI; leave mabi out")
+    if abi not in known:
+        raise TargetError(f"mabi: expected one of {', '.join(known)} for {shown(triple)}, found {shown(abi)}")
+    if known[abi] and known[abi] not in features:
+        raise TargetError(f"cannot use mabi {shown(abi)} without its feature: add {known[abi]} to mattr")
+
+
+def check_float_abi(triple: str, abi: str) -> None:
+    """Raise TargetError for a float ABI other than the triple's, because llvmlite supports no other."""
+    if abi not in ("hard", "soft"):
+        raise TargetError(f'mfloat-abi: expected "hard" or "soft", found {shown(abi)}')
+    environment = triple.rpartition("-")[2]
+    own = ""
+    if triple.startswith(("arm", "thumb")):
+        own = (
+            "hard" if environment.endswith("eabihf") else "soft" if environment in _SOFT_ENVIRONMENTS else ""
+        )
+    if abi != own:
+        raise TargetError(
+            f"cannot make a target machine with mfloat-abi {shown(abi)} for {shown(triple)}: a machine of "
+            "llvmlite's has the float ABI of its triple; leave mfloat-abi out, or write an mtriple that says "
+            "it: 'armv7a-linux-gnueabihf' is hard, 'armv7a-linux-gnueabi' is soft"
+        )

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 from optctx import lookup
 from optctx.errors import OptionTypeError, TargetError, shown
 from optctx.lazy import lazy
-from optctx.tvm.abi import check_abi, check_float_abi
 from optctx.tvm.instance import LLVMInstance
 from optctx.tvm.machine import (
     GENERIC,
     accepted_cpu,
     architecture,
     back_end,
+    check_abi,
+    check_float_abi,
     make_machine,
     process_triple,
 )
 from optctx.tvm.options import ClOption, LlvmOptions, UnknownMode, check_unknown, read_options
-from optctx.tvm.schema import FAST_MATH
-from optctx.tvm.target import Target, TargetLike
+from optctx.tvm.target import FAST_MATH, Target, TargetLike
 
 if TYPE_CHECKING:
     from llvmlite.binding import TargetMachine

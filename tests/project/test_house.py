@@ -194,7 +194,6 @@ CORE |= {"travelling", "context", "links", "folders", "cache"}
 BESIDE_THE_DOORS: dict[str, set[str]] = {
     "lab/rank": {"engine", "image", "values"},
     "lab/sweep": {"context", "reads", "travelling", "values"},
-    "lab/timing": {"folders"},
 }
 
 

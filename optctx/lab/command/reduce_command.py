@@ -16,6 +16,7 @@ from optctx.lab.settings import add_flags, taken
 
 if TYPE_CHECKING:
     from optctx.lab.reducing import Reduced
+    from optctx.lab.report.commands import Source
 
 __all__ = ["add", "run"]
 
@@ -51,12 +52,15 @@ def run(arguments: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from optctx.lab.reducing import reduce_options
+    from optctx.lab.report.commands import Source
 
     base, limits = taken(arguments, Base), taken(arguments, Limits)
     options = tuple(base.context().args())
     if not options:
         raise OptctxError("nothing to reduce: give the options with --set or --load")
-    job = replace(taken(arguments, Input).under(base).job(arguments.file), options=options)
+    given = taken(arguments, Input).under(base)
+    job = replace(given.job(arguments.file), options=options)
+    source = Source.of(arguments.file, job, clang=given.clang, clang_options=given.clang_options)
     try:
         with naming_module(arguments.file), status() as tell:
             found = reduce_options(
@@ -68,33 +72,31 @@ def run(arguments: argparse.Namespace) -> int:
                 progress=tell,
             )
     except Interrupted as interrupt:
-        _print(interrupt.partial, arguments.format)
+        _print(interrupt.partial, source, arguments.format)
         raise KeyboardInterrupt("interrupted; these are the fewest options so far") from None
-    _print(found, arguments.format)
+    _print(found, source, arguments.format)
     return 0
 
 
-def _print(found: Reduced, form: str) -> None:
-    options = found.job.options
-    clang = [word for each in options for word in ("-mllvm", each)]
+def _print(found: Reduced, source: Source, form: str) -> None:
+    from optctx.lab.report.commands import shell_lines, shown_lines
+
+    options, failure = found.job.options, found.failure
+    front, opt, llc, clang = shell_lines(options, found.job.passes, source)
     if form == "json":
-        failure = found.failure
         data = {
             "options": options,
             "given": found.given,
             "compilations": found.compilations,
             "failure": None if failure is None else {"state": failure.state, "words": failure.words},
-            "clang": clang,
+            "commands": {"front": front, "opt": opt, "llc": llc, "clang": clang},
         }
         put(json.dumps(data, indent=2))
         return
-    if found.failure is not None:
-        say(str(found.failure))
-    if not options:
-        say("without any option")
-        return
+    if failure is not None:
+        say(str(failure))
     say(
         f"{len(options)} of {found.given} options, after {found.compilations} compilations",
-        f"opt, llc   {shlex.join(options)}",
-        f"clang      {shlex.join(clang)}",
+        shlex.join(options) or "without any option",
+        *shown_lines(front, opt, llc, clang),
     )

@@ -14,18 +14,18 @@ from optctx.lab.settings import add_flags, taken
 from optctx.lab.timing.measuring import Measuring
 
 if TYPE_CHECKING:
-    from optctx.lab.timing import Compared, Interval
+    from optctx.lab.timing import Compared
 
 __all__ = ["add", "run"]
 
-_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+__all__ = ["add", "run"]
 
 
 DESCRIPTION = (
     "Compile a file under a base and under each --against, compare what the code computes, "
     "and time both in the same rounds on one processor. What was faster is measured a second time. Exit "
-    "status 0 if a gain is confirmed, 1 if none is or a result is wrong, 2 for bad input, 130 after "
-    "Ctrl-C."
+    "status 0 if a gain is confirmed, 1 if none is or a result is wrong, 2 for bad input, 3 if the processor "
+    "stays taken by another measurement, 130 after Ctrl-C."
 )
 EXAMPLE = (
     "optctx time kernel.c --against='-force-vector-width=8 -unroll-count=4'\n"
@@ -105,14 +105,8 @@ def _print(found: Compared, form: str) -> None:
         return
     from optctx.tables import table
 
-    rows: list[tuple[str, Interval | None, Interval | None, tuple[str, ...]]]
-    rows = [("base", found.noise, found.base.seconds, found.base_options)]
-    rows += [(row.verdict(), row.ratio, row.timing.seconds, row.options) for row in found.rows]
-    cells = [
-        (verdict, _ratio(ratio), _time(seconds), " ".join(options) or "no options")
-        for verdict, ratio, seconds, options in rows
-    ]
-    show(table(("", "times as fast", "one call", "options"), cells, right=("times as fast", "one call")))
+    headings = ("", "times as fast", "one call", "options")
+    show(table(headings, found.cells(), right=("times as fast", "one call")))
     say("", *_summary(found))
 
 
@@ -127,14 +121,3 @@ def _summary(found: Compared) -> list[str]:
     if gains and (ratio := gains[0].ratio) is not None:
         words = f"fastest: {' '.join(gains[0].options)}, {ratio.middle:.2f} times as fast as the base"
     return [*wrong, words, f"{found.conditions}; {found.waited:.0%} of the time for other processes"]
-
-
-def _ratio(ratio: Interval | None) -> str:
-    return "" if ratio is None else f"{ratio.middle:.3f} ({ratio.low:.3f} to {ratio.high:.3f})"
-
-
-def _time(seconds: Interval | None) -> str:
-    if seconds is None:
-        return ""
-    scale, unit = next((each for each in _UNITS if seconds.middle >= each[0]), _UNITS[-1])
-    return f"{seconds.middle / scale:.4g} {unit} ({seconds.low / scale:.4g} to {seconds.high / scale:.4g})"

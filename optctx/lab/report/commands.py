@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from optctx.compiling import Job
 from optctx.lab.space import DEFAULT
 from optctx.lab.trials import Trial
 
-__all__ = ["Reproduction", "Source", "quoted", "reproduction"]
+__all__ = ["Reproduction", "Source", "quoted", "reproduction", "shell_lines", "shown_lines"]
 
 _LEVEL = re.compile(r"default<O([0123sz])>")
 _SOURCES = (".c", ".cc", ".cpp", ".cxx", ".c++", ".C")
@@ -92,25 +93,35 @@ def reproduction(trial: Trial, source: Source) -> Reproduction:
     context that was entered around the search are not in the lines.
     """
     options = {name: text for name, text in trial.options.items() if text != DEFAULT}
-    given = [f"-{name}={text}" for name, text in options.items()]
+    context = f"OptionContext({options!r})"
+    return Reproduction(
+        *shell_lines([f"-{name}={text}" for name, text in options.items()], trial.passes, source),
+        context=context,
+        numba=f"@optctx.numba.njit(options={options!r})",
+        python=_python(trial, source, context),
+    )
+
+
+def shell_lines(given: Sequence[str], passes: str, source: Source) -> tuple[str, str, str, str]:
+    """The lines `front`, `opt`, `llc` and `clang` of a Reproduction, for options as opt takes them."""
     target = [
         *([f"-mtriple={source.triple}"] if source.triple else []),
         *([f"-mcpu={source.cpu}"] if source.cpu else []),
         *([f"-mattr={source.features}"] if source.features else []),
     ]
-    level = f"-O{source.opt_level}"
-    context = f"OptionContext({options!r})"
-    return Reproduction(
-        front=_front(source),
-        opt=_line(
-            ["opt", f"-passes={trial.passes}", *target, *given, "-o", source.optimised, _file(source.module)]
-        ),
-        llc=_line(["llc", level, "-filetype=obj", *target, *given, "-o", source.object, source.optimised]),
-        clang=_clang(trial, source, given),
-        context=context,
-        numba=f"@optctx.numba.njit(options={options!r})",
-        python=_python(trial, source, context),
+    level, module = f"-O{source.opt_level}", _file(source.module)
+    return (
+        _front(source),
+        _line(["opt", f"-passes={passes}", *target, *given, "-o", source.optimised, module]),
+        _line(["llc", level, "-filetype=obj", *target, *given, "-o", source.object, source.optimised]),
+        _clang(passes, source, given),
     )
+
+
+def shown_lines(front: str, opt: str, llc: str, clang: str) -> list[str]:
+    """The same for a terminal. Nothing for clang if it has no pipeline like it."""
+    tools = " && ".join(line for line in (front, opt, llc) if line)
+    return [*([f"clang: {clang}"] if clang else []), f"opt and llc: {tools}"]
 
 
 def _front(source: Source) -> str:
@@ -132,8 +143,8 @@ def _front(source: Source) -> str:
     )
 
 
-def _clang(trial: Trial, source: Source, given: list[str]) -> str:
-    level = _LEVEL.fullmatch(trial.passes)
+def _clang(passes: str, source: Source, given: Sequence[str]) -> str:
+    level = _LEVEL.fullmatch(passes)
     if level is None or source.file == "-":
         return ""
     own = _split(source.clang_options) if source.compiled else []

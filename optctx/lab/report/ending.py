@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 
-from optctx.lab.report.commands import Reproduction, Source, reproduction
+from optctx.lab.report.commands import Source, reproduction, shown_lines
 from optctx.lab.space import overrides_of
 from optctx.lab.tuning.results import Study
 
@@ -28,20 +28,13 @@ def ending(study: Study, source: Source, saved: str | None) -> list[str]:
         return []
     trial = best if study.minimised is None else replace(best, options=study.minimised)
     lines = reproduction(trial, source)
-    found = _of_clang(lines, source, overrides_of(trial.options))
-    tools = " && ".join(line for line in (lines.front, lines.opt, lines.llc) if line)
+    clang, *tools = shown_lines(lines.front, lines.opt, lines.llc, lines.clang)
+    unknown = unknown_options(source.clang, overrides_of(trial.options)) if lines.clang else []
+    note = f"{source.clang} does not know {', '.join(unknown)}: its LLVM is another one"
     where = (
         f"the best set is in {saved}, for --load" if saved else "--best FILE keeps the best set, for --load"
     )
-    return [*found, f"opt and llc: {tools}", f"Numba: {lines.numba}", where]
-
-
-def _of_clang(lines: Reproduction, source: Source, options: Mapping[str, str]) -> list[str]:
-    if not lines.clang:
-        return []
-    unknown = unknown_options(source.clang, options)
-    note = f"{source.clang} does not know {', '.join(unknown)}: its LLVM is another one"
-    return [f"clang: {lines.clang}", *([note] if unknown else [])]
+    return [clang, *([note] if unknown else []), *tools, f"Numba: {lines.numba}", where]
 
 
 def unknown_options(clang: str, options: Mapping[str, str]) -> list[str]:

@@ -6,12 +6,11 @@ import html
 import math
 
 from optctx.lab.trials import Goal
-from optctx.wording import printable
+from optctx.wording import printable, time_unit
 
 __all__ = ["axis_title", "change_text", "figure_text", "markup", "seconds_text", "visible"]
 
 _LONGEST = 2000  # characters
-_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def visible(text: object, most: int = _LONGEST) -> str:
@@ -35,7 +34,7 @@ def figure_text(figure: float, goal: Goal) -> str:
 
 def seconds_text(seconds: float) -> str:
     """A time in the unit that suits it."""
-    size, unit = next((each for each in _UNITS if abs(seconds) >= each[0]), _UNITS[-1])
+    size, unit = time_unit(seconds)
     return f"{seconds / size:.4g} {unit}"
 
 

@@ -4,13 +4,11 @@ from typing import TYPE_CHECKING
 
 from optctx.lab.timing.bench import Bench, Stop, check
 from optctx.lab.timing.cases import Case, read_case
-from optctx.lab.timing.conditions import Conditions, conditions
 from optctx.lab.timing.counting import run_command
-from optctx.lab.timing.harness import Array, Harness, Value
+from optctx.lab.timing.harness import Array, Harness, Kind, Value
 from optctx.lab.timing.harness_text import NoHarnessError, find_harness, harness_of
-from optctx.lab.timing.kinds import Kind
 from optctx.lab.timing.measuring import Measuring
-from optctx.lab.timing.processors import ProcessorLock, processors
+from optctx.lab.timing.processors import Conditions, ProcessorLock, conditions, processors
 from optctx.lab.timing.results import (
     Budget,
     Clock,

@@ -5,16 +5,33 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TypeVar
+from statistics import median
+from typing import Any, TypeVar
 
-from optctx.children.death import last_line
-from optctx.children.frames import FrameError
-from optctx.errors import OptctxError, shown
-from optctx.lab.timing.conditions import conditions
-from optctx.lab.timing.exchange import Exchange
+from msgspec.structs import replace
+
+from optctx.children.answers import Talk
+from optctx.children.death import Death
+from optctx.children.pool import SharedPool
+from optctx.errors import EndedEarlyError, OptctxError, shown
+from optctx.lab.timing.caller import compile_caller
 from optctx.lab.timing.harness import Harness
-from optctx.lab.timing.plan import AGAIN, BASE, Checked, Examine, Ready, Round, Rounded, Setup
+from optctx.lab.timing.helper import (
+    AGAIN,
+    BASE,
+    Checked,
+    Examine,
+    Ready,
+    Refused,
+    Round,
+    Rounded,
+    Setup,
+    prepare,
+    serve,
+)
+from optctx.lab.timing.processors import conditions
 from optctx.lab.timing.results import (
     Budget,
     Clock,
@@ -24,9 +41,9 @@ from optctx.lab.timing.results import (
     Outcome,
     Timing,
     Tolerance,
+    interval,
     is_gain,
 )
-from optctx.lab.timing.statistics import interval, median
 
 __all__ = ["Bench", "Stop", "check"]
 
@@ -41,19 +58,22 @@ _GROUP = 8  # candidates that are sampled in turn with one base
 _TURN = 0.02  # seconds of samples of one object in a round
 _MOST_SAMPLES = 5  # of one object in a round
 _FLOOR = 1.0  # seconds that a call or a sample may always take
+_GRACE = 10.0  # seconds that the helper has to end
 _SLOWER = 20  # times as long as the base that a candidate may take
+
+_pool = SharedPool(prepare)
 
 
 class Bench:
     """A helper process that runs candidates against one base on one processor. A context manager, for one
-    thread: the helper ends with the thread that made it. It can be entered again, with a new helper.
+    thread at a time. It can be entered again, with a new helper.
 
     Entering takes the processor's lock and runs the base twice. It raises OptctxError if the base crashes,
-    takes longer than `timeout` seconds, or gives two different outputs; and if the processor stays taken for
-    `patience` seconds. `processor`: None takes any that is free. `clock`: "cpu" counts the time that the
-    processor works for the kernel, "wall" the time that goes by. Nothing that a candidate does reaches this
-    process or the measurement of another candidate. `lock`: whether to take a processor at all; without one
-    there is nothing to be measured, and candidates are checked only.
+    takes longer than `timeout` seconds, or gives two different outputs; and EndedEarlyError if the processor
+    stays taken for `patience` seconds. `processor`: None takes any that is free. `clock`: "cpu" counts the
+    time that the processor works for the kernel, "wall" the time that goes by. Nothing that a candidate does
+    reaches this process or the measurement of another candidate. `lock`: whether to take a processor at all;
+    without one there is nothing to be measured, and candidates are checked only.
     """
 
     def __init__(
@@ -83,31 +103,35 @@ class Bench:
             float(patience),
             float(timeout),
         )
-        self._exchange: Exchange | None = None
+        self._helper: Talk[Any] | None = None
         self._ready = Ready()
         self._outcomes: dict[str, Outcome] = {}
 
     def __enter__(self) -> Bench:
-        if self._exchange is not None:
+        if self._helper is not None:
             raise OptctxError("this Bench is in use; leave its `with` block first")
         self._outcomes = {}
-        self._exchange = Exchange("optctx.lab.timing.helper")
-        self._exchange.__enter__()
+        if not self._setup.caller:
+            self._setup = replace(self._setup, caller=compile_caller(self._setup.harness))
+        says: Any = Ready | Refused | Checked | Rounded
         try:
-            ready = self._ask(self._setup, Ready)
-            if ready.error:
-                raise OptctxError(ready.error)
+            self._helper = _pool.running().talk(serve, self._setup, gives=says)
+            self._ready = self._hear(Ready)
         except BaseException:
             self.__exit__()
             raise
-        self._ready = ready
-        self._conditions = conditions(ready.processor)
+        self._conditions = conditions(self._ready.processor)
         return self
 
     def __exit__(self, *error: object) -> None:
-        exchange, self._exchange = self._exchange, None
-        if exchange is not None:
-            exchange.__exit__(*error)
+        helper, self._helper = self._helper, None
+        if helper is None:
+            return
+        with helper:
+            pass  # the end of its block kills it
+        with suppress(TimeoutError):
+            while not isinstance(helper.hear(_GRACE), Death):
+                pass
 
     @property
     def processor(self) -> int:
@@ -228,21 +252,20 @@ class Bench:
         return max(_FLOOR, _SLOWER * call * calls)
 
     def _ask(self, message: object, expected: type[T]) -> T:
-        exchange = self._exchange
-        if exchange is None:
+        if self._helper is None:
             raise OptctxError("this Bench is not running; use it inside its `with` block")
-        try:
-            exchange.send(message)
-            answer = exchange.receive(expected)
-        except BrokenPipeError:
-            answer = None
-        except FrameError as error:
-            raise OptctxError(f"the helper process of the measurement answered nonsense: {error}") from None
-        if answer is None:
-            status, printed = exchange.ended()
-            why = f"{status}{last_line(printed)}"
-            raise OptctxError(f"the helper process of the measurement ended with status {why}")
-        return answer
+        self._helper.line.tell(message)
+        return self._hear(expected)
+
+    def _hear(self, expected: type[T]) -> T:
+        assert self._helper is not None
+        answer = self._helper.hear()
+        if isinstance(answer, Refused):
+            raise (EndedEarlyError if answer.early else OptctxError)(answer.error)
+        if isinstance(answer, expected):
+            return answer
+        end = Death("nonsense", 0, "") if not isinstance(answer, Death) else answer
+        raise EndedEarlyError(f"the helper process of the measurement ended: {end}")
 
 
 @dataclass

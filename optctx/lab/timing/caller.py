@@ -10,9 +10,10 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
+from optctx.compiling import FreshProcess, Job
+from optctx.errors import OptctxError
 from optctx.lab.objects import load
-from optctx.lab.timing.harness import Array, Harness
-from optctx.lab.timing.kinds import KINDS
+from optctx.lab.timing.harness import KINDS, Array, Harness
 
 __all__ = ["CLOCKS", "TIMES", "Caller", "caller_ir", "compile_caller", "load_caller"]
 
@@ -85,19 +86,12 @@ def caller_ir(harness: Harness) -> str:
 
 
 def compile_caller(harness: Harness) -> bytes:
-    """The object of that module. Loads LLVM into this process."""
-    from llvmlite import binding
-
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    target = binding.Target.from_triple(binding.get_process_triple())
-    with (
-        binding.create_context() as context,
-        binding.parse_assembly(caller_ir(harness), context) as module,
-        target.create_target_machine(opt=2, codemodel="default") as machine,
-    ):
-        code: bytes = machine.emit_object(module)
-        return code
+    """The object of that module, compiled in a fresh process. Raises OptctxError if LLVM does not make it."""
+    with FreshProcess() as fresh:
+        result = fresh.compile(Job(caller_ir(harness), "verify"))
+    if result.error is not None:
+        raise OptctxError(f"LLVM could not make the code that calls: {result.error}")
+    return result.code
 
 
 def load_caller(code: bytes) -> Caller:

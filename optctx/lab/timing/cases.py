@@ -15,7 +15,7 @@ from optctx.lab.timing.bench import check
 from optctx.lab.timing.harness import Harness
 from optctx.lab.timing.results import Outcome, Tolerance
 from optctx.plain_data import read_bounded
-from optctx.toml import quoted, read_toml, typed
+from optctx.toml import read_toml, toml_value, typed
 
 __all__ = ["CASE", "Case", "read_case"]
 
@@ -23,16 +23,10 @@ CASE = "case.toml"
 _HARNESS = "harness.toml"
 _TEXT, _BITCODE = "module.ll", "module.bc"
 _MOST_MODULE = 1 << 30  # bytes
-_README = """{entry}: {state}: {error}
-
-module.* is the kernel before the passes, harness.toml what it is called with. Options of base.o:
-    {base}
-and of candidate.o:
-    {options}
-
-To compile both again, each in a fresh process, and compare their outputs:
-
-    optctx time --again {case}
+_COMMENT = f"""\
+# The module compiled with base_options is base.o, with options candidate.o. The harness says what is called.
+# To compile both again, each in a fresh process, and compare what they compute:
+#     optctx time --again {CASE}
 """
 
 Beside = Annotated[str, Meta(pattern=r"^[^/\0]+$")]  # the name of a file beside the case
@@ -106,22 +100,13 @@ class Case:
             outcome.state,
             outcome.error,
         )
-        table = msgspec.structs.asdict(told)
-        readme = _README.format(
-            entry=self.harness.entry,
-            state=outcome.state,
-            error=outcome.error,
-            base=" ".join(self.base_options) or "no options",
-            options=" ".join(job.options) or "no options",
-            case=CASE,
-        )
+        lines = (f"{key} = {toml_value(value)}\n" for key, value in msgspec.structs.asdict(told).items())
         files = {
             module: job.ir if isinstance(job.ir, bytes) else job.ir.encode(),
             _HARNESS: self.harness.dumps().encode(),
             "base.o": base,
             "candidate.o": candidate,
-            "README.txt": readme.encode(),
-            CASE: "".join(f"{key} = {_text(value)}\n" for key, value in table.items()).encode(),
+            CASE: f"{_COMMENT}{''.join(lines)}".encode(),
         }
         try:
             os.makedirs(name, exist_ok=True)
@@ -131,12 +116,6 @@ class Case:
         except OSError as error:
             raise OptctxError(f"cannot write a case into {shown(name)}: {error.strerror or error}") from None
         return os.path.join(name, CASE)
-
-
-def _text(value: object) -> str:
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_text, value))}]"
-    return quoted(value) if isinstance(value, str) else repr(value)
 
 
 def read_case(path: str | os.PathLike[str]) -> Case:

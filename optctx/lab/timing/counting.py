@@ -1,19 +1,23 @@
-"""Commands for tools that count what a process does, such as callgrind."""
+"""A process that calls one object a number of times and ends, for tools that count, such as callgrind."""
 
 from __future__ import annotations
 
 import base64
+import ctypes
 import os
+import sys
 
-from optctx import OptionContext
 from optctx.children.python import python_command
 from optctx.errors import OptctxError
-from optctx.lab.timing.caller import compile_caller
+from optctx.lab.objects import ObjectError, load
+from optctx.lab.timing.arrays import Arguments, array_bytes
+from optctx.lab.timing.caller import TIMES, compile_caller, load_caller
 from optctx.lab.timing.harness import Harness
+from optctx.lab.timing.x86_64.callgrind import counted_calls
 
-__all__ = ["run_command"]
+__all__ = ["main", "run_command"]
 
-_RUN = "from optctx.lab.timing.run import main; sys.exit(main(sys.argv[1:]))"
+_RUN = "from optctx.lab.timing.counting import main; sys.exit(main(sys.argv[1:]))"
 
 
 def run_command(harness: Harness, object_path: str | os.PathLike[str], calls: int) -> list[str]:
@@ -21,12 +25,28 @@ def run_command(harness: Harness, object_path: str | os.PathLike[str], calls: in
 
     callgrind counts these calls alone if it is started with --instr-atstart=no. What one call costs is the
     difference of two runs, divided by that of their numbers of calls. Inputs are restored by nothing in
-    between. LLVM compiles the code that calls now, in this process, with the option values that no context
-    changes.
+    between. LLVM compiles the code that calls now, in a fresh process.
     """
     if calls < 1:
         raise OptctxError(f"expected a positive number of calls, found {calls}")
-    with OptionContext(base="defaults"):
-        caller = base64.b64encode(compile_caller(harness)).decode()
+    caller = base64.b64encode(compile_caller(harness)).decode()
     path = os.path.abspath(os.fsdecode(object_path))
     return python_command(_RUN, harness.dumps(), caller, path, str(calls))
+
+
+def main(arguments: list[str]) -> int:
+    """Harness in TOML, caller in base 64, path of the object, calls. 1: the object cannot be loaded."""
+    text, caller, path, calls = arguments
+    harness = Harness.loads(text)
+    given = Arguments(harness, [array_bytes(array) for array in harness.arrays], 0, 0)
+    try:
+        with open(path, "rb") as file:
+            function = load(file.read(), harness.libraries).address(harness.entry)
+    except (OSError, ObjectError) as error:
+        print(f"cannot load {path}: {error}", file=sys.stderr)
+        return 1
+    times = (ctypes.c_int64 * TIMES)()
+    run = counted_calls(load_caller(base64.b64decode(caller)))
+    run(function, given.words, given.result, int(calls), ctypes.byref(times), 0)
+    ctypes.CDLL(None).fflush(None)  # what the object has printed
+    os._exit(0)

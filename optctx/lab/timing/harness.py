@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import base64
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
 
 from optctx.errors import OptctxError, clipped, shown
-from optctx.lab.timing.kinds import KINDS, Kind, NumberKind
-from optctx.toml import parse_toml, quoted, read_toml, typed
+from optctx.toml import parse_toml, read_toml, toml_value, typed
 from optctx.wording import counted, did_you_mean, nearest
 
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, ValueRef
 
 __all__ = [
+    "KINDS",
     "Array",
     "Harness",
+    "Kind",
     "Value",
     "callable_function",
     "from_table",
     "kinds_of",
+    "not_callable",
     "opened_module",
     "problem_of",
 ]
@@ -35,13 +37,50 @@ _MOST = 1 << 30  # bytes of all arrays
 _MOST_FLOAT = 1 << 1023  # of integers that are given for floats
 _FILLS = ("random", "zeros", "arange")
 _HIGH = 100  # of random integers, by default
-_SHOWN = 8  # parameters that a message lists
 _KIND = "kind"  # the tag that tells arguments apart in a message; in TOML their other keys do
 # Parameters that are not passed as their type says.
 _REFUSED = (b"byval", b"sret", b"inalloca", b"preallocated", b"inreg", b"nest", b"swiftself", b"swifterror")
 
+Kind = Literal["bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64"]
 Text = Annotated[str, Meta(min_length=1, pattern=r"^[^\0]*$")]
 Number = Union[bool, int, float]  # noqa: UP007  evaluated
+
+
+@dataclass(frozen=True)
+class NumberKind:
+    """How Python's `array`, LLVM IR and the calling convention have a type. `low`, `high`: of integers."""
+
+    code: str  # of `array`
+    ir: str
+    extension: str  # attribute of an argument or returned value: the caller extends it to a register
+    size: int  # bytes
+    low: int = 0
+    high: int = 0
+
+    @property
+    def is_float(self) -> bool:
+        return self.code in "fd"
+
+
+def _integer(code: str, bits: int, *, signed: bool) -> NumberKind:
+    extension = ("signext" if signed else "zeroext") if bits < 64 else ""
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    return NumberKind(code, f"i{bits}", extension, bits // 8, low, high)
+
+
+KINDS: dict[Kind, NumberKind] = {
+    "bool": NumberKind("B", "i1", "zeroext", 1, 0, 1),
+    "i8": _integer("b", 8, signed=True),
+    "i16": _integer("h", 16, signed=True),
+    "i32": _integer("i", 32, signed=True),
+    "i64": _integer("q", 64, signed=True),
+    "u8": _integer("B", 8, signed=False),
+    "u16": _integer("H", 16, signed=False),
+    "u32": _integer("I", 32, signed=False),
+    "u64": _integer("Q", 64, signed=False),
+    "f32": NumberKind("f", "float", "", 4),
+    "f64": NumberKind("d", "double", "", 8),
+}
 
 
 class MisfitError(OptctxError, ValueError):
@@ -171,27 +210,6 @@ class Harness(_Checked, frozen=True):
         """Read a harness from a text in TOML; `name` stands for it in an OptctxError."""
         return from_table(parse_toml(text, name), name)
 
-    @classmethod
-    def of_function(cls, entry: str, ir: str | bytes, *, file: str = "a harness") -> Harness:
-        """The harness of a function without arguments in a module, as text or bitcode.
-
-        Raises OptctxError as `check` does, and for a function with arguments: the message asks to describe
-        them in `file`. LLVM reads the module in this process: damaged bitcode can end it.
-        """
-        with opened_module(ir) as module:
-            function = callable_function(entry, module)
-            parameters = [f"{parameter.type}{_named(parameter)}" for parameter in function.arguments]
-            returned = str(function.global_value_type.get_function_return())
-            if parameters:
-                takes = f"it takes {counted(len(parameters), 'argument')}, {_list(parameters)}"
-                raise _not_called(
-                    entry, f"{takes}, and no harness says what to pass; describe them in {file}"
-                )
-            harness = cls(entry, returns=next(iter(kinds_of(returned)), None))
-            if problem := problem_of(harness, function):
-                raise _not_called(entry, problem)
-        return harness
-
     def dumps(self) -> str:
         """The harness in TOML, without what is as by default: `Harness.loads` gives an equal one."""
         tables = [("[[arguments]]", argument) for argument in self.arguments]
@@ -213,7 +231,7 @@ class Harness(_Checked, frozen=True):
         with opened_module(ir) as module:
             problem = problem_of(self, callable_function(self.entry, module))
         if problem:
-            raise _not_called(self.entry, problem)
+            raise not_callable(self.entry, problem)
 
 
 def _check_number(value: bool | float, name: Kind, kind: NumberKind) -> None:
@@ -261,17 +279,7 @@ def _lines(title: str, record: Harness | Array | Value) -> Iterator[str]:
     for each in msgspec.structs.fields(record):
         value = getattr(record, each.name)
         if each.name != "arguments" and (each.required or value != each.default or each.name == "type"):
-            yield f"{each.encode_name} = {_text(value)}"
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_text, value))}]"
-    if isinstance(value, bytes):
-        return quoted(base64.b64encode(value).decode())
-    return quoted(value) if isinstance(value, str) else repr(value)  # inf and nan as Python has them
+            yield f"{each.encode_name} = {toml_value(value)}"
 
 
 # Against a module
@@ -298,13 +306,13 @@ def callable_function(entry: str, module: ModuleRef) -> ValueRef:
     function = defined.get(entry)
     if function is None:
         near = did_you_mean(nearest(entry, defined))
-        raise _not_called(entry, f"the module defines no function of that name{'; ' + near if near else ''}")
+        raise not_callable(entry, f"the module defines no function of that name{'; ' + near if near else ''}")
     if function.linkage.name in ("internal", "private"):
-        raise _not_called(entry, "it is internal to its module; make it visible (no `static`)")
+        raise not_callable(entry, "it is internal to its module; make it visible (no `static`)")
     if function.linkage.name == "available_externally":
-        raise _not_called(entry, "its code is elsewhere (available_externally)")
+        raise not_callable(entry, "its code is elsewhere (available_externally)")
     if function.global_value_type.is_function_vararg:
-        raise _not_called(entry, "it takes a variable number of arguments")
+        raise not_callable(entry, "it takes a variable number of arguments")
     return function
 
 
@@ -313,7 +321,8 @@ def kinds_of(ir: str) -> list[Kind]:
     return [name for name, kind in KINDS.items() if kind.ir == ir]
 
 
-def _not_called(entry: str, problem: str) -> OptctxError:
+def not_callable(entry: str, problem: str) -> OptctxError:
+    """What to raise for a function that a measurement cannot call."""
     return OptctxError(f"cannot call {shown(entry)}: {problem}")
 
 
@@ -345,10 +354,6 @@ def _advice(found: str, said: str | None) -> str:
         return "which a harness cannot describe; call a function that returns a number or nothing"
     words = " or ".join(f'returns = "{kind}"' for kind in kinds)
     return f"and the harness says {said or 'none'}; write {words}"
-
-
-def _list(words: Sequence[str]) -> str:
-    return ", ".join([*words[:_SHOWN], *["..."][: len(words) > _SHOWN]])
 
 
 def _named(parameter: Any) -> str:

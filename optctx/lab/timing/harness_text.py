@@ -12,8 +12,16 @@ import msgspec
 
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError, shown
-from optctx.lab.timing.harness import Harness, callable_function, kinds_of, opened_module, problem_of
-from optctx.lab.timing.kinds import KINDS, Kind
+from optctx.lab.timing.harness import (
+    KINDS,
+    Harness,
+    Kind,
+    callable_function,
+    kinds_of,
+    not_callable,
+    opened_module,
+    problem_of,
+)
 from optctx.lab.timing.measuring import Measuring
 from optctx.toml import quoted
 from optctx.wording import printable
@@ -67,10 +75,14 @@ def find_harness(measuring: Measuring, file: str, job: Job) -> Harness:
         return harness
     with opened_module(job.ir) as module:
         entry = measuring.entry or _only_function(module)
-        takes = next(iter(callable_function(entry, module).arguments), None)
+        function = callable_function(entry, module)
+        if not list(function.arguments):
+            returned = kinds_of(str(function.global_value_type.get_function_return()))
+            harness = Harness(entry, returns=next(iter(returned), None))
+            if problem := problem_of(harness, function):
+                raise not_callable(entry, problem)
+            return harness
     where = beside or "a file for --harness"
-    if takes is None:
-        return Harness.of_function(entry, job.ir, file=where)
     text = harness_of(job.ir, entry)
     raise NoHarnessError(
         f"cannot call {shown(entry)}: no harness says what to pass; fill in the printed one, and save "
@@ -110,7 +122,7 @@ def harness_of(ir: str | bytes, entry: str) -> str:
         )
         problem = problem_of(Harness.loads(text), function)
     if problem:
-        raise OptctxError(f"cannot call {shown(entry)}: {problem}")
+        raise not_callable(entry, problem)
     return text
 
 

@@ -9,34 +9,113 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import os
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Sequence
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
-from optctx.children.frames import Reader, encode, write_all
-from optctx.children.spawning import answers_of_helper, end_when_told
-from optctx.errors import OptctxError
-from optctx.lab.timing.child import Child, DeadError, end_children
-from optctx.lab.timing.harness import Array
-from optctx.lab.timing.inputs import array_bytes
-from optctx.lab.timing.memory import Outputs
-from optctx.lab.timing.outputs import compare
-from optctx.lab.timing.plan import AGAIN, BASE, Checked, Examine, Ready, Round, Rounded, Setup
+from msgspec import Struct, field
+
+from optctx.children.child import Channel
+from optctx.children.spawning import STOP, end_when_told, end_with_parent
+from optctx.errors import EndedEarlyError, OptctxError
+from optctx.lab.timing.arrays import Outputs, array_bytes, compare
+from optctx.lab.timing.harness import Array, Harness
 from optctx.lab.timing.processors import ProcessorLock
-from optctx.lab.timing.results import Outcome
-from optctx.lab.timing.worker import Kernel, check_object, compile_in_child, serve_samples
+from optctx.lab.timing.results import Clock, Outcome, Tolerance
+from optctx.lab.timing.worker import DeadError, Kernel, Worker, check_object, end_workers, serve_samples
 
-__all__ = ["main"]
+__all__ = [
+    "AGAIN",
+    "BASE",
+    "Checked",
+    "Examine",
+    "Ready",
+    "Refused",
+    "Round",
+    "Rounded",
+    "Setup",
+    "prepare",
+    "serve",
+]
+
+T = TypeVar("T")
+# The names of the base and of its second copy among objects; candidates are named by their digests.
+BASE, AGAIN = "", "again"
 
 _WORD = 8  # bytes of a returned value
-_ROOM = 1 << 24  # bytes of an answer beside the arrays
-_Message: Any = Setup | Examine | Round
 _SETTLING = 120.0  # seconds in which a worker places and loads everything
 _SAMPLE = 1e-3  # seconds that a sample lasts, or longer
 _MOST_CALLS = 1 << 24
 _LONG = 0.01  # seconds: longer calls need no call before them that fills the caches
 _SHIFTS = 256  # places of the code in a page, 16 bytes apart
+_ROOM = 1 << 20  # bytes of an answer beside the arrays
+
+
+class Setup(Struct, frozen=True):
+    """What the helper is made with. `caller`: the object that calls. `lock`: whether the processor is to be
+    locked; `processor` None takes any.
+    """
+
+    harness: Harness
+    base: bytes
+    tolerance: Tolerance
+    clock: Clock
+    processor: int | None
+    lock: bool
+    patience: float  # seconds to wait for the processor
+    timeout: float  # seconds that one call of the base may take
+    caller: bytes = b""
+
+
+class Ready(Struct, frozen=True, tag=True):
+    """The first thing that it says."""
+
+    process: int = 0  # its number
+    processor: int = -1
+    calls: int = 1  # in one sample
+    sample: float = 0.0  # seconds of wall time that such a sample of the base takes
+
+
+class Refused(Struct, frozen=True, tag=True):
+    """Why it ends instead. `early`: what was asked for is sound, as for an EndedEarlyError."""
+
+    error: str
+    early: bool
+
+
+class Examine(Struct, frozen=True, tag=True):
+    """One call of an object, compared with the base. The answer is Checked."""
+
+    name: str
+    code: bytes
+    seconds: float  # that the call may take
+
+
+class Checked(Struct, frozen=True, tag=True):
+    outcome: Outcome
+
+
+class Round(Struct, frozen=True, tag=True):
+    """Samples of the base, a second copy of it, and objects that were found right, in random order."""
+
+    names: tuple[str, ...]
+    seed: int
+    calls: int
+    samples: int  # of each
+    seconds: float  # that one sample may take
+
+
+class Rounded(Struct, frozen=True, tag=True):
+    """`samples`: seconds by the clock that counts, in the order they were taken. `dead`: what did not live to
+    the end of the round. `cpu` and `wall`: seconds of all samples.
+    """
+
+    samples: dict[str, list[float]]
+    dead: dict[str, Outcome] = field(default_factory=dict)
+    cpu: float = 0.0
+    wall: float = 0.0
 
 
 class Helper:
@@ -48,20 +127,13 @@ class Helper:
         self._closing = descriptors
         self._contents = [array_bytes(array) for array in setup.harness.arrays]
         self._objects = {BASE: setup.base}
-        self._caller = b""
         self._outputs: Outputs | None = None
-        # Bytes of an answer: the outputs, or the code that calls.
-        self._most = sum(map(len, self._contents)) + _ROOM
+        self._most = sum(map(len, self._contents)) + _ROOM  # bytes of an answer, which has the outputs
         self._call = 0.0  # seconds that a call of the base takes
 
     def prepare(self) -> Ready:
         """Run the base. Raises OptctxError if it cannot be measured."""
-        with self._fork(lambda _, answers: compile_in_child(self._setup.harness, answers)) as child:
-            try:
-                self._caller = child.answer(_SETTLING, bytes)
-            except DeadError as dead:
-                raise OptctxError(f"LLVM could not make the code that calls: {dead.outcome.error}") from None
-        gc.freeze()  # children share these pages
+        gc.freeze()  # workers share these pages
         try:
             self._outputs = self._run_once(self._setup.base, self._setup.timeout, filler=0xA5)
             second = self._run_once(self._setup.base, self._setup.timeout, filler=0x5A)
@@ -70,7 +142,7 @@ class Helper:
         except DeadError as dead:
             raise OptctxError(f"the base cannot be measured: {dead.outcome.error}") from None
         self._call = sample / calls
-        return Ready("", -1 if self._processor is None else self._processor, calls, sample)
+        return Ready(os.getpid(), -1 if self._processor is None else self._processor, calls, sample)
 
     def _check_base(self, first: Outputs, second: Outputs) -> None:
         if first.outside >= 0:
@@ -91,7 +163,7 @@ class Helper:
 
     def answer(self, message: Examine | Round) -> Checked | Rounded:
         if isinstance(message, Examine):
-            return Checked(message.name, self._examine(message))
+            return Checked(self._examine(message))
         return self._round(message)
 
     # One call
@@ -109,12 +181,12 @@ class Helper:
     def _run_once(self, code: bytes, seconds: float, filler: int) -> Outputs:
         """What one call leaves. Raises DeadError, also for what cannot be loaded."""
         kernel = self._kernel(code, layout=filler, shift=0, filler=filler)
-        with self._fork(lambda requests, answers: check_object(kernel, requests, answers)) as child:
-            _check_loaded(child)
-            child.tell(b"1")
-            outputs = child.answer(seconds, Outputs)
+        with self._fork(functools.partial(check_object, kernel)) as worker:
+            _check_loaded(worker)
+            worker.tell(b"1")
+            outputs = worker.answer(seconds, Outputs)
             if not self._is_whole(outputs):
-                raise child.foreign()
+                raise worker.foreign()
             return outputs
 
     def _is_whole(self, outputs: Outputs) -> bool:
@@ -133,14 +205,15 @@ class Helper:
     def _calibrate(self) -> tuple[int, float]:
         """Calls in one sample of the base, and the seconds that it takes."""
         calls = self._setup.harness.repeat or 1
-        with self._sampled(BASE, layout=0, shift=0) as child:
+        with self._sampled(BASE, layout=0, shift=0) as worker:
+            _check_loaded(worker)
             while True:
                 limit = max(self._setup.timeout, 20 * calls * self._call)
-                cpu, wall = child.sample(calls, warm=False, seconds=limit)
+                cpu, wall = worker.sample(calls, warm=False, seconds=limit)
                 self._call = wall * 1e-9 / calls
                 enough = max(cpu, wall / 50) >= _SAMPLE * 1e9  # the wall's for what waits
                 if self._setup.harness.repeat or enough or calls >= _MOST_CALLS:
-                    samples = [child.sample(calls, warm=False, seconds=limit) for _ in range(3)]
+                    samples = [worker.sample(calls, warm=False, seconds=limit) for _ in range(3)]
                     return calls, max(1e-9, median(wall * 1e-9 for _, wall in samples))
                 # By what was seen, but never far: the first calls take longer.
                 calls = min(_MOST_CALLS, calls * max(2, min(16, int(_SAMPLE * 1e9 / max(cpu, 1)))))
@@ -154,100 +227,80 @@ class Helper:
         with contextlib.ExitStack() as stack:
             forked = list(samples)
             draw.shuffle(forked)
-            children = {
+            workers = {
                 name: stack.enter_context(
-                    self._sampled(name, layout=layout, shift=16 * draw.randrange(_SHIFTS), check=False)
+                    self._sampled(name, layout=layout, shift=16 * draw.randrange(_SHIFTS))
                 )
                 for name in forked
             }
-            _each(children, dead, children, _check_loaded)
-            warm = self._call < _LONG
-            sample = functools.partial(_sample_each, children, dead, draw, order, warm=warm)
-            sample()  # fills caches and is not counted
-            for _ in range(order.samples):
-                for name, cpu, wall in sample():
-                    samples[name].append(self._seconds(cpu, wall))
-                    total_cpu, total_wall = total_cpu + cpu, total_wall + wall
+            _each(workers, dead, list(workers), _check_loaded)
+            take = functools.partial(_take, order, warm=self._call < _LONG)
+            for place in range(order.samples + 1):
+                names = list(workers)
+                draw.shuffle(names)
+                for name, (cpu, wall) in _each(workers, dead, names, take).items():
+                    if place:  # the first fills caches and is not counted
+                        samples[name].append(max(1, cpu if self._setup.clock == "cpu" else wall) * 1e-9)
+                        total_cpu, total_wall = total_cpu + cpu, total_wall + wall
         return Rounded(samples, dead, total_cpu * 1e-9, total_wall * 1e-9)
 
-    def _sampled(self, name: str, *, layout: int, shift: int, check: bool = True) -> Child:
+    def _sampled(self, name: str, *, layout: int, shift: int) -> Worker:
         code = self._objects[BASE if name == AGAIN else name]
         kernel = self._kernel(code, layout=layout, shift=shift, filler=0)
-        child = self._fork(lambda requests, answers: serve_samples(kernel, requests, answers))
-        if check:
-            try:
-                _check_loaded(child)
-            except DeadError:
-                child.end()
-                raise
-        return child
-
-    def _seconds(self, cpu: int, wall: int) -> float:
-        return max(1, cpu if self._setup.clock == "cpu" else wall) * 1e-9
+        return self._fork(functools.partial(serve_samples, kernel))
 
     def _kernel(self, code: bytes, *, layout: int, shift: int, filler: int) -> Kernel:
-        return Kernel(self._setup.harness, self._contents, self._caller, code, layout, shift, filler)
+        return Kernel(self._setup.harness, self._contents, self._setup.caller, code, layout, shift, filler)
 
-    def _fork(self, work: Any) -> Child:
-        return Child(work, self._processor, self._closing, self._most)
-
-
-def _each(names: Iterable[str], dead: dict[str, Outcome], children: dict[str, Child], step: Any) -> None:
-    """Do a step with each child; those that do not live through it are dead."""
-    for name in list(names):
-        try:
-            step(children[name])
-        except DeadError as death:
-            dead[name] = death.outcome
-            del children[name]
+    def _fork(self, work: Callable[[Channel], object]) -> Worker:
+        return Worker(work, self._processor, self._closing, self._most)
 
 
-def _sample_each(
-    children: dict[str, Child], dead: dict[str, Outcome], draw: random.Random, order: Round, *, warm: bool
-) -> list[tuple[str, int, int]]:
-    """Sample the children in random order: name, processor time, wall time of those that live through it."""
-    names = list(children)
-    draw.shuffle(names)
-    found = []
+def _each(
+    workers: dict[str, Worker], dead: dict[str, Outcome], names: Sequence[str], step: Callable[[Worker], T]
+) -> dict[str, T]:
+    """Do a step with each worker, in the order of their names. One that does not live through it is dead."""
+    found = {}
     for name in names:
         try:
-            found.append((name, *children[name].sample(order.calls, warm=warm, seconds=order.seconds)))
+            found[name] = step(workers[name])
         except DeadError as death:
             dead[name] = death.outcome
-            del children[name]
+            del workers[name]
     return found
 
 
-def _check_loaded(child: Child) -> None:
-    if said := child.answer(_SETTLING, str):
+def _take(order: Round, worker: Worker, *, warm: bool) -> tuple[int, int]:
+    return worker.sample(order.calls, warm=warm, seconds=order.seconds)
+
+
+def _check_loaded(worker: Worker) -> None:
+    if said := worker.answer(_SETTLING, str):
         raise DeadError(Outcome("failed", said))
 
 
-def _serve(answers: int) -> None:
-    messages: Iterator[Setup | Examine | Round] = Reader(0, _Message)
-    setup = next(messages, None)
-    if setup is None:
-        return
-    assert isinstance(setup, Setup)
+def prepare() -> None:
+    """Prepare a server for `serve`, whose module is imported for this."""
+
+
+def serve(_: None, channel: Channel, setup: Setup) -> None:
+    """Be the helper of a bench: answer Examine and Round until there is no more."""
+    end_when_told(end_workers)
+    end_with_parent(os.getppid(), STOP)
     with contextlib.ExitStack() as stack:
         try:
             processor = None
             if setup.lock:
                 processor = stack.enter_context(ProcessorLock(setup.processor, setup.patience)).number
-            helper = Helper(setup, processor, (answers,))
+            helper = Helper(setup, processor, (channel.told, channel.said, channel.printed))
             ready = helper.prepare()
         except OptctxError as error:
-            write_all(answers, encode(Ready(str(error))))
+            channel.send(Refused(str(error), isinstance(error, EndedEarlyError)))
             return
-        write_all(answers, encode(ready))
-        for message in messages:
-            assert not isinstance(message, Setup)
-            write_all(answers, encode(helper.answer(message)))
+        channel.send(ready)
+        messages: Any = Examine | Round
+        for message in channel.hear(messages):
+            channel.send(helper.answer(message))
 
 
-def main() -> int:
-    """Serve a Setup, then other messages, from standard input on what is standard output now."""
-    answers = answers_of_helper()
-    end_when_told(end_children)
-    _serve(answers)
-    return 0
+serve.serves = True  # type: ignore[attr-defined]  # it has workers

@@ -14,8 +14,7 @@ from numba.np.arrayobj import populate_array
 
 from optctx.compiling import Job
 from optctx.errors import OptctxError, shown
-from optctx.lab.timing.harness import Array, Harness, Value
-from optctx.lab.timing.kinds import Kind
+from optctx.lab.timing.harness import Array, Harness, Kind, Value
 
 __all__ = ["Call", "call_of"]
 

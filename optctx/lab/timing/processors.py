@@ -1,28 +1,101 @@
-"""Which processors there are, and a lock for each: two measurements never share one.
+"""Which processors there are, what makes times on them vary, and a lock for each.
 
-The lock is the kernel's (`flock` on a file of this user). It is released when the process that took it ends,
-however it ends. A child of fork does not have it.
+Two measurements never share a processor. The lock is the kernel's: an abstract address of a Unix socket. It
+is free again when the process that bound it ends, however it ends. A child of fork does not have it.
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
+import errno
 import os
-import platform
-import re
-import tempfile
+import socket
+import struct
 import time
 import weakref
+from dataclasses import dataclass
 
-from optctx.errors import OptctxError
-from optctx.folders.files import UnusableError, make_folder, make_own_folder, untrusted
-from optctx.lab.timing.conditions import isolated_processors
+from optctx.errors import EndedEarlyError, OptctxError
 
-__all__ = ["ProcessorLock", "processors"]
+__all__ = ["Conditions", "ProcessorLock", "conditions", "isolated_processors", "processors"]
 
+_SYSTEM = "/sys/devices/system/cpu"
+_MOST = 4096  # bytes of a file of the system
 _STEP = 0.02  # seconds between two tries
-_OPEN = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+_PEER = struct.Struct("=iII")  # struct ucred: process, user, group
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Of one processor while it was measured on. None: the system does not say.
+
+    `turbo`: whether it may run faster than its nominal frequency, for as long as it stays cool. `isolated`:
+    whether the scheduler keeps other processes off it. `siblings`: other processors of the same core.
+    `load`: processes that ran or wanted to in the last minute, on average, on all processors.
+    """
+
+    processor: int
+    governor: str | None = None
+    turbo: bool | None = None
+    isolated: bool | None = None
+    siblings: tuple[int, ...] | None = None
+    load: float | None = None
+
+    def __str__(self) -> str:
+        turbo = {None: "unknown", True: "on", False: "off"}[self.turbo]
+        isolated = {None: "isolated unknown", True: "isolated", False: "not isolated"}[self.isolated]
+        shared = "siblings unknown" if self.siblings is None else "no sibling"
+        if self.siblings:
+            shared = f"shares its core with {', '.join(map(str, self.siblings))}"
+        load = "unknown" if self.load is None else f"{self.load:.1f}"
+        return (
+            f"processor {self.processor}, {isolated}, {shared}; governor {self.governor or 'unknown'}; "
+            f"turbo {turbo}; load {load}"
+        )
+
+
+def conditions(processor: int, system: str = _SYSTEM) -> Conditions:
+    """Read the conditions of a processor. `system`: the folder in which Linux describes processors."""
+    own = f"{system}/cpu{processor}"
+    no_turbo, boost = _read(f"{system}/intel_pstate/no_turbo"), _read(f"{system}/cpufreq/boost")
+    turbo = {"0": True, "1": False}.get(no_turbo or "", {"0": False, "1": True}.get(boost or ""))
+    isolated, siblings = _listed(f"{system}/isolated"), _listed(f"{own}/topology/thread_siblings_list")
+    try:
+        load = round(os.getloadavg()[0], 2)
+    except OSError:
+        load = None
+    return Conditions(
+        processor,
+        _read(f"{own}/cpufreq/scaling_governor"),
+        turbo,
+        None if isolated is None else processor in isolated,
+        None if siblings is None else tuple(sorted(siblings - {processor})),
+        load,
+    )
+
+
+def isolated_processors(system: str = _SYSTEM) -> frozenset[int]:
+    """The processors that the scheduler keeps processes off, unless they ask for one (`isolcpus`)."""
+    return _listed(f"{system}/isolated") or frozenset()
+
+
+def _read(path: str) -> str | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read(_MOST).decode().strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _listed(path: str) -> frozenset[int] | None:
+    """The numbers in a list such as "0-3,8". None for a file that is missing or holds something else."""
+    text, found = _read(path), set[int]()
+    try:
+        for part in filter(None, (text or "").split(",")):
+            low, _, high = part.partition("-")
+            found.update(range(int(low), min(int(high or low), int(low) + _MOST) + 1))
+    except ValueError:
+        return None
+    return None if text is None else frozenset(found)
 
 
 def processors() -> list[int]:
@@ -35,18 +108,18 @@ def processors() -> list[int]:
 
 
 class ProcessorLock:
-    """A processor that no other process of this user measures on. A context manager, to be entered once.
+    """A processor that no other process of this machine measures on. A context manager, to be entered once.
 
     `number`: None takes the first of `processors()` that is free. `patience`: seconds to wait for it. It does
-    not move this process to the processor. Entering raises OptctxError if the processor stays taken, is none
-    that this process may use, or if no folder can hold the lock. Where homes are shared, each machine has its
-    own locks.
+    not move this process to the processor. Entering raises EndedEarlyError if the processor stays taken, and
+    OptctxError if it is none that this process may use. Processes in other network namespaces (containers)
+    have locks of their own.
     """
 
     def __init__(self, number: int | None = None, patience: float = 600.0) -> None:
         self._wanted = number
         self._patience = patience
-        self._file: int | None = None
+        self._socket: socket.socket | None = None
         self.number = -1
 
     def __enter__(self) -> ProcessorLock:
@@ -55,43 +128,35 @@ class ProcessorLock:
             may = ", ".join(map(str, sorted(allowed)))
             raise OptctxError(f"cannot measure on processor {self._wanted}: this process may use {may}")
         numbers = [self._wanted] if self._wanted is not None else allowed
-        folder = _folder()
         deadline = time.monotonic() + self._patience
-        while not any(self._try(folder, number) for number in numbers):
+        while not any(map(self._try, numbers)):
             if time.monotonic() >= deadline:
-                raise OptctxError(_taken(folder, numbers, self._patience))
+                raise EndedEarlyError(_taken(numbers, self._patience))
             time.sleep(_STEP)
         return self
 
     def __exit__(self, *error: object) -> None:
-        file, self._file = self._file, None
-        if file is not None:
-            os.close(file)
+        """Release the processor. Also in a child of fork, where the lock stays the parent's."""
+        held, self._socket = self._socket, None
+        if held is not None:
+            held.close()
 
-    def _try(self, folder: str, number: int) -> bool:
+    def _try(self, number: int) -> bool:
         try:
-            file = os.open(_path(folder, number), _OPEN, 0o600)
+            held = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                held.bind(_address(number))
+                held.listen()  # a process that waits asks it whose it is
+            except BaseException:
+                held.close()
+                raise
         except OSError as error:
-            raise OptctxError(f"cannot lock a processor: {error}") from None
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.ftruncate(file, 0)
-            os.pwrite(file, str(os.getpid()).encode(), 0)
-        except BlockingIOError:
-            os.close(file)
-            return False
-        except BaseException:
-            os.close(file)
-            raise
-        self._file, self.number = file, number
+            if error.errno == errno.EADDRINUSE:
+                return False
+            raise OptctxError(f"cannot lock a processor: {error.strerror}") from None
+        self._socket, self.number = held, number
         _held.add(self)
         return True
-
-    def _forked(self) -> None:
-        """In a child the lock stays the parent's, and is released when the parent ends."""
-        file, self._file = self._file, None
-        if file is not None:
-            os.close(file)
 
 
 _held: weakref.WeakSet[ProcessorLock] = weakref.WeakSet()
@@ -99,43 +164,31 @@ _held: weakref.WeakSet[ProcessorLock] = weakref.WeakSet()
 
 def _leave_to_parent() -> None:
     for lock in list(_held):
-        lock._forked()
+        lock.__exit__()
 
 
 os.register_at_fork(after_in_child=_leave_to_parent)
 
 
-def _folder() -> str:
-    """A folder that this user alone can change: of the user's caches, or of temporary files."""
-    from platformdirs import PlatformDirs
-
-    cache = PlatformDirs("optctx", appauthor=False).user_cache_dir
-    temporary = os.path.join(tempfile.gettempdir(), f"optctx-{os.geteuid()}")
-    problems = []
-    for folder, make in ((os.path.join(cache, "processors"), make_own_folder), (temporary, make_folder)):
-        try:
-            if not os.path.isdir(folder):
-                make(folder)
-            if why := untrusted(os.stat(folder)):
-                raise UnusableError(why)
-            if not os.access(folder, os.W_OK | os.X_OK):
-                raise UnusableError("this user cannot write to it")
-        except (OSError, UnusableError) as error:
-            problems.append(f"{folder}: {error}")
-            continue
-        return folder
-    raise OptctxError(f"cannot lock a processor: no folder for the lock can be used ({'; '.join(problems)})")
+def _address(number: int) -> str:
+    return f"\0optctx-processor-{number}"
 
 
-def _path(folder: str, number: int) -> str:
-    machine = re.sub(r"[^\w.-]", "_", platform.node()) or "machine"
-    return os.path.join(folder, f"{machine}-{number}.lock")
+def _taken(numbers: list[int], patience: float) -> str:
+    which = f"processor {numbers[0]} is taken{_owner(numbers[0])}"
+    if len(numbers) > 1:
+        which = "every processor is taken"
+    return f"cannot measure: {which} for longer than {patience:g} s; wait for the other measurement"
 
 
-def _taken(folder: str, numbers: list[int], patience: float) -> str:
-    by = ""
-    if len(numbers) == 1:
-        with contextlib.suppress(OSError, ValueError), open(_path(folder, numbers[0]), "rb") as file:
-            by = f" by process {int(file.read(20))}"
-    which = f"processor {numbers[0]} is" if len(numbers) == 1 else "every processor is"
-    return f"cannot measure: {which} taken{by} for longer than {patience:g} s; wait for the other measurement"
+def _owner(number: int) -> str:
+    """Which process measures on a processor, as the kernel says."""
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+            asking.setblocking(False)
+            asking.connect(_address(number))
+            peer = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
+            process, user, _ = _PEER.unpack(peer)
+    except OSError:
+        return ""
+    return f" by process {process}" if user == os.geteuid() else f" by process {process} of user {user}"

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal
 
-from optctx.lab.timing.conditions import Conditions
+from optctx.errors import OptctxError
+from optctx.lab.timing.processors import Conditions
 
 __all__ = [
     "Budget",
@@ -18,7 +23,11 @@ __all__ = [
     "State",
     "Timing",
     "Tolerance",
+    "interval",
+    "is_gain",
 ]
+
+_RESAMPLES = 2000  # of a bootstrap
 
 Clock = Literal["cpu", "wall"]
 State = Literal["ok", "wrong result", "crashed", "timed out", "failed"]
@@ -35,8 +44,6 @@ class Tolerance:
     absolute: float = 0.0
 
     def __post_init__(self) -> None:
-        from optctx.errors import OptctxError
-
         for bound in (self.relative, self.absolute):
             if not (isinstance(bound, int | float) and 0 <= bound < float("inf")):
                 raise OptctxError(f"a tolerance is a number that is not negative, found {bound!r}")
@@ -90,9 +97,6 @@ class Interval:
         """Of the interval, as a part of the median."""
         return (self.high - self.low) / self.middle
 
-    def excludes(self, value: float) -> bool:
-        return not self.low <= value <= self.high
-
     def __str__(self) -> str:
         return f"{self.middle:.3f} ({self.low:.3f} to {self.high:.3f})"
 
@@ -145,10 +149,6 @@ class Measurement:
         ]
         return [name for _, name in sorted(above, reverse=True)]
 
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
-
 
 def is_gain(ratio: Interval, noise: Interval) -> bool:
     """Whether a ratio is above 1 beyond doubt, and above what the machine makes of the base itself."""
@@ -170,10 +170,6 @@ class Confirmation:
     measurement: Measurement
     outcome: Outcome
 
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
-
     def __str__(self) -> str:
         if self.second is None:
             return f"no gain: {self.outcome.error or self.outcome.state}"
@@ -187,11 +183,42 @@ class Confirmation:
 @dataclass(frozen=True)
 class Budget:
     """When measuring ends: once every interval is narrower than `width` (a part of its median), or at
-    `seconds` of wall time, or after `rounds`. At least ten rounds are run. `timeout`: seconds that one call
-    may take.
+    `seconds` of wall time, or after `rounds`. At least ten rounds are run.
     """
 
     seconds: float = 10.0
     rounds: int = 100
     width: float = 0.02
-    timeout: float = 10.0
+
+
+def interval(numbers: Sequence[float], confidence: float, seed: int, resamples: int = _RESAMPLES) -> Interval:
+    """The median of independent numbers, and the interval that covers it with that probability.
+
+    It is the percentile bootstrap: B. Efron and R. J. Tibshirani, An Introduction to the Bootstrap (1993),
+    chapter 13. What is drawn again are rounds, each a number of its own process, as T. Kalibera and R. Jones,
+    Rigorous Benchmarking in Reasonable Time (ISMM 2013), ask for: samples of one process are not independent.
+    With ten rounds a percentile interval for 95 % covers the median in 92 to 94 % of all trials. It is
+    widened to the exact interval between order statistics (the sign test's), which covers it in 95 % or more
+    of any distribution.
+    """
+    draw = random.Random(seed)
+    count = len(numbers)
+    medians = sorted(median(draw.choices(numbers, k=count)) for _ in range(resamples))
+    outside = (1 - confidence) / 2
+    low = medians[int(outside * resamples)]
+    high = medians[min(resamples - 1, int((1 - outside) * resamples))]
+    ordered = sorted(numbers)
+    place = _order(count, outside)
+    return Interval(
+        median(numbers), min(low, ordered[place]), max(high, ordered[count - 1 - place]), confidence
+    )
+
+
+def _order(count: int, outside: float) -> int:
+    """The highest order statistic, from 0, that is above the median with at most this probability."""
+    below = 0.0
+    for place in range(count // 2):
+        below += math.comb(count, place) / 2**count  # this many numbers are below the median
+        if below > outside:
+            return max(0, place - 1)
+    return max(0, count // 2 - 1)

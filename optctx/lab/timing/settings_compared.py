@@ -11,10 +11,11 @@ from optctx.children.death import last_words
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.timing.bench import Bench
-from optctx.lab.timing.conditions import Conditions
 from optctx.lab.timing.harness import Harness
 from optctx.lab.timing.measuring import Measuring
+from optctx.lab.timing.processors import Conditions
 from optctx.lab.timing.results import Budget, Confirmation, Interval, Outcome, State, Timing
+from optctx.wording import counted, html_table, time_unit
 
 __all__ = ["Compared", "Row", "compare_settings"]
 
@@ -60,7 +61,7 @@ class Row:
         return "slower" if self.timing.ratio is not None and self.timing.ratio.high < 1 else "no difference"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Compared:
     """Sets of options beside their base. `noise`: the ratio of the base to a second copy of itself. `waited`:
     the part of wall time in which the processor worked for another process.
@@ -79,6 +80,23 @@ class Compared:
         gains = [row for row in self.rows if row.gain]
         return sorted(gains, key=lambda row: row.ratio.middle if row.ratio else 0.0, reverse=True)
 
+    def cells(self) -> list[tuple[str, str, str, str]]:
+        """The base and the rows as texts: the verdict, times as fast as the base, one call, the options."""
+        told = [("base", self.noise, self.base.seconds, self.base_options)]
+        rows = [(row.verdict(), row.ratio, row.timing.seconds, row.options) for row in self.rows]
+        return [
+            (verdict, str(ratio or ""), _time(seconds), " ".join(options) or "no options")
+            for verdict, ratio, seconds, options in (*told, *rows)
+        ]
+
+    def __repr__(self) -> str:
+        return f"<Compared: {counted(len(self.rows), 'set')} of options, {len(self.gains)} with a gain>"
+
+    def _repr_html_(self) -> str:
+        """As a table, for notebooks."""
+        headings = ("", "times as fast", "one call", "options")
+        return html_table(str(self.conditions), headings, self.cells(), 1 + len(self.rows))
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
@@ -90,13 +108,13 @@ class Compared:
                     "gain": row.gain,
                     "same": row.same,
                     **asdict(row.timing),
-                    "confirmed": None if row.confirmation is None else row.confirmation.as_dict(),
+                    "confirmed": None if row.confirmation is None else asdict(row.confirmation),
                 }
                 for row in self.rows
             ],
             "noise": asdict(self.noise),
             "waited": self.waited,
-            "conditions": self.conditions.as_dict(),
+            "conditions": asdict(self.conditions),
         }
 
 
@@ -170,6 +188,14 @@ def compare_settings(
     except KeyboardInterrupt:
         raise Interrupted(compared()) from None
     return compared()
+
+
+def _time(seconds: Interval | None) -> str:
+    if seconds is None:
+        return ""
+    size, unit = time_unit(seconds.middle)
+    middle, low, high = (each / size for each in (seconds.middle, seconds.low, seconds.high))
+    return f"{middle:.4g} {unit} ({low:.4g} to {high:.4g})"
 
 
 def _arguments(words: str | Sequence[str]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from optctx.lab.trials import Goal, Trial, best_of
-from optctx.wording import counted
+from optctx.wording import counted, html_table
 
 __all__ = [
     "INTERRUPTED",
@@ -56,6 +56,22 @@ class Study:
         goals = ", ".join(goal.name for goal in self.goals)
         best = "" if self.best_so_far is None else f", best: trial {self.best_so_far.number}"
         return f"<Study by {goals}: {self.progress}{best}>"
+
+    def _repr_html_(self) -> str:
+        """As a table of the best trials, for notebooks."""
+        best = {trial.number for trial in self.front}
+        trials = [self.base, *self.front, *(trial for trial in self.trials if trial.number not in best)]
+        rows = (
+            (
+                "base" if trial.number < 0 else str(trial.number),
+                trial.state,
+                *(f"{trial.objectives.get(goal.name, '')}" for goal in self.goals),
+                " ".join(f"{name}={text}" for name, text in trial.options.items()),
+            )
+            for trial in trials
+        )
+        headings = ("trial", "state", *(f"{goal.name} ({goal.unit})" for goal in self.goals), "options")
+        return html_table(repr(self), headings, rows, len(trials))
 
     @property
     def finished(self) -> bool:

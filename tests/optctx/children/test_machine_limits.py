@@ -165,7 +165,7 @@ def no_thread(self: threading.Thread) -> None:
 
 
 def test_a_fresh_process_that_gets_no_thread_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("optctx.compiling.fresh._pool", None)
+    monkeypatch.setattr("optctx.compiling.fresh._pool._pool", None)
     before = set(os.listdir("/proc/self/fd")), children()
     monkeypatch.setattr("optctx.children.server_process.threading.Thread.start", no_thread)
     with pytest.raises(OptctxError, match="cannot listen to a fresh process: can't start new thread"):

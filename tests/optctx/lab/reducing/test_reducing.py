@@ -87,10 +87,16 @@ def test_the_command_prints_lines_for_llvms_programs(kernel: str, capfd: pytest.
     lines = capfd.readouterr().out.splitlines()
     assert lines[0].startswith("crashed: Assertion `isPowerOf2_32")
     assert lines[1].startswith("1 of 7 options, after ")
-    assert lines[2:] == [f"opt, llc   {CRASH}", f"clang      -mllvm {CRASH}"]
+    assert lines[2] == CRASH
+    clang, tools = lines[3:]
+    assert clang.startswith(f"clang: clang -O3 --target={X86} -mllvm {CRASH} -c -o ")
+    assert f" -mtriple={X86} {CRASH} -o " in tools
+    assert tools.count(CRASH) == 2
     assert main(["reduce", kernel, *words, "--triple", X86, "--format", "json"]) == 0
     found = json.loads(capfd.readouterr().out)
     assert (found["options"], found["failure"]["state"]) == ([CRASH], "crashed")
+    opt, llc = (found["commands"][name] for name in ("opt", "llc"))
+    assert tools == f"opt and llc: {opt} && {llc}"
 
 
 def test_a_program_says_what_is_kept(kernel: str, capfd: pytest.CaptureFixture[str]) -> None:
@@ -157,9 +163,10 @@ def test_a_compilation_that_crashes_without_options_says_so(
     kernel: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["reduce", kernel, "--set", "disable-lsr", "--passes", "trigger-crash-module"]) == 0
-    crashed, bare = capfd.readouterr().out.splitlines()
+    crashed, _, bare, tools = capfd.readouterr().out.splitlines()
     assert crashed.startswith("crashed: ")
     assert bare == "without any option"
+    assert tools.startswith("opt and llc: opt -passes=trigger-crash-module -o ")
 
 
 def test_ctrl_c_ends_at_once_with_the_best_so_far(kernel: str) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
+from functools import partial
 from typing import Any
 
 import pytest
 
 from optctx.compiling import FreshProcess, Job
 from optctx.lab.command.main import main
-from optctx.lab.timing import check
+from optctx.lab.timing import Bench, Measuring, ProcessorLock, check, compare_settings
 from tests.support.rows import rows
 from tests.support.timing_kernels import DOT, SUM, dot_harness, sum_harness
 
@@ -63,6 +65,26 @@ def test_what_was_measured_once_is_printed_after_ctrl_c(
     assert "faster, not confirmed" in printed.out
     assert "no gain is confirmed" in printed.out
     assert printed.err == "optctx: interrupted; what was not measured twice is not confirmed\n"
+
+
+def test_a_comparison_is_a_table_in_a_notebook() -> None:
+    against = "-force-vector-width=1"
+    found = compare_settings(Job(SUM), sum_harness(), [against], measuring=Measuring(measure_seconds=0.1))
+    assert repr(found) == "<Compared: 1 set of options, 0 with a gain>"
+    html = found._repr_html_()
+    assert f"<td>{against}</td>" in html
+    assert html.count("<tr>") == 3
+
+
+def test_a_processor_that_stays_taken_ends_the_command_early(
+    kernel: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("optctx.lab.timing.settings_compared.Bench", partial(Bench, patience=0.1))
+    with ProcessorLock(patience=60) as lock:
+        words = ["--processor", str(lock.number), "--against=-force-vector-width=8"]
+        assert main(["time", kernel, *SCALAR, *words]) == 3
+    taken = f"processor {lock.number} is taken by process {os.getpid()} for longer than 0.1 s"
+    assert taken in capfd.readouterr().err
 
 
 def test_an_output_that_differs_is_said_and_a_tolerance_allows_it(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import pickle
 import struct
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -27,7 +30,8 @@ from optctx.lab.timing import (
     check,
     read_case,
 )
-from optctx.lab.timing.memory import Outputs
+from optctx.lab.timing.arrays import Outputs
+from optctx.lab.timing.helper import Examine
 from tests.support.scopes import process_state
 from tests.support.timing_kernels import (
     DOT,
@@ -342,3 +346,38 @@ def test_no_process_is_left(tmp_path: pathlib.Path) -> None:
         pid = pid_of(bench)
         assert bench.check({"hangs": compiled(HOSTILE["hangs"][0], passes="default<O1>")})["hangs"].state
     assert not os.path.exists(f"/proc/{pid}")
+
+
+def named(name: str) -> int:
+    """How many processes have the name."""
+    found = 0
+    for comm in pathlib.Path("/proc").glob("[0-9]*/comm"):
+        with contextlib.suppress(OSError):
+            found += comm.read_text() == f"{name}\n"
+    return found
+
+
+def test_what_a_kernel_has_started_ends_with_an_interrupted_measurement() -> None:
+    name = f"left{os.getpid()}"
+    before = (
+        "%forked = call i32 @fork()\n  %set = call i32 (i32, ...) @prctl(i32 15, ptr @name)\n"
+        "  %r = call i32 @pause()"
+    )
+    declared = (
+        f'declare i32 @fork()\ndeclare i32 @prctl(i32, ...)\n@name = constant [16 x i8] c"{name:\0<16}"'
+    )
+    code = compiled(
+        loop(CALL, before=before, declared=LIBC + declared.replace("\0", "\\00")), passes="default<O1>"
+    )
+    with Bench(sum_harness(), compiled(SUM)) as bench:
+        assert bench._helper is not None
+        bench._helper.line.tell(Examine("forks", code, 60.0))
+        wait_until(lambda: named(name) == 2)
+    wait_until(lambda: named(name) == 0)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

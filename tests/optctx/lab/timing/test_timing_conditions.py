@@ -13,7 +13,7 @@ from optctx.errors import OptctxError
 from optctx.lab.settings import add_flags, checked, taken
 from optctx.lab.timing import Conditions, Measuring, ProcessorLock, Tolerance, conditions
 from optctx.lab.timing import processors as allowed
-from optctx.lab.timing.conditions import isolated_processors
+from optctx.lab.timing.processors import isolated_processors
 
 FILES = {
     "isolated": "2-3,7\n",

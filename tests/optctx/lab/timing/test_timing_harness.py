@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from optctx.errors import OptctxError
 from optctx.lab.timing import Array, Harness, Value
-from optctx.lab.timing.inputs import array_bytes, value_word
-from optctx.lab.timing.kinds import KINDS, Kind
+from optctx.lab.timing.arrays import array_bytes, value_word
+from optctx.lab.timing.harness import KINDS, Kind
 from tests.support.rows import rows
 from tests.support.timing_kernels import HASH, MATMUL, SUM, hash_harness, matmul_harness, sum_harness
 
@@ -179,40 +179,6 @@ def test_a_harness_that_fits_its_function_is_taken() -> None:
 def test_a_function_of_another_form_is_one_clear_error(ir: str, words: str) -> None:
     with pytest.raises(OptctxError) as raised:
         sum_harness().check(ir)
-    assert words in str(raised.value)
-
-
-@rows(
-    ("type", "expected"),
-    [("void", None), ("i1", "bool"), ("i32", "i32"), ("float", "f32"), ("double", "f64")],
-)
-def test_a_function_without_arguments_needs_no_harness(type: str, expected: str | None) -> None:
-    value = {"void": "", "float": " 1.0", "double": " 1.0"}.get(type, " 1")
-    assert Harness.of_function("f", f"define {type} @f() {{ ret {type}{value} }}") == Harness(
-        "f",
-        returns=expected,  # type: ignore[arg-type]
-    )
-
-
-@rows(
-    ("ir", "words"),
-    [
-        (
-            "define void @f(ptr %a, i32) { ret void }",
-            "cannot call 'f': it takes 2 arguments, ptr (a), i32, and no harness says what to pass; "
-            "describe them in f.toml",
-        ),
-        (f"define void @f({', '.join(['i8'] * 9)}) {{ ret void }}", f"{'i8, ' * 8}..., and no harness"),
-        ("define ptr @f() { ret ptr null }", "it returns ptr, which a harness cannot describe"),
-        ("define i24 @f() { ret i24 0 }", "it returns i24, which a harness cannot describe"),
-        ("define void @f(...) { ret void }", "a variable number of arguments"),
-        ("define void @g() { ret void }", "defines no function of that name"),
-        ("define internal void @f() { ret void }", "it is internal to its module"),
-    ],
-)
-def test_a_function_that_needs_a_harness_says_which(ir: str, words: str) -> None:
-    with pytest.raises(OptctxError) as raised:
-        Harness.of_function("f", ir, file="f.toml")
     assert words in str(raised.value)
 
 

@@ -146,4 +146,29 @@ def test_the_harness_of_a_file_is_looked_for_beside_it(tmp_path: pathlib.Path) -
     both = SUM + MATMUL
     with pytest.raises(OptctxError, match=r"name a function with --entry \(total, matmul\)"):
         find_harness(Measuring(), "-", Job(both))
-    assert find_harness(Measuring(), "-", Job("define i32 @f() { ret i32 1 }")) == Harness("f", returns="i32")
+
+
+@pytest.mark.parametrize(
+    ("type", "expected"),
+    [("void", None), ("i1", "bool"), ("i32", "i32"), ("float", "f32"), ("double", "f64")],
+)
+def test_a_function_without_arguments_needs_no_harness(type: str, expected: str | None) -> None:
+    value = {"void": "", "float": " 1.0", "double": " 1.0"}.get(type, " 1")
+    found = find_harness(Measuring(), "-", Job(f"define {type} @f() {{ ret {type}{value} }}"))
+    assert found == Harness("f", returns=expected)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("ir", "words"),
+    [
+        ("define ptr @f() { ret ptr null }", "it returns ptr, which a harness cannot describe"),
+        ("define i24 @f() { ret i24 0 }", "it returns i24, which a harness cannot describe"),
+        ("define void @f(...) { ret void }", "a variable number of arguments"),
+        ("define void @g() { ret void }", "defines no function of that name"),
+        ("define internal void @f() { ret void }", "it is internal to its module"),
+    ],
+)
+def test_a_function_that_cannot_be_called_is_refused(ir: str, words: str) -> None:
+    with pytest.raises(OptctxError) as raised:
+        find_harness(Measuring(entry="f"), "-", Job(ir))
+    assert words in str(raised.value)

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -131,7 +132,7 @@ def test_many_candidates_are_timed_in_groups_and_equal_ones_once() -> None:
     assert found.base.rounds == 20
     assert found.narrow
     assert pickle.loads(pickle.dumps(found)) == found
-    again = json.loads(json.dumps(found.as_dict()))
+    again = json.loads(json.dumps(asdict(found)))
     assert (ratio := found.candidates["again"].ratio) is not None
     assert again["candidates"]["again"]["ratio"]["low"] == ratio.low
     assert isinstance(found, Measurement)

@@ -8,8 +8,7 @@ import pytest
 
 from optctx.errors import OptctxError
 from optctx.lab.timing import Array, Difference, Harness, Tolerance, Value
-from optctx.lab.timing.memory import Outputs
-from optctx.lab.timing.outputs import compare
+from optctx.lab.timing.arrays import Outputs, compare
 from tests.support.rows import rows
 
 NAN, INF = float("nan"), float("inf")

@@ -121,6 +121,9 @@ def test_several_objectives_give_a_front() -> None:
         for other in done:
             figures = [(other.objectives[name], trial.objectives[name]) for name in ("size", "instructions")]
             assert not all(a <= b for a, b in figures) or all(a == b for a, b in figures)
+    table = study._repr_html_()
+    first = study.front[0]
+    assert table.index("<td>base</td>") < table.index(f"<td>{first.number}</td><td>ok</td>")
 
 
 FIGURES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12)
