@@ -39,8 +39,8 @@ with open(sys.argv[2], "w") as file:
     json.dump(status, file)
 """
 COMMANDS = [  # one for each kind of process that commands start
-    "sweep module.ll --set unroll-count=1,2 --verify",
-    "sweep module.bc --cpu haswell",
+    "sweep module.ll --try unroll-count=1,2 --verify",
+    "sweep module.bc --cpu haswell --try unroll-count=1",
     "record module.bc",
 ]
 MORE = [
