@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _MARK = "\x1e"  # printed after each block
-_PROGRESS = re.compile(r"optctx: compiling: \d+ of \d+, .* left$")
+_PROGRESS = re.compile(r"optctx: (compiling|tuning|ranking): \d+ of \d+")
 _SECONDS = 120
 
 
