@@ -40,7 +40,7 @@ with open(sys.argv[2], "w") as file:
 """
 COMMANDS = [  # one for each kind of process that commands start
     "sweep module.ll --try unroll-count=1,2 --verify",
-    "sweep module.bc --cpu haswell",
+    "sweep module.bc --cpu haswell --try unroll-count=1",
     "record module.bc",
 ]
 MORE = [
