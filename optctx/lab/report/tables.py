@@ -85,6 +85,7 @@ def as_table(study: Study, top: int | None = None) -> Table:
         add_row(made, [number, *shown, *change, *own, _settings(trial.options)])
         if trial is study.base:
             made.add_section()
+    made.columns[-1].overflow = "fold"  # an option is not cut
     return made
 
 

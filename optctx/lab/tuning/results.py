@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from optctx.lab.trials import Goal, Trial, best_of
-from optctx.wording import counted
+from optctx.wording import counted, html_table
 
 __all__ = [
     "INTERRUPTED",
@@ -56,6 +56,25 @@ class Study:
         goals = ", ".join(goal.name for goal in self.goals)
         best = "" if self.best_so_far is None else f", best: trial {self.best_so_far.number}"
         return f"<Study by {goals}: {self.progress}{best}>"
+
+    def _repr_html_(self) -> str:
+        """The trials, the best first; of several objectives those of the Pareto front."""
+        done = [trial for trial in self.trials if trial.state == "ok"]
+        if len(self.goals) == 1:
+            sign, name = (1 if self.goals[0].direction == "minimise" else -1), self.goals[0].name
+            done.sort(key=lambda trial: (sign * trial.objectives[name], trial.number))
+        trials = done if len(self.goals) == 1 else self.front
+        options = list(dict.fromkeys(name for trial in trials for name in trial.options))
+        rows = (
+            [
+                str(trial.number) if trial is not self.base else "base",
+                *(f"{trial.objectives[goal.name]:.6g}" for goal in self.goals),
+                *(trial.options.get(name, "") for name in options),
+            ]
+            for trial in (self.base, *trials)
+        )
+        headings = ["trial", *(goal.unit or goal.name for goal in self.goals), *options]
+        return html_table(repr(self)[1:-1], headings, rows, len(trials) + 1)
 
     @property
     def finished(self) -> bool:

@@ -65,8 +65,10 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
     assert all(trial["objectives"]["time"] > 0 for trial in trials)
     assert main([*words, "--entry", "sum"]) == 2
     error = capfd.readouterr().err
-    assert error.startswith("optctx: cannot call 'sum': it takes 2 arguments, ptr (array), i64 (n), and no")
-    assert f"describe them in {tmp_path}/kernel.toml" in error
+    assert error.startswith(
+        "optctx: cannot call 'sum': no harness says what to pass; fill in the printed one"
+    )
+    assert f"save it as {tmp_path}/kernel.toml" in error
 
 
 def test_a_wrong_result_is_a_row_with_a_file_that_shows_it_again(
