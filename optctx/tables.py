@@ -51,7 +51,9 @@ def without_column(made: Table, heading: str) -> Table:
     kept = [column for column in made.columns if str(column.header) != heading]
     left = Table(box=made.box, header_style=made.header_style, pad_edge=made.pad_edge)
     for column in kept:
-        left.add_column(column.header, justify=column.justify, no_wrap=column.no_wrap)
+        left.add_column(
+            column.header, justify=column.justify, no_wrap=column.no_wrap, overflow=column.overflow
+        )
     for cells in zip(*(column.cells for column in kept), strict=True):
         left.add_row(*cells)
     return left

@@ -15,7 +15,7 @@ from optctx.lab.rank.tables import as_csv, as_json, as_table, dead_table, not_tr
 from optctx.lab.settings import add_flags, positive, seconds, setting, taken
 from optctx.wording import counted
 
-__all__ = ["add", "run"]
+__all__ = ["add", "print_ranking", "run"]
 
 
 @dataclass(frozen=True)
@@ -97,11 +97,11 @@ def run(arguments: argparse.Namespace) -> int:
                 )
         except Interrupted as interrupt:
             partial: Ranking = interrupt.partial
-            _print(partial, out)
+            print_ranking(partial, out)
             known = f"{len(partial.trials)} of {counted(len(partial.trials) + partial.left, 'value')}"
             kept = f"; {keep.keep} keeps them: go on with --resume" if keep.keep else ""
             raise KeyboardInterrupt(f"interrupted after {known}{kept}") from None
-    _print(ranking, out)
+    print_ranking(ranking, out)
     return 1 if any(trial.agrees is False for trial in ranking.trials) else 0
 
 
@@ -113,7 +113,8 @@ def _say(estimate: Estimate) -> None:
     )
 
 
-def _print(ranking: Ranking, out: Out) -> None:
+def print_ranking(ranking: Ranking, out: Out) -> None:
+    """Print it as `--format` says."""
     match out.format:
         case "json":
             put(as_json(ranking))

@@ -6,11 +6,12 @@ import argparse
 from typing import TYPE_CHECKING
 
 from optctx.errors import OptctxError
-from optctx.lab.command.console import put, say, show
-from optctx.lab.command.groups import add_out
+from optctx.lab.command.console import say
+from optctx.lab.command.groups import Out, add_out
+from optctx.lab.settings import taken
 
 if TYPE_CHECKING:
-    from optctx.lab.report.kept import KeptStudy
+    from optctx.lab.report.kept import KeptExperiment
 
 __all__ = ["add", "run"]
 
@@ -33,29 +34,28 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="STORAGE",
         help="fill a study in a storage of Optuna's, such as sqlite:///night.db, under the same numbers",
     )
-    add_out(parser, rows=("top",), top=10)
+    add_out(parser, rows=("top",))
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the experiment, and write what is asked for. Raises OptctxError and OSError."""
-    from optctx.lab.report.kept import read_study
+    from optctx.lab.report.kept import read_kept
 
     if arguments.report:
         from optctx.lab.report import check_report
 
         check_report(arguments.report)
-    kept = read_study(arguments.kept)
-    if kept.study is None:
-        _print_trials(kept, arguments)
-        return 0
-    from optctx.lab.command.tune_command import print_study
-
-    print_study(kept.study, arguments, kept.source)
-    if arguments.report:
+    kept = read_kept(arguments.kept)
+    if kept.study is None and (arguments.report or arguments.optuna):
+        flag = "--report" if arguments.report else "--optuna"
+        raise OptctxError(f"{flag} has nothing to show of {arguments.kept}: {kept.why}; leave it out")
+    _print(kept, taken(arguments, Out))
+    if kept.study is not None and arguments.report:
         from optctx.lab.report import write_report
 
-        write_report(kept.study, arguments.report, source=kept.source)
-    if arguments.optuna:
+        title = f"Trials of {kept.source.file}" if kept.trials or kept.ranking else ""
+        write_report(kept.study, arguments.report, source=kept.source, title=title)
+    if kept.study is not None and arguments.optuna:
         from optctx.lab.report.optuna_study import export
 
         count = export(kept.study, arguments.optuna, "optctx")
@@ -63,16 +63,17 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _print_trials(kept: KeptStudy, arguments: argparse.Namespace) -> None:
-    """The trials of another experiment than a search."""
-    from optctx.lab.report.tables import trials_csv, trials_json, trials_table
+def _print(kept: KeptExperiment, out: Out) -> None:
+    """As the command prints it that has made the file."""
+    if kept.ranking is not None:
+        from optctx.lab.command.rank_command import print_ranking
 
-    if arguments.report or arguments.optuna:
-        flag = "--report" if arguments.report else "--optuna"
-        raise OptctxError(
-            f"{flag} is for a search, and {arguments.kept} is a {kept.experiment}; leave it out"
-        )
-    if arguments.format == "table":
-        show(trials_table(kept.trials[: arguments.top]))
-    else:
-        put(*((trials_json(kept.trials),) if arguments.format == "json" else (trials_csv(kept.trials), "")))
+        print_ranking(kept.ranking, out)
+    elif kept.trials is not None:
+        from optctx.lab.command.sweep_command import print_trials
+
+        print_trials(kept.trials, out, kept.goal)
+    elif kept.study is not None:
+        from optctx.lab.command.tune_command import print_study
+
+        print_study(kept.study, out, kept.source)

@@ -20,7 +20,7 @@ from optctx.lab.trials import Goal, Trial, goal_named
 from optctx.lab.trials.tables import as_csv, as_json, as_table, check_column, sorted_trials, summary
 from optctx.wording import counted
 
-__all__ = ["add", "run"]
+__all__ = ["add", "print_trials", "run"]
 
 
 @dataclass(frozen=True)
@@ -95,21 +95,21 @@ def run(arguments: argparse.Namespace) -> int:
                     progress=step,
                 )
         except Interrupted as interrupt:
-            _finish(interrupt.partial, out, goal, printed)
+            print_trials(interrupt.partial, out, goal, printed)
             kept = f"; {keep.keep} keeps them: go on with --resume" if keep.keep and found else ""
             raise KeyboardInterrupt(f"interrupted after {counted(len(found), 'trial')}{kept}") from None
         except OptctxError as error:
             if not found:
                 raise
-            _finish(found, out, goal, printed)
+            print_trials(found, out, goal, printed)
             raise EndedEarlyError(str(error)) from None
-    _finish(trials, out, goal, printed)
+    print_trials(trials, out, goal, printed)
     if any(trial.agrees is False for trial in trials):
         return 1
     return 2 if any(trial.difference for trial in trials) else 0
 
 
-def _finish(trials: Sequence[Trial], out: Out, goal: Goal, printed: Counter[str]) -> None:
+def print_trials(trials: Sequence[Trial], out: Out, goal: Goal, printed: Counter[str] | None = None) -> None:
     """Print the trials, what LLVM printed, and what differs from fresh processes."""
     if out.sort:
         trials = sorted_trials(trials, out.sort)
@@ -121,9 +121,9 @@ def _finish(trials: Sequence[Trial], out: Out, goal: Goal, printed: Counter[str]
     elif trials:
         files = len({trial.file for trial in own})
         by = goal if len(own) > files else None
-        show(as_table(trials, by))
+        show(as_table(trials, by, out.top))
         say(*summary(trials, by))
-    complain_printed(printed)
+    complain_printed(printed or Counter())
     for trial in own:
         if trial.difference:
             settings = " ".join(f"-{name}={text}" for name, text in trial.options.items()) or "no options"

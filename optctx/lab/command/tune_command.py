@@ -14,7 +14,7 @@ from optctx import OptionContext
 from optctx.errors import OptctxError
 from optctx.lab.command.console import bar, complain, note, put, say, show
 from optctx.lab.command.files import check_writable, naming_module
-from optctx.lab.command.groups import Base, Input, Keep, Limits, Try, add_file, add_out
+from optctx.lab.command.groups import Base, Input, Keep, Limits, Out, Try, add_file, add_out
 from optctx.lab.command.tune_objectives import goals_of, objectives_of
 from optctx.lab.settings import add_flags, positive, setting, taken
 from optctx.lab.timing.measuring import Measuring
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["add", "print_study", "run"]
 
 _PROPOSED = 8  # options, where none is given
+_ROWS = 10  # of the table
 
 
 DESCRIPTION = (
@@ -99,7 +100,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     add_file(parser)
     add_flags(parser, Input, Base, Try, Tune, Search, Measuring, Limits, Keep, Results)
-    add_out(parser, rows=("top",), top=10)
+    add_out(parser, rows=("top",), top=_ROWS)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -133,7 +134,7 @@ def _search(arguments: argparse.Namespace, opened: list[Tuning], stack: ExitStac
         except (KeyboardInterrupt, OptctxError):
             _show_unfinished(tuning, arguments, source)
             raise
-    print_study(study, arguments, source)
+    print_study(study, taken(arguments, Out), source, arguments.best)
     _report(study, arguments, source)
     if arguments.best:
         _save(study, arguments.best)
@@ -163,7 +164,7 @@ def _tuning(
     goals = goals_of(arguments.by, measuring)
     _check_outputs(arguments, len(goals))
     search = taken(arguments, Search)
-    space = parse_space(arguments.tries, given.pipelines)  # now rather than after minutes of work
+    space = parse_space(taken(arguments, Try).tries, given.pipelines)  # now rather than after minutes of work
     job = given.job(arguments.file, pipelines=True)
     if arguments.emit_ir:
         check_marking(job.ir)
@@ -285,7 +286,7 @@ def _show_unfinished(tuning: Tuning, arguments: argparse.Namespace, source: Sour
     """Show what was found before an interrupt or an error. A report that cannot be written hides neither."""
     if not tuning.begun:
         return
-    print_study(tuning.study, arguments, source)
+    print_study(tuning.study, taken(arguments, Out), source, arguments.best)
     try:
         _report(tuning.study, arguments, source)
     except OptctxError as error:
@@ -301,17 +302,21 @@ def _how_to_go_on(arguments: argparse.Namespace, opened: list[Tuning]) -> str:
     return f"interrupted{after}; {kept}: go on with --resume"
 
 
-def print_study(study: Study, arguments: argparse.Namespace, source: Source) -> None:
-    """Print a study as `--format` says: for people, with the lines that compile as the best did."""
+def print_study(study: Study, out: Out, source: Source, saved: str | None = None) -> None:
+    """Print a study as `--format` says: for people, with the lines that compile as the best did.
+
+    `saved`: the file that has the best set.
+    """
     from optctx.lab.report.ending import ending
     from optctx.lab.report.tables import as_csv, as_json, as_table, summary
 
-    if arguments.format != "table":
-        put(*((as_json(study),) if arguments.format == "json" else (as_csv(study), "")))
+    if out.format != "table":
+        put(*((as_json(study),) if out.format == "json" else (as_csv(study), "")))
         return
-    show(as_table(study, arguments.top))
-    say(*summary(study, arguments.top))
-    if study.finished and (lines := ending(study, source, getattr(arguments, "best", None))):
+    top = out.top or _ROWS
+    show(as_table(study, top), least=("change",))
+    say(*summary(study, top))
+    if study.finished and (lines := ending(study, source, saved)):
         say(*lines)
 
 

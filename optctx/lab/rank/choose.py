@@ -106,10 +106,11 @@ def _wanted(
             patterns.append(pattern)
         else:
             named.append(target_of(pattern))
-    left_out = [pattern.lstrip("-") for pattern in exclude]
+    names = {pattern.lstrip("-") for pattern in exclude}
+    left_out = [name for name in names if any(character in name for character in _GLOB)]
 
     def is_wanted(name: str) -> bool:
-        if any(fnmatch.fnmatchcase(name, pattern) for pattern in left_out):
+        if name in names or any(fnmatch.fnmatchcase(name, pattern) for pattern in left_out):
             return False
         return not only or name in named or any(fnmatch.fnmatchcase(name, each) for each in patterns)
 

@@ -11,12 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
+import msgspec
+
 from optctx import OptionContext, Read, current, record
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.compiling.job import compile_unchecked
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.rank.choose import Candidate, Chosen, choose, target_of
-from optctx.lab.rank.ranking import Effect, Estimate, Ranking, changes, ranked, weight
+from optctx.lab.rank.ranking import Effect, Estimate, Ranking, changes, filled
 from optctx.lab.rank.screening import DEAD, Screen
 from optctx.lab.space import Choices, Dimension, Space, parse_dimension, text_of
 from optctx.lab.sweep.plan import Answer, Asked, Plan
@@ -34,6 +36,8 @@ _WINDOW = 3  # compilations for each thread that are under way, or wait for one
 _SCREENED = 0.62  # compilations for each value, with groups (design/rank.md)
 _MOST_LISTED = 10_000  # values of a range
 _MEMORY = 4 << 30  # bytes
+_LONGEST = 201  # characters of a demangled name in the file: one more than are shown
+_INTERRUPTED = "because it was interrupted"
 
 
 def rank(
@@ -138,9 +142,12 @@ def rank(
             on_estimate(run.estimate(base.seconds, groups))
             run.begin(base)
             try:
+                run.note("before every value was tried")
                 ended = run.go(groups, trials, None if seconds is None else began + seconds)
             except KeyboardInterrupt:
-                raise Interrupted(run.ranking("because it was interrupted")) from None
+                run.note(_INTERRUPTED)
+                raise Interrupted(run.ranking(_INTERRUPTED)) from None
+            run.note(ended)
             return run.ranking(ended)
 
 
@@ -247,8 +254,6 @@ class _Run:
                 "cannot try other values: inside a context this module compiles otherwise than in a fresh "
                 f"process ({answer.error or 'the outputs differ'})"
             )
-        if self.file is not None and "base" not in self.file.kept.notes:
-            self.file.note("base", dict(self.base.attributes))
 
     def go(self, groups: bool, trials: int | None, deadline: float | None) -> str:
         """Compile until the effect of every value is known. Returns why it ended before; else ""."""
@@ -354,29 +359,31 @@ class _Run:
 
     def ranking(self, ended: str) -> Ranking:
         """The results so far."""
-        effects = []
-        for candidate, numbers in zip(self.chosen.candidates, self.numbers, strict=True):
-            own = [self.trials[number] for number in numbers if number in self.trials]
-            if own:
-                own.sort(key=lambda trial: weight(trial, self.base, self.goal))
-                effects.append(
-                    Effect(
-                        candidate.option,
-                        candidate.type,
-                        candidate.base,
-                        candidate.functions,
-                        tuple(own),
-                        any(changes(trial, self.base) for trial in own),
-                    )
-                )
+        return filled(self.outline(ended), (self.trials[number] for number in sorted(self.trials)))
+
+    def outline(self, ended: str) -> Ranking:
+        """What is tried, without results."""
+        effects = (
+            Effect(each.option, each.type, each.base, each.functions) for each in self.chosen.candidates
+        )
         return Ranking(
             goal=self.goal,
             base=self.base,
             read=self.read,
-            effects=ranked(effects, self.base, self.goal),
+            effects=tuple(effects),
             not_tried=self.chosen.not_tried,
             refused=self.chosen.refused,
             compiled=self.compiled,
             ended=ended,
-            left=len(self.values) - len(self.trials),
+            left=len(self.values),
         )
+
+    def note(self, ended: str) -> None:
+        """Keep what the ranking is made of, beside its trials."""
+        if self.file is not None:
+            outline = self.outline(ended)
+            short = (
+                replace(each, functions=tuple(name[:_LONGEST] for name in each.functions))
+                for each in outline.effects
+            )
+            self.file.note("ranking", msgspec.to_builtins(replace(outline, effects=tuple(short))))

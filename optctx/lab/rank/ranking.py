@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from optctx.lab.trials import Goal, Trial, figure_of
 from optctx.wording import counted
 
-__all__ = ["Effect", "Estimate", "NotTried", "Ranking", "changes", "ranked"]
+__all__ = ["Effect", "Estimate", "NotTried", "Ranking", "changes", "filled"]
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Effect:
     type: str
     base: str
     functions: tuple[str, ...]  # the LLVM functions that read it, demangled
-    trials: tuple[Trial, ...]
-    changes: bool  # whether any of the values changes the output
+    trials: tuple[Trial, ...] = ()
+    changes: bool = False  # whether any of the values changes the output
 
     @property
     def best(self) -> Trial:
@@ -116,13 +116,23 @@ def changes(trial: Trial, base: Trial) -> bool:
     return trial.state == "ok" and any(trial.attributes[n] != base.attributes[n] for n in names)
 
 
-def ranked(effects: Sequence[Effect], base: Trial, goal: Goal) -> tuple[Effect, ...]:
-    """Largest effect first, equal ones in order of name."""
+def filled(outline: Ranking, trials: Iterable[Trial]) -> Ranking:
+    """The ranking that these trials, in the order of their numbers, make of one without trials.
 
-    def key(effect: Effect) -> tuple[object, ...]:
-        return not effect.changes, *weight(effect.best, base, goal), effect.option
-
-    return tuple(sorted(effects, key=key))
+    Its `left` counts all values. The largest effect comes first, equal ones in order of name.
+    """
+    base, goal = outline.base, outline.goal
+    found: dict[str, list[Trial]] = {effect.option: [] for effect in outline.effects}
+    for trial in trials:
+        for option in trial.options:
+            found[option].append(trial)
+    effects = []
+    for effect in outline.effects:
+        if own := sorted(found[effect.option], key=lambda trial: weight(trial, base, goal)):
+            changing = any(changes(trial, base) for trial in own)
+            effects.append(replace(effect, trials=tuple(own), changes=changing))
+    effects.sort(key=lambda each: (not each.changes, *weight(each.best, base, goal), each.option))
+    return replace(outline, effects=tuple(effects), left=outline.left - sum(map(len, found.values())))
 
 
 def weight(trial: Trial, base: Trial, goal: Goal) -> tuple[object, ...]:

@@ -1,56 +1,176 @@
-"""A kept study, read again without compiling anything."""
+"""A kept experiment, read again without compiling anything."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
 from optctx.errors import OptctxError, shown
+from optctx.lab.rank import Ranking, filled
 from optctx.lab.report.commands import Source
-from optctx.lab.trials import Trial, read_trials
+from optctx.lab.trials import FIGURES, Direction, Goal, Kept, Trial, read_trials
 from optctx.lab.tuning.results import Study
 
-__all__ = ["KeptStudy", "read_study"]
+__all__ = ["KeptExperiment", "read_kept"]
 
 
 @dataclass(frozen=True)
-class KeptStudy:
-    """What is in a file. `study` is None for another experiment than a search, such as a grid."""
+class KeptExperiment:
+    """What is in a file: a `study`; beside it a `ranking`, or the `trials` of a sweep, by file, bases first.
 
-    experiment: str
-    trials: tuple[Trial, ...]
-    study: Study | None
+    `goal`: the first one.
+    What is none of a search is a study of one objective as well, for a page and for Optuna. It is None, and
+    `why` says why, for a sweep over several files, and for one that has compiled no base.
+    """
+
     source: Source
+    goal: Goal
+    study: Study | None
+    why: str = ""
+    ranking: Ranking | None = None
+    trials: tuple[Trial, ...] | None = None
 
 
-def read_study(path: str) -> KeptStudy:
-    """Read the file of a search, or the trials of another experiment. The file does not change.
+class _Identity(msgspec.Struct):
+    """What a sweep or a ranking is one of, as far as it is shown."""
 
-    Raises OptctxError for a file of something else, and for a search that ended before it had a base.
+    goal: str
+    space: tuple[str, ...]
+    pipelines: tuple[str, ...]
+    target: tuple[str, str, str, int]
+    input: dict[str, str]
+    versions: dict[str, str]
+
+
+class _Sweep(msgspec.Struct):
+    """What a sweep keeps beside its trials."""
+
+    bases: tuple[Trial, ...] = ()
+    total: int = 0
+
+
+def read_kept(path: str) -> KeptExperiment:
+    """Read the file of a search, a sweep or a ranking. The file does not change.
+
+    Raises OptctxError for a file of something else, and for a search or a ranking that has compiled no base.
     """
     kept = read_trials(path)
-    experiment = str(kept.identity.get("experiment", ""))
     trials = tuple(kept.trials[number] for number in sorted(kept.trials))
+    experiment = kept.identity.get("experiment")
+    if experiment == "sweep":
+        return _sweep(path, kept, trials)
+    if experiment == "rank":
+        return _ranking(path, kept, trials)
     source = _converted(path, kept.notes, "source", Source) or Source("kernel.ll")
-    if experiment != "tune":
-        return KeptStudy(experiment, trials, None, source)
     study = _converted(path, kept.notes, "study", Study)
     if study is None:
         raise OptctxError(
             f"cannot report {shown(path)}: the search ended before its base was compiled; go on with `optctx "
             "tune --resume`"
         )
-    goals = {goal.name for goal in study.goals}
-    for trial in (study.base, *trials):
-        if (set(trial.objectives) == goals) is not (trial.state == "ok") or not study.pipelines or not goals:
+    _check(path, study.goals, (study.base, *trials))
+    if not study.pipelines:
+        raise OptctxError(f"cannot report {shown(path)}: its study has no pipeline; name another file")
+    return KeptExperiment(source, study.goals[0], replace(study, trials=trials, file=path))
+
+
+def _sweep(path: str, kept: Kept, trials: Sequence[Trial]) -> KeptExperiment:
+    identity, goal, source = _identified(path, kept)
+    noted = _converted(path, kept.notes, "sweep", _Sweep) or _Sweep()
+    _check(path, (goal,), (*noted.bases, *trials))
+    ended = "every combination was compiled" if len(trials) >= noted.total > 0 else ""
+    study = None
+    if noted.bases and len(identity.input) == 1:
+        study = _study(path, identity, goal, noted.bases[0], trials, "grid", ended, noted.total)
+    why = "its base was not compiled" if not noted.bases else "it is a sweep over several files"
+    names = list(identity.input)
+    ordered = sorted(trials, key=lambda trial: names.index(trial.file) if trial.file in names else -1)
+    return KeptExperiment(source, goal, study, why, trials=(*noted.bases, *ordered))
+
+
+def _ranking(path: str, kept: Kept, trials: Sequence[Trial]) -> KeptExperiment:
+    identity, goal, source = _identified(path, kept)
+    outline = _converted(path, kept.notes, "ranking", Ranking)
+    if outline is None:
+        raise OptctxError(
+            f"cannot report {shown(path)}: the ranking ended before its base was compiled; go on with "
+            "`optctx rank --resume`"
+        )
+    _check(path, (goal,), (outline.base, *trials))
+    tried = {effect.option for effect in outline.effects}
+    whole = [trial for trial in (outline.base, *trials) if trial.state == "ok"]
+    if (
+        outline.goal != goal
+        or any(not isinstance(trial.attributes.get(name), str | int) for trial in whole for name in _COMPARED)
+        or any(len(trial.options) != 1 or not tried.issuperset(trial.options) for trial in trials)
+    ):
+        raise OptctxError(
+            f"cannot report {shown(path)}: its trials are not of its ranking; name another file"
+        )
+    ranking = filled(outline, trials)
+    early = ranking.ended or "before every value was tried"
+    ranking = replace(ranking, ended=early if ranking.left > 0 else "")
+    ended = "" if ranking.left > 0 else "every value was tried"
+    study = _study(path, identity, goal, outline.base, trials, "one option at a time", ended, outline.left)
+    return KeptExperiment(source, goal, study, ranking=ranking)
+
+
+_COMPARED = ("digest", "size", "instructions")
+
+
+def _study(
+    path: str,
+    identity: _Identity,
+    goal: Goal,
+    base: Trial,
+    trials: Sequence[Trial],
+    sampler: str,
+    ended: str,
+    total: int,
+) -> Study:
+    return Study(
+        goals=(goal,),
+        base=base,
+        trials=tuple(trials),
+        sampler=sampler,
+        seed=0,
+        space=identity.space,
+        pipelines=identity.pipelines or (base.passes,),
+        machine={},
+        versions=identity.versions,
+        ended=ended,
+        total=total,
+        file=path,
+    )
+
+
+def _identified(path: str, kept: Kept) -> tuple[_Identity, Goal, Source]:
+    """What a sweep or a ranking is one of, what it goes by, and what it compiles."""
+    try:
+        identity = msgspec.convert(kept.identity, _Identity)
+        name, _, words = identity.goal.partition(": ")
+        goal = Goal(name, FIGURES[name], msgspec.convert(words, Direction))
+    except (msgspec.ValidationError, KeyError) as error:
+        raise OptctxError(
+            f"cannot report {shown(path)}: it does not say what it is of ({error}); name another file"
+        ) from None
+    file = next(iter(identity.input), "") or "kernel.ll"
+    triple, cpu, features, level = identity.target
+    return identity, goal, Source(file, file.endswith(".bc"), triple, cpu, features, level)
+
+
+def _check(path: str, goals: Sequence[Goal], trials: Sequence[Trial]) -> None:
+    """Raise OptctxError for trials that have not the figures of the goals."""
+    names = {goal.name for goal in goals}
+    for trial in trials:
+        if (set(trial.objectives) == names) is not (trial.state == "ok") or not names:
             raise OptctxError(
                 f"cannot report {shown(path)}: its trial {trial.number} has not the figures of its study; "
                 "name another file"
             )
-    return KeptStudy(experiment, trials, replace(study, trials=trials, file=path), source)
 
 
 def _converted(path: str, notes: Mapping[str, Any], name: str, kind: type[Any]) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,9 +10,10 @@ from typing import Any
 
 from optctx.lab.report.texts import figure_text
 from optctx.lab.space import DEFAULT
-from optctx.lab.trials import STATES, Trial
+from optctx.lab.trials import STATES, Trial, tables
+from optctx.lab.trials.tables import record
 from optctx.lab.tuning.results import Study
-from optctx.tables import Table, add_row, ruled_table, table
+from optctx.tables import Table, add_row, ruled_table
 from optctx.wording import counted
 
 __all__ = [
@@ -22,10 +21,6 @@ __all__ = [
     "as_json",
     "as_table",
     "summary",
-    "trial_data",
-    "trials_csv",
-    "trials_json",
-    "trials_table",
 ]
 
 
@@ -43,12 +38,12 @@ def study_data(study: Study) -> dict[str, Any]:
     best, so_far = study.best, study.best_so_far
     return {
         "objectives": [asdict(goal) for goal in study.goals],
-        "base": trial_data(study.base),
-        "best": None if best is None else trial_data(best),
+        "base": record(study.base),
+        "best": None if best is None else record(best),
         "best_so_far": None if so_far is None else so_far.number,
         "minimised": None if study.minimised is None else dict(study.minimised),
         "front": [trial.number for trial in study.front],
-        "trials": [trial_data(trial) for trial in study.trials],
+        "trials": [record(trial) for trial in study.trials],
         "space": list(study.space),
         "pipelines": list(study.pipelines),
         "sampler": study.sampler,
@@ -69,63 +64,9 @@ def study_data(study: Study) -> dict[str, Any]:
     }
 
 
-def trial_data(trial: Trial) -> dict[str, Any]:
-    """A trial of JSON's types. The base has no number."""
-    return {
-        "number": trial.number if trial.number >= 0 else None,
-        "options": dict(trial.options),
-        "passes": trial.passes,
-        "state": trial.state,
-        "objectives": dict(trial.objectives),
-        "seconds": trial.seconds,
-        "error": trial.error,
-        "attributes": dict(trial.attributes),
-    }
-
-
 def as_csv(study: Study) -> str:
     """A row for each trial, and one for the base first, whose number is empty."""
-    return trials_csv((study.base, *study.trials))
-
-
-def trials_csv(trials: Sequence[Trial]) -> str:
-    """A row for each trial."""
-    text = io.StringIO()
-    heads, rows = _cells(trials)
-    csv.writer(text, lineterminator="\n").writerows([heads, *rows])
-    return text.getvalue()
-
-
-def trials_json(trials: Sequence[Trial]) -> str:
-    """A list of trials."""
-    return json.dumps([trial_data(trial) for trial in trials], indent=2)
-
-
-def trials_table(trials: Sequence[Trial]) -> Table:
-    """A table of trials; the long texts of errors come last."""
-    heads, rows = _cells(trials)
-    return table(heads, [[str(cell) for cell in row] for row in rows])
-
-
-def _cells(trials: Sequence[Trial]) -> tuple[list[str], list[list[Any]]]:
-    names = list(dict.fromkeys(name for trial in trials for name in trial.options))
-    figures = list(dict.fromkeys(name for trial in trials for name in trial.objectives))
-    several = len({trial.file for trial in trials}) > 1
-    rows = [
-        [
-            trial.number if trial.number >= 0 else "",
-            *([trial.file] if several else []),
-            trial.state,
-            trial.passes,
-            *(trial.options.get(name, "") for name in names),
-            *(trial.objectives.get(name, "") for name in figures),
-            trial.seconds,
-            trial.error,
-        ]
-        for trial in trials
-    ]
-    files = ["file"] if several else []
-    return ["trial", *files, "state", "passes", *names, *figures, "seconds", "error"], rows
+    return tables.as_csv((study.base, *study.trials))
 
 
 def as_table(study: Study, top: int | None = None) -> Table:
@@ -144,6 +85,7 @@ def as_table(study: Study, top: int | None = None) -> Table:
         add_row(made, [number, *shown, *change, *own, _settings(trial.options)])
         if trial is study.base:
             made.add_section()
+    made.columns[-1].overflow = "fold"  # an option is not cut
     return made
 
 

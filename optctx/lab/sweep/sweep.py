@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 
+import msgspec
+
 from optctx import OptionContext
 from optctx.children.death import is_of_machine
 from optctx.compiling import FreshProcess, Job, Result
@@ -248,10 +250,12 @@ class _Run:
         if wanted or baseline:
             self._refuse(self.process.prepare(self.plan))
             bases = {each.number: each for each in self.process.compile(range(self.plan.total))}
-            if baseline:
-                self.baselines = [self._baseline(bases[place]) for place in range(self.plan.total)]
-            with closing(self._verified(wanted, bases) if verify else self._made(wanted, bases)) as made:
-                for trial in made:
+            made = [self._baseline(bases[place]) for place in range(self.plan.total)]
+            self.baselines = made if baseline else []
+            if self.file is not None:
+                self.file.note("sweep", {"bases": msgspec.to_builtins(made), "total": self.total})
+            with closing(self._verified(wanted, bases) if verify else self._made(wanted, bases)) as found:
+                for trial in found:
                     self.done[trial.number] = trial
                     self.on_trial(trial)
                     if self.file is not None:

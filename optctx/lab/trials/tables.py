@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from optctx.errors import OptctxError, shown
-from optctx.lab.trials.goal import Goal, best_of, figure_of
+from optctx.lab.trials.goal import FIGURES, Goal, best_of, figure_of
 from optctx.lab.trials.trial import STATES, Trial
 from optctx.wording import counted
 
@@ -49,11 +49,16 @@ def record(trial: Trial) -> dict[str, Any]:
 
 
 def as_csv(trials: Sequence[Trial]) -> str:
-    """A header and a line for each trial. Figures are empty unless the state is "ok"."""
+    """A header and a line for each trial. Figures are empty unless the state is "ok".
+
+    Objectives that not every compilation has, such as a run time, follow the others.
+    """
     names = _options(trials)
+    goals = [name for trial in trials for name in trial.objectives if name not in FIGURES]
+    goals = list(dict.fromkeys(goals))
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["number", "file", "passes", *names, *_COLUMNS])
+    writer.writerow(["number", "file", "passes", *names, *_COLUMNS, *goals])
     for trial in trials:
         seconds = f"{trial.seconds:.6f}" if trial.state == "ok" else ""
         agrees = "" if trial.agrees is None else str(trial.agrees).lower()
@@ -63,16 +68,17 @@ def as_csv(trials: Sequence[Trial]) -> str:
         number = trial.number if trial.number >= 0 else ""
         writer.writerow(
             [number, trial.file, trial.passes, *options, trial.state, *figures, seconds, agrees, *texts]
+            + [trial.objectives.get(name, "") for name in goals]
         )
     return out.getvalue()
 
 
-def as_table(trials: Sequence[Trial], goal: Goal | None = None) -> Table:
+def as_table(trials: Sequence[Trial], goal: Goal | None = None, top: int | None = None) -> Table:
     """A rich table: option values, IR instructions, object size, compile time, digest.
 
     It has a column for the file and the pipeline if there are several, for the verdict of a fresh process if
-    there is one, and for state and error if a trial has no object. Baselines come first. With `goal`, the
-    best trial of each file is repeated at the end.
+    there is one, and for state and error if a trial has no object. Baselines come first, then the first `top`
+    of the others. With `goal`, the best trial of each file is repeated at the end.
     """
     from optctx.tables import add_row, ruled_table
 
@@ -80,7 +86,7 @@ def as_table(trials: Sequence[Trial], goal: Goal | None = None) -> Table:
     own = [trial for trial in trials if trial.number >= 0]
     parts = {
         "baseline": [trial for trial in trials if trial.number < 0],
-        "": own,
+        "": own[:top],
         "best": [] if goal is None else _best(own, goal),
     }
     labelled = bool(parts["best"] or parts["baseline"])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from optctx import Option, registry
 from optctx.compiling import Job
 from optctx.errors import Interrupted, OptctxError
 from optctx.facts import trusted
-from optctx.lab.rank import Effect, rank
+from optctx.lab.rank import Effect, Ranking, rank
 from optctx.lab.space import DEFAULT, Choices, Dimension, Space
 from optctx.lab.sweep.plan import Answer
 from optctx.lab.tuning.evaluate import Candidate, make_setup
@@ -23,9 +23,11 @@ __all__ = ["propose"]
 
 _NUMBERS = ("int", "uint", "int64", "uint64")
 _POWERS = tuple(str(1 << place) for place in range(11))  # 1 to 1024
-_TRUSTED = ("tuning",)
+_TUNING = "tuning"  # the `Option.trust` of options that do no more than change the code
 _RANKED = ("size", "instructions")
+_COMPILATIONS = 200  # of a ranking: the largest effects are found first
 _BLOCK = 8  # candidates that are measured together
+_MEASURED = 3  # objects of one option that are measured
 
 
 def propose(
@@ -34,27 +36,30 @@ def propose(
     *,
     objective: Objective = Size(),  # noqa: B008  frozen
     exclude: Collection[str] = (),
-    trials: int | None = None,
+    trials: int | None = _COMPILATIONS,
     limits: Limits = Limits(),  # noqa: B008  frozen
     progress: Callable[[int], None] = lambda total: None,
 ) -> list[Dimension]:
     """The tuning options that change an objective of a compilation most, with values by their types.
 
-    A `rank` tries each option that the compilation reads, in at most `trials` compilations. Of those that
-    change the output, and do no more than change the code (`Option.trust`), the ones with the largest effects
-    are proposed: both values of
-    a bool, every choice of an enum, powers of two and what was tried for a number; values that crashed or did
-    not end are left out. Every dimension has "default" as well. For an objective that runs the code, twice
-    `count` are taken by size, each of their values is run, and those with the best figures stay.
+    A `rank` tries the options that the compilation reads and that do no more than change the code
+    (`Option.trust`), in at most `trials` compilations (None: all). Those of which a value makes the objective
+    better come first, the largest effect first; the others may do so with other values, or together. An
+    option has both values of a bool, every choice of an enum, powers of two and what was tried for a number,
+    and "default"; values that crashed or did not end are left out. For an objective that runs the code, twice
+    `count` are taken by their effect on the size, up to three objects of each are run, and those with the
+    best figures stay.
 
     Raises OptctxError as `rank` does, and if no option changes the output.
     """
-    by = objective.name if objective.name in _RANKED else "size"
+    measured = isinstance(objective, Measured)
+    goal = objective.goal if objective.name in _RANKED else Size().goal
+    others = [name for name, option in registry().items() if option.trust != _TUNING]
     try:
-        report = rank(
+        ranking = rank(
             job,
-            by=by,
-            exclude=tuple(exclude),
+            by=f"{goal.name}:{goal.direction[:3]}",
+            exclude=(*others, *exclude),
             trials=trials,
             threads=limits.jobs,
             timeout=limits.timeout,
@@ -63,17 +68,17 @@ def propose(
         )
     except Interrupted:  # a ranking of some options proposes nothing
         raise KeyboardInterrupt from None
-    measured = isinstance(objective, Measured)
+    effects = (
+        ranking.changing if measured else sorted(ranking.changing, key=lambda each: _gain(each, ranking))
+    )
     dimensions: list[Dimension] = []
-    for effect in report.changing:
+    for effect in effects:
         option = registry()[effect.option]
-        if len(dimensions) == (2 * count if measured else count):
-            break
-        if option.trust not in _TRUSTED:
-            continue
         texts = [text for text in _texts(option, effect) if trusted(option.name, text)]
         if texts:
             dimensions.append(Dimension(option.name, Choices((DEFAULT, *dict.fromkeys(texts)))))
+        if len(dimensions) == (2 * count if measured else count):
+            break
     if not dimensions:
         raise OptctxError(
             "there is nothing to propose: no option that this compilation reads changes its output"
@@ -81,6 +86,13 @@ def propose(
     if isinstance(objective, Measured) and len(dimensions) > 1:
         return _fastest(job, dimensions, objective, limits)[:count]
     return dimensions
+
+
+def _gain(effect: Effect, ranking: Ranking) -> float:
+    """The change for the better that a value gives, below 0; 0 for an option without one."""
+    sign = 1 if ranking.goal.direction == "minimise" else -1
+    done = [trial for trial in effect.trials if trial.state == "ok"]
+    return min(0.0, *(sign * ranking.change(trial, ranking.goal.name) for trial in done))
 
 
 def _fastest(
@@ -105,21 +117,31 @@ def _fastest(
             evaluator.submit(Candidate(number, (point,)))
         while len(answers) < len(points):
             answers.update((answer.number, answer) for answer in evaluator.answers())
-    objects = {each.digest: each.code for each in answers.values() if each.state == "ok"}
-    objects.pop(base.digest, None)
+    codes: dict[str, dict[str, bytes]] = {each.name: {} for each in dimensions}
+    for number, (name, _) in enumerate(points):
+        if answers[number].state == "ok" and answers[number].digest != base.digest:
+            codes[name][answers[number].digest] = answers[number].code
+    codes = {name: _spread(own) for name, own in codes.items()}
+    left = list({digest: code for own in codes.values() for digest, code in own.items()}.items())
     found: dict[str, Found] = {}
     with objective.session(base.code) as measure:
-        left = list(objects.items())
-        while left:
-            found |= measure(dict(left[:_BLOCK]))
-            left = left[_BLOCK:]
+        for start in range(0, len(left), _BLOCK):
+            found |= measure(dict(left[start : start + _BLOCK]))
     sign = 1 if objective.direction == "minimise" else -1
-    best = dict.fromkeys(space.names, math.inf)
-    for number, (name, _) in enumerate(points):
-        result = found.get(answers[number].digest)
-        if result is not None and result.state == "ok":
-            best[name] = min(best[name], sign * result.figure)
+    figures = {digest: sign * each.figure for digest, each in found.items() if each.state == "ok"}
+    best = {
+        name: min((figures.get(each, math.inf) for each in own), default=math.inf)
+        for name, own in codes.items()
+    }
     return sorted(dimensions, key=lambda each: best[each.name])
+
+
+def _spread(codes: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The smallest object, the largest, and some between them."""
+    ordered = sorted(codes, key=lambda digest: (len(codes[digest]), digest))
+    step = max(1, len(ordered) - 1) / (_MEASURED - 1)
+    places = {round(step * place) for place in range(_MEASURED)}
+    return {digest: codes[digest] for place, digest in enumerate(ordered) if place in places}
 
 
 def _texts(option: Option, effect: Effect) -> Sequence[str]:

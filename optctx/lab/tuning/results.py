@@ -58,20 +58,23 @@ class Study:
         return f"<Study by {goals}: {self.progress}{best}>"
 
     def _repr_html_(self) -> str:
-        """As a table of the best trials, for notebooks."""
-        best = {trial.number for trial in self.front}
-        trials = [self.base, *self.front, *(trial for trial in self.trials if trial.number not in best)]
+        """The trials, the best first; of several objectives those of the Pareto front."""
+        done = [trial for trial in self.trials if trial.state == "ok"]
+        if len(self.goals) == 1:
+            sign, name = (1 if self.goals[0].direction == "minimise" else -1), self.goals[0].name
+            done.sort(key=lambda trial: (sign * trial.objectives[name], trial.number))
+        trials = done if len(self.goals) == 1 else self.front
+        options = list(dict.fromkeys(name for trial in trials for name in trial.options))
         rows = (
-            (
-                "base" if trial.number < 0 else str(trial.number),
-                trial.state,
-                *(f"{trial.objectives.get(goal.name, '')}" for goal in self.goals),
-                " ".join(f"{name}={text}" for name, text in trial.options.items()),
-            )
-            for trial in trials
+            [
+                str(trial.number) if trial is not self.base else "base",
+                *(f"{trial.objectives[goal.name]:.6g}" for goal in self.goals),
+                *(trial.options.get(name, "") for name in options),
+            ]
+            for trial in (self.base, *trials)
         )
-        headings = ("trial", "state", *(f"{goal.name} ({goal.unit})" for goal in self.goals), "options")
-        return html_table(repr(self), headings, rows, len(trials))
+        headings = ["trial", *(goal.unit or goal.name for goal in self.goals), *options]
+        return html_table(repr(self)[1:-1], headings, rows, len(trials) + 1)
 
     @property
     def finished(self) -> bool:

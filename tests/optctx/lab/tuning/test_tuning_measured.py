@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import pathlib
 import sys
+from dataclasses import replace
 
 import pytest
 
-from optctx import OptionContext
-from optctx.compiling import Job, compile_job
+from optctx import OptionContext, registry
+from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
 from optctx.lab.sweep.plan import Answer
-from optctx.lab.tuning import Command, RunTime, Size, Space, parse_space, propose
+from optctx.lab.tuning import Command, Dimension, RunTime, Size, Space, parse_space, propose
 from optctx.lab.tuning.measured import Callgrind
 from optctx.lab.tuning.minimise import minimised
 from tests.support.tuning_cases import HARNESS, JOB, KERNEL, LOOSE, SUM, TINY, loops, tuned
@@ -64,8 +65,10 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
     assert all(trial["objectives"]["time"] > 0 for trial in trials)
     assert main([*words, "--entry", "sum"]) == 2
     error = capfd.readouterr().err
-    assert error.startswith("optctx: cannot call 'sum': it takes 2 arguments, ptr (array), i64 (n), and no")
-    assert f"describe them in {tmp_path}/kernel.toml" in error
+    assert error.startswith(
+        "optctx: cannot call 'sum': no harness says what to pass; fill in the printed one"
+    )
+    assert f"save it as {tmp_path}/kernel.toml" in error
 
 
 def test_a_wrong_result_is_a_row_with_a_file_that_shows_it_again(
@@ -160,16 +163,46 @@ def test_the_winner_stands_on_the_fewest_options(tmp_path: pathlib.Path) -> None
 
 
 @pytest.mark.redirected
-def test_a_proposed_space_has_what_changes_the_output() -> None:
-    dimensions = propose(JOB, 3, exclude=["unroll-count"])
-    assert 1 <= len(dimensions) <= 3
-    space = Space.of(dimensions)
-    assert "unroll-count" not in space.names
-    assert all(each.values.ends[0] == "default" for each in dimensions)
-    study = tuned(JOB, space, sampler="random")
-    assert len({trial.attributes["digest"] for trial in study.trials if trial.state == "ok"}) > 1
+def test_a_proposed_space_has_what_makes_the_output_better(fresh: FreshProcess) -> None:
+    """In fresh processes, too; and options that are not for tuning are not tried."""
+    dimensions = propose(JOB, 3, exclude=["unroll-count"], trials=120)
+    assert len(dimensions) == 3
+    assert "unroll-count" not in Space.of(dimensions).names
+    assert {registry()[each.name].trust for each in dimensions} == {"tuning"}
+    base = len(fresh.compile(JOB).code)
+    least = [min(_sizes(fresh, each, JOB)) for each in dimensions]
+    assert least[0] < base
+    assert least[1] <= base
     with pytest.raises(OptctxError, match="there is nothing to propose"):
         propose(Job(TINY, "verify"), trials=1)
+
+
+@pytest.mark.redirected
+def test_a_space_is_proposed_by_what_running_gives(fresh: FreshProcess) -> None:
+    """Here a command that prints the size of the object, negated: the largest objects are the best."""
+    count = "print(-__import__('os').path.getsize(__import__('sys').argv[1]))"
+    objective = Command(command=f'{sys.executable} -c "{count}" {{object}}')
+    dimensions = propose(JOB, 2, objective=objective, trials=120)
+    most = [max(_sizes(fresh, each, JOB)) for each in dimensions]
+    assert most == sorted(most, reverse=True)
+    assert most[0] > len(fresh.compile(JOB).code)
+
+
+@pytest.mark.long
+@pytest.mark.redirected
+def test_a_space_is_proposed_by_run_time() -> None:
+    """One addition after the other: what lets four go beside each other comes before all that does not."""
+    with OptionContext(force_vector_width=1, unroll_count=1, force_vector_interleave=1):
+        objective = RunTime(harness=HARNESS, tolerance=LOOSE, seconds=1.0)
+        (first, *_) = propose(KERNEL, 2, objective=objective)
+    assert first.name in ("force-vector-width", "force-vector-interleave", "unroll-count")
+
+
+def _sizes(fresh: FreshProcess, dimension: Dimension, job: Job) -> list[int]:
+    """Of the object with each value, of those that compile."""
+    texts = [text for text in dimension.values.ends if text != "default"]
+    jobs = [replace(job, options=(f"-{dimension.name}={text}",)) for text in texts]
+    return [len(done.code) for done in map(fresh.compile, jobs) if done.error is None]
 
 
 def test_json_has_what_the_table_has(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
