@@ -193,8 +193,6 @@ CORE |= {"travelling", "context", "links", "folders", "cache"}
 # Folders of the tools, and what of the core they still take beside its three doors. The list only shrinks.
 BESIDE_THE_DOORS: dict[str, set[str]] = {
     "lab/command": {"hosts", "links", "travelling"},
-    "lab/rank": {"engine", "image", "values"},
-    "lab/sweep": {"context", "reads", "travelling", "values"},
     "lab/timing": {"folders"},
 }
 

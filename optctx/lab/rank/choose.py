@@ -7,14 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from optctx import Option, OptionContext, Read, registry
-from optctx.engine.attach import attach
 from optctx.errors import OptctxError
+from optctx.facts import Value, resolve, text
 from optctx.lab.rank.ranking import NotTried
 from optctx.lab.rank.values import values_within_type, why_no_values
-from optctx.values.read_values import Value, value_text
-from optctx.values.registry import find
 
-__all__ = ["Candidate", "Chosen", "choose", "target_of"]
+__all__ = ["Candidate", "Chosen", "choose"]
 
 _GLOB = "*?["
 
@@ -68,21 +66,12 @@ def choose(
             else:
                 planned[_text(value)] = own
         if planned:
-            base = value_text(read.values[0])
+            base = text(read.values[0])
             candidates.append(Candidate(name, option.type, base, read.functions, planned))
         else:
             not_tried.append(NotTried(name, option.type, reason))
     not_tried.sort(key=lambda each: (each.reason, each.option))
     return Chosen(tuple(candidates), tuple(not_tried), tuple(refused))
-
-
-def target_of(name: str) -> str:
-    """The name that reads have: an option's own, not that of an alias or a choice.
-
-    Raises UnknownOptionError, with the nearest names.
-    """
-    engine = attach()
-    return engine.resolve(find(engine, name.lstrip("-"))).name
 
 
 @dataclass(frozen=True)
@@ -105,7 +94,7 @@ def _wanted(
                 raise OptctxError(f"no option matches {pattern!r}; `optctx options` shows them all")
             patterns.append(pattern)
         else:
-            named.append(target_of(pattern))
+            named.append(resolve(pattern))
     left_out = [pattern.lstrip("-") for pattern in exclude]
 
     def is_wanted(name: str) -> bool:
@@ -147,4 +136,4 @@ def _settings(option: Option, value: Value) -> dict[str, str]:
 
 
 def _text(value: Value) -> str:
-    return value if isinstance(value, str) else value_text(value)
+    return value if isinstance(value, str) else text(value)

@@ -15,7 +15,8 @@ from optctx import OptionContext, Read, current, record
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.compiling.job import compile_unchecked
 from optctx.errors import Interrupted, OptctxError
-from optctx.lab.rank.choose import Candidate, Chosen, choose, target_of
+from optctx.facts import resolve
+from optctx.lab.rank.choose import Candidate, Chosen, choose
 from optctx.lab.rank.ranking import Effect, Estimate, Ranking, changes, ranked, weight
 from optctx.lab.rank.screening import DEAD, Screen
 from optctx.lab.space import Choices, Dimension, Space, parse_dimension, text_of
@@ -174,7 +175,7 @@ def _given(values: Sequence[str]) -> dict[str, list[str]]:
                 f"cannot try {dimension.values} for {dimension.name!r}: expected at most {_MOST_LISTED:,} "
                 "values; give fewer"
             )
-        name = target_of(dimension.name)
+        name = resolve(dimension.name)
         if name in found:
             raise OptctxError(f"option {name!r} is set twice; write all its values in one --try")
         found[name] = [text_of(value) for value in dimension.values.each()]

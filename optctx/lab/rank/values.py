@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from optctx.image.abi import INTEGER_RANGES
-from optctx.values.read_values import Value
-
-if TYPE_CHECKING:
-    from optctx.values import Option
+from optctx import Option
+from optctx.facts import INTEGER_RANGES, Value
 
 __all__ = ["values_within_type", "why_no_values"]
 
