@@ -19,13 +19,16 @@ _GLOB = "*?["
 
 @dataclass(frozen=True)
 class Candidate:
-    """An option to try. `values`: their texts, and what each sets."""
+    """An option to try. `values`: their texts, and what each sets; the first `wanted` of them are tried, and
+    of the others the next one if those before give no output.
+    """
 
     option: str
     type: str
     base: str
     functions: tuple[str, ...]
     values: Mapping[str, Mapping[str, str]]
+    wanted: int
 
 
 @dataclass(frozen=True)
@@ -43,10 +46,12 @@ def choose(
     only: Sequence[str],
     exclude: Sequence[str],
     values: Mapping[str, Sequence[str]],
+    every: bool,
 ) -> Chosen:
     """Choose options among `reads` by the patterns, each with values that LLVM's parsers accept.
 
-    Raises OptctxError for a pattern of `only` that matches no option at all.
+    `every`: whether all of these are to be tried, not the first alone. Raises OptctxError for a pattern of
+    `only` that matches no option at all.
     """
     wanted = _wanted(reads, only, exclude, values)
     not_tried = [NotTried(name, registry()[name].type, _why_unread(name)) for name in wanted.unread]
@@ -67,7 +72,8 @@ def choose(
                 planned[_text(value)] = own
         if planned:
             base = text(read.values[0])
-            candidates.append(Candidate(name, option.type, base, read.functions, planned))
+            count = len(planned) if every or name in values else 1
+            candidates.append(Candidate(name, option.type, base, read.functions, planned, count))
         else:
             not_tried.append(NotTried(name, option.type, reason))
     not_tried.sort(key=lambda each: (each.reason, each.option))
