@@ -39,6 +39,9 @@ class Rank:
         completes="option",
     )
     by: str = setting("size", "what to rank by: size, instructions or compile-time", metavar="GOAL")
+    every: bool = setting(
+        False, "try several values of each option, not one far from its own", flag="--all-values"
+    )
     each: bool = setting(False, "compile each value by itself, none in groups")
     verify: bool = setting(False, "compare each value with a fresh process")
     trials: int | None = setting(
@@ -83,6 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
                     exclude=own.exclude,
                     values=taken(arguments, Try).tries,
                     by=own.by,
+                    every=own.every,
                     screen=not own.each,
                     verify=own.verify,
                     trials=own.trials,

@@ -7,27 +7,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from optctx import Option, OptionContext, Read, registry
-from optctx.engine.attach import attach
 from optctx.errors import OptctxError
+from optctx.facts import Value, resolve, text
 from optctx.lab.rank.ranking import NotTried
 from optctx.lab.rank.values import values_within_type, why_no_values
-from optctx.values.read_values import Value, value_text
-from optctx.values.registry import find
 
-__all__ = ["Candidate", "Chosen", "choose", "target_of"]
+__all__ = ["Candidate", "Chosen", "choose"]
 
 _GLOB = "*?["
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """An option to try. `values`: their texts, and what each sets."""
+    """An option to try. `values`: their texts, and what each sets; the first `wanted` of them are tried, and
+    of the others the next one if those before give no output.
+    """
 
     option: str
     type: str
     base: str
     functions: tuple[str, ...]
     values: Mapping[str, Mapping[str, str]]
+    wanted: int
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,12 @@ def choose(
     only: Sequence[str],
     exclude: Sequence[str],
     values: Mapping[str, Sequence[str]],
+    every: bool,
 ) -> Chosen:
     """Choose options among `reads` by the patterns, each with values that LLVM's parsers accept.
 
-    Raises OptctxError for a pattern of `only` that matches no option at all.
+    `every`: whether all of these are to be tried, not the first alone. Raises OptctxError for a pattern of
+    `only` that matches no option at all.
     """
     wanted = _wanted(reads, only, exclude, values)
     not_tried = [NotTried(name, registry()[name].type, _why_unread(name)) for name in wanted.unread]
@@ -68,21 +71,13 @@ def choose(
             else:
                 planned[_text(value)] = own
         if planned:
-            base = value_text(read.values[0])
-            candidates.append(Candidate(name, option.type, base, read.functions, planned))
+            base = text(read.values[0])
+            count = len(planned) if every or name in values else 1
+            candidates.append(Candidate(name, option.type, base, read.functions, planned, count))
         else:
             not_tried.append(NotTried(name, option.type, reason))
     not_tried.sort(key=lambda each: (each.reason, each.option))
     return Chosen(tuple(candidates), tuple(not_tried), tuple(refused))
-
-
-def target_of(name: str) -> str:
-    """The name that reads have: an option's own, not that of an alias or a choice.
-
-    Raises UnknownOptionError, with the nearest names.
-    """
-    engine = attach()
-    return engine.resolve(find(engine, name.lstrip("-"))).name
 
 
 @dataclass(frozen=True)
@@ -105,7 +100,7 @@ def _wanted(
                 raise OptctxError(f"no option matches {pattern!r}; `optctx options` shows them all")
             patterns.append(pattern)
         else:
-            named.append(target_of(pattern))
+            named.append(resolve(pattern))
     names = {pattern.lstrip("-") for pattern in exclude}
     left_out = [name for name in names if any(character in name for character in _GLOB)]
 
@@ -148,4 +143,4 @@ def _settings(option: Option, value: Value) -> dict[str, str]:
 
 
 def _text(value: Value) -> str:
-    return value if isinstance(value, str) else value_text(value)
+    return value if isinstance(value, str) else text(value)

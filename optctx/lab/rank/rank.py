@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from importlib import resources
 
 import msgspec
 
@@ -17,7 +18,8 @@ from optctx import OptionContext, Read, current, record
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.compiling.job import compile_unchecked
 from optctx.errors import Interrupted, OptctxError
-from optctx.lab.rank.choose import Candidate, Chosen, choose, target_of
+from optctx.facts import resolve
+from optctx.lab.rank.choose import Candidate, Chosen, choose
 from optctx.lab.rank.ranking import Effect, Estimate, Ranking, changes, filled
 from optctx.lab.rank.screening import DEAD, Screen
 from optctx.lab.space import Choices, Dimension, Space, parse_dimension, text_of
@@ -33,7 +35,7 @@ __all__ = ["rank", "reads_of"]
 _BASE = 120.0  # seconds that the base may take, unless the limit for trials is longer
 _LEAST_GROUP, _TIMES_GROUP = 2.5, 10  # seconds that a group may take, and times the base
 _WINDOW = 3  # compilations for each thread that are under way, or wait for one
-_SCREENED = 0.62  # compilations for each value, with groups (design/rank.md)
+_SCREENED = 0.5  # compilations for each value, with groups (design/rank.md)
 _MOST_LISTED = 10_000  # values of a range
 _MEMORY = 4 << 30  # bytes
 _LONGEST = 201  # characters of a demangled name in the file: one more than are shown
@@ -47,6 +49,7 @@ def rank(
     exclude: Sequence[str] = (),
     values: Sequence[str] = (),
     by: str = "size",
+    every: bool = False,
     screen: bool = True,
     verify: bool = False,
     trials: int | None = None,
@@ -62,7 +65,8 @@ def rank(
     """Find which of the options that LLVM reads for `job` change the output when they are changed.
 
     The base is `job` with the values that the calling thread sees now. Each trial changes one option, within
-    its type: a bool to its other value, an enum to every other choice, a number to a few others.
+    its type: a bool to its other value, an enum to another choice, a number to one far from it. If LLVM
+    crashes or hangs with that, another value is tried.
 
     The trials are compiled on threads of a worker process, as in `sweep`, in an empty folder that is removed
     at the end. A trial that crashes, never ends or takes all memory is part of the ranking, and affects
@@ -74,9 +78,10 @@ def rank(
         job: What to compile. Its `options` and `emit` are ignored.
         only: Names or globs of the options to try, by default all that LLVM reads.
         exclude: Names or globs of options to leave out.
-        values: Values to try instead, such as "unroll-count=1..4". These options are tried even if `only`
-            does not name them.
+        values: Values to try instead, all of them, such as "unroll-count=1..4". These options are tried even
+            if `only` does not name them.
         by: What effects are ranked by: "size", "instructions" or "compile-time".
+        every: Try several values of each option: every choice of an enum, numbers on both sides.
         screen: Whether values are compiled together. By "compile-time" they never are.
         verify: Compile each value once more in a fresh process with process-wide options, and compare, also
             those that were found to change nothing in a group.
@@ -86,7 +91,7 @@ def rank(
         timeout: Seconds for each trial, by default 20 times the base's time and at least 10.
         memory: Bytes of address space for each compilation, in addition to LLVM's own. None is no limit.
         keep: A file that each trial is appended to as soon as it ends (design/trials.md).
-        resume: Go on with the trials that this file has of the same ranking.
+        resume: Go on with the trials that this file has of the same ranking, or go on to `every` value.
         on_estimate: Called before the first trial.
         progress: Called with the number of values each time that one more is known.
 
@@ -114,7 +119,7 @@ def rank(
         fresh_job = replace(job, options=all_arguments(context))
         base = fresh.compile(fresh_job, timeout=max(_BASE, timeout or 0))
         reads = reads_of(fresh_job, base)
-        chosen = choose(reads, only=only, exclude=exclude, values=given)
+        chosen = choose(reads, only=only, exclude=exclude, values=given, every=every)
         plan = Plan(
             jobs=(job,),
             arguments=all_arguments(context),
@@ -124,8 +129,8 @@ def rank(
             memory=memory,
             directory=folder,
         )
-        run = _Run(job, plan, goal, chosen, len(reads), process, fresh, context, progress, verify)
         groups = screen and goal.name != "compile-time"
+        run = _Run(job, plan, goal, chosen, len(reads), process, fresh, context, progress, verify, groups)
         with ExitStack() as stack:
             if keep is not None:
                 identity = identity_of(
@@ -139,11 +144,11 @@ def rank(
                 )
                 file = open_trials(keep, identity, [goal], run.space, run.point, resume=resume)
                 run.take(stack.enter_context(file))
-            on_estimate(run.estimate(base.seconds, groups))
             run.begin(base)
+            on_estimate(run.estimate())
             try:
                 run.note("before every value was tried")
-                ended = run.go(groups, trials, None if seconds is None else began + seconds)
+                ended = run.go(trials, None if seconds is None else began + seconds)
             except KeyboardInterrupt:
                 run.note(_INTERRUPTED)
                 raise Interrupted(run.ranking(_INTERRUPTED)) from None
@@ -167,25 +172,28 @@ def reads_of(job: Job, base: Result) -> Mapping[str, Read]:
 
 
 def _given(values: Sequence[str]) -> dict[str, list[str]]:
-    """Option -> the values to try. Raises OptctxError for what cannot be read or listed."""
-    found: dict[str, list[str]] = {}
-    for setting in values:
-        dimension = parse_dimension(setting)
-        if dimension.condition is not None:
+    """Option -> the values to try. Raises OptctxError for what cannot be read or listed, or LLVM refuses."""
+    dimensions = [parse_dimension(setting) for setting in values]
+    for each in dimensions:
+        if each.condition is not None:
             raise OptctxError(
-                f"cannot rank {dimension.name!r} under a condition: options are tried one at a time; leave "
-                "the condition out"
+                f"cannot rank {each.name!r} under a condition: options are tried one at a time; leave the "
+                "condition out"
             )
-        if dimension.values.count > _MOST_LISTED:
+        if each.values.count > _MOST_LISTED:
             raise OptctxError(
-                f"cannot try {dimension.values} for {dimension.name!r}: expected at most {_MOST_LISTED:,} "
-                "values; give fewer"
+                f"cannot try {each.values} for {each.name!r}: expected at most {_MOST_LISTED:,} values; give "
+                "fewer"
             )
-        name = target_of(dimension.name)
-        if name in found:
-            raise OptctxError(f"option {name!r} is set twice; write all its values in one --try")
-        found[name] = [text_of(value) for value in dimension.values.each()]
-    return found
+    return {
+        resolve(each.name): [text_of(value) for value in each.values.each()]
+        for each in Space.of(dimensions).dimensions
+    }
+
+
+def _often_matter() -> list[str]:
+    """Options that changed the output of other files, those with the largest effects first."""
+    return (resources.files("optctx.lab.rank") / "likely.txt").read_text().split()
 
 
 @dataclass
@@ -200,8 +208,10 @@ class _Run:
     context: OptionContext
     progress: Callable[[int], None]
     verify: bool
+    groups: bool
     file: TrialFile | None = None
     base: Trial = field(init=False)
+    screen: Screen = field(init=False)
     trials: dict[int, Trial] = field(default_factory=dict)
     compiled: int = 0
 
@@ -223,13 +233,17 @@ class _Run:
         candidate, text = self.values[number]
         return {candidate.option: text}
 
-    def estimate(self, seconds: float, groups: bool) -> Estimate:
-        """`seconds`: of the base."""
-        left = len(self.values) - len(self.trials)
-        compilations = round(left * (_SCREENED if groups else 1)) + left * self.verify
-        return Estimate(
-            len(self.chosen.candidates), left, compilations, compilations * seconds / self.plan.threads
-        )
+    @property
+    def left(self) -> int:
+        """The number of values that are to be tried yet, as far as that is known."""
+        return len({*self.screen.left} - self.trials.keys())
+
+    def estimate(self) -> Estimate:
+        """What is to come."""
+        left = self.left
+        compilations = round(left * (_SCREENED if self.groups else 1)) + left * self.verify
+        seconds = compilations * self.base.seconds / self.plan.threads
+        return Estimate(len(self.chosen.candidates), left, compilations, seconds)
 
     def take(self, file: TrialFile) -> None:
         """Go on with the trials of a file."""
@@ -254,11 +268,19 @@ class _Run:
                 "cannot try other values: inside a context this module compiles otherwise than in a fresh "
                 f"process ({answer.error or 'the outputs differ'})"
             )
+        places = {each.option: place for place, each in enumerate(self.chosen.candidates)}
+        numbered = list(zip(self.numbers, self.chosen.candidates, strict=True))
+        self.screen = Screen(
+            [own[: each.wanted] for own, each in numbered],
+            {number: self._effect(trial) for number, trial in self.trials.items()},
+            spare=[own[each.wanted :] for own, each in numbered],
+            likely=[places[name] for name in _often_matter() if name in places],
+            groups=self.groups,
+        )
 
-    def go(self, groups: bool, trials: int | None, deadline: float | None) -> str:
+    def go(self, trials: int | None, deadline: float | None) -> str:
         """Compile until the effect of every value is known. Returns why it ended before; else ""."""
-        known = {number: self._effect(trial) for number, trial in self.trials.items()}
-        screen, asked = Screen(self.numbers, known, groups=groups), dict[int, tuple[int, ...]]()
+        asked: dict[int, tuple[int, ...]] = {}
         ended = ""
         with ThreadPoolExecutor(self.plan.threads if self.verify else 1) as pool:
             try:
@@ -266,7 +288,7 @@ class _Run:
                     requests = []
                     while not ended and len(asked) < _WINDOW * self.plan.threads:
                         ended = self._budget(trials, deadline, len(asked))
-                        numbers = None if ended else screen.next()
+                        numbers = None if ended else self.screen.next()
                         if numbers is None:
                             break
                         request = self.compiled + len(asked) + 1
@@ -278,9 +300,9 @@ class _Run:
                     answers = self.process.answers()
                     self.compiled += len(answers)
                     found = [(asked.pop(answer.number), answer) for answer in answers]
-                    for numbers, answer in found:
-                        screen.result(numbers, self._weight(answer))
                     self._enter([pair for each in found for pair in self._made(*each)], pool)
+                    for numbers, answer in found:
+                        self.screen.result(numbers, self._weight(answer))
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
@@ -334,7 +356,7 @@ class _Run:
             self.trials[trial.number] = trial
             if self.file is not None:
                 self.file.append(trial)
-            self.progress(len(self.values))
+            self.progress(len(self.trials) + self.left)
 
     def _verified(self, trial: Trial) -> Trial:
         candidate, text = self.values[trial.number]
@@ -375,7 +397,7 @@ class _Run:
             refused=self.chosen.refused,
             compiled=self.compiled,
             ended=ended,
-            left=len(self.values),
+            left=len(self.trials) + self.left,
         )
 
     def note(self, ended: str) -> None:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from optctx.image.abi import INTEGER_RANGES
-from optctx.values.read_values import Value
-
-if TYPE_CHECKING:
-    from optctx.values import Option
+from optctx import Option
+from optctx.facts import INTEGER_RANGES, Value
 
 __all__ = ["values_within_type", "why_no_values"]
 
@@ -19,7 +15,7 @@ _FACTOR = 16  # a number this many times its base counts as large
 
 
 def values_within_type(option: Option, base: Value) -> list[Value]:
-    """The values to try for an option whose value is `base`, the most ordinary first, without `base` itself.
+    """The values to try for an option whose value is `base`, the most telling first, without `base` itself.
 
     They are the other value of a bool, every other choice of an enum, or a few numbers on both sides. Empty
     for types whose values cannot be guessed (see `why_no_values`).
@@ -49,15 +45,17 @@ def why_no_values(option: Option) -> str:
 
 
 def _integers(base: int, signed: bool) -> list[int]:
-    """Half and double of the base, or 2 and 4 if it is 0 or 1; and both ends of the useful range."""
-    near = [2, 4] if base in (0, 1) else [base * 2, base // 2]
+    """0 or, if the base is 0 or 1, 2: they change more than others do (design/rank.md). Then more of both
+    sides: the half and the double, and the ends of the useful range.
+    """
+    near = [2, 4, 0, 1] if base in (0, 1) else [0, 1, base // 2, base * 2]
     large = max(_MANY, abs(base) * _FACTOR)
-    return [*near, 0, 1, large, *([-large] if signed else [])]
+    return [*near, large, *([-large] if signed else [])]
 
 
 def _floats(base: float) -> list[float]:
-    near = [0.5, 2.0] if base == 0 else [base * 2, base / 2]
-    return [*near, 0.0, 1.0, max(float(_MANY), abs(base) * _FACTOR)]
+    near = [2.0, 0.5, 1.0] if base == 0 else [0.0, 1.0, base / 2, base * 2]
+    return [*near, max(float(_MANY), abs(base) * _FACTOR)]
 
 
 def _others(values: Iterable[int | float], base: int | float) -> list[Value]:

@@ -110,10 +110,9 @@ def _ranking(path: str, kept: Kept, trials: Sequence[Trial]) -> KeptExperiment:
         raise OptctxError(
             f"cannot report {shown(path)}: its trials are not of its ranking; name another file"
         )
-    ranking = filled(outline, trials)
-    early = ranking.ended or "before every value was tried"
-    ranking = replace(ranking, ended=early if ranking.left > 0 else "")
-    ended = "" if ranking.left > 0 else "every value was tried"
+    ranking = filled(outline, trials)  # after a kill there can be more trials than were planned by then
+    ranking = replace(ranking, left=max(ranking.left, 0) if ranking.ended else 0)
+    ended = "" if ranking.ended else "every value was tried"
     study = _study(path, identity, goal, outline.base, trials, "one option at a time", ended, outline.left)
     return KeptExperiment(source, goal, study, ranking=ranking)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Generic, TypeVar
 
+from optctx import registry
 from optctx.locks import lock_left_behind
-from optctx.values import registry
 
 __all__ = ["ByReads"]
 

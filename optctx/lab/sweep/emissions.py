@@ -10,12 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from optctx import OptionContext, registry
 from optctx.compiling.job import Job, emit_all, make_target_machine, processor_of, unchecked
-from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.lab.sweep.by_reads import ByReads
 from optctx.process import noting, read_in
-from optctx.values import registry
 
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, TargetMachine

@@ -7,14 +7,12 @@ import hashlib
 import warnings
 from dataclasses import dataclass, replace
 
+from optctx import OptionContext, attach
 from optctx.compiling.job import Job, Result, compile_unchecked, emit_all, pipeline_error
-from optctx.context import OptionContext, attach
 from optctx.errors import OptctxError, UnsupportedImageError
 from optctx.lab.sweep.emissions import Emission, Emissions
 from optctx.lab.sweep.plan import Answer, Asked, Plan
-from optctx.process import set_process_options
-from optctx.reads.recording import noting, read_in
-from optctx.travelling.attributes import Attributes
+from optctx.process import Attributes, noting, read_in, set_process_options
 
 __all__ = ["Prepared", "check", "check_module", "compile_alone", "compile_together", "prepare"]
 
