@@ -60,8 +60,8 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     """Enter the command among `commands`."""
     parser = commands.add_parser(
         "rank",
-        description="Compile a file once to see which options LLVM reads, then with other values of each of "
-        "them, many together first, and rank the options by effect. What crashes or never ends is a line of "
+        description="Compile a file once to see which options LLVM reads, then with another value of each of "
+        "them, many together, and rank the options by effect. What crashes or never ends is a line of "
         "the result. Exit status 1 if --verify finds a difference, 2 for bad input, 130 after Ctrl-C, 143 "
         "after SIGTERM.",
         example="optctx rank kernel.ll --only 'unroll*' --trials 20\n"
