@@ -39,10 +39,12 @@ class Rank:
         completes="option",
     )
     by: str = setting("size", "what to rank by: size, instructions or compile-time", metavar="GOAL")
-    every: bool = setting(
-        False, "try several values of each option, not one far from its own", flag="--all-values"
+    values: str = setting(
+        "one",
+        "of each option: one far from its own, or all that are guessed by type, many compiled together; or "
+        "each of all by itself (default: %(default)s)",
+        choices=("one", "all", "each"),
     )
-    each: bool = setting(False, "compile each value by itself, none in groups")
     verify: bool = setting(False, "compare each value with a fresh process")
     trials: int | None = setting(
         None, "most compilations; the largest effects are found first", metavar="N", read=positive
@@ -51,8 +53,8 @@ class Rank:
 
 
 DESCRIPTION = (
-    "Compile a file once to see which options LLVM reads, then with other values of each of "
-    "them, many together first, and rank the options by effect. What crashes or never ends is a line of "
+    "Compile a file once to see which options LLVM reads, then with another value of each of "
+    "them, many together, and rank the options by effect. What crashes or never ends is a line of "
     "the result. Exit status 1 if --verify finds a difference, 2 for bad input, 130 after Ctrl-C, 143 "
     "after SIGTERM."
 )
@@ -86,8 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
                     exclude=own.exclude,
                     values=taken(arguments, Try).tries,
                     by=own.by,
-                    every=own.every,
-                    screen=not own.each,
+                    every=own.values != "one",
+                    screen=own.values != "each",
                     verify=own.verify,
                     trials=own.trials,
                     seconds=own.seconds,

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.redirected
 JOB = Job(SCALE, triple=X86)
 # Of the two values of the second option, the last never ends.
 VALUES = ["force-vector-width=1,2", "misched-limit=5,0"]
-WORDS = ["--only", "force-vector-width", "-j", "1", "--timeout", "100", "--each"]
+WORDS = ["--only", "force-vector-width", "-j", "1", "--timeout", "100", "--values", "each"]
 WORDS += [word for setting in VALUES for word in ("--try", setting)]
 
 
