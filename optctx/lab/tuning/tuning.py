@@ -23,8 +23,7 @@ from optctx.lab.sweep.plan import Answer
 from optctx.lab.trials import Goal, Identity, Trial, TrialFile, identity_of, open_trials, versions
 from optctx.lab.tuning.asking import Asking, go_on
 from optctx.lab.tuning.assess import Assessor
-from optctx.lab.tuning.evaluate import Candidate, make_setup
-from optctx.lab.tuning.evaluators import BASE, Evaluator, LocalEvaluator
+from optctx.lab.tuning.evaluate import BASE, Candidate, Evaluator, LocalEvaluator, make_setup
 from optctx.lab.tuning.machine import machine
 from optctx.lab.tuning.measured import Here, Place, RunTime
 from optctx.lab.tuning.objectives import CompilationTime, Objective, Size, Static, emit_for

@@ -30,8 +30,7 @@ from optctx.errors import EndedEarlyError, OptctxError
 from optctx.lab.sweep.plan import Answer
 from optctx.lab.timing import Confirmation, Interval, Stop
 from optctx.lab.trials import versions
-from optctx.lab.tuning.evaluate import Candidate, Setup, evaluate
-from optctx.lab.tuning.evaluators import BASE
+from optctx.lab.tuning.evaluate import BASE, Candidate, Setup, evaluate
 from optctx.lab.tuning.machine import processor_model
 from optctx.lab.tuning.measured import Found, Measure, Measured, RunTime
 
