@@ -29,8 +29,7 @@ from optctx.compiling import Job
 from optctx.errors import OptctxError
 from optctx.lab.space import Choices, Integers, Value, Values, text_of
 from optctx.lab.tuning import Limits, Search, Space, Study, parse_space, tune
-from optctx.lab.tuning.evaluate import Candidate, make_setup
-from optctx.lab.tuning.evaluators import LocalEvaluator
+from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, make_setup
 from optctx.lab.tuning.samplers import make_sampler, quiet
 
 if TYPE_CHECKING:

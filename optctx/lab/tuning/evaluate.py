@@ -1,4 +1,4 @@
-"""One trial as plain data, and the one function that compiles it, in any process."""
+"""One trial as plain data, and what compiles it: here in a helper process of this one, or in any process."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import threading
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Protocol
 
 from optctx import OptionContext, registry
 from optctx.compiling import Emit, Job
@@ -21,11 +23,15 @@ from optctx.locks import lock_left_behind
 from optctx.process import all_arguments, attributes_policy
 
 __all__ = [
+    "BASE",
     "Candidate",
+    "Evaluator",
+    "LocalEvaluator",
     "Setup",
     "asked_of",
     "end_helpers",
     "evaluate",
+    "fastest",
     "make_setup",
     "plan_of",
     "refuse",
@@ -119,6 +125,97 @@ def asked_of(setup: Setup, candidate: Candidate, number: int) -> Asked:
     return Asked(number, setup.pipelines.index(candidate.pipeline(setup)), candidate.options)
 
 
+BASE = Candidate(-1, ())
+
+
+class Evaluator(Protocol):
+    """Compiles candidates. A context manager."""
+
+    def __enter__(self) -> Evaluator: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    @property
+    def enough(self) -> int:
+        """How many candidates under way keep it busy."""
+
+    def base(self) -> Answer:
+        """Compile with no option of the space set. Raises OptctxError for what LLVM does not take at all."""
+
+    def submit(self, candidate: Candidate) -> None:
+        """Have a candidate compiled."""
+
+    def answers(self) -> list[Answer]:
+        """Wait for at least one candidate that was submitted, under its number. Raises OptctxError if what
+        compiles is gone."""
+
+
+class LocalEvaluator:
+    """Compiles on threads of a helper process, as a sweep does."""
+
+    def __init__(self, setup: Setup, threads: int) -> None:
+        self._setup = setup
+        self._threads = threads
+        self._plan = plan_of(setup, threads)
+        self._process = SweepProcess()
+        self._next = self._plan.total
+        self._numbers: dict[int, int] = {}  # request -> candidate
+        self._partial: dict[int, list[Answer]] = {}  # by candidate
+
+    def __enter__(self) -> LocalEvaluator:
+        self._process.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.__exit__(kind, error, trace)
+
+    @property
+    def enough(self) -> int:
+        return 2 * self._threads
+
+    def base(self) -> Answer:
+        refuse(self._setup, self._process.prepare(self._plan))
+        # Each pipeline's own: their time limits are relative to these.
+        answers = {answer.number: answer for answer in self._process.compile(range(self._plan.total))}
+        if self._setup.repeats > 1 and answers[0].state == "ok":
+            self.submit(BASE)
+            (answer,) = self._all()
+            return answer
+        return replace(answers[0], number=BASE.number)
+
+    def submit(self, candidate: Candidate) -> None:
+        self._partial[candidate.number] = []
+        requests = [self._next + place for place in range(self._setup.repeats)]
+        self._next += len(requests)
+        self._numbers.update(dict.fromkeys(requests, candidate.number))
+        self._process.ask(asked_of(self._setup, candidate, request) for request in requests)
+
+    def answers(self) -> list[Answer]:
+        return self._all()
+
+    def _all(self) -> list[Answer]:
+        whole: list[Answer] = []
+        while not whole:
+            for answer in self._process.answers():
+                number = self._numbers.pop(answer.number)
+                parts = self._partial[number]
+                parts.append(answer)
+                if len(parts) == self._setup.repeats:
+                    del self._partial[number]
+                    whole.append(replace(fastest(parts), number=number))
+        return whole
+
+
+def fastest(answers: Sequence[Answer]) -> Answer:
+    """Of several compilations of one candidate: the first that went wrong, or else the fastest."""
+    wrong = [answer for answer in answers if answer.state != "ok"]
+    return wrong[0] if wrong else min(answers, key=lambda answer: answer.seconds)
+
+
 def evaluate(setup: Setup, candidate: Candidate) -> Answer:
     """Compile one candidate. A crash, a hang and a fatal error are states of the answer.
 
@@ -128,7 +225,7 @@ def evaluate(setup: Setup, candidate: Candidate) -> Answer:
     """
     helper = _helper(setup)
     try:
-        answer = helper.one(setup, candidate)
+        answer = helper.one(candidate)
     except OptctxError:
         helper.end()
         _of_thread.helper = None
@@ -148,33 +245,27 @@ class _Helper:
 
     def __init__(self, setup: Setup) -> None:
         self.digest, self.owner = setup.digest, os.getpid()
-        self._process = SweepProcess()
-        self._process.__enter__()
-        self.end = weakref.finalize(self, _end, self._process, self.owner)
+        self._evaluator = LocalEvaluator(setup, 1).__enter__()
+        self.end = weakref.finalize(self, _end, self._evaluator, self.owner)
         with _entering:
             _helpers.add(self)
-        plan = plan_of(setup, 1)
-        self._next = plan.total
         try:
-            refuse(setup, self._process.prepare(plan))
-            # Each pipeline's own, on this machine: time limits are relative to these.
-            self._bases = {answer.number: answer for answer in self._process.compile(range(plan.total))}
+            self._base = self._evaluator.base()
         except OptctxError:
             self.end()
             raise
 
-    def one(self, setup: Setup, candidate: Candidate) -> Answer:
+    def one(self, candidate: Candidate) -> Answer:
         if not candidate.point:
-            return self._bases[0]
-        self._process.ask([asked_of(setup, candidate, self._next)])
-        self._next += 1
-        (answer,) = self._process.answers()
+            return self._base
+        self._evaluator.submit(candidate)
+        (answer,) = self._evaluator.answers()
         return answer
 
 
-def _end(process: SweepProcess, owner: int) -> None:
+def _end(evaluator: LocalEvaluator, owner: int) -> None:
     if owner == os.getpid():  # a fork leaves it to the parent
-        process.__exit__()
+        evaluator.__exit__(None, None, None)
 
 
 def _helper(setup: Setup) -> _Helper:

@@ -13,8 +13,7 @@ from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import OptctxError
 from optctx.lab.sweep.plan import Answer
-from optctx.lab.tuning.evaluate import Candidate, Setup
-from optctx.lab.tuning.evaluators import LocalEvaluator
+from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, Setup
 from optctx.process import all_arguments, why_attributes_cannot_count
 
 __all__ = ["check_marking", "marked", "marked_and_tried"]

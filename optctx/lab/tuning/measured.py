@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from optctx.errors import OptctxError, shown
 from optctx.lab.timing import (
@@ -37,7 +37,6 @@ __all__ = [
     "Callgrind",
     "Command",
     "Found",
-    "Here",
     "Measure",
     "Measured",
     "Place",
@@ -268,31 +267,19 @@ class Command(Measured):
         return Found("failed", error=f"the command printed no number last: {_end(done.stdout)}")
 
 
-class Place(Protocol):
-    """Where what was compiled is run."""
+class Place:
+    """Where what was compiled is run: this machine."""
 
     def session(
         self, objective: Measured, base: bytes, stop: Stop | None = None
     ) -> AbstractContextManager[Measure]:
         """As the objective's own session. Raises OptctxError if the base cannot be run."""
-
-    def confirm(
-        self, objective: RunTime, base: bytes, code: bytes, first: Interval, seed: int
-    ) -> Confirmation:
-        """Check one candidate again."""
-
-
-class Here:
-    """This machine."""
-
-    def session(
-        self, objective: Measured, base: bytes, stop: Stop | None = None
-    ) -> AbstractContextManager[Measure]:
         return objective.session(base, stop)
 
     def confirm(
         self, objective: RunTime, base: bytes, code: bytes, first: Interval, seed: int
     ) -> Confirmation:
+        """Check one candidate again."""
         return objective.confirm(base, code, first, seed)
 
 

@@ -13,8 +13,7 @@ from optctx.facts import trusted
 from optctx.lab.rank import Effect, Ranking, rank
 from optctx.lab.space import DEFAULT, Choices, Dimension, Space
 from optctx.lab.sweep.plan import Answer
-from optctx.lab.tuning.evaluate import Candidate, make_setup
-from optctx.lab.tuning.evaluators import LocalEvaluator
+from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, make_setup
 from optctx.lab.tuning.measured import Found, Measured
 from optctx.lab.tuning.objectives import Objective, Size
 from optctx.lab.tuning.search import Limits

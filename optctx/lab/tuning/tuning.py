@@ -23,10 +23,9 @@ from optctx.lab.sweep.plan import Answer
 from optctx.lab.trials import Goal, Identity, Trial, TrialFile, identity_of, open_trials, versions
 from optctx.lab.tuning.asking import Asking, go_on
 from optctx.lab.tuning.assess import Assessor
-from optctx.lab.tuning.evaluate import Candidate, make_setup
-from optctx.lab.tuning.evaluators import BASE, Evaluator, LocalEvaluator
+from optctx.lab.tuning.evaluate import BASE, Candidate, Evaluator, LocalEvaluator, make_setup
 from optctx.lab.tuning.machine import machine
-from optctx.lab.tuning.measured import Here, Place, RunTime
+from optctx.lab.tuning.measured import Place, RunTime
 from optctx.lab.tuning.objectives import CompilationTime, Objective, Size, Static, emit_for
 from optctx.lab.tuning.results import INTERRUPTED, Study, progress
 from optctx.lab.tuning.samplers import check_pruner, check_sampler, learns, need_optuna
@@ -136,7 +135,7 @@ class Tuning:
         )
         threads = 1 if timed else limits.jobs or os.cpu_count() or 1
         self._workers = None if executor is None else Workers(executor, Expected.here())
-        self._place: Place = Here() if self._workers is None else RemotePlace(self._workers)
+        self._place = Place() if self._workers is None else RemotePlace(self._workers)
         self._evaluator: Evaluator = (
             LocalEvaluator(self._setup, threads)
             if self._workers is None

@@ -10,12 +10,10 @@ from optctx.lab.space import PASSES, overrides_of
 from optctx.lab.sweep.plan import Answer
 from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.assess import Assessor
-from optctx.lab.tuning.evaluate import Candidate
-from optctx.lab.tuning.evaluators import Evaluator
+from optctx.lab.tuning.evaluate import Candidate, Evaluator
 from optctx.lab.tuning.measured import Place, RunTime, as_fast, interval_of
-from optctx.lab.tuning.minimise import minimised
 
-__all__ = ["Winner"]
+__all__ = ["Winner", "minimised"]
 
 _CONFIRMED = 3  # trials that are checked again, until one is a gain
 
@@ -99,3 +97,27 @@ class Winner:
         self.evaluator.submit(Candidate(trial.number, (*passes, *options.items())))
         (answer,) = self.evaluator.answers()
         return answer
+
+
+def minimised(
+    options: Mapping[str, str],
+    best: Answer,
+    compile: Callable[[Mapping[str, str]], Answer],
+    good: Callable[[Answer], bool],
+) -> tuple[dict[str, str], Answer]:
+    """The fewest options that are left when each that can be dropped is, and what they compile to.
+
+    `best`: what all of them compile to. `compile`: compiles under some of them. `good`: whether what came out
+    is as good as the best; it is not asked about an equal object. What is left stands on each of its options:
+    without any one of them it is worse.
+    """
+    left, answer = dict(options), best
+    again = True
+    while again:
+        again = False
+        for name in list(left):
+            fewer = {each: text for each, text in left.items() if each != name}
+            without = compile(fewer)
+            if without.state == "ok" and (without.digest == answer.digest or good(without)):
+                left, answer, again = fewer, without, True
+    return left, answer

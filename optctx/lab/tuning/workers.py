@@ -30,10 +30,9 @@ from optctx.errors import EndedEarlyError, OptctxError
 from optctx.lab.sweep.plan import Answer
 from optctx.lab.timing import Confirmation, Interval, Stop
 from optctx.lab.trials import versions
-from optctx.lab.tuning.evaluate import Candidate, Setup, evaluate
-from optctx.lab.tuning.evaluators import BASE
+from optctx.lab.tuning.evaluate import BASE, Candidate, Setup, evaluate
 from optctx.lab.tuning.machine import processor_model
-from optctx.lab.tuning.measured import Found, Measure, Measured, RunTime
+from optctx.lab.tuning.measured import Found, Measure, Measured, Place, RunTime
 
 __all__ = ["Expected", "Lost", "RemoteEvaluator", "RemotePlace", "Reply", "Workers", "perform", "words_of"]
 
@@ -344,7 +343,7 @@ def _answer(number: object, result: Result) -> Answer:
 
 
 @dataclass
-class RemotePlace:
+class RemotePlace(Place):
     """Measures on workers: each candidate by itself beside the base, on a processor of its own.
 
     Run times are taken on processors of one model: that of the worker which measures first.

@@ -19,8 +19,7 @@ from optctx.lab.sweep.emissions import Emission, Emissions, digest_of
 from optctx.lab.sweep.plan import Answer, Asked
 from optctx.lab.sweep.worker import _compile
 from optctx.lab.tuning import CompilationTime, Study, parse_space
-from optctx.lab.tuning.evaluate import Candidate, Setup, make_setup, plan_of
-from optctx.lab.tuning.evaluators import LocalEvaluator
+from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, Setup, make_setup, plan_of
 from optctx.process import all_arguments
 from tests.support.ir_texts import SCALE
 from tests.support.tuning_cases import tuned
