@@ -39,7 +39,7 @@ with open(sys.argv[2], "w") as file:
     json.dump(status, file)
 """
 COMMANDS = [  # one for each kind of process that commands start
-    "sweep module.ll --set unroll-count=1,2 --verify",
+    "sweep module.ll --try unroll-count=1,2 --verify",
     "sweep module.bc --cpu haswell",
     "record module.bc",
 ]
@@ -47,7 +47,7 @@ MORE = [
     "rank module.ll --only unroll-count",
     "record module.ll",
     "check-link module.bc",
-    "tune module.ll --set unroll-count=1,2 --trials 2",
+    "tune module.ll --try unroll-count=1,2 --trials 2",
     "info",
     "show unroll-count",
 ]

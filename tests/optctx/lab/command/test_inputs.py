@@ -126,7 +126,7 @@ def test_c_compiles_through_clang_for_the_processor_that_is_asked_for(
     command = ["sweep", str(tmp_path / "scale.c"), "--clang-options=-DFACTOR=3", "--triple", X86]
     digests = set()
     for cpu in ("x86-64", "haswell"):
-        assert main([*command, "--cpu", cpu, "--set", "unroll-count=1,4", "--format", "json"]) == 0
+        assert main([*command, "--cpu", cpu, "--try", "unroll-count=1,4", "--format", "json"]) == 0
         digests |= {row["attributes"]["digest"] for row in json.loads(capfd.readouterr().out)}
     assert len(digests) == 4
     assert main(["sweep", str(tmp_path / "scale.c")]) == 2
