@@ -115,7 +115,8 @@ def test_what_is_there_is_not_compiled_again(
     first = capfd.readouterr().out
     whole = file.read_bytes()
     lines = whole.splitlines(keepends=True)
-    file.write_bytes(b"".join(lines[:-1]).replace(b'"state":"ok"', b'"state":"crashed"', 1))  # if it did not
+    # As if the first trial had crashed; the base is before it.
+    file.write_bytes(b"".join(lines[:-1]).replace(b'"state":"ok"', b'"state":"crashed"', 2))
     assert main(arguments) == 0
     second = capfd.readouterr().out
     assert second.count(",crashed,") == 1
