@@ -100,12 +100,16 @@ class Child:
     def tell(self, data: bytes) -> None:
         """Pass as much as its pipe has room for now; the rest waits in `untold`."""
         self.untold += data
-        with contextlib.suppress(BlockingIOError):
-            try:
-                while self.untold and self.telling >= 0:
-                    del self.untold[: os.write(self.telling, self.untold)]
-            except BrokenPipeError:  # it has ended; the end of what it says tells
-                self.untold.clear()
+        try:
+            self._push()
+        except BlockingIOError:
+            pass
+        except BrokenPipeError:  # it has ended; the end of what it says tells
+            self.untold.clear()
+
+    def _push(self) -> None:
+        while self.untold and self.telling >= 0:
+            del self.untold[: os.write(self.telling, self.untold)]
 
     def close(self) -> None:
         """Tell it that there is no more."""

@@ -100,14 +100,20 @@ class ServerProcess:
         assert process.stdout is not None
         try:
             with process.stdout as answers:
-                while data := os.read(answers.fileno(), CHUNK):
-                    self._listener.said(data)
+                self._relay(answers.fileno())
         finally:
             self.close()
             end_helper(process, GRACE)
             self._listener.ended(Ended(0, process.returncode, printed=printed_to(printed)))
 
+    def _relay(self, answers: int) -> None:
+        while data := os.read(answers, CHUNK):
+            self._listener.said(data)
+
     def _write(self, stdin: Any) -> None:
         with stdin, contextlib.suppress(OSError):  # the server has ended: the other thread tells
-            while (data := self._orders.get()) is not None:
-                write_all(stdin.fileno(), data)
+            self._write_orders(stdin.fileno())
+
+    def _write_orders(self, orders: int) -> None:
+        while (data := self._orders.get()) is not None:
+            write_all(orders, data)

@@ -280,34 +280,38 @@ class _Run:
 
     def go(self, trials: int | None, deadline: float | None) -> str:
         """Compile until the effect of every value is known. Returns why it ended before; else ""."""
-        asked: dict[int, tuple[int, ...]] = {}
-        ended = ""
         with ThreadPoolExecutor(self.plan.threads if self.verify else 1) as pool:
             try:
-                while True:
-                    requests = []
-                    while not ended and len(asked) < _WINDOW * self.plan.threads:
-                        ended = self._budget(trials, deadline, len(asked))
-                        numbers = None if ended else self.screen.next()
-                        if numbers is None:
-                            break
-                        request = self.compiled + len(asked) + 1
-                        asked[request] = numbers
-                        requests.append(self._asked(request, numbers))
-                    self.process.ask(requests)
-                    if not asked:
-                        break
-                    answers = self.process.answers()
-                    self.compiled += len(answers)
-                    found = [(asked.pop(answer.number), answer) for answer in answers]
-                    self._enter([pair for each in found for pair in self._made(*each)], pool)
-                    for numbers, answer in found:
-                        self.screen.result(numbers, self._weight(answer))
+                ended = self._try_all(trials, deadline, pool)
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
         self._check_again()
         return ended
+
+    # Not in the `try` of its caller, which Python 3.13 forgets at a loop's end (design/interrupts.md).
+    def _try_all(self, trials: int | None, deadline: float | None, pool: ThreadPoolExecutor) -> str:
+        asked: dict[int, tuple[int, ...]] = {}
+        ended = ""
+        while True:
+            requests = []
+            while not ended and len(asked) < _WINDOW * self.plan.threads:
+                ended = self._budget(trials, deadline, len(asked))
+                numbers = None if ended else self.screen.next()
+                if numbers is None:
+                    break
+                request = self.compiled + len(asked) + 1
+                asked[request] = numbers
+                requests.append(self._asked(request, numbers))
+            self.process.ask(requests)
+            if not asked:
+                return ended
+            answers = self.process.answers()
+            self.compiled += len(answers)
+            found = [(asked.pop(answer.number), answer) for answer in answers]
+            self._enter([pair for each in found for pair in self._made(*each)], pool)
+            for numbers, answer in found:
+                self.screen.result(numbers, self._weight(answer))
 
     def _budget(self, trials: int | None, deadline: float | None, under_way: int) -> str:
         """Why nothing more is begun; "" if there is no reason."""

@@ -162,9 +162,10 @@ def judge_targets(jobs: Mapping[str, Job]) -> None:
     if not suspects:
         return
     with FreshProcess() as fresh:
-        for name, job in suspects.items():
-            if problem := target_problem(fresh.compile, job):
-                raise OptctxError(f"{name}: {problem.error}" if len(jobs) > 1 else problem.error or "")
+        problems = {name: target_problem(fresh.compile, job) for name, job in suspects.items()}
+    for name, problem in problems.items():
+        if problem is not None:
+            raise OptctxError(f"{name}: {problem.error}" if len(jobs) > 1 else problem.error or "")
 
 
 def answers_to(process: SweepProcess, requests: Iterable[Asked], window: int) -> Iterator[Answer]:
@@ -256,11 +257,14 @@ class _Run:
                 self.file.note("sweep", {"bases": msgspec.to_builtins(made), "total": self.total})
             with closing(self._verified(wanted, bases) if verify else self._made(wanted, bases)) as found:
                 for trial in found:
-                    self.done[trial.number] = trial
-                    self.on_trial(trial)
-                    if self.file is not None:
-                        self.file.append(trial)
+                    self._enter(trial)
         return self.found()
+
+    def _enter(self, trial: Trial) -> None:
+        self.done[trial.number] = trial
+        self.on_trial(trial)
+        if self.file is not None:
+            self.file.append(trial)
 
     def found(self) -> list[Trial]:
         """What there is so far, in order."""

@@ -130,8 +130,7 @@ class Bench:
         with helper:
             pass  # the end of its block kills it
         with suppress(TimeoutError):
-            while not isinstance(helper.hear(_GRACE), Death):
-                pass
+            _wait_for_end(helper)
 
     @property
     def processor(self) -> int:
@@ -339,6 +338,11 @@ def check(
     """
     with Bench(harness, base, tolerance=tolerance, timeout=timeout, lock=False) as bench:
         return bench.check(candidates)
+
+
+def _wait_for_end(helper: Talk[Any]) -> None:
+    while not isinstance(helper.hear(_GRACE), Death):
+        pass
 
 
 def _by_digest(stop: Stop | None, names: Mapping[str, str]) -> Stop | None:

@@ -235,13 +235,11 @@ class Helper:
             }
             _each(workers, dead, list(workers), _check_loaded)
             take = functools.partial(_take, order, warm=self._call < _LONG)
-            for place in range(order.samples + 1):
-                names = list(workers)
-                draw.shuffle(names)
-                for name, (cpu, wall) in _each(workers, dead, names, take).items():
-                    if place:  # the first fills caches and is not counted
-                        samples[name].append(max(1, cpu if self._setup.clock == "cpu" else wall) * 1e-9)
-                        total_cpu, total_wall = total_cpu + cpu, total_wall + wall
+            _one_turn(workers, dead, draw, take)  # fills caches and is not counted
+            for _ in range(order.samples):
+                for name, (cpu, wall) in _one_turn(workers, dead, draw, take).items():
+                    samples[name].append(max(1, cpu if self._setup.clock == "cpu" else wall) * 1e-9)
+                    total_cpu, total_wall = total_cpu + cpu, total_wall + wall
         return Rounded(samples, dead, total_cpu * 1e-9, total_wall * 1e-9)
 
     def _sampled(self, name: str, *, layout: int, shift: int) -> Worker:
@@ -254,6 +252,15 @@ class Helper:
 
     def _fork(self, work: Callable[[Channel], object]) -> Worker:
         return Worker(work, self._processor, self._closing, self._most)
+
+
+def _one_turn(
+    workers: dict[str, Worker], dead: dict[str, Outcome], draw: random.Random, step: Callable[[Worker], T]
+) -> dict[str, T]:
+    """Do a step with each worker, in an order that is drawn."""
+    names = list(workers)
+    draw.shuffle(names)
+    return _each(workers, dead, names, step)
 
 
 def _each(

@@ -175,16 +175,19 @@ def compare_settings(
         same = str(place) not in candidates and answer.error is None
         rows.append(Row(options, timing, same, faster=str(place) in found.faster()))
 
+    def confirmed(place: int, row: Row) -> Row:
+        if not row.faster or row.timing.ratio is None:
+            return row
+        progress(f"confirming {' '.join(row.options)}")
+        code, again = candidates[str(place)], seed + place + 1
+        return replace(row, confirmation=bench.confirm(code, row.timing.ratio, budget=budget, seed=again))
+
     def compared() -> Compared:
         return Compared(own, found.base, tuple(rows), found.noise, found.waited, found.conditions)
 
     try:
         for place, row in enumerate(rows):
-            if row.faster and row.timing.ratio is not None:
-                progress(f"confirming {' '.join(row.options)}")
-                code, again = candidates[str(place)], seed + place + 1
-                second = bench.confirm(code, row.timing.ratio, budget=budget, seed=again)
-                rows[place] = replace(row, confirmation=second)
+            rows[place] = confirmed(place, row)
     except KeyboardInterrupt:
         raise Interrupted(compared()) from None
     return compared()

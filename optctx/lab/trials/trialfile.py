@@ -18,10 +18,11 @@ import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
+from optctx.children.frames import write_all
 from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.lab.space import Choices, Integers, Space, Value, Values
 from optctx.lab.trials.goal import Goal
@@ -141,10 +142,8 @@ class TrialFile:
         """Append lines as a whole, or none of them."""
         self.check_in_place()
         before = os.fstat(self._descriptor).st_size
-        data = memoryview((b"" if before else self._head) + b"".join(lines))
         try:
-            while data:
-                data = data[os.write(self._descriptor, data) :]
+            write_all(self._descriptor, (b"" if before else self._head) + b"".join(lines))
         except BaseException as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, before)
@@ -270,35 +269,40 @@ def _check_regular(descriptor: int, words: str) -> None:
 
 def _read(descriptor: int, path: str, verb: str) -> tuple[Kept, int]:
     """What is in the file, and the bytes up to the end of its last whole line."""
-    kept, whole, number = Kept(), 0, 0
-    records: dict[int, Trial] = {}
-    reader = _Reader(kept, records)
+    kept = Kept()
     with os.fdopen(os.dup(descriptor), "rb") as file:
         file.seek(0)
-        while line := file.readline(_LONGEST + 1):
-            number += 1
-            try:
-                if len(line) > _LONGEST:
-                    raise DataError(f"expected at most {_LONGEST:,} bytes, found more")
-                if not line.endswith(b"\n"):
-                    break
-                reader.take(line)
-            except (msgspec.MsgspecError, ValueError, RecursionError, OverflowError) as error:
-                words = "it nests too deeply" if isinstance(error, RecursionError) else str(error)[:200]
-                raise OptctxError(
-                    f"cannot {verb} {shown(path)}: line {number} is none of an experiment of optctx "
-                    f"({words}); name another file"
-                ) from None
-            whole += len(line)
+        whole = _take_lines(file, _Reader(kept), f"cannot {verb} {shown(path)}")
     return kept, whole
+
+
+def _take_lines(file: BinaryIO, reader: _Reader, attempt: str) -> int:
+    """Take every whole line; return how many bytes they have. Raises OptctxError."""
+    whole = number = 0
+    while line := file.readline(_LONGEST + 1):
+        number += 1
+        try:
+            if len(line) > _LONGEST:
+                raise DataError(f"expected at most {_LONGEST:,} bytes, found more")
+            if line.endswith(b"\n"):
+                reader.take(line)
+        except (msgspec.MsgspecError, ValueError, RecursionError, OverflowError) as error:
+            words = "it nests too deeply" if isinstance(error, RecursionError) else str(error)[:200]
+            raise OptctxError(
+                f"{attempt}: line {number} is none of an experiment of optctx ({words}); name another file"
+            ) from None
+        if not line.endswith(b"\n"):
+            break
+        whole += len(line)
+    return whole
 
 
 class _Reader:
     """Takes line after line. Raises ValueError and msgspec's errors for what no experiment has written."""
 
-    def __init__(self, kept: Kept, records: dict[int, Trial]) -> None:
+    def __init__(self, kept: Kept) -> None:
         self._kept = kept
-        self._records = records
+        self._records: dict[int, Trial] = {}
         self._line = msgspec.json.Decoder(_Line)
         self._trial = msgspec.json.Decoder(Trial)
 

@@ -94,6 +94,13 @@ def _gain(effect: Effect, ranking: Ranking) -> float:
     return min(0.0, *(sign * ranking.change(trial, ranking.goal.name) for trial in done))
 
 
+def _answers(evaluator: LocalEvaluator, count: int) -> dict[int, Answer]:
+    answers: dict[int, Answer] = {}
+    while len(answers) < count:
+        answers.update((answer.number, answer) for answer in evaluator.answers())
+    return answers
+
+
 def _fastest(
     job: Job, dimensions: Sequence[Dimension], objective: Measured, limits: Limits
 ) -> list[Dimension]:
@@ -109,13 +116,11 @@ def _fastest(
         repeats=1,
     )
     points = [(each.name, text) for each in dimensions for text in each.values.ends if text != DEFAULT]
-    answers: dict[int, Answer] = {}
     with LocalEvaluator(setup, limits.jobs or os.cpu_count() or 1) as evaluator:
         base = evaluator.base()
         for number, point in enumerate(points):
             evaluator.submit(Candidate(number, (point,)))
-        while len(answers) < len(points):
-            answers.update((answer.number, answer) for answer in evaluator.answers())
+        answers = _answers(evaluator, len(points))
     codes: dict[str, dict[str, bytes]] = {each.name: {} for each in dimensions}
     for number, (name, _) in enumerate(points):
         if answers[number].state == "ok" and answers[number].digest != base.digest:
