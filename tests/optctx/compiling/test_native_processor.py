@@ -33,7 +33,7 @@ def test_features_that_are_given_replace_those_of_the_machine() -> None:
 def test_the_command_line_means_the_same(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["sweep", str(KERNEL), "--cpu", "native", "--format", "json"]) == 0
     [row] = json.loads(capfd.readouterr().out)
-    assert row["digest"] == hashlib.sha256(compile_job(Job(IR, cpu="native")).code).hexdigest()
+    assert row["attributes"]["digest"] == hashlib.sha256(compile_job(Job(IR, cpu="native")).code).hexdigest()
 
 
 def test_another_target_has_no_native_processor(capfd: pytest.CaptureFixture[str]) -> None:
