@@ -23,6 +23,7 @@ from optctx.children.limits import Limits
 from optctx.children.pool import Pool
 from optctx.errors import OptctxError
 from tests.optctx.children import calls
+from tests.support.alone import alone
 from tests.support.forking import run_and_end
 from tests.support.processes import SECONDS, children_of, of_session, run_python, wait_for
 
@@ -332,7 +333,10 @@ class Interrupt(Exception):  # noqa: N818  as KeyboardInterrupt
     pass
 
 
+@alone  # pools of other tests may be ending
 def test_an_interrupt_at_any_moment_leaves_no_process_and_no_descriptor() -> None:
+    threads = threading.active_count()
+
     def interrupt(*_: object) -> None:
         raise Interrupt
 
@@ -358,6 +362,3 @@ def test_an_interrupt_at_any_moment_leaves_no_process_and_no_descriptor() -> Non
     finally:
         signal.signal(signal.SIGALRM, handler)
     wait_for(lambda: (len(os.listdir("/proc/self/fd")), children_of(os.getpid())) == before)
-
-
-threads = threading.active_count() + 8
