@@ -1,7 +1,7 @@
-// What one read of an option costs, for evidence/benchmarks/reads.py: built as a shared library with -fPIC, as LLVM's are, and
-// loaded by a program. Every kind reads the same options in the same order. A read is in a function of its own, as in
-// LLVM, where the compiler cannot keep an address from one read to the next; a call of an empty function is measured
-// too.
+// What one read of an option costs, for evidence/benchmarks/reads.py: built as a shared library with -fPIC, as LLVM's
+// are, and loaded by a program. Every kind reads the same options in the same order. A read is in a function of its
+// own, as in LLVM, where the compiler cannot keep an address from one read to the next; a call of an empty function is
+// measured too.
 #include <sys/mman.h>
 #include <array>
 #include <cstddef>

@@ -1,4 +1,5 @@
-// reads_main LIBRARY KIND LOOPS: loads evidence/benchmarks/reads.cpp as a program loads LLVM, and prints nanoseconds for a read.
+// reads_main LIBRARY KIND LOOPS: loads evidence/benchmarks/reads.cpp as a program loads LLVM, and prints nanoseconds
+// for a read.
 #include <dlfcn.h>
 #include <cstdint>
 #include <cstdio>
