@@ -1,4 +1,4 @@
-// The names and parameters that records of `optctx export --format td` use of LLVM's own LibraryOptions.td, so that
+// The names and parameters that records of `python -m evidence tablegen` use of LLVM's own LibraryOptions.td, so that
 // llvm-tblgen of any release can check them.
 
 class OptionsStruct<string namespace = "llvm", string prefix = ""> {
