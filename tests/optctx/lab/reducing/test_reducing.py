@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
 import shlex
-import signal
 import subprocess
 import sys
 import time
@@ -19,8 +17,8 @@ from optctx.compiling import FreshProcess, Job
 from optctx.lab.command.main import main
 from optctx.lab.reducing import reduce_options
 from optctx.testing import smallest
+from tests.support.interrupted_commands import interrupted
 from tests.support.ir_texts import SCALE, X86
-from tests.support.processes import wait_for
 from tests.support.rows import rows
 
 CRASH = "-force-vector-width=3"  # LLVM asserts that it is a power of two
@@ -170,35 +168,16 @@ def test_a_compilation_that_crashes_without_options_says_so(
     assert tools.startswith("opt and llc: opt -passes=trigger-crash-module -o ")
 
 
-def test_ctrl_c_ends_a_hanging_try_at_once_and_leaves_nothing(kernel: str) -> None:
-    program = (
-        "import sys\n"
-        "from optctx.lab.command.main import main\n"
-        "sys.exit(main(['reduce', 'scale.ll', '--set', 'disable-lsr', '--set', 'misched-limit=0', "
-        f"'--triple', {X86!r}, '--timeout', '60']))\n"
-    )
-    process = subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    wait_for(lambda: bool(_children(process.pid)))
-    time.sleep(2)  # it hangs with the whole set
-    process.send_signal(signal.SIGINT)
-    sent = time.monotonic()
-    out, error = process.communicate(timeout=60)
-    assert time.monotonic() - sent < 8
-    assert process.returncode == 130, (out, error)
-    assert "interrupted" in error
-    assert "Traceback" not in error
-    assert not _children(process.pid)
+def test_ctrl_c_ends_a_hanging_try_at_once_and_leaves_nothing(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "scale.ll").write_text(SCALE)
+    words = ["reduce", str(tmp_path / "scale.ll"), "--set", "disable-lsr", "--set", "misched-limit=0"]
+    sent: list[float] = []
 
+    def hangs(_: object) -> None:
+        time.sleep(3)  # with the whole set
+        sent.append(time.monotonic())
 
-def _children(pid: int) -> list[str]:
-    found = []
-    for each in filter(str.isdecimal, os.listdir("/proc")):
-        try:
-            fields = pathlib.Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[1]) == pid:
-            found.append(each)
-    return found
+    ended = interrupted([*words, "--triple", X86, "--timeout", "60"], tmp_path, hangs)
+    assert time.monotonic() - sent[0] < 20
+    assert ended.status == 130
+    assert ended.err.splitlines()[-1].startswith("optctx: interrupted")
