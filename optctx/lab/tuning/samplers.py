@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from optctx.errors import OptctxError, shown
 from optctx.lab.names import no_such
-from optctx.lab.space import Choices, Integers, Space, Value, Values, number_of
+from optctx.lab.space import Choices, Space, Value, number_of
 from optctx.lab.trials import Direction, Goal
 
 if TYPE_CHECKING:
-    from optuna.distributions import BaseDistribution
     from optuna.pruners import BasePruner
     from optuna.samplers import BaseSampler
 
@@ -25,7 +24,6 @@ __all__ = [
     "check_pruner_name",
     "check_sampler",
     "check_sampler_name",
-    "distribution_of",
     "grid_of",
     "learns",
     "make_pruner",
@@ -168,19 +166,6 @@ def _pruner(text: str) -> tuple[str, float | None]:
     if colon and name != "threshold":
         raise OptctxError(f"the pruner {name!r} takes no number, found {shown(text)}; write {name}")
     return name, number
-
-
-def distribution_of(values: Values) -> BaseDistribution:
-    """What Optuna calls these values."""
-    from optuna import distributions
-
-    if isinstance(values, Choices):
-        return distributions.CategoricalDistribution(values.texts)
-    if isinstance(values, Integers):
-        last = values.low + values.step * int(values.count - 1)
-        return distributions.IntDistribution(values.low, last, log=values.log, step=values.step)
-    last_float = values.high if values.step is None else values.low + values.step * (values.count - 1)
-    return distributions.FloatDistribution(values.low, last_float, log=values.log, step=values.step)
 
 
 def grid_of(space: Space, seed: int) -> list[dict[str, Value]]:
