@@ -42,6 +42,7 @@ autodoc_default_options = {"members": True, "show-inheritance": True}
 PAGES = {
     "GLOSSARY.md": "glossary.md",
     "SECURITY.md": "security.md",
+    "CONTRIBUTING.md": "contributing.md",
     "examples/cpp_lookup/README.md": "cpp.md",
 }
 LINK = re.compile(r"\[([^\]]*)\]\(([^)#:\s]+)(#[^)\s]*)?\)")

@@ -1,0 +1,101 @@
+"""What people need to join: the workflows of the forge and CONTRIBUTING.md name what there is."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import sys
+from importlib.util import find_spec
+from typing import Any
+
+import yaml
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+from tests.long.__main__ import stages
+
+ROOT = pathlib.Path(__file__).parents[2]
+FORGE = ROOT / ".github"
+WORKFLOWS = sorted((FORGE / "workflows").glob("*.yml"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def jobs(workflow: pathlib.Path) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = yaml.safe_load(workflow.read_text())["jobs"]
+    return found
+
+
+def matrix(workflow: str, job: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = jobs(FORGE / "workflows" / workflow)[job]["strategy"]["matrix"]
+    return found
+
+
+def commands(workflow: pathlib.Path) -> str:
+    steps = [step for job in jobs(workflow).values() for step in job["steps"]]
+    return "\n".join(step.get("run", "") for step in steps)
+
+
+def supported() -> list[str]:
+    """Versions of CPython from requires-python, such as ">=3.10,<3.15"."""
+    least, end = re.fullmatch(r">=3\.(\d+),<3\.(\d+)", PROJECT["requires-python"]).groups()  # type: ignore[union-attr]
+    return [f"3.{minor}" for minor in range(int(least), int(end))]
+
+
+def test_every_supported_python_is_classified_tested_and_on_the_pages() -> None:
+    versions = supported()
+    prefix = "Programming Language :: Python :: 3."
+    classified = [each.removeprefix(prefix) for each in PROJECT["classifiers"] if each.startswith(prefix)]
+    assert [f"3.{minor}" for minor in classified] == versions
+    free = [f"{version}t" for version in versions if int(version[2:]) >= 14]  # free-threaded ones
+    assert sorted(matrix("tests.yml", "test")["python"]) == sorted(versions + free)
+    for page in ("README.md", "docs/limits.md", "CHANGELOG.md"):
+        assert f"CPython {versions[0]} to {versions[-1]}" in (ROOT / page).read_text(), page
+
+
+def test_the_weekly_stages_are_those_of_make_test_long() -> None:
+    pythons = {stage.name for stage in stages(1) if stage.name.startswith("python")}
+    assert matrix("weekly.yml", "test-long")["stage"] == [
+        stage.name for stage in stages(1) if stage.name not in pythons
+    ]
+    assert {name.removeprefix("python") for name in pythons} <= set(matrix("tests.yml", "test")["python"])
+
+
+def test_workflows_run_what_there_is_and_pin_what_they_take() -> None:
+    targets = set(re.findall(r"^([\w./$()-]+):(?!=)", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    targets = {target.replace("$(VENV)", ".venv") for target in targets}
+    for workflow in WORKFLOWS:
+        text = commands(workflow)
+        assert set(re.findall(r"\bmake ([\w./-]+)", text)) <= targets, workflow
+        assert all(find_spec(module) for module in re.findall(r"python -m ((?:tests|evidence)[\w.]*)", text))
+        taken = re.findall(r"uses: (\S+)", workflow.read_text())
+        assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action) for action in taken), workflow
+        assert yaml.safe_load(workflow.read_text())["permissions"] == {"contents": "read"}
+    assert len(WORKFLOWS) >= 2
+    written = (ROOT / "CONTRIBUTING.md").read_text()
+    assert set(re.findall(r"`make ([\w-]+)", written)) <= targets
+
+
+def test_contributing_names_files_that_there_are() -> None:
+    written = (ROOT / "CONTRIBUTING.md").read_text()
+    named = {
+        path
+        for path in re.findall(r"(?<![\w/.~])((?:\w+|\.github)/[\w./-]*\w)", written)
+        if path.split("/")[0] in {each.name for each in ROOT.iterdir()}
+    }
+    assert len(named) > 30
+    placeholders = {"optctx/lab/command/NAME_command.py"}
+    assert sorted(path for path in named - placeholders if not (ROOT / path).exists()) == []
+
+
+def test_forms_of_the_forge_are_whole() -> None:
+    forms = sorted((FORGE / "ISSUE_TEMPLATE").glob("*.yml"))
+    assert len(forms) >= 2
+    for form in forms:
+        read = yaml.safe_load(form.read_text())
+        assert read.keys() == {"name", "description", "body"}
+        fields = [part for part in read["body"] if part["type"] != "markdown"]
+        assert len({part["id"] for part in fields}) == len(fields) > 0
+        assert all(part["attributes"]["label"] for part in fields)
