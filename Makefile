@@ -101,7 +101,7 @@ stub: $(VENV)/.built
 # compiled: what builds is in the environment, so its paths stay the same. UNITY=OFF compiles changed files alone.
 UNITY ?= ON
 INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation \
-  $(addprefix --config-settings=cmake.define.OPTCTX_,WERROR=ON LAB=ON UNITY=$(UNITY)) -e
+  $(addprefix --config-settings=cmake.define.OPTCTX_,WERROR=ON LAB=ON PORTABLE=ON UNITY=$(UNITY)) -e
 $(VENV)/.built: $(VENV)/.tools $(SOURCES)
 	$(INSTALL) '.[demo]'
 	touch $@
