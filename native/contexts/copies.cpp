@@ -22,24 +22,24 @@ bool is_value(const values::Region& region) noexcept {
     return region.role == values::Role::option || region.role == values::Role::variable;
 }
 
-// Regions that are copied into one block.
-struct Part {
-    std::vector<std::uint32_t> slots{};
-    std::size_t bytes = 0;
-    // Blocks are reused but never freed: LLVM may have kept an address into them.
-    std::vector<std::unique_ptr<values::Block>> idle{};
-};
-
-// In the block of the written regions: a string that LLVM may assign to.
-struct OwningWord {
-    std::uint32_t slot;
-    std::size_t index;  // in hot_words, of the word that owns the string
-};
-
 }  // namespace
 
 // What the copies of all entries into contexts of one space have in common.
 struct CopyPlan {
+    // Regions that are copied into one block.
+    struct Part {
+        std::vector<std::uint32_t> slots{};
+        std::size_t bytes = 0;
+        // Blocks are reused but never freed: LLVM may have kept an address into them.
+        std::vector<std::unique_ptr<values::Block>> idle{};
+    };
+
+    // In the block of the written regions: a string that LLVM may assign to.
+    struct OwningWord {
+        std::uint32_t slot;
+        std::size_t index;  // in hot_words, of the word that owns the string
+    };
+
     explicit CopyPlan(const std::vector<values::Region>& regions) : at(regions.size()) {
         for (std::uint32_t slot = 0; slot < regions.size(); ++slot) {
             const values::Region& region = regions[slot];
@@ -102,7 +102,7 @@ CopyPlan& plan_of(const values::Space& space) {
     return plans.by_space.at(&space);
 }
 
-std::unique_ptr<values::Block> take_block(Part& part) {
+std::unique_ptr<values::Block> take_block(CopyPlan::Part& part) {
     const std::lock_guard lock(plans.mutex);
     if (part.idle.empty()) return std::make_unique<values::Block>(part.bytes);
     std::unique_ptr<values::Block> block = std::move(part.idle.back());
@@ -110,7 +110,7 @@ std::unique_ptr<values::Block> take_block(Part& part) {
     return block;
 }
 
-void give_block(Part& part, std::unique_ptr<values::Block> block) noexcept {
+void give_block(CopyPlan::Part& part, std::unique_ptr<values::Block> block) noexcept {
     if (block == nullptr) return;
     const std::lock_guard lock(plans.mutex);
     part.idle.push_back(std::move(block));
@@ -160,7 +160,7 @@ std::uint8_t* Copies::object(std::uint32_t slot) const noexcept {
 
 void Copies::reset() {
     std::uint8_t* copies = written_->data();
-    for (const OwningWord& owner : plan_.owning_words) {
+    for (const CopyPlan::OwningWord& owner : plan_.owning_words) {
         // When LLVM assigned another string, it released the copy's share of the old one.
         std::uint8_t* word = copies + plan_.hot_words[owner.index];
         if (std::memcmp(word, &pristine_[owner.index], word_size) == 0) continue;

@@ -17,19 +17,15 @@
 
 namespace optctx::engines {
 
-namespace {
-
-// A context whose values are in the storage of its image while a group that holds it has the turn.
-struct Held {
-    std::shared_ptr<contexts::Context> context;
-    std::size_t lending = 0;     // threads that wait while inside, or are in a nested context
-    std::optional<Kept> kept{};  // the storage while no group that holds the context has the turn
-};
-
-}  // namespace
-
 // Threads that share LLVM's storage. An image without a context has the process-wide values.
 struct Group {
+    // A context whose values are in the storage of its image while a group that holds it has the turn.
+    struct Held {
+        std::shared_ptr<contexts::Context> context;
+        std::size_t lending = 0;     // threads that wait while inside, or are in a nested context
+        std::optional<Kept> kept{};  // the storage while no group that holds the context has the turn
+    };
+
     std::string key;  // equal for equal values, and only for those
     // One for each image, at most. A nested group shares those of other images.
     std::vector<std::shared_ptr<Held>> held;
@@ -46,7 +42,7 @@ struct Group {
 namespace {
 
 // The keys of contexts begin with the index of their image.
-std::string key_of(std::vector<std::shared_ptr<Held>>& held) {
+std::string key_of(std::vector<std::shared_ptr<Group::Held>>& held) {
     std::sort(held.begin(), held.end(),
               [](const auto& a, const auto& b) { return a->context->space().image() < b->context->space().image(); });
     std::string key;
@@ -190,9 +186,10 @@ private:
                                   " process-wide: this thread is inside a context with other process-wide values (" +
                                   outer_changes->text() + ")");
         }
-        std::vector<std::shared_ptr<Held>> held = from == nullptr ? std::vector<std::shared_ptr<Held>>{} : from->held;
+        std::vector<std::shared_ptr<Group::Held>> held =
+            from == nullptr ? std::vector<std::shared_ptr<Group::Held>>{} : from->held;
         std::erase_if(held, [&](const auto& each) { return each->context->space().image() == frame.image; });
-        if (frame.context != nullptr) held.push_back(std::make_shared<Held>(Held{frame.context}));
+        if (frame.context != nullptr) held.push_back(std::make_shared<Group::Held>(Group::Held{frame.context}));
         std::string key = key_of(held) + key_of(changes);
         if (frame.context != nullptr && frame.context->is_apart())
             key += " entry " + std::to_string(entries_apart_.fetch_add(1, std::memory_order_relaxed));
@@ -283,7 +280,7 @@ private:
     }
 
     // The first time, no thread is inside LLVM. The space of an attached image lives as long as the process.
-    Overlay& overlay_of(const Held& held) {
+    Overlay& overlay_of(const Group::Held& held) {
         values::Space& space = held.context->space();
         std::unique_ptr<Overlay>& overlay = overlays_[space.image()];
         if (overlay == nullptr) overlay = std::make_unique<Overlay>(space);
@@ -304,7 +301,7 @@ private:
         std::size_t loaded = 0;
         try {
             for (; loaded < group.held.size(); ++loaded) {
-                const Held& held = *group.held[loaded];
+                const Group::Held& held = *group.held[loaded];
                 if (held.kept)
                     overlay_of(held).load(*held.kept);
                 else
@@ -312,7 +309,7 @@ private:
             }
         } catch (...) {
             while (loaded-- > 0) {
-                const Held& held = *group.held[loaded];
+                const Group::Held& held = *group.held[loaded];
                 overlay_of(held).unload(held.kept.has_value());
             }
             throw;
@@ -326,10 +323,10 @@ private:
     views::PerImage<std::unique_ptr<Overlay>> overlays_;  // for the thread with the turn
 };
 
-auto& instance = *new Turns;  // outlives every thread
+auto& only_turns = *new Turns;  // outlives every thread
 
 }  // namespace
 
-Engine& turns() noexcept { return instance; }
+Engine& turns() noexcept { return only_turns; }
 
 }  // namespace optctx::engines

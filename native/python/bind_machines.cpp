@@ -25,15 +25,15 @@ void cannot_make(unsigned image, const char* why) {
     callbacks::tell(callbacks::Callback::cannot_make_machine, [&] { return nb::make_tuple(image, why); });
 }
 
-void configure(unsigned image, const std::map<std::string, std::uintptr_t>& calls,
-               const std::vector<std::uintptr_t>& settings) {
+void configure_machines(unsigned image, const std::map<std::string, std::uintptr_t>& calls,
+                        const std::vector<std::uintptr_t>& settings) {
     machine::configure(views::checked_image(image), machine::LlvmCalls(calls, settings), cannot_make);
 }
 
 }  // namespace
 
 void add_machines(nb::module_& m) {
-    m.def("configure_machines", &configure, "image"_a, "calls"_a, "settings"_a,
+    m.def("configure_machines", &configure_machines, "image"_a, "calls"_a, "settings"_a,
           "Set LLVM's functions. `calls`: addresses by the names of native/intercept/machine_copies.hpp. `settings`: "
           "those of "
           "functions that change a machine as the code generator does. Raises RuntimeError if a check of the image "

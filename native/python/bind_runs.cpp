@@ -48,7 +48,7 @@ private:
     bool closed_ = false;
 };
 
-const void* pointer(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
+const void* llvm_object(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
 
 nb::object object_or_none(void* object) {
     return object == nullptr ? nb::none() : nb::borrow(static_cast<PyObject*>(object));
@@ -123,7 +123,7 @@ std::tuple<nb::object, bool, nb::object> values_here(unsigned image) {
             object_or_none(scopes::current_owner(image))};
 }
 
-void configure(unsigned image, const std::vector<std::uintptr_t>& calls) {
+void configure_bindings(unsigned image, const std::vector<std::uintptr_t>& calls) {
     if (calls.size() != 8) throw nb::value_error("eight functions of LLVM's C API are needed");
     bind::LlvmCalls llvm{};
     set(llvm.module_context, calls[0]);
@@ -148,7 +148,7 @@ void add_bind(nb::module_& m) {
         .value("switch_over", bind::OnMismatch::switch_over)
         .value("warn", bind::OnMismatch::warn)
         .value("error", bind::OnMismatch::error);
-    m.def("configure_bindings", &configure, "image"_a, "calls"_a,
+    m.def("configure_bindings", &configure_bindings, "image"_a, "calls"_a,
           "`calls`: LLVMGetModuleContext, -FirstFunction, -NextFunction, -GlobalParent, -StringAttributeAtIndex, "
           "-StringAttributeValue, LLVMGetTarget, LLVMGetTargetMachineTriple, by address.");
     m.def(
@@ -177,9 +177,9 @@ void add_bind(nb::module_& m) {
                 std::make_shared<const bind::Binding>(std::move(context), on_mismatch, owner.release().ptr());
             for (;;) {
                 if (!views::is_attached(image)) scoping::attach(image);
-                if (!bind::bind(pointer(llvm_context), binding)) return false;
+                if (!bind::bind(llvm_object(llvm_context), binding)) return false;
                 if (views::is_attached(image)) return true;
-                bind::unbind(image, pointer(llvm_context));  // another thread detached before this one was counted
+                bind::unbind(image, llvm_object(llvm_context));  // another thread detached before this one was counted
             }
         },
         "llvm_context"_a, "context"_a, "owner"_a, "on_mismatch"_a,
@@ -187,7 +187,7 @@ void add_bind(nb::module_& m) {
     m.def(
         "unbind",
         [](unsigned image, std::uintptr_t llvm_context) {
-            auto binding = bind::unbind(views::checked_image(image), pointer(llvm_context));
+            auto binding = bind::unbind(views::checked_image(image), llvm_object(llvm_context));
             const nb::object owner =
                 object_or_none(binding == nullptr ? nullptr : static_cast<PyObject*>(binding->owner));
             binding.reset();
@@ -198,7 +198,7 @@ void add_bind(nb::module_& m) {
     m.def(
         "bound",
         [](unsigned image, std::uintptr_t llvm_context) {
-            const auto binding = bind::bound(views::checked_image(image), pointer(llvm_context));
+            const auto binding = bind::bound(views::checked_image(image), llvm_object(llvm_context));
             if (binding == nullptr) return std::pair(nb::object(nb::none()), bind::OnMismatch::switch_over);
             return std::pair(nb::borrow(static_cast<PyObject*>(binding->owner)), binding->on_mismatch);
         },
@@ -210,7 +210,7 @@ void add_bind(nb::module_& m) {
     m.def(
         "binding_of_module",
         [](unsigned image, std::uintptr_t module) {
-            return bind::bound_to_module(views::checked_image(image), pointer(module));
+            return bind::bound_to_module(views::checked_image(image), llvm_object(module));
         },
         "image"_a, "module"_a, "Return the binding of the module's LLVMContext, or None.");
     m.def(

@@ -22,8 +22,8 @@ struct Name {
     char text[8] = {'\1'};
 };
 static_assert(offsetof(Name, text) == sizeof(RawCowHeader));
-Name name;
-const RawDebugType only_type{name.text, 0, false};
+Name unused_name;
+const RawDebugType only_type{unused_name.text, 0, false};
 const void* end_of_only_type(std::size_t size) { return reinterpret_cast<const std::uint8_t*>(&only_type) + size; }
 
 // Of all images: a flag is raised and lowered rarely. Outlives every thread.

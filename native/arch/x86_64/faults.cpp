@@ -39,7 +39,7 @@ void set_general_register(ucontext_t& context, unsigned number, std::uintptr_t v
 
 namespace {
 
-constexpr std::uint8_t opcode = 0xE9;  // jmp rel32
+constexpr std::uint8_t jmp = 0xE9;  // jmp rel32
 
 std::string at_address(std::uintptr_t address) {
     char text[32];
@@ -62,7 +62,7 @@ const std::uint8_t filler = 0xCC;  // int3
 void append_jump(std::vector<std::uint8_t>& code, std::uintptr_t next_instruction, std::uintptr_t to) {
     const std::int32_t rel = distance(next_instruction, to);
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(&rel);
-    code.push_back(opcode);
+    code.push_back(jmp);
     code.insert(code.end(), bytes, bytes + sizeof rel);
 }
 

@@ -37,11 +37,11 @@ constexpr std::uint8_t skip_red_zone[] = {0x48, 0x8D, 0x64, 0x24, 0x80};        
 constexpr std::uint8_t back_to_stack[] = {0x48, 0x8D, 0xA4, 0x24, 0x80, 0, 0, 0};  // lea rsp, [rsp+128]
 constexpr std::uint8_t legacy_prefixes[] = {0x66, 0xF2, 0xF3, 0x2E, 0x36, 0x3E, 0x26, 0x64, 0x65, 0xF0, 0x67};
 
-std::uint8_t byte(unsigned value) { return static_cast<std::uint8_t>(value); }
+std::uint8_t low_byte(unsigned value) { return static_cast<std::uint8_t>(value); }
 std::uint8_t extended(unsigned number, std::uint8_t bits) { return number >= 8 ? bits : std::uint8_t{0}; }
 
 void append(Code& code, std::initializer_list<unsigned> bytes) {
-    for (const unsigned each : bytes) code.push_back(byte(each));
+    for (const unsigned each : bytes) code.push_back(low_byte(each));
 }
 
 void append(Code& code, Instruction bytes) { code.insert(code.end(), bytes.begin(), bytes.end()); }
@@ -57,14 +57,14 @@ void set_base_extension(Code& code, std::size_t modrm_at, bool on) {
     std::size_t at = 0;
     while (at < modrm_at && std::ranges::find(legacy_prefixes, code[at]) != std::end(legacy_prefixes)) ++at;
     if ((code[at] & 0xF0) == rex) {
-        code[at] = byte((code[at] & ~rex_b) | (on ? rex_b : 0));
+        code[at] = low_byte((code[at] & ~rex_b) | (on ? rex_b : 0));
     } else if ((code[at] == 0xC4 || code[at] == 0x62) && at + 2 < modrm_at) {
-        code[at + 1] = byte((code[at + 1] & ~0x20) | (on ? 0 : 0x20));
+        code[at + 1] = low_byte((code[at + 1] & ~0x20) | (on ? 0 : 0x20));
     }
 }
 
 // ModRM with mod 10: [base + displacement of 32 bits].
-std::uint8_t modrm_on(unsigned base, unsigned field) { return byte(0x80 | (field & 7) << 3 | (base & 7)); }
+std::uint8_t modrm_on(unsigned base, unsigned field) { return low_byte(0x80 | (field & 7) << 3 | (base & 7)); }
 
 bool is_branch(Instruction instruction) {  // call or jmp [rip + displacement]
     return instruction.size() == 2 + displacement_size && instruction[0] == 0xFF &&

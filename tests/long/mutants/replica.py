@@ -97,6 +97,7 @@ class Replica:
             f"-DPython_EXECUTABLE={self.python}",
             f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={self.tree / 'optctx'}",
             "-DOPTCTX_LAB=ON",
+            "-DOPTCTX_UNITY=OFF",  # a mutation changes one file
             "-DSKBUILD=ON",
         )
 
