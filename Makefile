@@ -89,13 +89,16 @@ build/%/.made: $(SOURCES)
 	$(PYTHON) -m venv build/$*
 	build/$*/bin/pip install --quiet --disable-pip-version-check \
 	  --config-settings=cmake.define.OPTCTX_SANITIZE=$* --config-settings=cmake.define.OPTCTX_LAB=ON --config-settings=build-dir=build/$*/cmake \
-	  -e '.[test]'
+	  -e '.[$(call EXTRA,$(PYTHON))]'
 	echo 'import os; os.RTLD_DEEPBIND = 0' > $$(echo build/$*/lib/python*/site-packages)/sanitizer.pth
 	touch $@
 
 # Takes over the native module's generated stub, after a change of the bindings.
 stub: $(VENV)/.built
 	cp $$($(BIN)/python -c 'from optctx import _native; print(_native.__file__.rsplit("/", 1)[0])')/_native.pyi optctx/
+
+# The extra of pyproject.toml that has wheels for an interpreter.
+EXTRA = test$(if $(filter 1,$(shell $(1) -c 'import sysconfig; print(sysconfig.get_config_var("Py_GIL_DISABLED"))')),-free-threaded)
 
 # The editable install finds changed Python files by itself. Of changed native code, the folders that changed are
 # compiled: what builds is in the environment, so its paths stay the same. UNITY=OFF compiles changed files alone.
@@ -107,7 +110,7 @@ $(VENV)/.built: $(VENV)/.tools $(SOURCES)
 	touch $@
 
 $(VENV)/.tests: $(VENV)/.built
-	$(INSTALL) '.[test]'
+	$(INSTALL) '.[$(call EXTRA,$(BIN)/python)]'
 	touch $@
 
 # Dependency groups need pip 25.1.

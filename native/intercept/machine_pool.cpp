@@ -66,7 +66,7 @@ void Pool::forget_where(const void* machine) {
     Known& known = known_.try_emplace(machine, Known{outside, nullptr, std::nullopt}).first->second;
     count(known, -1);
     known.key.reset();
-    count(known, 1);
+    made_inside_.fetch_add(1);  // as `count` does where the key is not `outside`; GCC 16 takes it for unset there
 }
 
 std::pair<std::shared_ptr<const Options>, std::optional<bool>> Pool::how_made(const void* machine) {

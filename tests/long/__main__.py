@@ -3,6 +3,8 @@
 Every stage runs, whatever came of those before it. The last lines name what failed and what was not run:
 a stage that misses a program, and a test that each stage skipped. The exit status is 1 if anything failed,
 otherwise 3 if anything was not run.
+
+The path of an interpreter is a stage as well: `make test` with it, in an environment of its own.
 """
 
 from __future__ import annotations
@@ -23,18 +25,25 @@ from xml.etree import ElementTree
 __all__ = ["Report", "Stage", "main", "run_stages"]
 
 ROOT: Final = Path(__file__).parents[2]
+# Beside the one that the tests are run on all the time. What ends in t is free-threaded.
+PYTHONS: Final = ("python3.14", "python3.14t", "python3.15", "python3.15t")
+BUILD: Final = (
+    "; build it from the sources of a release of CPython ({configure}), and put it there or name its path: "
+    "make test-long STAGES=/path/to/{name}"
+)
 # Of tests for redirected code, which `make test` runs.
 IN_TURNS: Final = "threads take turns here"
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A command. `needs`: a program on PATH."""
+    """A command. `needs`: a program on PATH, or the path of one; `otherwise`: where to get it."""
 
     name: str
     command: tuple[str, ...]
     engine: str = ""
     needs: str = ""
+    otherwise: str = ""
 
 
 @dataclass
@@ -86,10 +95,16 @@ def stages(seed: int) -> tuple[Stage, ...]:
         Stage("numba", (*tool, "tests.long.numba_suite")),
         Stage("mutants", (*tool, "tests.long.mutants")),
     ]
-    for python in ("python3.14", "python3.14t"):
-        command = ("make", "test", f"PYTHON={python}", f"VENV=build/test-long/{python}")
-        found.append(Stage(python, command, needs=python))
-    return tuple(found)
+    return (*found, *map(on_python, PYTHONS))
+
+
+def on_python(python: str) -> Stage:
+    """`make test` with another interpreter: a program on PATH, or a path."""
+    folder = python.strip("/").replace("/", "-")
+    command = ("make", "test", f"PYTHON={python}", f"VENV=build/test-long/{folder}")
+    name = Path(python).name
+    configure = "./configure --disable-gil" if name.endswith("t") else "./configure"
+    return Stage(python, command, needs=python, otherwise=BUILD.format(configure=configure, name=name))
 
 
 def run_stages(given: Sequence[Stage]) -> Report:
@@ -97,7 +112,8 @@ def run_stages(given: Sequence[Stage]) -> Report:
     report = Report()
     for stage in given:
         if stage.needs and shutil.which(stage.needs) is None:
-            report.missing.append(f"{stage.name}: there is no {stage.needs} on PATH")
+            where = "" if "/" in stage.needs else " on PATH"
+            report.missing.append(f"{stage.name}: there is no {stage.needs}{where}{stage.otherwise}")
             continue
         print(f"--- {stage.name}: {' '.join(stage.command)}", flush=True)
         with tempfile.TemporaryDirectory() as folder:
@@ -120,11 +136,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="make test-long", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument(
-        "stages", nargs="*", metavar="STAGE", help=f"all of them, or some: {', '.join(every)}"
+        "stages",
+        nargs="*",
+        metavar="STAGE",
+        help=f"all of them, or some: {', '.join(every)}, or the path of a Python",
     )
     chosen = parser.parse_args(arguments).stages or list(every)
-    if unknown := [name for name in chosen if name not in every]:
-        parser.error(f"no stage is called {unknown[0]}; there are {', '.join(every)}")
+    if unknown := [name for name in chosen if name not in every and "/" not in name]:
+        parser.error(f"no stage is called {unknown[0]}; there are {', '.join(every)}, and paths of Pythons")
+    every |= {name: on_python(os.path.abspath(name)) for name in chosen if name not in every}
     report = run_stages([every[name] for name in chosen])
     print(f"--- seed {seed}", *report.lines(), sep="\n")
     return report.status

@@ -21,6 +21,7 @@ from optctx import OptionContext, current, registry, run_passes
 from optctx.compiling import FreshProcess
 from optctx.lab.command.main import main
 from tests.optctx import refused_objects
+from tests.support.installed import FREE_THREADED, NEEDS_NUMBA
 from tests.support.scopes import UNROLLED_ONCE, process_state, unrolled
 
 TABLES = pathlib.Path(__file__).parent / "refusals"
@@ -118,7 +119,8 @@ def test_each_attempt_gets_its_line_and_nothing_changes(
         request.getfixturevalue("attributes")  # elsewhere none counts
     more = {}
     if table == "numba":
-        pytest.importorskip("numba")  # before Python 3.14
+        if FREE_THREADED:
+            pytest.skip(NEEDS_NUMBA)
         more["numba"] = importlib.import_module("optctx.numba")
     before, wrong = process_state(), []
     with OptionContext({"unroll-count": 4}, base="defaults") as context:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.project.pages import ROOT, Program, output_alone, outputs, programs
+from tests.support.installed import FREE_THREADED, NEEDS_NUMBA
 
 README = ROOT / "README.md"
 EVIDENCE = sorted((ROOT / "evidence").glob("*/README.md"))
@@ -36,8 +36,8 @@ LONG |= {ROOT / "evidence/census/README.md"}
 def marks(text: str, redirected: bool) -> list[pytest.MarkDecorator]:
     numba = "import numba" in text
     found = [pytest.mark.redirected] if redirected or numba else []
-    if numba and sys.version_info >= (3, 14):
-        found.append(pytest.mark.skip(reason="needs Numba, which is installed before Python 3.14"))
+    if numba and FREE_THREADED:
+        found.append(pytest.mark.skip(reason=NEEDS_NUMBA))
     return found
 
 

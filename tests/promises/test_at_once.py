@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextvars
 import pickle
 import random
-import sysconfig
 import threading
 import time
 from collections.abc import Callable
@@ -34,6 +33,7 @@ from optctx import (
 )
 from optctx.compiling import FreshProcess, Job, Result, compile_job
 from tests.support.alone import alone
+from tests.support.installed import FREE_THREADED
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
 from tests.support.processes import SECONDS, run_python
 from tests.support.scopes import in_threads, scoped, unrolled
@@ -66,9 +66,7 @@ def expected(fresh: FreshProcess) -> dict[Job, Result]:
     return found
 
 
-@pytest.mark.skipif(
-    not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="needs a free-threaded Python: `make test-long`"
-)
+@pytest.mark.skipif(not FREE_THREADED, reason="needs a free-threaded Python: `make test-long`")
 def test_optctx_runs_without_the_gil() -> None:
     run_python("""
         import sys

@@ -19,6 +19,7 @@ from importlib import metadata
 
 import pytest
 
+from tests.support.installed import FREE_THREADED
 from tests.support.processes import run_python
 
 __all__ = [
@@ -162,7 +163,7 @@ class UnreachableError(Exception):
 def has_wheel(version: str) -> bool:
     """Whether PyPI has a wheel of that llvmlite for this interpreter."""
     first, last = {**REFUSED, **TAKEN}[version]
-    return first <= sys.version_info[1] <= last and not sysconfig.get_config_var("Py_GIL_DISABLED")
+    return first <= sys.version_info[1] <= last and not FREE_THREADED
 
 
 def check_refused(version: str) -> None:

@@ -1,8 +1,8 @@
-"""Jumps back inside a try or with statement at which CPython 3.12 and later forget its handler.
+"""Jumps back inside a try or with statement at which CPython 3.12 to 3.14 forget its handler.
 
 An exception at the jump back of a loop, where a signal's handler runs, is not caught by the statement around
 the loop, and its `finally` or `__exit__` does not run (CPython's issue 130279). The compiler makes
-a conditional jump back a jump over an unconditional one, and that is in no exception table.
+a conditional jump back a jump over an unconditional one, and that is in no exception table before 3.15.
 """
 
 from __future__ import annotations

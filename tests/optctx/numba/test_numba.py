@@ -6,13 +6,14 @@ Everything runs in processes of its own: Numba makes its machine when a process 
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Mapping
 
 import pytest
 
-if sys.version_info >= (3, 14):
-    pytest.skip("needs Numba, which is installed before Python 3.14", allow_module_level=True)
+from tests.support.installed import FREE_THREADED, NEEDS_NUMBA
+
+if FREE_THREADED:
+    pytest.skip(NEEDS_NUMBA, allow_module_level=True)
 
 from optctx import OptionContext
 from tests.optctx.numba.numba_functions import Code, at_once, bound, in_turn

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import pathlib
-import sys
 import tempfile
 from collections.abc import Sequence
 from functools import partial
@@ -12,8 +11,10 @@ from typing import Any
 
 import pytest
 
-if sys.version_info >= (3, 14):
-    pytest.skip("needs Numba, which is installed before Python 3.14", allow_module_level=True)
+from tests.support.installed import FREE_THREADED, NEEDS_NUMBA
+
+if FREE_THREADED:
+    pytest.skip(NEEDS_NUMBA, allow_module_level=True)
 
 import numba
 from numba.core.errors import NumbaWarning

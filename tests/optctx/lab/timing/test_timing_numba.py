@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-if sys.version_info >= (3, 14):
-    pytest.skip("needs Numba, which is installed before Python 3.14", allow_module_level=True)
+from tests.support.installed import FREE_THREADED, NEEDS_NUMBA
+
+if FREE_THREADED:
+    pytest.skip(NEEDS_NUMBA, allow_module_level=True)
 
 import numba
 import numpy as np
