@@ -42,7 +42,7 @@ autodoc_default_options = {"members": True, "show-inheritance": True}
 PAGES = {
     "GLOSSARY.md": "glossary.md",
     "SECURITY.md": "security.md",
-    "examples/cpp_lookup/README.md": "cpp.md",
+    "examples/cpp/README.md": "cpp.md",
 }
 LINK = re.compile(r"\[([^\]]*)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
 
