@@ -43,7 +43,7 @@ PAGES = {
     "GLOSSARY.md": "glossary.md",
     "SECURITY.md": "security.md",
     "CONTRIBUTING.md": "contributing.md",
-    "examples/cpp_lookup/README.md": "cpp.md",
+    "examples/cpp/README.md": "cpp.md",
 }
 LINK = re.compile(r"\[([^\]]*)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
 

@@ -900,6 +900,31 @@ def storage_shown(image: int, slot: int) -> int | None:
     Return where LLVM finds a region on this thread, inside a context: valid as long as nothing is set there. None outside.
     """
 
+class ThreadScope:
+    """What a scope of C++ code shows to a thread."""
+
+    @property
+    def native(self) -> Context: ...
+
+    @property
+    def base(self) -> Setting: ...
+
+    @property
+    def sets(self) -> Sets: ...
+
+    @property
+    def overrides(self) -> list[tuple[int, tuple[list[tuple[str, str | None]], Setting]]]:
+        """[(slot, (occurrences, setting))]"""
+
+    @property
+    def changes(self) -> list[tuple[int, str, list[str | None]]]:
+        """[(address of an option that cannot be scoped, name, texts)]"""
+
+def thread_scope(image: int) -> ThreadScope | None:
+    """
+    Return what LLVM sees on this thread if a scope of C++ code shows it; None otherwise.
+    """
+
 def given_inside(image: int, owner: object) -> tuple[bool, dict[int, tuple[list[tuple[str, str | None]], Setting]]] | None:
     """
     Return what was given to LLVM's setters inside the context of `owner`, which LLVM sees on this thread or the task is in: (whether all options were reset, slot -> (occurrences since, their setting)), or None.
@@ -965,11 +990,11 @@ def make_lock_safe(lock: object) -> None:
 class LookupTable:
     """Every option by name, for lookups from C++."""
 
-    def __init__(self, index: int, image: Library) -> None: ...
+    def __init__(self, space: Space, image: Library) -> None: ...
 
-    def add(self, names: Sequence[str], form: tuple[str, Kind, Kind, int], value: tuple[int, int, int], object: tuple[int, int, int], enum_size: int, choices: Sequence[str], stored: Sequence[int]) -> None:
+    def add(self, names: Sequence[str], form: tuple[str, Kind, Kind, int], value: tuple[int, int, int], object: tuple[int, int, int], how_set: tuple[int, str, int], enum_size: int, choices: Sequence[str], stored: Sequence[int]) -> None:
         """
-        Add an option. `form`: (type, kind of the value, of its elements, bytes of a list's element). `value`, `object`: where to read them: (slot, offset in it) in a context, and the address in LLVM's own storage. `choices`: names, each with the integer that is `stored` for it in `enum_size` bytes.
+        Add an option. `form`: (type, kind of the value, of its elements, bytes of a list's element). `value`, `object`: where to read them: (slot, offset in it) in a context, and the address in LLVM's own storage. `how_set`: (how many of the names are the option's own, why it cannot be set per thread, index of the virtual function that tells whether it takes a value, or 0). `choices`: names, each with the integer that is `stored` for it in `enum_size` bytes.
         """
 
     def publish(self) -> None:

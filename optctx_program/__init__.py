@@ -6,11 +6,17 @@ import atexit
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
 
-__all__ = ["main"]
+__all__ = ["FOLDERS", "main", "said_of"]
 
+# Where C++ projects find the headers, by the flag that asks: a folder of the package, and the help.
+FOLDERS = {
+    "--cmakedir": ("cmake", "print the folder for CMake's optctx_ROOT, for find_package(optctx), and exit"),
+    "--includes": ("include", "print the flag for a C++ compiler that finds optctx's headers, and exit"),
+    "--pkgconfigdir": ("pkgconfig", "print the folder for PKG_CONFIG_PATH, and exit"),
+}
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -19,7 +25,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     One after it leaves the exit status as it is, until the process is gone.
     """
     given = sys.argv[1:] if argv is None else list(argv)
-    if given in (["--version"], ["-V"]) and _said_version():
+    if given in (["--version"], ["-V"]) and _said(_version):
+        return 0
+    if len(given) == 1 and given[0] in FOLDERS and _said(lambda: said_of(given[0])):
         return 0
     status = -1
 
@@ -44,13 +52,28 @@ def _ignore() -> None:
         signal.signal(each, signal.SIG_IGN)
 
 
-def _said_version() -> bool:
-    """Print the version, without all that importing the package takes. False where it cannot be printed."""
-    from importlib.metadata import PackageNotFoundError, version
-
+def _said(find: Callable[[], str]) -> bool:
+    """Print a text, without all that importing the package takes. False where it cannot be printed."""
     try:
-        sys.stdout.write(f"optctx {version('optctx')}\n")
+        sys.stdout.write(f"{find()}\n")
         sys.stdout.flush()
-    except (AttributeError, OSError, PackageNotFoundError):  # what runs the command says it better
+    except (AttributeError, OSError, ImportError, ValueError):  # what runs the command says it better
         return False
     return True
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return f"optctx {version('optctx')}"
+
+
+def said_of(flag: str) -> str:
+    """Return what one of FOLDERS prints. Imports nothing of the package."""
+    from importlib.util import find_spec
+
+    spec = find_spec("optctx")
+    if spec is None or spec.origin is None:
+        raise ImportError("the package optctx is not installed beside its program")
+    folder = os.path.join(os.path.dirname(os.path.abspath(spec.origin)), FOLDERS[flag][0])
+    return f"-I{folder}" if flag == "--includes" else folder

@@ -1,7 +1,7 @@
-// Loops around one kind of lookup each, for evidence/benchmarks/lookups.py: nanoseconds for one, over `loops` of them.
+// Loops around one kind of lookup or scope each, for evidence/benchmarks/lookups.py: nanoseconds for one, over `loops` of them.
 #include <chrono>
 #include <cstdint>
-#include <optctx/option_context.hpp>
+#include <optctx/scope.hpp>
 #include <string>
 #include <unordered_map>
 
@@ -48,5 +48,18 @@ double by_option_held(std::uint64_t loops) {
 double string_held(std::uint64_t loops) {
     const optctx::OptionContext context = optctx::current();
     return nanoseconds(loops, [&] { return static_cast<unsigned>(context.get<std::string>("cfg-func-name").size()); });
+}
+double scope_prepared(std::uint64_t loops) {
+    const optctx::OptionContext context = optctx::current().with({{"unroll-count", "8"}});
+    return nanoseconds(loops, [&] {
+        const optctx::Scope scope(context);
+        return 0U;
+    });
+}
+double scope_of_text(std::uint64_t loops) {
+    return nanoseconds(loops, [] {
+        const optctx::Scope scope{{"unroll-count", "8"}};
+        return 0U;
+    });
 }
 }

@@ -1,4 +1,7 @@
-"""What a lookup from C++ costs; the baselines are a hash map of as many names, and Python's own lookup."""
+"""What lookups and scopes from C++ cost.
+
+The baselines are a hash map of as many names, Python's own lookup, and a scope of Python's.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,10 @@ from optctx import OptionContext, get_include
 _REPEATS = 15
 _LOOPS = 500_000
 _PYTHON_LOOPS = 20_000
+_TEXT_LOOPS = 2_000
 _NAME_LIMIT = 250.0  # nanoseconds
 _OPTION_LIMIT = 50.0  # nanoseconds
+_SCOPE_LIMIT = 300.0  # nanoseconds
 
 _VALUES: dict[str, object] = {
     "unroll-count": 4,
@@ -40,7 +45,7 @@ _LOOKUPS = {
 
 def main() -> int:
     context = OptionContext(_VALUES)
-    report = Report("Lookups from C++")
+    report = Report("Lookups and scopes from C++")
     with tempfile.TemporaryDirectory() as folder:
         library = _library(Path(folder) / "lookups.so")
     measured = {name: _repeats(library, name) for name in ("map_of_names", *_LOOKUPS)}
@@ -54,6 +59,15 @@ def main() -> int:
     for name, title in _LOOKUPS.items():
         report.line(title, inside[name].text(1, 1))
     report.line("Python's ctx.get(name, int) (baseline)", _python(lambda: context.get("unroll-count", int)))
+    print("\nnanoseconds for entering and leaving a scope")
+    report.line("Python's `with context: pass` (baseline)", _python(lambda: _python_scope(context)))
+    prepared = spread(_repeats(library, "scope_prepared"))
+    report.line("Scope scope(context)", prepared.text(1, 0))
+    report.line(
+        'Scope scope{{"unroll-count", "8"}}',
+        spread(_repeats(library, "scope_of_text", _TEXT_LOOPS)).text(1, 0),
+    )
+    report.target("a scope of a prepared context, median", prepared.median, _SCOPE_LIMIT, " ns")
     report.target("by name, median", inside["by_name"].median, _NAME_LIMIT, " ns")
     report.target(
         "with an Option and a context held, median", inside["by_option_held"].median, _OPTION_LIMIT, " ns"
@@ -69,10 +83,15 @@ def _library(path: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(path))
 
 
-def _repeats(library: ctypes.CDLL, name: str) -> list[float]:
+def _repeats(library: ctypes.CDLL, name: str, loops: int = _LOOPS) -> list[float]:
     function = library[name]
     function.argtypes, function.restype = (ctypes.c_uint64,), ctypes.c_double
-    return [function(_LOOPS) for _ in range(_REPEATS)]
+    return [function(loops) for _ in range(_REPEATS)]
+
+
+def _python_scope(context: OptionContext) -> None:
+    with context:
+        pass
 
 
 def _python(lookup: Callable[[], object]) -> str:

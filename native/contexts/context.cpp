@@ -78,7 +78,7 @@ void* Context::address(std::uint32_t slot) const {
 
 std::string Context::text(std::uint32_t slot) const {
     const values::Block* own = block(slot);
-    return own != nullptr ? own->text : std::string();
+    return own != nullptr ? values::text_of(own->given) : std::string();
 }
 
 std::vector<void*> Context::values() const {

@@ -44,6 +44,7 @@ public:
     values::Space& space() const noexcept { return space_; }
     const std::shared_ptr<values::ProcessWide>& process_wide() const noexcept { return process_wide_; }
     const std::shared_ptr<views::Reads>& reads() const noexcept { return reads_; }
+    const std::shared_ptr<const values::Setting>& base() const noexcept { return base_; }
     const values::Setting& overrides() const noexcept { return overrides_; }
     Sets sets() const noexcept { return sets_; }
     // Return a context with this setting in place of what this one has for the same slots. The marks of its readers
@@ -53,7 +54,7 @@ public:
     std::shared_ptr<Context> with_registered_values() const;
     // Return the storage that holds the value of a slot. It stays pristine, whatever LLVM writes inside a scope.
     void* address(std::uint32_t slot) const;
-    // Return the text that LLVM parsed into that value (values::Block::text); empty if it is not known.
+    // Return the text of what that value was made of (values::Block::given); empty if it is not known.
     std::string text(std::uint32_t slot) const;
 
     // Map each slot to the storage that holds its value.

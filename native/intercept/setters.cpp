@@ -34,7 +34,7 @@ void show(Activation& activation, unsigned image, std::uintptr_t option, std::sh
           bool fresh) {
     const scopes::Mark mark = scopes::current_mark(image);
     if (!mark) {
-        reporter.ends_with_call(image, option);
+        if (!scopes::is_of_thread(image)) reporter.ends_with_call(image, option);
         activation.adopt(std::move(context), std::move(given), fresh);
         return;
     }

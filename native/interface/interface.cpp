@@ -1,6 +1,8 @@
 #include "interface/interface.hpp"
 
+#include "engines/gate.hpp"
 #include "interface/lookup.hpp"
+#include "interface/making.hpp"
 #include "interface/table.hpp"
 #include "scopes/scope.hpp"
 
@@ -22,6 +24,7 @@ namespace optctx::interface {
 namespace {
 
 std::atomic<FindBound> find_bound{nullptr};
+std::atomic<LetIn> let_in{&scopes::admit};
 
 int32_t fail(optctx_error* error, optctx_status status, std::string_view message) noexcept {
     if (error == nullptr) return status;
@@ -36,6 +39,8 @@ template <class Work>
 int32_t guarded(optctx_error* error, Work&& work) noexcept {
     try {
         return work();
+    } catch (const Refused& refused) {
+        return fail(error, refused.status, refused.what());
     } catch (const std::exception& exception) {
         return fail(error, OPTCTX_FAILED, exception.what());
     }
@@ -140,6 +145,78 @@ int32_t occurrences(const optctx_context* handle, const optctx_option* option, s
     });
 }
 
+int32_t make(const optctx_image* image, const optctx_context* base, const optctx_setting* settings, std::size_t count,
+             const optctx_context** out, optctx_error* error) noexcept {
+    return guarded(error, [&]() -> int32_t {
+        const Table& table = table_of(image);
+        const contexts::Context* values = context_of(base);
+        if (values != nullptr && values->space().image() != table.index())
+            return fail(error, OPTCTX_OTHER_IMAGE,
+                        "cannot make a context for the LLVM in " + std::string(table.path) +
+                            " with the values of one that is for another LLVM; give a context of the same image");
+        *out = new optctx_context{make_context(table, values, {settings, count})};
+        return OPTCTX_OK;
+    });
+}
+
+int32_t not_attached_now(optctx_error* error) {
+    return fail(error, OPTCTX_NOT_ATTACHED,
+                "cannot enter a scope: optctx has detached from this LLVM; attach it again from Python, such as with "
+                "optctx.attach(), and keep it attached");
+}
+
+int32_t enter_now(const std::shared_ptr<contexts::Context>& context, optctx_scope* out, optctx_error* error) {
+    const unsigned image = context->space().image();
+    if (!views::is_attached(image)) return not_attached_now(error);
+    scopes::leave_abandoned_of_thread();
+    engines::Frame frame = scopes::frame_of(context);
+    const scopes::Ticket ticket = scopes::new_ticket();
+    scopes::make_room();
+    let_in.load(std::memory_order_relaxed)(frame);
+    scopes::enter_of_thread(std::move(frame), ticket);
+    if (!views::is_attached(image)) {  // another thread detached before this one was counted
+        scopes::leave_of_thread(ticket);
+        return not_attached_now(error);
+    }
+    *out = {ticket.thread, ticket.number};
+    return OPTCTX_OK;
+}
+
+int32_t enter(const optctx_context* handle, optctx_scope* out, optctx_error* error) noexcept {
+    return guarded(error, [&]() -> int32_t {
+        if (handle == nullptr)
+            return fail(error, OPTCTX_SCOPE, "cannot enter a scope of no context; make a context of the values first");
+        if (!scopes::may_enter())
+            return fail(error, OPTCTX_SCOPE,
+                        "cannot enter a scope: the interpreter, or this thread, is ending; enter it before");
+        try {
+            // Entering counts the thread, and changes no value.
+            return enter_now(std::const_pointer_cast<contexts::Context>(handle->context), out, error);
+        } catch (const engines::gate::GateError& problem) {
+            return fail(error, OPTCTX_SCOPE, std::string("cannot enter a scope: ") + problem.what());
+        }
+    });
+}
+
+int32_t leave(optctx_scope scope, optctx_error* error) noexcept {
+    switch (scopes::leave_of_thread({scope.thread, scope.number})) {
+        case scopes::Left::not_innermost:
+            return fail(error, OPTCTX_SCOPE,
+                        "cannot leave a scope: it is not the innermost one of this thread, scopes entered after it are "
+                        "still open; leave those before");
+        case scopes::Left::on_another_thread:
+            return fail(error, OPTCTX_SCOPE,
+                        "cannot leave a scope: it was entered on another thread; leave it on that thread");
+        case scopes::Left::not_inside:
+            return fail(error, OPTCTX_SCOPE,
+                        "cannot leave a scope: this thread is not inside it, it was left already or given up");
+        default:
+            return OPTCTX_OK;
+    }
+}
+
+void abandon(optctx_scope scope) noexcept { scopes::abandon_of_thread({scope.thread, scope.number}); }
+
 constexpr optctx_interface functions{OPTCTX_INTERFACE_VERSION,
                                      sizeof(optctx_interface),
                                      find_image,
@@ -150,11 +227,17 @@ constexpr optctx_interface functions{OPTCTX_INTERFACE_VERSION,
                                      find,
                                      read,
                                      release_value,
-                                     occurrences};
+                                     occurrences,
+                                     make,
+                                     enter,
+                                     leave,
+                                     abandon};
 
 }  // namespace
 
 void set_find_bound(FindBound find) noexcept { find_bound.store(find, std::memory_order_release); }
+
+void set_let_in(LetIn admit) noexcept { let_in.store(admit, std::memory_order_release); }
 
 }  // namespace optctx::interface
 

@@ -48,21 +48,6 @@ std::size_t edits(std::string_view a, std::string_view b, std::size_t limit) {
     return std::min(row.back(), limit);
 }
 
-// Returns the name in `known` with the smallest edit distance to `name`, or an empty view if that distance is more than
-// a third of its letters.
-std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known) {
-    std::string_view best;
-    std::size_t least = name.size() / 3 + 1;
-    for (const std::string_view candidate : known) {
-        const std::size_t count = edits(name, candidate, least + 1);
-        // Among equally near names, take the first in alphabetical order, so that the result is deterministic.
-        if (count > least || (count == least && (best.empty() || candidate >= best))) continue;
-        best = candidate;
-        least = count;
-    }
-    return best;
-}
-
 std::uint32_t stored_size(values::Kind kind) {
     switch (kind) {
         case values::Kind::boolean:
@@ -84,6 +69,19 @@ bool has_elements(values::Kind kind) {
 
 }  // namespace
 
+std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known) {
+    std::string_view best;
+    std::size_t least = name.size() / 3 + 1;
+    for (const std::string_view candidate : known) {
+        const std::size_t count = edits(name, candidate, least + 1);
+        // Among equally near names, take the first in alphabetical order, so that the result is deterministic.
+        if (count > least || (count == least && (best.empty() || candidate >= best))) continue;
+        best = candidate;
+        least = count;
+    }
+    return best;
+}
+
 OptionEntry::OptionEntry(const optctx_image& of_image, std::string own_name, std::string type_name,
                          values::Kind of_value, values::Kind of_elements, unsigned enum_size)
     : optctx_option{},
@@ -99,9 +97,10 @@ OptionEntry::OptionEntry(const optctx_image& of_image, std::string own_name, std
     size = element_kind == values::Kind::enumeration ? enum_size : stored_size(element_kind);
 }
 
-Table::Table(unsigned index, std::string library, std::string its_build_id, std::uintptr_t begin, std::uintptr_t end)
+Table::Table(values::Space& space, std::string library, std::string its_build_id, std::uintptr_t begin,
+             std::uintptr_t end)
     : optctx_image{},
-      index_(views::checked_image(index)),
+      space_(space),
       path_(std::move(library)),
       build_id_(std::move(its_build_id)),
       begin_(begin),

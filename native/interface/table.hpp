@@ -2,7 +2,7 @@
 // attaches to the image.
 #pragma once
 
-#include "values/region.hpp"
+#include "values/space.hpp"
 
 #include "optctx/interface.h"
 
@@ -49,16 +49,21 @@ public:
     Place value;
     Place object;  // the cl::Option object
     std::vector<Choice> choices;
+    std::vector<std::string> own_names;  // without those of aliases
+    std::string reason;                  // why it cannot be set per thread
+    unsigned expected_index = 0;         // of getValueExpectedFlagDefault in LLVM's virtual functions, or 0
 };
 
 // The table of an image is the object by which the interface knows that image.
 class Table : public optctx_image {
 public:
-    // `begin` to `end`: the addresses of the library's code.
-    Table(unsigned index, std::string library, std::string its_build_id, std::uintptr_t begin, std::uintptr_t end);
+    // `begin` to `end`: the addresses of the library's code. The space lives as long as the process.
+    Table(values::Space& space, std::string library, std::string its_build_id, std::uintptr_t begin,
+          std::uintptr_t end);
     Table(const Table&) = delete;  // `path` and `build_id` point into it
     Table& operator=(const Table&) = delete;
-    unsigned index() const noexcept { return index_; }
+    unsigned index() const noexcept { return space_.image(); }
+    values::Space& space() const noexcept { return space_; }
     bool contains(std::uintptr_t address) const noexcept { return address - begin_ < end_ - begin_; }
     // Finds the entry under each of these names.
     void add(std::unique_ptr<OptionEntry> entry, const std::vector<std::string>& names);
@@ -71,7 +76,7 @@ private:
         using is_transparent = void;
     };
 
-    unsigned index_;
+    values::Space& space_;
     std::string path_;
     std::string build_id_;
     std::uintptr_t begin_;
@@ -79,6 +84,10 @@ private:
     std::vector<std::unique_ptr<OptionEntry>> entries_;
     std::unordered_map<std::string, const OptionEntry*, Hash, std::equal_to<>> names_;
 };
+
+// Returns the name in `known` with the smallest edit distance to `name`, or an empty view if that distance is more than
+// a third of its letters.
+std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known);
 
 // Makes lookups find the table. It lives until the process ends. Only the first call for an image has an effect.
 void publish(std::unique_ptr<const Table> table);

@@ -4,12 +4,14 @@
 #include "interface/interface.hpp"
 #include "interface/table.hpp"
 #include "python/bindings.hpp"
+#include "python/scope_block.hpp"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstddef>
 #include <stdexcept>
 #include <tuple>
 
@@ -26,13 +28,14 @@ struct TableBuilder {
 
 using Form = std::tuple<std::string, values::Kind, values::Kind, std::size_t>;
 using Place = std::tuple<std::uint32_t, std::size_t, std::uintptr_t>;
+using Setting = std::tuple<std::size_t, std::string, unsigned>;
 
 interface::Place converted(const Place& place) {
     return std::apply([](auto... parts) { return interface::Place{parts...}; }, place);
 }
 
 void add(TableBuilder& builder, const std::vector<std::string>& names, const Form& form, const Place& value,
-         const Place& object, unsigned enum_size, const std::vector<std::string>& choices,
+         const Place& object, const Setting& how_set, unsigned enum_size, const std::vector<std::string>& choices,
          const std::vector<std::uint64_t>& stored) {
     if (choices.size() != stored.size()) throw std::invalid_argument("expected a stored integer for each choice");
     const auto& [type, kind, element, element_size] = form;
@@ -40,6 +43,10 @@ void add(TableBuilder& builder, const std::vector<std::string>& names, const For
     entry->element_size = element_size;
     entry->value = converted(value);
     entry->object = converted(object);
+    const auto& [own, reason, expected_index] = how_set;
+    entry->own_names.assign(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(own));
+    entry->reason = reason;
+    entry->expected_index = expected_index;
     for (std::size_t i = 0; i < choices.size(); ++i) entry->choices.push_back({choices[i], stored[i]});
     builder.table->add(std::move(entry), names);
 }
@@ -51,17 +58,21 @@ void add_interface(nb::module_& m) {
         const auto binding = bind::bound(image, llvm_context);
         return binding == nullptr ? nullptr : binding->context;
     });
+    interface::set_let_in(&scoping::let_in_from_cpp);
     nb::class_<TableBuilder>(m, "LookupTable", "Every option by name, for lookups from C++.")
         .def(
             "__init__",
-            [](TableBuilder* self, unsigned index, const image::Library& image) {
-                new (self) TableBuilder{std::make_unique<interface::Table>(index, image.path(), image.build_id(),
+            [](TableBuilder* self, values::Space& space, const image::Library& image) {
+                new (self) TableBuilder{std::make_unique<interface::Table>(space, image.path(), image.build_id(),
                                                                            image.text_begin(), image.text_end())};
             },
-            "index"_a, "image"_a)
-        .def("add", &add, "names"_a, "form"_a, "value"_a, "object"_a, "enum_size"_a, "choices"_a, "stored"_a,
+            "space"_a, "image"_a)
+        .def("add", &add, "names"_a, "form"_a, "value"_a, "object"_a, "how_set"_a, "enum_size"_a, "choices"_a,
+             "stored"_a,
              "Add an option. `form`: (type, kind of the value, of its elements, bytes of a list's element). `value`, "
              "`object`: where to read them: (slot, offset in it) in a context, and the address in LLVM's own storage. "
+             "`how_set`: (how many of the names are the option's own, why it cannot be set per thread, index of the "
+             "virtual function that tells whether it takes a value, or 0). "
              "`choices`: names, each with the integer that is `stored` for it in `enum_size` bytes.")
         .def(
             "publish", [](TableBuilder& self) { interface::publish(std::move(self.table)); },

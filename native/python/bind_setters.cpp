@@ -11,10 +11,14 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <map>
+#include <tuple>
+#include <utility>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -44,6 +48,8 @@ void wait_for_others(const std::function<void()>& wait) {
 using GivenOption =
     std::pair<std::vector<std::pair<std::string, std::optional<std::string>>>, native_calls::SharedSetting>;
 
+using GivenOptions = std::vector<std::pair<std::uint32_t, GivenOption>>;
+
 GivenOption given_option(const contexts::Context& context, std::uint32_t slot, const values::Occurrences& values) {
     GivenOption given;
     for (const values::Occurrence& value : values.values) given.first.emplace_back(value.name, value.text);
@@ -54,6 +60,30 @@ GivenOption given_option(const contexts::Context& context, std::uint32_t slot, c
     given.second.patches = std::move(setting);
     return given;
 }
+
+// The overrides of a context by slot, as Python made them or LLVM's setters were given them.
+GivenOptions overrides_of(const contexts::Context& context) {
+    GivenOptions found;
+    for (const values::Patch& patch : context.overrides())
+        if (context.space().regions()[patch.slot].role == values::Role::option)
+            found.emplace_back(patch.slot, given_option(context, patch.slot, patch.block->given));
+    return found;
+}
+
+// (address of the option, name, texts) of each option that a context changes for the whole process.
+using Changes = std::vector<std::tuple<std::uintptr_t, std::string, std::vector<std::optional<std::string>>>>;
+
+Changes changes_of(const contexts::Context& context) {
+    Changes found;
+    if (context.process_wide() == nullptr) return found;
+    for (const values::Change& change : context.process_wide()->changes())
+        found.emplace_back(change.option, change.name, change.texts);
+    return found;
+}
+
+struct ThreadScope {
+    std::shared_ptr<contexts::Context> native;
+};
 
 // What code gave to LLVM's setters inside the context of `owner`, which LLVM sees on this thread, or which the running
 // task is in: whether it reset all options, and by slot what it gave since. None if it gave nothing.
@@ -102,6 +132,25 @@ void add_contain(nb::module_& m) {
         "Return where LLVM finds a region on this thread, inside a context: valid as long as nothing is set there. "
         "None "
         "outside.");
+    nb::class_<ThreadScope>(m, "ThreadScope", "What a scope of C++ code shows to a thread.")
+        .def_ro("native", &ThreadScope::native)
+        .def_prop_ro("base", [](const ThreadScope& s) { return native_calls::SharedSetting{s.native->base()}; })
+        .def_prop_ro("sets", [](const ThreadScope& s) { return s.native->sets(); })
+        .def_prop_ro(
+            "overrides", [](const ThreadScope& s) { return overrides_of(*s.native); },
+            "[(slot, (occurrences, setting))]")
+        .def_prop_ro(
+            "changes", [](const ThreadScope& s) { return changes_of(*s.native); },
+            "[(address of an option that cannot be scoped, name, texts)]");
+    m.def(
+        "thread_scope",
+        [](unsigned image) -> std::optional<ThreadScope> {
+            scoping::leave_abandoned();
+            auto context = scopes::context_of_thread(views::checked_image(image));
+            if (context == nullptr) return std::nullopt;
+            return ThreadScope{std::move(context)};
+        },
+        "image"_a, "Return what LLVM sees on this thread if a scope of C++ code shows it; None otherwise.");
     m.def(
         "given_inside", &given_inside, "image"_a, "owner"_a,
         nb::sig("def given_inside(image: int, owner: object) -> tuple[bool, dict[int, tuple[list[tuple[str, str | "

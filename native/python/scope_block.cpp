@@ -102,12 +102,16 @@ void while_waiting(const std::vector<unsigned long>& closers) {
     ask(Callback::waits, threads);
 }
 
-void let_in(engines::Frame& frame) {
-    if (scopes::admit_at_once(frame)) return;
+void check_may_wait() {
     if (library_calls > 0)
         throw engines::gate::GateError(
             "it has to wait for threads that may need llvmlite's lock, which this thread holds inside a call of "
             "llvmlite's; enter it outside of that call");
+}
+
+void let_in(engines::Frame& frame) {
+    if (scopes::admit_at_once(frame)) return;
+    check_may_wait();
     wait_without_gil([&frame] { scopes::admit(frame); });
 }
 
@@ -320,6 +324,7 @@ void leave_abandoned() noexcept {
         }
     std::size_t passed = 0;  // scopes that wait for one inside them
     while (scopes::any_abandoned()) {
+        scopes::leave_abandoned_of_thread();
         const scopes::ScopeEntry entry = scopes::next_abandoned(passed);
         if (entry.mark == nullptr) return;
         const nb::error_scope pending;
@@ -347,6 +352,24 @@ void begin_counted(unsigned image) {
 
 void judge(nb::handle self, bool failed) {
     if (parts_of(self).judged) ask(Callback::judge, self, failed);
+}
+
+void let_in_from_cpp(engines::Frame& frame) {
+    if (scopes::admit_at_once(frame)) return;
+    check_may_wait();
+    try {
+        if (python_lives() && has_gil())
+            wait_without_gil([&frame] { scopes::admit(frame); });
+        else
+            scopes::admit(frame);
+    } catch (nb::python_error& error) {  // of a signal handler that ran meanwhile
+        const WithGil held;
+        if (error.matches(PyExc_KeyboardInterrupt))
+            PyErr_SetInterrupt();  // again, where Python code can get it
+        else
+            error.discard_as_unraisable("optctx: waiting to enter a scope from C++");
+        throw engines::gate::GateError("a signal handler raised an exception while this thread waited to enter it");
+    }
 }
 
 void attach(unsigned image) { ask(Callback::attach, image); }

@@ -34,6 +34,8 @@ void begin_compilation(unsigned image);
 void end_compilation(unsigned image) noexcept;
 // Like `begin_compilation`, for optctx's own compilations. Raises what entering raises.
 void begin_counted(unsigned image);
+// Admits a thread that may or may not hold the GIL. Throws native exceptions alone.
+void let_in_from_cpp(engines::Frame& frame);
 // Reports what LLVM did not read in a scope that was left, if the scope asks for that.
 void judge(nanobind::handle scope, bool failed);
 

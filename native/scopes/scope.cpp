@@ -145,8 +145,9 @@ engines::Carried carry(engines::Frame& frame) {
 bool in_line(Mark task) noexcept { return stack.shown == task; }
 
 ScopeEntry innermost() noexcept {
-    const auto last = std::find_if(stack.levels.rbegin(), stack.levels.rend(),
-                                   [](const Level& level) { return level.reason != Reason::borrowed; });
+    const auto last = std::find_if(stack.levels.rbegin(), stack.levels.rend(), [](const Level& level) {
+        return level.reason != Reason::borrowed && level.reason != Reason::thread;
+    });
     return last != stack.levels.rend() && last->is_scope(stack.shown) ? last->entry : ScopeEntry{};
 }
 
@@ -178,6 +179,7 @@ static void take_in(contexts::Activation& activation) noexcept {
 }
 
 const contexts::Context* current_context(unsigned image) noexcept {
+    if (ended) return nullptr;
     const Level* level = stack.seen(image);
     if (level == nullptr) return nullptr;
     contexts::Activation* activation = current_activation(image);
@@ -201,6 +203,51 @@ void make_room() { stack.make_room(); }
 void enter(engines::Frame&& frame, ScopeEntry entry) noexcept {
     stack.push(std::move(frame), Reason::scope, entry, entry.mark);
 }
+
+void enter_of_thread(engines::Frame&& frame, Ticket ticket) noexcept {
+    stack.push(std::move(frame), Reason::thread, {.ticket = ticket}, stack.shown);
+}
+
+Left leave_of_thread(Ticket ticket) noexcept {
+    if (ended) return Left::ended;
+    if (!is_of_this_thread(ticket)) return Left::on_another_thread;
+    leave_abandoned_of_thread();
+    const auto at = stack.find_of_thread(ticket);
+    if (at == stack.levels.end()) return Left::not_inside;
+    if (!stack.is_free(at)) return Left::not_innermost;
+    stack.take(at);
+    leave_abandoned_of_thread();
+    return Left::left;
+}
+
+void abandon_of_thread(Ticket ticket) noexcept {
+    if (ended) return;
+    if (!is_of_this_thread(ticket)) return post_abandoned(ticket);
+    abandon(ticket);
+    leave_abandoned_of_thread();
+}
+
+void leave_abandoned_of_thread() noexcept {
+    if (stack.abandoned == 0) return;
+    for (auto at = stack.levels.end(); at != stack.levels.begin();) {
+        --at;
+        if (at->reason != Reason::thread || !at->abandoned || !stack.is_free(at)) continue;
+        stack.take(at);
+        at = stack.levels.end();  // others may be free now
+    }
+}
+
+std::shared_ptr<contexts::Context> context_of_thread(unsigned image) {
+    if (!is_of_thread(image)) return nullptr;
+    return std::const_pointer_cast<contexts::Context>(current_context(image)->shared_from_this());
+}
+
+bool is_of_thread(unsigned image) noexcept {
+    const Level* level = stack.seen(image);
+    return level != nullptr && level->reason == Reason::thread;
+}
+
+bool may_enter() noexcept { return !ended && !process_ending.load(); }
 
 void dismiss(engines::Frame&& frame) noexcept { stack.dismiss(frame); }
 
@@ -229,7 +276,8 @@ void leave_all() noexcept {
 
 void abandon(Ticket ticket) noexcept {
     for (Level& level : stack.levels) {
-        if (level.reason != Reason::scope || level.entry.ticket != ticket || level.abandoned) continue;
+        const bool is_scope = level.reason == Reason::scope || level.reason == Reason::thread;
+        if (!is_scope || level.entry.ticket != ticket || level.abandoned) continue;
         level.abandoned = true;
         ++stack.abandoned;
     }
@@ -239,7 +287,7 @@ bool any_abandoned() noexcept { return stack.abandoned != 0; }
 
 ScopeEntry next_abandoned(std::size_t passed) noexcept {
     for (auto at = stack.levels.end(); at != stack.levels.begin();)
-        if ((--at)->abandoned && stack.is_free(at) && passed-- == 0) return at->entry;
+        if ((--at)->reason == Reason::scope && at->abandoned && stack.is_free(at) && passed-- == 0) return at->entry;
     return {};
 }
 

@@ -6,6 +6,7 @@
 #include "scopes/mark.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -50,6 +51,24 @@ bool wrote(unsigned image) noexcept;
 void make_room();
 // Enters a scope after an admission. Takes over the references in `entry`.
 void enter(engines::Frame&& frame, ScopeEntry entry) noexcept;
+// Enters a scope of C++ code after an admission. The scope belongs to this thread: tasks do not see it, and LLVM sees
+// it as long as this thread shows what it shows now.
+void enter_of_thread(engines::Frame&& frame, Ticket ticket) noexcept;
+enum class Left : std::uint8_t { left, ended, not_innermost, on_another_thread, not_inside };
+// Leaves such a scope. Changes nothing unless it returns `left`. `ended`: the thread's scopes have ended already, as
+// this thread is ending.
+Left leave_of_thread(Ticket ticket) noexcept;
+// Leaves it as soon as its own thread can. Takes the scope of any thread.
+void abandon_of_thread(Ticket ticket) noexcept;
+// Leaves the scopes of C++ code that were abandoned on this thread, as far as possible now.
+void leave_abandoned_of_thread() noexcept;
+// Returns the context that LLVM sees on this thread if a scope of C++ code shows it, or null.
+std::shared_ptr<contexts::Context> context_of_thread(unsigned image);
+// Whether LLVM sees, on this thread, values that end with a scope which no task has.
+bool is_of_thread(unsigned image) noexcept;
+// Whether a scope can be entered: not while the process ends, nor on a thread whose scopes have ended.
+bool may_enter() noexcept;
+
 // Takes an admission back.
 void dismiss(engines::Frame&& frame) noexcept;
 // Returns the scope that leaving `context` would leave: the innermost one or, while switches are followed, the one with

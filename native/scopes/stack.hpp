@@ -20,7 +20,10 @@ namespace optctx::scopes {
 inline views::PerImage<std::atomic<std::size_t>> active_levels{};  // of all threads
 inline std::atomic<bool> process_ending{false};
 
-enum class Reason { scope, call, borrowed };
+// `thread`: a scope of C++ code, which belongs to the thread and to no task. It shows the mark that was shown before.
+enum class Reason { scope, call, borrowed, thread };
+// Set when the thread's stack is gone: C++ code may still run in destructors of other objects.
+inline thread_local constinit bool ended = false;
 
 // A frame of this thread, and why it is on the stack.
 struct Level {
@@ -65,6 +68,7 @@ struct Stack {
     // objects are about to be destroyed, and no waiting thread may be admitted any more. But their destructors must not
     // read through the views that are destroyed with this stack.
     ~Stack() {
+        ended = true;
         if (process_ending.load()) {
             for (unsigned image = 0; image < views::max_images; ++image)
                 views::set_current_view(image, views::identity_view(image));
@@ -171,9 +175,15 @@ struct Stack {
     bool is_free(Levels::iterator at) noexcept {
         if (!follows_in(at->frame.image))
             return follows_switches() ? above(at) == nullptr : std::next(at) == levels.end();
-        const Mark mark = at->entry.mark;
-        return std::none_of(at, levels.end(), [mark](const Level& level) {
-            return level.reason == Reason::borrowed && level.shown == mark;
+        const Mark mark = at->shown;
+        return std::none_of(std::next(at), levels.end(), [mark](const Level& level) {
+            return (level.reason == Reason::borrowed || level.reason == Reason::thread) && level.shown == mark;
+        });
+    }
+
+    Levels::iterator find_of_thread(Ticket ticket) noexcept {
+        return std::find_if(levels.begin(), levels.end(), [ticket](const Level& level) {
+            return level.reason == Reason::thread && level.entry.ticket == ticket;
         });
     }
 

@@ -60,6 +60,7 @@ public:
     const ChangeKey& key() const noexcept { return key_; }
     // Return whether LLVM prints debug output of some types, in contexts that ask for it, while this is in force.
     bool debugs() const noexcept;
+    const std::vector<Change>& changes() const noexcept { return changes_; }
     // Return whether it changes the option at this address, and restores it.
     bool changes(std::uintptr_t option) const noexcept;
     // Have LLVM parse every value into its own objects. Throws ParseError after restoring everything. Call with the

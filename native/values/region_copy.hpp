@@ -1,7 +1,7 @@
 // Byte copies of regions ("shadows"), and what makes them safe to keep and to write to.
 #pragma once
 
-#include "values/region.hpp"
+#include "values/occurrences.hpp"
 
 #include <memory>
 #include <string>
@@ -13,8 +13,8 @@ public:
     explicit Block(std::size_t size);
     std::uint8_t* data() const noexcept { return bytes_.get(); }
     void* address() const noexcept { return bytes_.get(); }
-    // Of an option whose value LLVM parsed: the text given, equal for equal occurrences and only for those.
-    std::string text;
+    // Of an option whose value LLVM parsed: what it was given. Empty if that is not known.
+    Occurrences given;
 
 private:
     std::unique_ptr<std::uint8_t[]> bytes_;

@@ -20,38 +20,7 @@ void call_set_default(void* option, std::uint32_t index) {
     reinterpret_cast<SetDefault>(const_cast<void*>(static_cast<RawOption*>(option)->vtable[index]))(option);
 }
 
-std::string text_of(const Occurrences& given) {
-    std::string text = given.before == 0 ? "" : std::to_string(given.before) + " before ";
-    const std::string* name = nullptr;
-    for (const Occurrence& value : given.values) {
-        if (name == nullptr || *name != value.name) text += std::to_string(value.name.size()) + ":" + value.name;
-        text += value.text ? std::to_string(value.text->size()) + "=" + *value.text : "-";
-        name = &value.name;
-    }
-    return text;
-}
-
 }  // namespace
-
-std::vector<Occurrence> occurrences(const std::string& name, const std::vector<std::optional<std::string>>& texts) {
-    std::vector<Occurrence> values;
-    for (const auto& text : texts) values.push_back({name, text});
-    return values;
-}
-
-void add(Occurrences& occurrences, Kind kind, Occurrence value) {
-    switch (kind) {
-        case Kind::list:
-        case Kind::bits:
-        case Kind::set:
-        case Kind::other:
-            break;  // the values add up
-        default:
-            occurrences.before += static_cast<unsigned>(occurrences.values.size());
-            occurrences.values.clear();
-    }
-    occurrences.values.push_back(std::move(value));
-}
 
 Setting copy_option(const std::vector<Region>& regions, std::uint32_t slot,
                     const std::function<std::shared_ptr<Block>(std::uint32_t slot)>& copy) {
@@ -170,7 +139,7 @@ Setting Space::parse_locked(std::uint32_t slot, const Occurrences& values) {
     if (region.variable != no_slot) clear_value(regions_[region.variable], setting.back().block->address());
     static_cast<RawOption*>(object)->occurrences = static_cast<std::uint16_t>(values.before);
     give_occurrences(object, values.values, values.before);
-    setting.front().block->text = text_of(values);
+    setting.front().block->given = values;
     return setting;
 }
 

@@ -3,6 +3,7 @@
 
 #include "os/fork_locks.hpp"
 #include "values/debugging.hpp"
+#include "values/occurrences.hpp"
 #include "values/region.hpp"
 #include "values/region_copy.hpp"
 #include "values/tap.hpp"
@@ -40,23 +41,6 @@ using Setting = std::vector<Patch>;
 // Return such storage for the option in `slot`, whose parts `copy` makes; the variable comes last.
 Setting copy_option(const std::vector<Region>& regions, std::uint32_t slot,
                     const std::function<std::shared_ptr<Block>(std::uint32_t slot)>& copy);
-
-// One value given to an option. `text` is nullopt for a flag without a value.
-struct Occurrence {
-    std::string name;
-    std::optional<std::string> text;
-    auto operator<=>(const Occurrence&) const = default;
-};
-std::vector<Occurrence> occurrences(const std::string& name, const std::vector<std::optional<std::string>>& texts);
-
-// All occurrences of an option. The value does not depend on the first ones, which are only counted.
-struct Occurrences {
-    unsigned before = 0;
-    std::vector<Occurrence> values;
-    auto operator<=>(const Occurrences&) const = default;
-};
-// Add one to those of an option of this kind.
-void add(Occurrences& occurrences, Kind kind, Occurrence value);
 
 // LLVM's own functions that work on options, and the tap that keeps their messages.
 struct LlvmCalls {

@@ -15,7 +15,7 @@ from optctx.values.layers import Layers, set_inside
 if TYPE_CHECKING:
     from optctx.context.context import OptionContext
 
-__all__ = ["Base", "engine_for", "layers_of_base", "seen", "seen_inside"]
+__all__ = ["Base", "engine_for", "layers_of_base", "seen_in_python", "seen_inside", "thread_scope"]
 
 Base = Union[Literal["inherit", "defaults"], "OptionContext"]
 
@@ -39,10 +39,12 @@ def engine_for(base: Base, image: Image | None) -> Engine:
 def layers_of_base(engine: Engine, base: Base) -> Layers:
     """Return the layers that a new context starts from.
 
-    Raises OptionTypeError if `base` is not a Base, and ScopeError for "inherit" as `seen` does.
+    Raises OptionTypeError if `base` is not a Base, and ScopeError for "inherit" as `check_in_line` does.
     """
     if base == "inherit":
-        context = seen(engine, "inherit from the current context")
+        context = seen_in_python(engine, "inherit from the current context")
+        if (scope := thread_scope(engine)) is not None:
+            return Layers.of_thread(engine, scope)
         return Layers.process_wide(engine) if context is None else context._layers
     if base == "defaults":
         return Layers.registered(engine)
@@ -56,10 +58,15 @@ def _layers_in(base: Base) -> Layers | None:
     return base._layers if isinstance(base, _native.ScopeBase) else None
 
 
-def seen(engine: Engine, what: str) -> OptionContext | None:
+def thread_scope(engine: Engine) -> _native.ThreadScope | None:
+    """Return the scope of C++ code that this thread is in, if it hides the context that the task is in."""
+    return _native.thread_scope(engine.index) if _native.in_line() else None
+
+
+def seen_in_python(engine: Engine, what: str) -> OptionContext | None:
     """Return the innermost context of this task, as code inside sees it (`_as_seen`). None outside any.
 
-    Raises ScopeError as `check_in_line` does.
+    A scope of C++ code can hide it (`thread_scope`). Raises ScopeError as `check_in_line` does.
     """
     context = cast("OptionContext | None", entered(engine, what))
     return None if context is None else _as_seen(context)
@@ -67,7 +74,9 @@ def seen(engine: Engine, what: str) -> OptionContext | None:
 
 def seen_inside(context: OptionContext) -> OptionContext:
     """Return a context as code inside sees it. Raises ScopeError as `OptionContext.with_sets` does."""
-    if entered(context._layers.engine, f"ask what was set inside {shown(context)}") is not context:
+    engine = context._layers.engine
+    innermost = entered(engine, f"ask what was set inside {shown(context)}")
+    if innermost is not context or thread_scope(engine) is not None:
         raise ScopeError(
             f"cannot ask what was set inside {shown(context)}: it is not the innermost context that this "
             "thread is inside; ask inside its block"

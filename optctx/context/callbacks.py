@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from optctx.context.context import OptionContext
     from optctx.engine.engine import Engine
 
-__all__ = ["SetsMode", "native_mode"]
+__all__ = ["SetsMode", "mode_of", "native_mode"]
 
 
 def _check_in_line(context: OptionContext | None, verb: str) -> None:
@@ -120,7 +120,7 @@ def _message(thread: int, frame: FrameType) -> str:
 
 SetsMode = Literal["contain", "process", "error"]
 
-_MODES = {
+_MODES: dict[SetsMode, _native.Sets] = {
     "contain": _native.Sets.contain,
     "process": _native.Sets.process,
     "error": _native.Sets.error,
@@ -140,6 +140,11 @@ def native_mode(engine: Engine, mode: SetsMode) -> _native.Sets:
             f'({engine.reason}); use sets="contain"'
         )
     return _MODES[mode]
+
+
+def mode_of(sets: _native.Sets) -> SetsMode:
+    """Return the mode with this native form."""
+    return next(mode for mode, native in _MODES.items() if native == sets)
 
 
 def _tell(image: int, problem: BaseException) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar, cast, overload
 
-from optctx.context.bases import seen
 from optctx.context.context import OptionContext
+from optctx.context.seen import seen
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.image.loaded import Image

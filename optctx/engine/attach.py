@@ -155,7 +155,7 @@ def _commit(found: _Attachment, clock: Clock) -> None:
 def _finish(found: _Attachment, engine: Engine, clock: Clock) -> None:
     """Publish the options, with the plan in force, for lookups from C++; keep what can be kept."""
     atexit.register(process_ends)
-    publish_options(engine.plan, engine.index, engine.image)
+    publish_options(engine.plan, engine.space, engine.image)
     if _default is found:
         begin_lookups_with(engine.index)
     found.used = True

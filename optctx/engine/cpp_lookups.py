@@ -1,10 +1,10 @@
-"""Hands every option's name, type and place to the native side, for lookups from C++."""
+"""Hands every option's name, type and place to the native side, for lookups and scopes from C++."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from optctx._native import NO_SLOT, Kind, LookupTable
+from optctx._native import NO_SLOT, Kind, LookupTable, Space
 from optctx.image.abi import element_size, type_name
 from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
@@ -16,9 +16,9 @@ __all__ = ["publish_options"]
 _Form = tuple[str, Kind, Kind, int]
 
 
-def publish_options(plan: Plan, index: int, image: Image) -> None:
-    """Publish the options of the image with this index. The first call for it counts."""
-    table = LookupTable(index, image)
+def publish_options(plan: Plan, space: Space, image: Image) -> None:
+    """Publish the options of the image that the space is for. The first call for it counts."""
+    table = LookupTable(space, image)
     aliases: dict[int, list[str]] = {}
     for option in plan.options.values():
         if option.alias_of:
@@ -44,4 +44,5 @@ def _add(
     value = (NO_SLOT if option.value_slot is None else option.value_slot, offset, region + offset)
     own = (NO_SLOT if option.slot is None else option.slot, 0, option.address)
     names, stored, enum_size = option.stored_choices()
-    table.add([*option.names, *aliases], form, value, own, enum_size, names, stored)
+    how_set = len(option.names), option.reason, option.flag_default_index
+    table.add([*option.names, *aliases], form, value, own, how_set, enum_size, names, stored)

@@ -12,8 +12,8 @@ from numba.core import config
 
 from optctx.cache.entries import Situation
 from optctx.context import OptionContext
-from optctx.context.bases import seen
 from optctx.context.lookups import process_wide_values
+from optctx.context.seen import seen
 from optctx.engine.attach import attached
 from optctx.engine.engine import Engine
 from optctx.errors import ScopeError

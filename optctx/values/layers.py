@@ -52,6 +52,25 @@ class Layers:
         """Make layers of the values outside all contexts at this moment."""
         return cls(engine, engine.space.drift(), {}, {})
 
+    @classmethod
+    def outside(cls, engine: Engine) -> Layers:
+        """Make layers of what LLVM sees on this thread where it is in no scope of Python's.
+
+        These are the values of the innermost scope that C++ code has entered here, or the process-wide ones.
+        """
+        scope = _native.thread_scope(engine.index)
+        return cls.process_wide(engine) if scope is None else cls.of_thread(engine, scope)
+
+    @classmethod
+    def of_thread(cls, engine: Engine, scope: _native.ThreadScope) -> Layers:
+        """Make layers of a scope that C++ code has entered. All of its overrides count as own ones."""
+        made = [_given_override(engine, slot, *given) for slot, given in scope.overrides]
+        for address, name, texts in scope.changes:
+            made.append(Override(name, tuple(texts), engine.plan.options[address], None))
+        layers = cls(engine, scope.base, {}, _by_name(made))
+        layers._native = scope.native
+        return layers
+
     def on_top(self, made: Iterable[Override]) -> Layers:
         """Return layers that inherit everything, with `made` as own overrides."""
         return Layers(self.engine, self.drift, self.overridden(), _by_name(made))

@@ -7,7 +7,8 @@ import os
 import pathlib
 import shutil
 import subprocess
-from ctypes import c_bool, c_char_p, c_uint, c_uint64, c_void_p
+from collections.abc import Callable
+from ctypes import CFUNCTYPE, c_bool, c_char_p, c_size_t, c_uint, c_uint64, c_void_p
 
 import optctx
 
@@ -18,12 +19,16 @@ _SEPARATOR = "\x1e"  # after each element of a list
 
 
 def compile_cpp(
-    source: pathlib.Path, out: pathlib.Path, *flags: str, standard: str = "c++17"
+    source: pathlib.Path,
+    out: pathlib.Path,
+    *flags: str,
+    standard: str = "c++17",
+    include: str = optctx.get_include(),
 ) -> pathlib.Path:
     """Compiles one file without a warning; `out` is what it becomes."""
     compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
     assert compiler, "a C++ compiler is needed, as it is to build the package"
-    command = [*compiler.split(), f"-std={standard}", "-O1", *WARNINGS, f"-I{optctx.get_include()}"]
+    command = [*compiler.split(), f"-std={standard}", "-O1", *WARNINGS, *[f"-I{include}"][: len(include)]]
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     done = subprocess.run(
         [*command, *flags, str(source), "-o", str(out), "-pthread", "-ldl"],
@@ -79,6 +84,55 @@ class Lookups:
 
     def occurrences(self, name: str) -> int:
         return int(self._occurrences(name.encode()))
+
+
+class Scopes:
+    """tests/programs/cpp/scopes.cpp, loaded. Calls raise RuntimeError with what C++ threw."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self._library = ctypes.CDLL(str(path))
+
+    def inside(self, name: str, text: str | bytes, body: Callable[[], object]) -> None:
+        """Calls `body` in `optctx::Scope scope{{name, text}}`."""
+        given = text.encode() if isinstance(text, str) else text
+        self._call("in_scope", body, c_char_p(name.encode()), c_char_p(given), c_size_t(len(given)))
+
+    def elements(self, name: str, first: str, second: str, body: Callable[[], object]) -> None:
+        self._call("in_elements", body, *(c_char_p(each.encode()) for each in (name, first, second)))
+
+    def typed(self, name: str, cpp_type: str, body: Callable[[], object]) -> None:
+        """Calls `body` in an `optctx::With<cpp_type>` with a value that scopes.cpp says."""
+        self._call("in_typed", body, c_char_p(name.encode()), c_char_p(cpp_type.encode()))
+
+    def run(self, function: str, body: Callable[[], object]) -> None:
+        """Calls a function of scopes.cpp that calls `body` one or more times."""
+        self._call(function, body)
+
+    def do(self, function: str, *arguments: int | str) -> None:
+        """Calls a function of scopes.cpp that calls nothing back."""
+        self._call(
+            function,
+            None,
+            *(c_char_p(a.encode()) if isinstance(a, str) else c_size_t(a) for a in arguments),
+        )
+
+    def _call(self, function: str, body: Callable[[], object] | None, *arguments: object) -> None:
+        raised: list[BaseException] = []
+
+        def call_back() -> None:
+            try:
+                assert body is not None
+                body()
+            except BaseException as error:  # handed on: ctypes would print it
+                raised.append(error)
+
+        native = self._library[function]
+        native.restype = c_char_p
+        answer = native(*arguments, *([] if body is None else [CFUNCTYPE(None)(call_back)]))
+        if raised:
+            raise raised[0]
+        if answer:
+            raise RuntimeError(answer.decode())
 
 
 def _value(answer: bytes, cpp_type: str) -> object:

@@ -97,9 +97,11 @@ def _run_here(engine: Engine, how: ManagerRun, call: Any, arguments: tuple[Any, 
 
 
 def _mismatch(engine: Engine, what: str, reason: str, owner: Owner | None) -> ContextMismatchError:
-    names = [] if owner is None else seen_by(owner).differing(Layers.process_wide(engine))
+    layers = Layers.outside(engine) if owner is None else seen_by(owner)
+    names = layers.differing(Layers.process_wide(engine))
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    where = f"inside {owner!r} ({', '.join(names[:_SHOWN])}{more})" if names else "outside any scope"
+    shown = f"{owner or layers!r} ({', '.join(names[:_SHOWN])}{more})"
+    where = f"inside {shown}" if names else "outside any scope"
     return ContextMismatchError(
         f"cannot run a {what} {where}: LLVM may have read other values while it was made, and it cannot be "
         f"made again for these because {reason}; make it where it runs, or after optctx.attach()"

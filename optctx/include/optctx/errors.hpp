@@ -1,4 +1,4 @@
-// The exceptions that lookups throw. Part of <optctx/option_context.hpp>.
+// The exceptions that lookups and scopes throw. Part of <optctx/option_context.hpp> and <optctx/scope.hpp>.
 #pragma once
 
 #include <cstdio>
@@ -9,8 +9,8 @@
 namespace optctx {
 inline namespace v2 {
 
-// The base class of all lookup errors. Catch them in functions that C or Python calls: an exception that leaves one
-// ends the process. examples/cpp_lookup shows how. With -fno-exceptions, a failing lookup prints the message to
+// The base class of all errors of lookups and scopes. Catch them in functions that C or Python calls: an exception that
+// leaves one ends the process. examples/cpp shows how. With -fno-exceptions, a failing call prints the message to
 // standard error and aborts the process.
 struct [[gnu::visibility("default")]] Error : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -23,12 +23,25 @@ struct [[gnu::visibility("default")]] Unavailable : Error {
 struct [[gnu::visibility("default")]] UnknownOption : Error {
     using Error::Error;
 };
-// The option's type does not match the type of the lookup.
+// The option's type does not match the type of the lookup or of the value.
 struct [[gnu::visibility("default")]] TypeMismatch : Error {
     using Error::Error;
 };
 // The LLVMContext is not bound to a context.
 struct [[gnu::visibility("default")]] NotBound : Error {
+    using Error::Error;
+};
+
+// The option does not take this value. Nothing was changed.
+struct [[gnu::visibility("default")]] InvalidValue : Error {
+    using Error::Error;
+};
+// The option cannot be set for one thread. Nothing was changed.
+struct [[gnu::visibility("default")]] ProcessWideOption : Error {
+    using Error::Error;
+};
+// The scope cannot be entered or left here and now. Nothing was changed.
+struct [[gnu::visibility("default")]] ScopeError : Error {
     using Error::Error;
 };
 

@@ -1,5 +1,6 @@
 /* The C interface of optctx's extension module, version 2, for C and for languages that can call C.
- * <optctx/option_context.hpp> is built on it. No function throws, prints, needs the GIL or changes an option.
+ * <optctx/option_context.hpp> and <optctx/scope.hpp> are built on it. No function throws, prints, needs the GIL or
+ * changes a process-wide value of an option.
  *
  *   const optctx_interface *optctx_find_interface(uint32_t version)
  *
@@ -26,7 +27,10 @@ enum optctx_status {
     OPTCTX_UNREADABLE = 3,     /* the option has type "other", whose value cannot be represented */
     OPTCTX_NOT_BOUND = 4,      /* the LLVMContext is not bound to a context */
     OPTCTX_FAILED = 5,         /* any other failure, such as running out of memory */
-    OPTCTX_OTHER_IMAGE = 6     /* the context and the option belong to different images */
+    OPTCTX_OTHER_IMAGE = 6,    /* the context and the option belong to different images */
+    OPTCTX_BAD_VALUE = 7,      /* the option does not take this value */
+    OPTCTX_PROCESS_WIDE = 8,   /* the option cannot be set for one thread */
+    OPTCTX_SCOPE = 9           /* the scope cannot be entered or left here and now */
 };
 
 enum optctx_kind {
@@ -84,6 +88,27 @@ typedef struct optctx_value {
     void* owned;
 } optctx_value;
 
+/* UTF-8 without NUL, of this many bytes; not terminated. */
+typedef struct optctx_text {
+    const char* data;
+    size_t length;
+} optctx_text;
+
+/* A value for an option, by its name or an alias. Either one text, as in -name=text, or the elements of a list, bits or
+ * a set. */
+typedef struct optctx_setting {
+    optctx_text name;
+    const optctx_text* values;
+    size_t count;
+    uint32_t elements; /* 0: `values` is one text; 1: it is `count` elements */
+} optctx_setting;
+
+/* A scope that a thread has entered. A value: copy it freely. */
+typedef struct optctx_scope {
+    uint64_t thread;
+    uint64_t number;
+} optctx_scope;
+
 /* Filled in by every function that returns a status other than OPTCTX_OK. */
 typedef struct optctx_error {
     char message[512]; /* NUL-terminated */
@@ -115,6 +140,22 @@ typedef struct optctx_interface {
     /* Gives how many times the option was given in `context`. */
     int32_t (*occurrences)(const optctx_context* context, const optctx_option* option, uint32_t* out,
                            optctx_error* error);
+
+    /* Appended to version 2: where `size` does not reach, the module has none of them. */
+
+    /* Makes a context of the image: the values of `base`, with the settings on top, of which a later one hides an
+     * earlier one. If `base` is NULL: the process-wide values of this moment. The caller must release it. LLVM's own
+     * parsers judge the values. */
+    int32_t (*make)(const optctx_image* image, const optctx_context* base, const optctx_setting* settings, size_t count,
+                    const optctx_context** out, optctx_error* error);
+    /* Enters a context on the calling thread, which must leave it. Waits while another thread changes options
+     * process-wide. `context` must not be NULL. */
+    int32_t (*enter)(const optctx_context* context, optctx_scope* out, optctx_error* error);
+    /* Leaves a scope, which must be the innermost one of the calling thread. Otherwise nothing changes. */
+    int32_t (*leave)(optctx_scope scope, optctx_error* error);
+    /* Gives up a scope that could not be left: its thread leaves it as soon as it is the innermost one there. May be
+     * called on any thread, and for a scope that does not exist any more. */
+    void (*abandon)(optctx_scope scope);
 } optctx_interface;
 
 #ifdef __cplusplus

@@ -12,9 +12,12 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "optctx/detail/convert.hpp"
 #include "optctx/detail/loaded.hpp"
@@ -32,6 +35,9 @@ namespace detail {
     if (status == OPTCTX_UNREADABLE) fail<TypeMismatch>(error.message);
     if (status == OPTCTX_NOT_BOUND) fail<NotBound>(error.message);
     if (status == OPTCTX_OTHER_IMAGE) fail<TypeMismatch>(error.message);
+    if (status == OPTCTX_BAD_VALUE) fail<InvalidValue>(error.message);
+    if (status == OPTCTX_PROCESS_WIDE) fail<ProcessWideOption>(error.message);
+    if (status == OPTCTX_SCOPE) fail<ScopeError>(error.message);
     fail<Error>(error.message);
 }
 
@@ -80,6 +86,8 @@ private:
 template <class T>
 class Option;
 class OptionContext;
+class Scope;
+class Setting;
 
 // A library with an LLVM in it, to which Python code has attached optctx. Valid until the process ends.
 class Image {
@@ -101,6 +109,7 @@ private:
     explicit Image(const optctx_image& image) noexcept : image_(&image) {}
 
     friend class OptionContext;
+    friend class Scope;
     friend OptionContext current(Image image);
     friend std::optional<OptionContext> bound(Image image, const void* llvm_context);
 
@@ -158,6 +167,12 @@ public:
         return count;
     }
 
+    // Returns a context with the values of this one and the settings on top; of a context that is `process_wide()`,
+    // with the process-wide values of this moment. LLVM's own parsers judge the values. Throws UnknownOption,
+    // TypeMismatch, InvalidValue and ProcessWideOption, with nothing changed. Defined in <optctx/scope.hpp>.
+    OptionContext with(std::initializer_list<Setting> settings) const;
+    OptionContext with(const std::vector<Setting>& settings) const;
+
     // True outside any scope: every lookup then reads LLVM's own storage. As in LLVM itself, such a read is not
     // synchronised with a thread that changes options process-wide.
     bool process_wide() const noexcept { return context_ == nullptr; }
@@ -171,8 +186,11 @@ private:
         return detail::convert<T>(option, detail::Value(context_, option).get());
     }
 
+    OptionContext with(const Setting* settings, std::size_t count) const;
+
     template <class T>
     friend class Option;
+    friend class Scope;
     friend OptionContext current(Image image);
     friend std::optional<OptionContext> bound(Image image, const void* llvm_context);
 

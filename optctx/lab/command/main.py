@@ -24,7 +24,7 @@ from optctx.lab.command.console import (
 from optctx.lab.command.files import check_writable, explain
 from optctx.lab.command.interrupts import Interrupts
 from optctx.lab.command.mistakes import check_command, unknown_arguments
-from optctx.lab.command.parser import Parser, add_talk, add_version
+from optctx.lab.command.parser import Parser, add_folders, add_talk, add_version
 from optctx.outputs import OUT_OF, write_whole
 
 __all__ = ["COMMANDS", "main", "make_parser", "parse"]
@@ -197,6 +197,7 @@ def make_parser(only: str = "") -> tuple[Parser, argparse._SubParsersAction[Pars
         "optctx sweep kernel.ll --try unroll-count=1,2,4,8",
     )
     add_version(parser)
+    add_folders(parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in COMMANDS:
         if only in ("", name):

@@ -10,11 +10,12 @@ from optctx import registry
 from optctx.errors import OptctxError
 from optctx.lab.command.parser import UsageError
 from optctx.wording import did_you_mean, nearest
+from optctx_program import FOLDERS
 
 __all__ = ["check_command", "unknown_arguments"]
 
 _PASSES_ON = ("-mllvm", "-Xllvm")  # flags of clang and other tools, before an LLVM option
-_OWN = ("-h", "--help", "-V", "--version")
+_OWN = ("-h", "--help", "-V", "--version", *FOLDERS)
 
 
 def check_command(argv: Sequence[str], commands: Iterable[str]) -> None:

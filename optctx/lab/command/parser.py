@@ -13,8 +13,9 @@ import optctx
 from optctx.errors import OptctxError
 from optctx.lab.command.console import say
 from optctx.wording import did_you_mean, nearest
+from optctx_program import FOLDERS, said_of
 
-__all__ = ["Parser", "UsageError", "add_talk", "add_version"]
+__all__ = ["Parser", "UsageError", "add_folders", "add_talk", "add_version"]
 
 _WIDTH = 79  # of a description, at most
 _INDENT = 28  # the most columns before the help of an argument
@@ -67,6 +68,13 @@ def add_version(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-V", "--version", action=_ShowVersion)
 
 
+def add_folders(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that say where C++ projects find optctx's headers."""
+    group = parser.add_argument_group("flags for C++ projects")
+    for flag, (_, words) in FOLDERS.items():
+        group.add_argument(flag, action=_ShowFolder, help=words)
+
+
 def add_talk(parser: argparse.ArgumentParser) -> None:
     """Add what says how much is printed beside the result."""
     group = parser.add_mutually_exclusive_group()
@@ -90,6 +98,23 @@ class _ShowVersion(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         say(f"optctx {optctx.__version__}")
+        parser.exit()
+
+
+class _ShowFolder(argparse.Action):
+    """Print where something is and exit. The program itself does it where nothing else is asked."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **more: Any) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **more)
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        say(said_of(option_string or ""))
         parser.exit()
 
 

@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 
 import pytest
 
 import optctx
 from optctx import OptionContext, registry
+from optctx.compiling import FreshProcess, Job, compile_job
 from tests.support.cpp_build import ROOT, SHARED, compile_cpp
+from tests.support.ir_texts import SCALE, X86
 from tests.support.processes import run_python
 from tests.support.scopes import in_threads
 
 SOURCES = pathlib.Path(__file__).parents[2] / "programs" / "cpp"
-EXAMPLE = ROOT / "examples" / "cpp_lookup"
+EXAMPLE = ROOT / "examples" / "cpp"
 
 
-def test_the_example_does_what_its_readme_says(tmp_path: pathlib.Path) -> None:
-    compile_cpp(EXAMPLE / "lookup.cpp", tmp_path / "liblookup.so", *SHARED)
-    readme = (EXAMPLE / "README.md").read_text()
-    script = readme.partition("```python\n")[2].partition("```")[0]
-    output = readme.partition("```python\n")[2].split("```\n")[2]
+@pytest.mark.parametrize("name", ["scopes", "lookup"])
+def test_the_example_does_what_its_readme_says(tmp_path: pathlib.Path, name: str) -> None:
+    compile_cpp(EXAMPLE / f"{name}.cpp", tmp_path / f"lib{name}.so", *SHARED)
+    programs = (EXAMPLE / "README.md").read_text().split("```python\n")[1:]
+    program = next(each for each in programs if f"./lib{name}.so" in each.partition("```")[0])
+    script, _, rest = program.partition("```")
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
-    assert (done.stdout, done.stderr) == (output, "")
+    assert (done.stdout, done.stderr) == (rest.split("```\n")[1], "")
 
 
 def test_no_exception_leaves_a_function_of_the_example(tmp_path: pathlib.Path) -> None:
@@ -78,6 +84,45 @@ def test_the_example_on_threads_with_options_of_their_own(tmp_path: pathlib.Path
     assert (status, message.rpartition("; ")[2]) == (1, "did you mean unroll-count?")
 
 
+@pytest.mark.redirected
+def test_the_autotuner_of_the_example_on_threads_finds_what_fresh_processes_find(
+    tmp_path: pathlib.Path,
+) -> None:
+    registry()  # attaches
+    example = ctypes.CDLL(str(compile_cpp(EXAMPLE / "scopes.cpp", tmp_path / "libscopes.so", *SHARED)))
+    job = Job(SCALE, triple=X86)
+    counts = (2, 4, 8)
+    own = ("-unroll-runtime=true", "-unroll-threshold=1000")
+    with FreshProcess() as fresh:
+        right = {
+            width: [
+                fresh.compile(
+                    replace(job, options=(f"-force-vector-width={width}", *own, f"-unroll-count={n}"))
+                )
+                for n in counts
+            ]
+            for width in (1, 2, 4)
+        }
+    assert len({result.code for found in right.values() for result in found}) == 9
+
+    def work(width: int) -> None:
+        found = []
+
+        def compile_here() -> int:
+            found.append(compile_job(job))
+            return len(found)
+
+        given, results = (ctypes.c_uint * 3)(*counts), (ctypes.c_size_t * 3)()
+        words = ctypes.create_string_buffer(500)
+        call_back = ctypes.CFUNCTYPE(ctypes.c_size_t)(compile_here)
+        with OptionContext({"force-vector-width": width}, base="defaults"):
+            size = ctypes.c_size_t
+            assert example.try_counts(given, size(3), call_back, results, words, size(500)) == 0, words.value
+        assert (list(results), found) == ([1, 2, 3], right[width])
+
+    in_threads([partial(work, width) for width in right])
+
+
 def test_a_process_without_optctx_gets_a_clear_error(tmp_path: pathlib.Path) -> None:
     program = compile_cpp(SOURCES / "alone.cpp", tmp_path / "alone")
     assert (
@@ -103,8 +148,9 @@ def test_another_version_of_the_interface_is_refused(tmp_path: pathlib.Path, fla
             "c++17",
             ("-Wshadow", "-Wconversion", "-Wsign-conversion", "-Wold-style-cast"),
         ),
-        ("option_context.hpp", "c++20", ("-fno-exceptions", "-fno-rtti")),
-        ("option_context.hpp", "c++23", ()),
+        ("scope.hpp", "c++17", ("-Wshadow", "-Wconversion", "-Wsign-conversion", "-Wold-style-cast")),
+        ("scope.hpp", "c++20", ("-fno-exceptions", "-fno-rtti")),
+        ("scope.hpp", "c++23", ()),
         ("interface.h", "c11", ("-xc",)),
     ],
 )
@@ -125,6 +171,70 @@ def test_without_exceptions_an_error_ends_the_process_with_its_message(tmp_path:
     done = subprocess.run([program], capture_output=True, text=True, timeout=60)
     assert done.returncode == -signal.SIGABRT
     assert done.stderr.startswith("optctx: optctx is not loaded in this process")
+
+
+_USER = """
+#include <optctx/scope.hpp>
+#include <cstdio>
+int main() {
+    try {
+        optctx::Scope scope{{"unroll-count", "4"}};
+    } catch (const optctx::Unavailable& error) {
+        std::puts(error.what());
+    }
+}
+"""
+
+
+def _folder(flag: str) -> str:
+    """What the program prints, without importing the package."""
+    code = f"import sys, optctx_program as p; p.main([{flag!r}]); print('optctx' in sys.modules)"
+    said, imported = run_python(code).splitlines()
+    assert imported == "False"
+    return said
+
+
+def test_cmake_finds_the_headers(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "main.cpp").write_text(_USER)
+    (tmp_path / "CMakeLists.txt").write_text(
+        f"""cmake_minimum_required(VERSION 3.18...3.31)
+        project(user LANGUAGES CXX)
+        find_package(optctx {optctx.__version__} CONFIG REQUIRED)
+        find_package(optctx 99 CONFIG QUIET PATHS "${{optctx_ROOT}}")
+        if(optctx_FOUND)
+          message(FATAL_ERROR "a version that this is not")
+        endif()
+        add_executable(user main.cpp)
+        target_link_libraries(user PRIVATE optctx::optctx)
+        """
+    )
+    cmake = str(
+        pathlib.Path(pytest.importorskip("cmake", reason="cmake is not installed").CMAKE_BIN_DIR, "cmake")
+    )
+    for command in (
+        [cmake, "-S", ".", "-B", "build", f"-Doptctx_ROOT={_folder('--cmakedir')}"],
+        [cmake, "--build", "build"],
+    ):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert _output(tmp_path / "build" / "user").startswith("optctx is not loaded in this process")
+
+
+def test_pkg_config_finds_the_headers(tmp_path: pathlib.Path) -> None:
+    program = shutil.which("pkg-config")
+    if program is None:
+        pytest.skip("pkg-config is not installed")
+    environment = {**os.environ, "PKG_CONFIG_PATH": _folder("--pkgconfigdir")}
+
+    def ask(*flags: str) -> list[str]:
+        command = [program, *flags, "optctx"]
+        return subprocess.check_output(command, env=environment, text=True, timeout=60).split()
+
+    assert ask("--modversion") == [optctx.__version__]
+    (tmp_path / "main.cpp").write_text(_USER)
+    compile_cpp(tmp_path / "main.cpp", tmp_path / "user", *ask("--cflags"), include="")
+    assert _output(tmp_path / "user").startswith("optctx is not loaded in this process")
+    compile_cpp(tmp_path / "main.cpp", tmp_path / "again", _folder("--includes"), include="")
 
 
 def test_get_include_is_the_folder_of_the_package() -> None:

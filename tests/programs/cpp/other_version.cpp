@@ -2,7 +2,12 @@
 #include <optctx/interface.h>
 
 extern "C" const optctx_interface* optctx_find_interface(uint32_t version) {
-    static const optctx_interface older{version, 8, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+    static const optctx_interface older = [version] {
+        optctx_interface made{};
+        made.version = version;
+        made.size = 8;
+        return made;
+    }();
 #ifdef TOO_SMALL
     return &older;
 #else

@@ -1,0 +1,404 @@
+"""Scopes from C++ beside Python's, held against fresh processes and against what Python's own scopes do."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pathlib
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import llvmlite.binding as llvm
+import pytest
+
+import optctx
+from optctx import ContextMismatchError, OptionContext, OptionValueError, ScopeError, current, info, registry
+from optctx.compiling import FreshProcess, Job, compile_job
+from tests.support.alone import alone
+from tests.support.cpp_build import SHARED, Scopes, compile_cpp
+from tests.support.forking import run_and_end
+from tests.support.ir_texts import SCALE, X86
+from tests.support.processes import run_python
+from tests.support.rows import rows
+from tests.support.scopes import both, in_threads, scopes_become, set_option, unrolled
+
+SOURCES = pathlib.Path(__file__).parents[2] / "programs" / "cpp"
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    flags = (*SHARED, "-Wshadow", "-Wconversion", "-Wsign-conversion", "-Wold-style-cast")
+    return compile_cpp(SOURCES / "scopes.cpp", tmp_path_factory.mktemp("cpp") / "scopes.so", *flags)
+
+
+@pytest.fixture
+def cpp(library: pathlib.Path) -> Iterator[Scopes]:
+    registry()
+    yield Scopes(library)
+    assert info()["active_scopes"] == 0, "every scope was left"
+
+
+@pytest.mark.redirected
+def test_cpp_and_python_nest_on_threads_as_in_fresh_processes(cpp: Scopes) -> None:
+    """Python's scope around C++'s around Python's: what LLVM compiles in each, on four threads at once."""
+    job = Job(SCALE, triple=X86)
+    levels = (
+        "-unroll-count={0}",
+        "-unroll-count={0} -force-vector-width=1",
+        "-unroll-count={0} -force-vector-width=2",
+    )
+    with FreshProcess() as fresh:
+        right = {
+            (count, level): fresh.compile(replace(job, options=tuple(level.format(count).split())))
+            for count in (2, 4, 8, 16)
+            for level in levels
+        }
+    assert len({result.code for result in right.values()}) > 8
+
+    def work(count: int) -> None:
+        found = []
+
+        def within() -> None:
+            found.append(compile_job(job))
+            with OptionContext({"force-vector-width": 2}):
+                found.append(compile_job(job))
+            found.append(compile_job(job))
+
+        for _ in range(3):
+            with OptionContext({"unroll-count": count}, base="defaults"):
+                cpp.inside("force-vector-width", "1", within)
+                found.append(compile_job(job))
+            outer, inner, again, after = found
+            assert (outer, inner, again) == (right[count, levels[1]], right[count, levels[2]], outer)
+            assert after == right[count, levels[0]]
+            found.clear()
+
+    in_threads([partial(work, count) for count in (2, 4, 8, 16)])
+
+
+@pytest.mark.redirected
+def test_python_sees_what_cpp_has_set(cpp: Scopes) -> None:
+    def within() -> None:
+        assert both() == (4, 4)
+        assert current() == OptionContext({"unroll-count": 4, "unroll-max-count": 9}, base=outer)
+        assert dict(current().overrides) == {"unroll-max-count": 9, "unroll-count": 4}
+        assert optctx.lookup("unroll-count", int) == 4
+        with pytest.raises(ScopeError, match="it is not the innermost context that this thread is inside"):
+            outer.with_sets()
+        with OptionContext({"unroll-runtime": True}) as inner:
+            assert current() is inner
+            assert (unrolled(), inner["unroll-max-count"]) == (4, 9)
+        with pytest.raises(ScopeError, match="it is not the innermost scope of this thread"):
+            outer.__exit__(None, None, None)
+        counts = []
+        in_threads([lambda: counts.append(unrolled()), lambda: counts.append(optctx.wrap(unrolled)())])
+        assert counts == [1, 1], "threads that begin inside take nothing along"
+        wrapped = optctx.wrap(unrolled)
+        in_threads([lambda: counts.append(wrapped())])
+        assert asyncio.run(asyncio.to_thread(wrapped)) == counts.pop() == 4, "but what is handed on does"
+        with pytest.raises(ScopeError, match="cannot detach from LLVM: 2 scopes are still entered"):
+            optctx.detach()
+
+    outer = OptionContext({"unroll-max-count": 9})
+    with outer:
+        cpp.inside("unroll-count", "4", within)
+        assert current() is outer
+        assert both() == (1, 1)
+    assert both() == (1, 1)
+
+
+def test_every_option_takes_from_cpp_what_it_takes_from_python(cpp: Scopes) -> None:
+    """The same state, or a refusal in both, for the texts that options of some type take."""
+    context: OptionContext | None
+    refused = set()
+    for name, option in registry().items():
+        text = next(iter(option.choices), None) or {"bool": "true", "boolOrDefault": "true", "char": "x"}.get(
+            option.type, "3"
+        )
+        try:
+            context = OptionContext({name: text})
+        except optctx.OptctxError:
+            context = None
+
+        def within(context: OptionContext | None = context, name: str = name) -> None:
+            seen = current()
+            assert context is not None
+            assert seen == context, name
+            assert dict(seen.overrides) == dict(context.overrides)
+
+        if context is not None:
+            cpp.inside(name, text, within)
+            continue
+        with pytest.raises(RuntimeError) as caught:
+            cpp.inside(name, text, within)
+        refused.add(str(caught.value).partition(":")[0])
+    assert refused == {"ProcessWideOption", "InvalidValue"}
+
+
+@rows(
+    ("name", "text", "message"),
+    [
+        ("unrol-count", "4", "UnknownOption: .* 'unrol-count' among .*; did you mean unroll-count"),
+        ("unroll-count", "x", "InvalidValue: .*'x' value invalid for uint argument! Expected a whole number"),
+        ("accel-tables", "Dwarv", "InvalidValue: .* Cannot find option named 'Dwarv'! Did you mean Dwarf?"),
+        ("accel-tables", "", "InvalidValue: .*xpected one of Default, "),
+        ("stats", "true", "ProcessWideOption: cannot set 'stats' for one thread: .*; leave it out, or"),
+        ("cfg-func-name", b"\xc3", "InvalidValue: .* to '\\?': the text of an option is UTF-8"),
+        ("cfg-func-name", b"\xed\xa0\x80", "InvalidValue: .* is UTF-8 without NUL; take the other"),
+        ("cfg-func-name", b"a\0b", "InvalidValue: .* to 'a\\?b': the text of an option is UTF-8"),
+        ("regbankselect-fast", "2", "InvalidValue: .* LLVM does not allow a value here"),
+    ],
+)  # fmt: skip
+def test_a_refusal_says_why_and_changes_nothing(
+    cpp: Scopes, capfd: pytest.CaptureFixture[str], name: str, text: str | bytes, message: str
+) -> None:
+    with pytest.raises(RuntimeError, match=f"^{message}"):
+        cpp.inside(name, text, lambda: pytest.fail("it was entered"))
+    assert capfd.readouterr() == ("", ""), "LLVM prints nothing"
+    assert current() == OptionContext()
+
+
+def test_types_are_strict_where_a_value_could_be_lost(cpp: Scopes) -> None:
+    seen: list[object] = []
+    taken = [
+        ("enable-gvn-hoist", "bool", True),
+        ("aarch64-enable-global-merge", "bool", True),
+        ("aarch64-force-unroll-threshold", "int", -3),
+        ("asan-mapping-offset", "std::uint64_t", 2**64 - 1),
+        ("cold-branch-ratio", "float", 0.10000000149011612),
+        ("chr-bias-threshold", "double", 0.1),
+        ("accel-tables", "std::string", "Dwarf"),
+        ("print-after-pass-number", "std::vector<int>", [3, 1]),
+    ]
+    for name, kind, value in taken:
+        cpp.typed(name, kind, lambda name=name: seen.append(current()[name]))  # type: ignore[misc]
+        assert seen.pop() == value
+    for name, kind, error in [
+        ("unroll-count", "bool", "TypeMismatch: .* to a value of type bool: the option is of type uint"),
+        ("unroll-count", "int", "InvalidValue: cannot set 'unroll-count' to '-3': LLVM says"),
+        ("cold-branch-ratio", "double", "TypeMismatch: .* type double: the option is of type float"),
+        ("unroll-count", "std::string", "TypeMismatch: .* of type std::string: the option is of type uint"),
+        ("cfg-func-name", "std::vector<int>", "TypeMismatch: .* the option is of type string"),
+    ]:  # fmt: skip
+        with pytest.raises(RuntimeError, match=f"^{error}"):
+            cpp.typed(name, kind, lambda: seen.append("entered"))
+    cpp.elements("amdgpu-use-native", "sin", "cos", lambda: seen.append(current()["amdgpu-use-native"]))
+    cpp.inside("amdgpu-use-native", "sin,cos", lambda: seen.append(current()["amdgpu-use-native"]))
+    assert seen == [["sin", "cos"]] * 2
+    with pytest.raises(RuntimeError, match=r"InvalidValue: .* to an element with a comma, found 'a,b'"):
+        cpp.elements("amdgpu-use-native", "a,b", "cos", lambda: seen.append("entered"))
+    cpp.run("in_nested", lambda: seen.append(current()["unroll-max-count"]))
+    assert seen[2:] == [2, 3, 2]
+
+
+def test_an_exception_unwinds_to_the_values_from_before(cpp: Scopes) -> None:
+    counts: list[int] = []
+    with OptionContext({"unroll-count": 3}, base="defaults"):
+        with pytest.raises(RuntimeError, match=r"^exception: unwound$"):
+            cpp.run("unwound", lambda: counts.append(unrolled()))
+        counts.append(unrolled())
+        with pytest.raises(KeyError, match="of Python's"):  # through the frames of C++ and of ctypes
+            cpp.inside("unroll-count", "8", lambda: {"a": 1}["of Python's"])
+        counts.append(unrolled())
+    assert [*counts, unrolled()] == [8, 3, 3, 1]
+
+
+@pytest.mark.redirected
+def test_a_scope_that_ends_in_the_wrong_place_is_named_and_ends_where_it_can(
+    cpp: Scopes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    cpp.do("enter", "unroll-count", "4")
+    cpp.do("enter", "unroll-max-count", "9")
+    in_middle = OptionContext({"unroll-runtime": True})
+    with pytest.raises(RuntimeError, match=r"^ScopeError: cannot leave a scope: it is not the innermost one"):
+        cpp.do("leave", 0)
+    elsewhere: list[str] = []
+
+    def on_another_thread() -> None:
+        with pytest.raises(RuntimeError) as caught:
+            cpp.do("leave", 1)
+        elsewhere.append(str(caught.value))
+
+    in_threads([on_another_thread])
+    assert elsewhere == [
+        "ScopeError: cannot leave a scope: it was entered on another thread; leave it on that thread"
+    ]
+    assert (current()["unroll-count"], current()["unroll-max-count"]) == (4, 9), "nothing was changed"
+    with in_middle:
+        cpp.do("destroy", 0)  # cannot throw
+        assert "it is not the innermost one of this thread" in capfd.readouterr().err
+        in_threads([partial(cpp.do, "destroy", 1)])
+        assert "it was entered on another thread" in capfd.readouterr().err
+        assert (unrolled(), current()["unroll-max-count"]) == (4, 9), "the scope inside goes on"
+    assert (unrolled(), current()["unroll-count"], current()["unroll-max-count"]) == (1, 0, 0)
+    cpp.do("enter", "unroll-count", "4")
+    cpp.do("leave", 2)
+    with pytest.raises(RuntimeError, match=r"^ScopeError: cannot leave a scope: it was left already"):
+        cpp.do("leave", 2)
+    in_threads([partial(cpp.do, "enter", "unroll-count", "8")])
+    assert scopes_become(0), "a thread that ends leaves its scopes"
+    cpp.do("forget")
+    assert "it was entered on another thread" in capfd.readouterr().err
+    assert both() == (1, 1)
+
+
+@pytest.mark.redirected
+def test_what_is_set_inside_ends_with_the_scope(cpp: Scopes) -> None:
+    def within() -> None:
+        set_option("unroll-count", "6")
+        assert (unrolled(), current()["unroll-count"], current()["unroll-max-count"]) == (6, 6, 9)
+        with OptionContext({"unroll-runtime": True}):
+            assert unrolled() == 6
+        cpp.do("keep_current")
+
+    cpp.inside("unroll-max-count", "9", within)
+    assert (unrolled(), registry()["unroll-count"].value) == (1, 0)
+    cpp.run("in_prepared", lambda: within_prepared.append(unrolled()))
+    assert within_prepared == [6]
+    cpp.do("drop_prepared")
+
+
+within_prepared: list[int] = []
+
+
+@pytest.mark.redirected
+def test_a_binding_is_judged_by_what_cpp_has_set(cpp: Scopes) -> None:
+    def run() -> None:
+        with llvm.create_context() as context, llvm.parse_assembly(SCALE, context) as module:
+            bound.bind(context, on_mismatch="error")
+            try:
+                with llvm.create_new_module_pass_manager() as manager:
+                    manager.run(module, builder)
+            finally:
+                optctx.unbind(context)
+
+    llvm.initialize_all_targets()
+    machine = llvm.Target.from_triple(X86).create_target_machine()
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+    bound = OptionContext({"unroll-count": 4})
+    cpp.inside("unroll-count", "4", run)
+    with pytest.raises(ContextMismatchError, match=r"'unroll-count' \(4 there, 8 here\)"):
+        cpp.inside("unroll-count", "8", run)
+
+
+@pytest.mark.redirected
+def test_threads_without_python_have_scopes_while_pythons_come_and_go(cpp: Scopes) -> None:
+    stop = threading.Event()
+
+    def churn() -> None:
+        while not stop.is_set():
+            with OptionContext({"unroll-count": 40}):
+                assert current()["unroll-count"] == 40
+
+    def natives() -> None:
+        cpp.do("on_threads", 4, 300)
+        stop.set()
+
+    in_threads([churn, churn, natives])
+
+
+@pytest.mark.redirected
+def test_a_scope_waits_for_process_wide_changes_without_the_gil(cpp: Scopes) -> None:
+    entered = threading.Event()
+    order: list[object] = []
+
+    def change() -> None:
+        with OptionContext({"stats": True}, process_wide="exclusive"):
+            entered.set()
+            time.sleep(0.3)  # the other thread waits, and this one needs the GIL
+            order.append("left")
+
+    def enter() -> None:
+        entered.wait(60)
+        cpp.inside("unroll-count", "4", lambda: order.append(unrolled()))
+
+    in_threads([change, enter])
+    assert order == ["left", 4]
+    with OptionContext({"stats": True}, process_wide="exclusive"):
+        cpp.inside("unroll-count", "4", lambda: order.append((unrolled(), current()["stats"])))
+    assert order[2:] == [(4, "true")]
+
+
+@alone
+def test_the_child_of_a_fork_goes_on_inside(library: pathlib.Path) -> None:
+    registry()
+    cpp = Scopes(library)
+
+    def in_child() -> None:
+        assert (unrolled(), info()["active_scopes"]) == (4, 1)
+        cpp.inside("unroll-count", "8", lambda: counts.append(unrolled()))
+        cpp.do("leave", 0)
+        assert [*counts, unrolled(), info()["active_scopes"]] == [8, 1, 0]
+
+    counts: list[int] = []
+    cpp.do("enter", "unroll-count", "4")
+    child = os.fork()
+    if child == 0:
+        run_and_end(in_child)
+    assert os.waitpid(child, 0)[1] == 0
+    assert unrolled() == 4
+    cpp.do("forget")
+
+
+@alone
+def test_without_llvm_attached_a_scope_says_so(library: pathlib.Path) -> None:
+    cpp = Scopes(library)
+    with pytest.raises(
+        RuntimeError, match=r"^Unavailable: optctx is loaded but has not attached to LLVM yet"
+    ):
+        cpp.inside("unroll-count", "4", lambda: pytest.fail("it was entered"))
+    registry()
+    optctx.detach()
+    with pytest.raises(
+        RuntimeError, match=r"^Unavailable: cannot enter a scope: optctx has detached from this LLVM"
+    ):
+        cpp.inside("unroll-count", "4", lambda: pytest.fail("it was entered"))
+    assert info()["active_scopes"] == 0
+    registry()
+    cpp.inside("unroll-count", "4", lambda: None)
+
+
+@alone(OPTCTX_ENGINE="exclusive")
+def test_where_threads_take_turns_scopes_nest_as_well(library: pathlib.Path) -> None:
+    registry()
+    cpp, counts = Scopes(library), []
+
+    def within() -> None:
+        counts.append(both())
+        with OptionContext({"unroll-count": 8}):
+            counts.append(both())
+        counts.append(both())
+
+    with OptionContext({"unroll-count": 2}):
+        cpp.inside("unroll-count", "4", within)
+        counts.append(both())
+    assert [*counts, both()] == [(4, 4), (8, 8), (4, 4), (2, 2), (1, 1)]
+    cpp.do("on_threads", 3, 20)
+
+
+def test_after_the_interpreter_has_ended_nothing_is_entered_and_all_is_left(library: pathlib.Path) -> None:
+    said = run_python(
+        f"""
+        import pathlib
+        import optctx
+        from tests.support.cpp_build import Scopes
+        optctx.registry()
+        Scopes(pathlib.Path({str(library)!r})).do("until_exit")
+        """
+    )
+    assert (
+        said
+        == "ScopeError: cannot enter a scope: the interpreter, or this thread, is ending; enter it before\n"
+    )
+
+
+def test_python_refuses_in_the_same_words(cpp: Scopes) -> None:
+    for name, text in [("unroll-count", "x"), ("accel-tables", "Dwarv"), ("cold-branch-ratio", "x")]:
+        with pytest.raises(OptionValueError) as python:
+            OptionContext({name: text})
+        with pytest.raises(RuntimeError) as native:
+            cpp.inside(name, text, lambda: None)
+        assert str(native.value) == f"InvalidValue: {python.value}"

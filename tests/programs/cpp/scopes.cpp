@@ -1,0 +1,175 @@
+// Scopes from C++ around calls back into Python, for tests/native/interface/test_cpp_scopes.py; loaded with ctypes.
+// Each function returns an empty text, or what was thrown.
+#include <optctx/scope.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using Body = void (*)();
+struct Stop : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+template <class Work>
+const char* said(Work work) {
+    thread_local std::string text;
+    const auto keep = [](const char* kind, const std::exception& error) {
+        text = std::string(kind) + ": " + error.what();
+    };
+    text.clear();
+    try {
+        work();
+    } catch (const optctx::UnknownOption& error) {
+        keep("UnknownOption", error);
+    } catch (const optctx::TypeMismatch& error) {
+        keep("TypeMismatch", error);
+    } catch (const optctx::InvalidValue& error) {
+        keep("InvalidValue", error);
+    } catch (const optctx::ProcessWideOption& error) {
+        keep("ProcessWideOption", error);
+    } catch (const optctx::ScopeError& error) {
+        keep("ScopeError", error);
+    } catch (const optctx::Unavailable& error) {
+        keep("Unavailable", error);
+    } catch (const std::exception& error) {
+        keep("exception", error);
+    }
+    return text.c_str();
+}
+
+std::unique_ptr<optctx::OptionContext> prepared;
+std::vector<std::unique_ptr<optctx::Scope>> open;
+std::unique_ptr<optctx::Scope> at_exit;
+
+}  // namespace
+
+extern "C" {
+
+const char* in_scope(const char* name, const char* text, std::size_t length, Body body) {
+    return said([&] {
+        const optctx::Scope scope{{name, std::string(text, length)}};
+        body();
+    });
+}
+const char* in_elements(const char* name, const char* first, const char* second, Body body) {
+    return said([&] {
+        const optctx::Scope scope{{name, std::vector<std::string>{first, second}}};
+        body();
+    });
+}
+// What the design of 2025 calls nested RAII scopes.
+const char* in_nested(Body body) {
+    return said([&] {
+        const optctx::With<unsigned> outer("unroll-max-count", 2);
+        body();
+        {
+            const optctx::With<int> inner("unroll-max-count", 3);
+            body();
+        }
+        body();
+    });
+}
+const char* in_typed(const char* name, const char* type, Body body) {
+    return said([&] {
+        const std::string wanted(type);
+        const auto run = [&](const auto& value) {
+            const optctx::With scope(name, value);
+            body();
+        };
+        if (wanted == "bool") return run(true);
+        if (wanted == "int") return run(-3);
+        if (wanted == "std::uint64_t") return run(~std::uint64_t{0});
+        if (wanted == "float") return run(0.1F);
+        if (wanted == "double") return run(0.1);
+        if (wanted == "std::string") return run(std::string("Dwarf"));
+        if (wanted == "std::vector<int>") return run(std::vector<int>{3, 1});
+    });
+}
+// Three scopes, unwound by one exception.
+const char* unwound(Body body) {
+    return said([&] {
+        const optctx::Scope one{{"unroll-count", "2"}};
+        const optctx::Scope two{{"unroll-count", "4"}, {"unroll-max-count", "9"}};
+        const optctx::Scope three{{"unroll-count", 8}};
+        body();
+        throw Stop("unwound");
+    });
+}
+
+const char* prepare(const char* name, const char* text) {
+    return said([&] { prepared = std::make_unique<optctx::OptionContext>(optctx::current().with({{name, text}})); });
+}
+const char* keep_current() {
+    return said([] { prepared = std::make_unique<optctx::OptionContext>(optctx::current()); });
+}
+const char* in_prepared(Body body) {
+    return said([&] {
+        const optctx::Scope scope(*prepared);
+        body();
+    });
+}
+const char* drop_prepared() {
+    return said([] { prepared.reset(); });
+}
+// Until the scopes of other threads, which have no Python, have come and gone.
+const char* on_threads(std::size_t threads, std::size_t times) {
+    return said([&] {
+        std::vector<std::thread> all;
+        std::vector<std::string> wrong(threads);
+        for (std::size_t i = 0; i < threads; ++i)
+            all.emplace_back([&, i] {
+                try {
+                    for (std::size_t k = 0; k < times; ++k) {
+                        const auto count = static_cast<unsigned>(1 + i);
+                        const optctx::Scope outer{{"unroll-count", count}};
+                        const optctx::Scope inner(optctx::current().with({{"unroll-max-count", 10 * count}}));
+                        const optctx::OptionContext seen = optctx::current();
+                        if (seen.get<unsigned>("unroll-count") != count ||
+                            seen.get<unsigned>("unroll-max-count") != 10 * count)
+                            wrong[i] = "other values";
+                    }
+                } catch (const std::exception& error) {
+                    wrong[i] = error.what();
+                }
+            });
+        for (std::thread& each : all) each.join();
+        for (const std::string& each : wrong)
+            if (!each.empty()) throw Stop(each);
+    });
+}
+
+// Scopes that do not end where C++ would end them.
+const char* enter(const char* name, const char* text) {
+    return said(
+        [&] { open.push_back(std::make_unique<optctx::Scope>(std::initializer_list<optctx::Setting>{{name, text}})); });
+}
+const char* leave(std::size_t at) {
+    return said([&] { open.at(at)->leave(); });
+}
+const char* destroy(std::size_t at) {
+    return said([&] { open.at(at).reset(); });
+}
+const char* forget() {
+    return said([] { open.clear(); });
+}
+// When the C library runs destructors, which is long after Python has ended.
+const char* until_exit() {
+    return said([] {
+        at_exit = std::make_unique<optctx::Scope>(std::initializer_list<optctx::Setting>{{"unroll-count", "4"}});
+        std::atexit([] {
+            std::puts(said([] { const optctx::Scope late{{"unroll-count", "8"}}; }));
+            std::fflush(stdout);
+        });
+    });
+}
+
+}  // extern "C"
