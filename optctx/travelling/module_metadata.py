@@ -1,23 +1,16 @@
-"""Named metadata and flags of a module, as strings and tuples.
-
-Functions of LLVM's C API read and write them. A library need not export these: they are called at the
-addresses that its symbol table gives. The host's lock is held around them, so that threads that share an
-LLVMContext through the host do not meet in it.
-"""
+"""Named metadata and flags of a module, as strings and tuples."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_size_t, c_uint, c_void_p
 from functools import cache
-from typing import Any, Final, TypeAlias, TypeVar, Union
+from typing import Final, TypeAlias, Union
 
-from optctx._native import inside
-from optctx.engine.host import host_of
-from optctx.errors import UnsupportedImageError
 from optctx.image.facts.mangled_names import METADATA
 from optctx.image.loaded import Image
+from optctx.travelling.module_calls import typed_functions, with_module
 
 __all__ = [
     "OTHER",
@@ -37,52 +30,38 @@ OTHER: Final = object()  # an operand that is none of these, or is nested too de
 _FLAGS = b"llvm.module.flags"
 _WARNING = 1  # LLVMModuleFlagBehaviorWarning
 _MANY = 1 << 30  # operands and bytes: all that a flag may have
-Function = Callable[..., Any]
-R = TypeVar("R")
 
 
 class _Api:
     """Typed functions of an LLVM; pointers are plain integers."""
 
     def __init__(self, image: Image) -> None:
-        self._image = image
+        function = typed_functions(image, METADATA, "read or write metadata of modules")
         # (module, length out) -> text
-        self.identifier = self._function("LLVMGetModuleIdentifier", c_void_p, c_void_p, POINTER(c_size_t))
-        self.source_file = self._function("LLVMGetSourceFileName", c_void_p, c_void_p, POINTER(c_size_t))
-        self.llvm_context = self._function("LLVMGetModuleContext", c_void_p, c_void_p)
+        self.identifier = function("LLVMGetModuleIdentifier", c_void_p, c_void_p, POINTER(c_size_t))
+        self.source_file = function("LLVMGetSourceFileName", c_void_p, c_void_p, POINTER(c_size_t))
+        self.llvm_context = function("LLVMGetModuleContext", c_void_p, c_void_p)
 
         # (module, name, length) -> named node or NULL
-        self.find = self._function("LLVMGetNamedMetadata", c_void_p, c_void_p, c_char_p, c_size_t)
-        self.count_named = self._function("LLVMGetNamedMetadataNumOperands", c_uint, c_void_p, c_char_p)
-        self.named = self._function("LLVMGetNamedMetadataOperands", None, c_void_p, c_char_p, c_void_p)
-        self.clear = self._function("clear", None, c_void_p)
-        self.append = self._function("LLVMAddNamedMetadataOperand", None, c_void_p, c_char_p, c_void_p)
+        self.find = function("LLVMGetNamedMetadata", c_void_p, c_void_p, c_char_p, c_size_t)
+        self.count_named = function("LLVMGetNamedMetadataNumOperands", c_uint, c_void_p, c_char_p)
+        self.named = function("LLVMGetNamedMetadataOperands", None, c_void_p, c_char_p, c_void_p)
+        self.clear = function("clear", None, c_void_p)
+        self.append = function("LLVMAddNamedMetadataOperand", None, c_void_p, c_char_p, c_void_p)
         # (module, behaviour, key, length, metadata)
-        self.add_flag = self._function(
-            "LLVMAddModuleFlag", None, c_void_p, c_uint, c_char_p, c_size_t, c_void_p
-        )
+        self.add_flag = function("LLVMAddModuleFlag", None, c_void_p, c_uint, c_char_p, c_size_t, c_void_p)
 
         # Of a value: itself, or NULL if it is not one
-        self.as_node = self._function("LLVMIsAMDNode", c_void_p, c_void_p)
-        self.as_string = self._function("LLVMIsAMDString", c_void_p, c_void_p)
-        self.count = self._function("LLVMGetMDNodeNumOperands", c_uint, c_void_p)
-        self.operands = self._function("LLVMGetMDNodeOperands", None, c_void_p, c_void_p)
-        self.string = self._function("LLVMGetMDString", c_void_p, c_void_p, POINTER(c_uint))
+        self.as_node = function("LLVMIsAMDNode", c_void_p, c_void_p)
+        self.as_string = function("LLVMIsAMDString", c_void_p, c_void_p)
+        self.count = function("LLVMGetMDNodeNumOperands", c_uint, c_void_p)
+        self.operands = function("LLVMGetMDNodeOperands", None, c_void_p, c_void_p)
+        self.string = function("LLVMGetMDString", c_void_p, c_void_p, POINTER(c_uint))
 
         # (LLVMContext, text or operands, how many) -> metadata
-        self.make_string = self._function("LLVMMDStringInContext2", c_void_p, c_void_p, c_char_p, c_size_t)
-        self.make_node = self._function("LLVMMDNodeInContext2", c_void_p, c_void_p, c_void_p, c_size_t)
-        self.as_value = self._function("LLVMMetadataAsValue", c_void_p, c_void_p, c_void_p)
-
-    def _function(self, name: str, result: type[Any] | None, *arguments: type[Any]) -> Function:
-        try:
-            address = self._image.findings.need(METADATA[name]).address
-        except UnsupportedImageError as error:
-            raise UnsupportedImageError(
-                f"cannot read or write metadata of modules: {error}; use a library that optctx supports, "
-                "with its symbol table"
-            ) from error
-        return ctypes.CFUNCTYPE(result, *arguments)(address)
+        self.make_string = function("LLVMMDStringInContext2", c_void_p, c_void_p, c_char_p, c_size_t)
+        self.make_node = function("LLVMMDNodeInContext2", c_void_p, c_void_p, c_void_p, c_size_t)
+        self.as_value = function("LLVMMetadataAsValue", c_void_p, c_void_p, c_void_p)
 
 
 @cache
@@ -90,21 +69,12 @@ def _api(image: Image) -> _Api:
     return _Api(image)
 
 
-def _with(image: Image, module: object, function: Callable[..., R], *arguments: object) -> R:
-    """Call `function(functions of LLVM, address of the module, *arguments)` with the host's lock held."""
-    host = host_of(image)
-    address = host.module_address(module)
-    return inside(host.lock(), function, _api(image), address, *arguments)
-
-
 def module_names(image: Image, module: object) -> tuple[str, str]:
     """Return (identifier, name of the source file) of a module. What is not UTF-8 is replaced.
 
-    Here and below: raises TypeError for anything but a module, OptctxError for one that is closed, and
-    UnsupportedImageError if the library lacks a function. No other thread may use the module's LLVMContext
-    during the call except through the image's host, if that has a lock.
+    Here and below: raises as `with_module` does, with UnsupportedImageError if the library lacks a function.
     """
-    return _with(image, module, _module_names)
+    return with_module(image, module, _api, _module_names)
 
 
 def _module_names(api: _Api, module: int) -> tuple[str, str]:
@@ -146,7 +116,7 @@ def read_named(
     than `depth` nodes. Changes nothing that LLVM writes out. Raises TooLargeError, before it has read much,
     for more than `nodes` of them, and for one that is larger than `room`.
     """
-    return _with(image, module, _read_named, name.encode(), depth, nodes, room)
+    return with_module(image, module, _api, _read_named, name.encode(), depth, nodes, room)
 
 
 def _read_named(
@@ -164,7 +134,7 @@ def _read_named(
 
 def write_named(image: Image, module: object, name: str, nodes: Sequence[Node]) -> None:
     """Replace all that the module has under a name with `nodes`."""
-    _with(image, module, _write_named, name.encode(), nodes)
+    with_module(image, module, _api, _write_named, name.encode(), nodes)
 
 
 def _write_named(api: _Api, module: int, name: bytes, nodes: Sequence[Node]) -> None:
@@ -179,7 +149,7 @@ def _write_named(api: _Api, module: int, name: bytes, nodes: Sequence[Node]) -> 
 
 def write_flag(image: Image, module: object, key: str, text: str) -> None:
     """Set the module flag of a key to a text. LLVM warns where it links modules that differ in it."""
-    _with(image, module, _write_flag, key.encode(), text.encode())
+    with_module(image, module, _api, _write_flag, key.encode(), text.encode())
 
 
 def _write_flag(api: _Api, module: int, key: bytes, text: bytes) -> None:

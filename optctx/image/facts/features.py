@@ -7,6 +7,7 @@ from typing import Any, Final
 from optctx.image.facts.fact import Fact, Family
 from optctx.image.facts.interceptions import BINDING, INTERCEPTIONS
 from optctx.image.facts.mangled_names import (
+    ATTRIBUTES,
     COMPILING,
     CURRENT_DEBUG_TYPES,
     DEBUG_FLAG,
@@ -33,6 +34,7 @@ _FEATURES: Final[dict[str, tuple[Fact[Any] | Family, ...]]] = {
     "opt-bisect-limit while a context is entered": (PASS_GATE, OPT_BISECTOR),
     "compiling without llvmlite's lock": tuple(COMPILING.values()),
     "stamps in modules": tuple(METADATA.values()),
+    "options lowered into modules": tuple(ATTRIBUTES.values()),
     "names of passes": (PRINT_PASS_NAMES, MAKE_STREAM, END_STREAM),
     "fresh processes": (PARSE_OPTIONS,),
 }

@@ -15,6 +15,7 @@ from optctx.image.facts.fact import Fact, named
 __all__ = [
     "ADD_OCCURRENCE",
     "ALIAS",
+    "ATTRIBUTES",
     "COMPILING",
     "CURRENT_DEBUG_TYPES",
     "DEBUG_FLAG",
@@ -260,6 +261,27 @@ METADATA: Final = {
     ),
     "clear": named("llvm::NamedMDNode::clearOperands", "_ZN4llvm11NamedMDNode13clearOperandsEv"),
 }
+
+# What optctx/travelling/module_attributes.py calls.
+ATTRIBUTES: Final = _plain(
+    _MODULE_CONTEXT,
+    "LLVMGetTarget",
+    "LLVMGetFirstFunction",
+    "LLVMGetNextFunction",
+    "LLVMIsDeclaration",
+    "LLVMGetStringAttributeAtIndex",
+    "LLVMGetStringAttributeValue",
+    "LLVMGetEnumAttributeKindForName",
+    "LLVMCreateStringAttribute",
+    "LLVMCreateEnumAttribute",
+    "LLVMAddAttributeAtIndex",
+    "LLVMRemoveStringAttributeAtIndex",
+    "LLVMGetModuleFlag",
+    "LLVMAddModuleFlag",
+    "LLVMInt32TypeInContext",
+    "LLVMConstInt",
+    "LLVMValueAsMetadata",
+)
 
 # What native/python/compile_calls.hpp calls these functions, and what the library does.
 COMPILING: Final = {
