@@ -66,6 +66,8 @@ CROSSED: Final[dict[str, Crossed]] = {
     "profile-sample-accurate": Crossed("true", "", "/Transforms/SampleProfile/"),
     "x86-speculative-load-hardening": Crossed("true", "", "/CodeGen/X86/"),
 }
+# Their output has the module in it, and so its attributes.
+_PRINTS: Final = {"stop-after", "stop-before", "print-after", "print-before", "print-after-all", "debug-only"}
 # Options without which another one does nothing.
 _WITH: Final = {
     "amdgpu-set-wave-priority-valu-insts-threshold": ("-amdgpu-set-wave-priority",),
@@ -106,7 +108,9 @@ def _cases(jobs: list[Job], options: argparse.Namespace) -> Iterator[Case]:
         if options.option and name not in options.option:
             continue
         others = [job for job in jobs if row.folder in job.path and name not in option_names(job)]
-        chosen = [others[i] for i in shuffled(len(others), options.seed)[: options.crossed]]
+        others = [job for job in others if not _PRINTS.intersection(option_names(job))]
+        order = shuffled(len(others), options.seed + len(name))  # other tests for other options
+        chosen = [others[i] for i in order[: options.crossed]]
         for job in chosen:
             added = replace(job, options=(*job.options, *_WITH.get(name, ()), f"-{name}={row.value}"))
             yield Case(added)

@@ -28,8 +28,9 @@ from optctx.image.loaded import Image
 from optctx.reads.unread import UnreadMode, check_mode, marks
 from optctx.tasks.scopes import follow_tasks
 from optctx.travelling.bindings import OnMismatch, bind
+from optctx.travelling.compiled_with import stamped_overrides
 from optctx.travelling.option_files import read_options, write_options
-from optctx.travelling.stamps import agreed, stamped_overrides, trusted_override
+from optctx.travelling.stamps import agreed, trusted_override
 from optctx.trust import trusting
 from optctx.values.args import parse_args
 from optctx.values.layers import Layers, rebuild
@@ -202,22 +203,24 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         trust: Iterable[str] = ("tuning",),
         image: Image | None = None,
     ) -> OptionContext:
-        """Read the options that `optctx.stamp` wrote into a module.
+        """Read the options that `optctx.stamp` wrote into a module, or else its compiler.
 
-        Options that the stamp does not name have their registered values. The stamps of a linked module, one
-        for each of its parts, must agree. Changes nothing.
+        In a module without a stamp, the command lines count that clang and flang record with
+        `-frecord-command-line`: what follows `-mllvm` in them, and nothing else. Options that the stamp does
+        not name have their registered values. The stamps or command lines of a linked module, one for each of
+        its parts, must agree. Changes nothing.
 
         Args:
             module: A module of llvmlite's, or for another LLVM its address, as in `bound`.
             process_wide: As in the constructor.
-            trust: What the stamp may set: classes of options (`Option.trust`), and names of single options.
+            trust: What the module may set: classes of options (`Option.trust`), and names of single options.
                 The default accepts only options that change nothing but the generated code, because the
                 module may come from an untrusted source.
             image: Which LLVM the module belongs to, as in the constructor.
 
         Raises:
             TypeError: `module` is not a module.
-            OptctxError: The module is closed, has no stamp, or has a stamp of another producer.
+            OptctxError: The module is closed, has neither stamp nor command line, or one of another producer.
             LinkMismatchError: The stamps contradict each other.
             UntrustedOptionError, UnknownOptionError, OptionValueError: The stamp names an option that is not
                 trusted, or an option or value that this LLVM does not have.

@@ -11,12 +11,12 @@ from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.errors import LinkMismatchError, OptctxError, OptionTypeError, shown
 from optctx.image.loaded import Image
+from optctx.travelling.compiled_with import read_compiled_with
 from optctx.travelling.stamps import (
     Stamp,
     in_words,
     module_identifier,
     module_label,
-    read_stamps,
     stamped_override,
     write_stamp,
 )
@@ -86,14 +86,15 @@ class Mismatch:
 class LinkReport:
     """The mismatches of a link, in order of option. `bool()` is true if there are any; `str()` is a table.
 
-    `unstamped` names the modules without a stamp, whose options are unknown. They make the report true only
-    if `stamps_required`.
+    `unstamped` names the modules without a stamp or a recorded command line, whose options are unknown. They
+    make the report true only if `stamps_required`.
     """
 
     mismatches: tuple[Mismatch, ...]
     unstamped: tuple[str, ...]
     stamped: tuple[str, ...]
     stamps_required: bool = False
+    recorded: tuple[str, ...] = ()  # those whose compiler recorded its command line
 
     def __iter__(self) -> Iterator[Mismatch]:
         return iter(self.mismatches)
@@ -120,7 +121,10 @@ class LinkReport:
         """Say in one line how many options differ among how many modules."""
         count = len(self.mismatches)
         options = counted(count, "option differs", "options differ") if count else "no option differs"
-        return f"{options} among {len(self.stamped)} stamped"
+        if not self.recorded:
+            return f"{options} among {len(self.stamped)} stamped"
+        stamped = f"{len(self.stamped)} stamped and " if self.stamped else ""
+        return f"{options} among {stamped}{len(self.recorded)} with a recorded command line"
 
     def words(self) -> str:
         """Return the words for an error: the first mismatches, and unstamped modules if they count."""
@@ -149,6 +153,7 @@ class _Source:
     label: str
     layers: Layers  # of the options that this LLVM accepts
     refused: Mapping[str, Texts]  # the others, by the option's main name if this LLVM knows it
+    recorded: bool = False  # by the compiler
 
 
 def check_link(
@@ -161,6 +166,9 @@ def check_link(
 ) -> LinkReport:
     """Compare the options that modules were compiled with, and those of the link step if `ctx` is given.
 
+    What a module was compiled with is what `stamp` wrote into it. In a module without a stamp, the command
+    lines count that its compiler recorded (`clang -frecord-command-line`): what follows `-mllvm` in them.
+
     Two modules differ in an option if LLVM could tell: by the value, or because only one of them was given
     the option. A linked module takes part with all its stamps. Options and values that this LLVM does not
     have are compared as text. Changes nothing.
@@ -169,14 +177,13 @@ def check_link(
         modules: Modules of llvmlite's, or of another LLVM by their addresses, as in `optctx.bound`.
         ctx: The context of the link step.
         on_mismatch: "report", or "error" to raise on a mismatch.
-        require_stamps: Count a module without a stamp as a mismatch. The report names such modules in any
-            case.
+        require_stamps: Count a module with neither as a mismatch. The report names such modules in any case.
         image: Which LLVM the modules belong to, from `loaded_image`; None means llvmlite's.
 
     Raises:
         LinkMismatchError: A mismatch, if `on_mismatch` is "error".
         TypeError: An element of `modules` is not a module.
-        OptctxError: A module is closed, or has a stamp of another producer.
+        OptctxError: A module is closed, or has a stamp or command line that nothing here writes.
         OptionTypeError: Another argument is wrong.
     """
     engine = attach(image)
@@ -187,10 +194,12 @@ def check_link(
     if isinstance(modules, str) or not isinstance(modules, Iterable):
         raise OptionTypeError(f"check_link takes modules in a list or the like, found {shown(modules)}")
     sources, unstamped = _sources(engine, modules)
-    stamped = tuple(source.label for source in sources)
+    stamped = tuple(source.label for source in sources if not source.recorded)
+    recorded = tuple(source.label for source in sources if source.recorded)
     if ctx is not None:
         sources.append(_Source(_LINK_STEP, ctx._layers, {}))
-    report = LinkReport(tuple(_mismatches(engine, sources)), tuple(unstamped), stamped, require_stamps)
+    found = tuple(_mismatches(engine, sources))
+    report = LinkReport(found, tuple(unstamped), stamped, require_stamps, recorded)
     if report and on_mismatch == "error":
         raise LinkMismatchError(
             f"cannot link with the same options everywhere: {report.words()}; compile the modules, and run "
@@ -200,15 +209,15 @@ def check_link(
 
 
 def _sources(engine: Engine, modules: Iterable[object]) -> tuple[list[_Source], list[str]]:
-    """Return (the stamps of all modules, labels of modules without a stamp)."""
+    """Return (what all modules say, labels of those that say nothing)."""
     image = engine.image
     sources, unstamped = [], []
     labels: set[str] = set()
     read: dict[Hashable, tuple[Layers, dict[str, Texts]]] = {}  # many modules have the same options
     for number, module in enumerate(modules, 1):
         name = module_identifier(image, module)
-        found = read_stamps(image, module)
-        stamps = {(stamp.producer, tuple(stamp.options.items())): stamp for stamp in found}
+        said = read_compiled_with(engine, module)
+        stamps = {(stamp.producer, tuple(stamp.options.items())): stamp for stamp in said.stamps}
         if not stamps:
             label = module_label(image, module) or f"module {number}"
             unstamped.append(_unused(labels, label, f"module {number}"))
@@ -216,7 +225,8 @@ def _sources(engine: Engine, modules: Iterable[object]) -> tuple[list[_Source], 
             if options not in read:
                 read[options] = _taken(engine, stamp)
             apart = f"module {number}" if len(stamps) == 1 else f"module {number}, stamp {place}"
-            sources.append(_Source(_unused(labels, _label(name, producer) or apart, apart), *read[options]))
+            label = _unused(labels, _label(name, producer) or apart, apart)
+            sources.append(_Source(label, *read[options], said.recorded))
     return sources, unstamped
 
 

@@ -108,19 +108,19 @@ class Room:
 
 
 def read_named(
-    image: Image, module: object, name: str, depth: int, nodes: int, room: Room
+    image: Image, module: object, name: str, depth: int, nodes: int, room: Room, whole: Room | None = None
 ) -> list[tuple[object, ...]] | None:
     """Return the nodes under a name, in the module's order; None if it has nothing of that name.
 
     An operand is bytes, None, a tuple of operands, or OTHER: a constant, for instance, or a node inside more
     than `depth` nodes. Changes nothing that LLVM writes out. Raises TooLargeError, before it has read much,
-    for more than `nodes` of them, and for one that is larger than `room`.
+    for more than `nodes` of them, for one that is larger than `room`, and if all are larger than `whole`.
     """
-    return with_module(image, module, _api, _read_named, name.encode(), depth, nodes, room)
+    return with_module(image, module, _api, _read_named, name.encode(), depth, nodes, room, whole)
 
 
 def _read_named(
-    api: _Api, module: int, name: bytes, depth: int, nodes: int, room: Room
+    api: _Api, module: int, name: bytes, depth: int, nodes: int, room: Room, whole: Room | None
 ) -> list[tuple[object, ...]] | None:
     if not api.find(module, name, len(name)):
         return None
@@ -129,7 +129,13 @@ def _read_named(
         raise TooLargeError(f"there are {count} nodes")
     found = (c_void_p * count)()
     api.named(module, name, found)
-    return [_operands(api, node, depth, Room(room.operands, room.bytes)) for node in found]
+    read = []
+    for node in found:
+        own = Room(room.operands, room.bytes)
+        read.append(_operands(api, node, depth, own))
+        if whole is not None:
+            whole.take(room.operands - own.operands, room.bytes - own.bytes)
+    return read
 
 
 def write_named(image: Image, module: object, name: str, nodes: Sequence[Node]) -> None:

@@ -53,7 +53,6 @@ __all__ = [
     "module_label",
     "read_stamps",
     "stamped_override",
-    "stamped_overrides",
     "trusted_override",
     "trusted_overrides",
     "write_stamp",
@@ -191,34 +190,6 @@ def _plain(operand: object) -> object:
 
 
 _SHOWN = 5  # options that a message lists
-_MOST_DIFFERENT = 64  # stamps to compare; different texts may stand for the same values
-
-
-def stamped_overrides(
-    engine: Engine, module: object, mode: ProcessWideMode, trust: Trust
-) -> list[tuple[Stamp, list[Override]]]:
-    """Return the different stamps of a module, each with its overrides.
-
-    Raises as `read_stamps` does, OptctxError for a module without a stamp, and LinkMismatchError for one with
-    more than 64 different stamps. Raises UntrustedOptionError, and as `make_override` does, with the name of
-    the stamped module.
-    """
-    stamps = read_stamps(engine.image, module)
-    whose = f"cannot take the options of {called(module_label(engine.image, module))}"
-    if not stamps:
-        raise OptctxError(
-            f"{whose}: it carries no stamp; call optctx.stamp(module, context) in the step that compiles it"
-        )
-    different = {tuple(sorted(stamp.options.items())): stamp for stamp in reversed(stamps)}
-    if len(different) > _MOST_DIFFERENT:
-        raise LinkMismatchError(
-            f"{whose}: it was linked of modules that were compiled with {len(different)} different sets of "
-            "options; `optctx check-link` shows them"
-        )
-    return [
-        (stamp, trusted_overrides(engine, stamp.options, called(stamp.producer), mode, trust))
-        for stamp in reversed(different.values())
-    ]
 
 
 def stamped_override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode) -> Override:

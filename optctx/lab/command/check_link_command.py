@@ -28,8 +28,9 @@ File = tuple[str, bytes]  # its name as it is printed, and what it holds
 
 
 DESCRIPTION = (
-    "Compare the options that optctx.stamp wrote into modules, before or after they are "
-    "linked. Exit status 1 if any option differs, 2 for bad input."
+    "Compare the options that modules were compiled with, before or after they are linked: what optctx.stamp "
+    "wrote into them, or else what clang -frecord-command-line did. Exit status 1 if any option differs, "
+    "2 for bad input."
 )
 EXAMPLE = "optctx check-link a.bc b.bc --link-options='-unroll-count=4'"
 
@@ -43,7 +44,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="options of the link step, to compare as well: --link-options='-unroll-count=4 -stats'",
     )
     parser.add_argument(
-        "--require-stamps", action="store_true", help="exit status 1 also for a file without a stamp"
+        "--require-stamps", action="store_true", help="exit status 1 also for a file with neither"
     )
     parser.add_argument(
         "--timeout",
