@@ -211,6 +211,8 @@ class _Drawing:
             step = step._replace(options=draw(st.sampled_from(changes)))
         if action in ("nest", "tasks"):
             step = step._replace(options=draw(_ANY))
+        if action == "nest":
+            step = step._replace(way=draw(st.sampled_from(("", "C++"))))
         if action == "set":
             step = step._replace(options=draw(_options(list(CHOICES), 2, 1)))
         if action == "drift":

@@ -7,7 +7,7 @@ shows those and what was set inside; LLVM shows these and what it wrote itself. 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -89,13 +89,17 @@ class Wanted(NamedTuple):
 
 @dataclass
 class Frame:
-    """One entry of one thread into a context. `context`: its index, or -1 for one that the thread made."""
+    """One entry of one thread into a context. `context`: its index, or -1 for one that the thread made.
+
+    `of_task`: contextvars carry it to other threads. They do not carry what C++ has entered.
+    """
 
     context: int
     values: Given
     process_wide: Options
     current: Given
     shown: Given
+    of_task: bool = True
 
 
 class Model:
@@ -150,7 +154,7 @@ class Model:
         if step.action == "enter":
             self._push(stack, self._entered(self.contexts[step.context]))
         elif step.action == "nest":
-            self._push(stack, self._nested(thread, step.options))
+            self._push(stack, replace(self._nested(thread, step.options), of_task=step.way != "C++"))
         elif step.action in ("leave", "fail"):
             stack.pop()
         elif step.action == "die":
@@ -162,7 +166,7 @@ class Model:
         elif step.action == "write":
             stack[-1].shown = {**stack[-1].shown, WRITES: WRITTEN}
         elif step.action == "copy":
-            self.copies[thread] = stack[-1] if stack else None
+            self.copies[thread] = self._of_task(thread)
 
     def _push(self, stack: list[Frame], frame: Frame) -> None:
         """Where threads take turns, a thread that is inside the same values already stays as it is."""
@@ -177,7 +181,10 @@ class Model:
         if step.action in ("look", "look by llvmlite", "record"):
             return [here]
         if step.action == "carry":  # what LLVM wrote is not carried along
-            return [here._replace(llvm=self._key(thread, self._top(thread).current))]
+            top = self._top(thread)
+            if step.way in ("a thread", "to_thread"):  # in a copy of the thread's contextvars
+                top = self._of_task(thread) or self._outside()
+            return [here._replace(llvm=self._key(thread, top.current), current=_sorted(top.current))]
         if step.action == "look in copy":
             copied = self.copies[thread]
             values = self.process if copied is None else copied.values
@@ -208,8 +215,12 @@ class Model:
             frame.current = {**frame.current, **given}
 
     def _top(self, thread: int) -> Frame:
-        if self.stacks[thread]:
-            return self.stacks[thread][-1]
+        return self.stacks[thread][-1] if self.stacks[thread] else self._outside()
+
+    def _of_task(self, thread: int) -> Frame | None:
+        return next((frame for frame in reversed(self.stacks[thread]) if frame.of_task), None)
+
+    def _outside(self) -> Frame:
         return Frame(-1, self.process, (), self.process, self.process)
 
     def _here(self, thread: int) -> Sight:

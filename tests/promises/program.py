@@ -10,7 +10,7 @@ Options: TypeAlias = tuple[tuple[str, str], ...]  # (name, text on a command lin
 
 Action = Literal[
     "enter",  # one of the program's contexts
-    "nest",  # a new context on top of what this thread is inside of
+    "nest",  # a new context on top of what this thread is inside of; `way`: whether C++ makes and enters it
     "leave",  # the innermost scope
     "fail",  # leave it by an exception
     "die",  # the thread ends inside its scopes; another one goes on with its steps

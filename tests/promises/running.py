@@ -42,6 +42,7 @@ from tests.promises.answers import JOB, WRITER, Answers, by_llvmlite
 from tests.promises.model import CHOICES, PROCESS_WIDE, Model, Sight, Wanted
 from tests.promises.program import Context, Options, Program, Step
 from tests.support.ir_texts import X86
+from tests.support.native_interface import NativeScope
 
 __all__ = ["WrongError", "verdict"]
 
@@ -123,7 +124,7 @@ class _Worker:
     def __init__(self, run: _Run, number: int) -> None:
         self._run = run
         self.number = number
-        self.stack: list[OptionContext] = []
+        self.stack: list[OptionContext | NativeScope] = []
         self.copy = contextvars.Context()
         self._work: queue.SimpleQueue[Work] = queue.SimpleQueue()
         self.begin()
@@ -166,7 +167,7 @@ class _Worker:
 
     # Scopes
 
-    def _push(self, context: OptionContext) -> None:
+    def _push(self, context: OptionContext | NativeScope) -> None:
         expect(context.__enter__() is context, True, "what entering returns is the context")
         self.stack.append(context)
 
@@ -174,7 +175,9 @@ class _Worker:
         self._push(self._run.contexts[step.context])
 
     def _nest(self, step: Step) -> None:
-        self._push(OptionContext(dict(step.options)))
+        self._push(
+            NativeScope(dict(step.options)) if step.way == "C++" else OptionContext(dict(step.options))
+        )
 
     def _leave(self, step: Step) -> None:
         self.stack.pop().__exit__(None, None, None)
@@ -300,7 +303,7 @@ class _Worker:
 class _Left:
     """An entered context, to be left by `with`."""
 
-    def __init__(self, context: OptionContext) -> None:
+    def __init__(self, context: OptionContext | NativeScope) -> None:
         self._context = context
 
     def __enter__(self) -> None:

@@ -51,5 +51,6 @@ CORE = (
     "tests/optctx/reads/test_unread_properties.py",
     "tests/promises/test_conformance_sample.py",
     "tests/native/interface/test_cpp_lookups.py",
+    "tests/native/interface/test_cpp_scopes.py",
     "tests/native/os/test_forks.py",
 )

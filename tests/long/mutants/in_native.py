@@ -201,6 +201,29 @@ _CONTAIN = (
     ),
 )
 
+_CPP = (
+    Mutation(
+        "cpp-scope-left-elsewhere",
+        "a scope of C++ code is given up silently when another thread leaves it",
+        "tests/native/interface/test_cpp_scopes.py",
+        "if (!is_of_this_thread(ticket)) return Left::on_another_thread;",
+        "if (!is_of_this_thread(ticket)) return Left::left;",
+    ),
+    Mutation(
+        "cpp-scope-never-ends",
+        "a scope of C++ code that another thread destroys stays in force on its own",
+        "tests/native/interface/test_cpp_scopes.py",
+        "if (!is_of_this_thread(ticket)) return post_abandoned(ticket);",
+        "if (!is_of_this_thread(ticket)) return;",
+    ),
+    Mutation(
+        "cpp-scope-waits-with-gil",
+        "a scope of C++ code waits for a thread that needs the GIL, and holds it",
+        "tests/native/interface/test_cpp_scopes.py",
+        "        if (python_lives() && has_gil())\n            wait_without_gil([&frame]",
+        "        if (!python_lives() && has_gil())\n            wait_without_gil([&frame]",
+    ),
+)
 _BIND = (
     Mutation(
         "on-mismatch-ignored",
@@ -277,4 +300,4 @@ _MACHINE = (
     ),
 )
 
-NATIVE = _VIEW + _CONTAIN + _BIND + _MACHINE
+NATIVE = _VIEW + _CONTAIN + _CPP + _BIND + _MACHINE

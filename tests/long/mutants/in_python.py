@@ -133,6 +133,13 @@ _CONTEXT = (
         "        layers = Layers(engine, engine.space.no_drift(), kept, {})\n",
         "        layers = Layers(engine, engine.space.no_drift(), kept, layers.own)\n",
     ),
+    Mutation(
+        "cpp-scope-not-inherited",
+        "a context that is made inside a scope of C++ code starts from the values around that",
+        "tests/native/interface/test_cpp_scopes.py",
+        "        if (scope := thread_scope(engine)) is not None:",
+        "        if (scope := thread_scope(engine)) is not None and context is None:",
+    ),
 )
 
 _RECORDS = (

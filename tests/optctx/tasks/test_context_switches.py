@@ -11,6 +11,7 @@ from typing import TypeVar
 import pytest
 
 from optctx import OptionContext, ScopeError, _native, current, info
+from tests.support.native_interface import NativeScope
 from tests.support.scopes import (
     REPORTS_SWITCHES,
     UNROLLED_ONCE,
@@ -90,6 +91,41 @@ def test_scopes_of_several_tasks_are_entered_and_left_in_any_order() -> None:
     assert first.do(both) == (4, 4)
     first.do(one.__exit__)
     assert (first.do(both), both()) == (OUTSIDE, OUTSIDE)
+
+
+def test_a_scope_of_cpp_code_is_seen_where_its_thread_was() -> None:
+    """It ends in any order with the scopes of suspended tasks, and not before one inside it."""
+    outer, inner, in_task = (NativeScope({"unroll-count": count}) for count in ("4", "2", "6"))
+    task, two = Task(), eight()
+    outer.__enter__()
+    assert (both(), task.do(both), current()["unroll-count"]) == ((4, 4), (4, 4), 4)
+    task.do(two.__enter__)
+    assert (both(), task.do(both), task.do(current)) == ((4, 4), (8, 8), two)
+    task.do(in_task.__enter__)
+    assert (both(), task.do(both), task.do(current)["unroll-count"]) == ((4, 4), (6, 6), 6)
+    with pytest.raises(ScopeError, match="not the innermost scope of this thread"):
+        task.do(two.__exit__)
+    inner.__enter__()
+    with pytest.raises(RuntimeError, match="it is not the innermost one of this thread"):
+        outer.__exit__()
+    assert (both(), task.do(both)) == ((2, 2), (6, 6))
+    inner.__exit__()
+    outer.__exit__()
+    assert (both(), task.do(both)) == (OUTSIDE, (6, 6))
+    task.do(in_task.__exit__)
+    assert task.do(both) == (8, 8)
+    carried: list[object] = []
+    in_threads([lambda: carried.extend((task.do(both), in_scope(task), task.do(both)))])
+    assert carried == [(8, 8), (6, 6), (8, 8)]
+    task.do(two.__exit__)
+
+
+def in_scope(task: Task) -> tuple[int, int]:
+    def work() -> tuple[int, int]:
+        with NativeScope({"unroll-count": "6"}):
+            return both()
+
+    return task.do(work)
 
 
 def test_one_context_entered_by_two_tasks_is_two_scopes() -> None:
