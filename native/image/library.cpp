@@ -27,7 +27,7 @@ int collect(dl_phdr_info* info, std::size_t, void* out) {
     return 0;
 }
 
-std::string hex(const std::uint8_t* bytes, std::size_t count) {
+std::string hex_text(const std::uint8_t* bytes, std::size_t count) {
     static const char digits[] = "0123456789abcdef";
     std::string text;
     for (std::size_t i = 0; i < count; ++i) {
@@ -77,7 +77,7 @@ void Library::read_sections() {
             const auto* note = at<Elf64_Nhdr>(section.sh_offset);
             const std::uint64_t id = section.sh_offset + sizeof *note + ((std::uint64_t{note->n_namesz} + 3) & ~3ull);
             if (note->n_descsz > longest_build_id) throw Misfit(path_ + ": its build id is too long");
-            build_id_ = hex(at<std::uint8_t>(id, note->n_descsz), note->n_descsz);
+            build_id_ = hex_text(at<std::uint8_t>(id, note->n_descsz), note->n_descsz);
             build_id_address_ = id - section.sh_offset + section.sh_addr;
         }
     }
@@ -124,7 +124,7 @@ void Library::check_loaded() const {
     if (build_id_.empty()) throw Misfit(path_ + ": has no build id to check against memory");
     std::vector<std::uint8_t> loaded(build_id_.size() / 2);
     if (!os::read_checked(base_ + build_id_address_, loaded.data(), loaded.size()) ||
-        hex(loaded.data(), loaded.size()) != build_id_)
+        hex_text(loaded.data(), loaded.size()) != build_id_)
         throw Misfit(path_ + ": the file is not the library that is loaded (build ids differ)");
 }
 

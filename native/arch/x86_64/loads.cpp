@@ -29,7 +29,7 @@ constexpr unsigned rex_wide = 8;
 constexpr unsigned rex_register = 4;
 
 // The number of SIB and displacement bytes after a ModRM byte with a memory operand (vol. 2A, 2.1.5).
-std::size_t address_bytes(const std::uint8_t* modrm) {
+std::size_t address_size(const std::uint8_t* modrm) {
     const unsigned mod = *modrm >> 6;
     const unsigned rm = *modrm & 7u;
     const std::size_t sib = rm == 4 ? 1 : 0;
@@ -72,7 +72,7 @@ std::optional<Load> decode(const std::uint8_t* code) {
     const unsigned field = *at >> 3 & 7u;
     if (*at >> 6 == 3 || (immediate != 0 && field != 7)) return std::nullopt;  // no memory operand, or not cmp
     load.number = field | ((rex & rex_register) != 0 ? 8u : 0u);
-    at += 1 + address_bytes(at);
+    at += 1 + address_size(at);
     if (immediate != 0) load.immediate = static_cast<std::int8_t>(*at);
     load.length = static_cast<std::size_t>(at - code) + immediate;
     return load;

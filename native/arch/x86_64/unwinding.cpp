@@ -28,7 +28,9 @@ constexpr int general[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
 using Registers = decltype(mcontext_t::gregs);
 
 std::uintptr_t get(const Registers& registers, int place) { return static_cast<std::uintptr_t>(registers[place]); }
-void set(Registers& registers, int place, std::uintptr_t value) { registers[place] = static_cast<greg_t>(value); }
+void set_register(Registers& registers, int place, std::uintptr_t value) {
+    registers[place] = static_cast<greg_t>(value);
+}
 std::uintptr_t load(std::uintptr_t address) { return *reinterpret_cast<const std::uintptr_t*>(address); }
 
 struct Walk {
@@ -54,8 +56,8 @@ _Unwind_Reason_Code step(_Unwind_Context* frame, void* data) {
         return _URC_NORMAL_STOP;
     }
     walk.addresses[walk.count++] = before != 0 ? address : address - 1;
-    for (const Preserved& each : preserved) set(walk.registers, each.place, _Unwind_GetGR(frame, each.dwarf));
-    set(walk.registers, REG_RSP, _Unwind_GetCFA(frame));
+    for (const Preserved& each : preserved) set_register(walk.registers, each.place, _Unwind_GetGR(frame, each.dwarf));
+    set_register(walk.registers, REG_RSP, _Unwind_GetCFA(frame));
     return _URC_NO_REASON;
 }
 
@@ -77,22 +79,22 @@ bool leave(const MadeCode& made, std::uintptr_t address, Registers& registers) {
     if (!is_thunk(made, address) && call_at(made, address) == nullptr) return false;
     while (is_thunk(made, address)) {  // push rbp; mov rbp, rsp
         const std::uintptr_t frame = get(registers, REG_RBP);
-        set(registers, REG_RBP, load(frame));
+        set_register(registers, REG_RBP, load(frame));
         address = load(frame + word);
-        set(registers, REG_RSP, frame + 2 * word);
+        set_register(registers, REG_RSP, frame + 2 * word);
     }
     const MadeCode::Call* call = call_at(made, address);
-    set(registers, REG_RIP, call != nullptr ? call->site : address - 1);
+    set_register(registers, REG_RIP, call != nullptr ? call->site : address - 1);
     return true;
 }
 
 // The registers as they were when LLVM came to the site.
 void undo(Registers& registers, const Interrupted& at) {
-    set(registers, REG_RIP, at.site);
+    set_register(registers, REG_RIP, at.site);
     if (!at.saved) return;
     const std::uintptr_t stack = get(registers, REG_RSP);
-    set(registers, general[at.scratch], load(stack));
-    set(registers, REG_RSP, stack + word + red_zone);
+    set_register(registers, general[at.scratch], load(stack));
+    set_register(registers, REG_RSP, stack + word + red_zone);
 }
 
 }  // namespace
