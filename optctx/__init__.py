@@ -10,7 +10,10 @@ Importing changes nothing. The first use attaches to the LLVM in this process.
 import sys
 from typing import TYPE_CHECKING
 
-from optctx.starting import get_include  # refuses what cannot run, and loads native code
+try:  # in which no Python delays an import: this one refuses what cannot run, and loads native code
+    from optctx.starting import get_include
+except ImportError:
+    raise
 
 # isort: split
 from optctx.context import OptionContext, attach, bound, contained, current, detach, lookup, tool, unbind

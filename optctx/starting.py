@@ -17,6 +17,7 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 __all__ = ["get_include"]
 
@@ -122,7 +123,25 @@ def get_include() -> str:
     return os.path.join(_PACKAGE, "include")
 
 
+def _import_at_once() -> None:
+    """Have the imports of optctx run where they stand, even if Python 3.15 was told to delay all of them.
+
+    Some functions have the name of their module, which a delayed import would leave in their place.
+    And attaching holds locks, under which nothing is to be imported.
+    """
+    if sys.version_info < (3, 15) or sys.get_lazy_imports() != "all":
+        return
+    others = sys.get_lazy_imports_filter()
+
+    def delays(importing: str, imported: str, names: Any) -> bool:
+        own = importing == __package__ or importing.startswith(f"{__package__}.")
+        return not own and (others is None or others(importing, imported, names))
+
+    sys.set_lazy_imports_filter(delays)
+
+
 _check_platform()
+_import_at_once()
 if not _is_main():
     raise ImportError(
         "optctx cannot be imported in a subinterpreter, because LLVM's options belong to the whole process; "

@@ -106,7 +106,7 @@ def test_building_for_another_python_is_refused_before_a_compiler_is_looked_for(
 
 
 def test_pip_refuses_an_older_python() -> None:
-    assert importlib.metadata.metadata("optctx")["Requires-Python"] == "<3.15,>=3.10"
+    assert importlib.metadata.metadata("optctx")["Requires-Python"] == "<3.16,>=3.10"
 
 
 def clone(folder: pathlib.Path) -> pathlib.Path:

@@ -1,0 +1,60 @@
+"""optctx where Python delays every import (`-X lazy_imports=all`, Python 3.15)."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+
+import pytest
+
+from tests.support.processes import python_process
+
+pytestmark = [
+    pytest.mark.redirected,
+    pytest.mark.skipif(sys.version_info < (3, 15), reason="needs Python 3.15: `make test-long`"),
+]
+
+SCRIPT = """
+import sys
+
+from dataclasses import replace
+
+asked = []
+sys.set_lazy_imports_filter(lambda importing, imported, names: not asked.append(importing))
+
+import optctx
+from optctx import OptionContext
+from optctx.compiling import FreshProcess, Job, compile_job
+from pathlib import Path
+from tests.support.scopes import in_threads
+
+JOB = Job(Path("examples/kernel.ll").read_text(), "default<O3>")
+
+
+def compiled(count):
+    with OptionContext(unroll_count=count):
+        return compile_job(JOB).code
+
+
+def agrees(count):
+    assert compiled(count) == expected[count]
+
+
+with FreshProcess() as fresh:
+    expected = {
+        count: fresh.compile(replace(JOB, options=(f"-unroll-count={count}",))).code for count in (1, 2, 4, 8)
+    }
+assert len(set(expected.values())) == 4
+in_threads([lambda count=count: agrees(count) for count in expected])
+assert sys.get_lazy_imports() == "all" and "__main__" in asked
+for name in optctx.__all__:
+    assert type(getattr(optctx, name)).__name__ not in ("module", "lazy_import"), name
+for name, module in list(sys.modules.items()):
+    if name.startswith("optctx.") and name != "optctx.starting":
+        assert not [each for each in vars(module).values() if type(each).__name__ == "lazy_import"], name
+"""
+
+
+def test_its_own_imports_run_where_they_stand_and_scopes_are_right() -> None:
+    done = python_process("-X", "lazy_imports=all", "-c", textwrap.dedent(SCRIPT))
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
