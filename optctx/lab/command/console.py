@@ -206,7 +206,7 @@ def show(table: Table, least: Sequence[str] = ()) -> None:
         return
     text = io.StringIO()
     _Console(text, width=_WIDE).print(table)
-    _exactly(sys.stdout).writelines(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
+    _exactly(sys.stdout).write("".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()))
 
 
 def _fitting(console: Console, table: Table, least: Sequence[str]) -> Table:
