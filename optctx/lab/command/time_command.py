@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING
 
 from optctx.errors import Interrupted, OptctxError
-from optctx.lab.command.console import put, say, show, status
+from optctx.lab.command.console import printed, put, say, show, status
 from optctx.lab.command.files import naming_module
-from optctx.lab.command.groups import Base, Input, Limits, add_out
+from optctx.lab.command.groups import Base, Input, add_out
 from optctx.lab.settings import add_flags, taken
+from optctx.lab.sweep.plan import Limits
 from optctx.lab.timing.measuring import Measuring
 
 if TYPE_CHECKING:
     from optctx.lab.timing import Compared
-
-__all__ = ["add", "run"]
 
 __all__ = ["add", "run"]
 
@@ -30,6 +28,7 @@ DESCRIPTION = (
 EXAMPLE = (
     "optctx time kernel.c --against='-force-vector-width=8 -unroll-count=4'\n"
     "optctx time kernel.c --entry total > kernel.toml   # the harness to fill in\n"
+    "optctx time kernel.c --against=-unroll-count=4 --command './time-it.sh {object}'\n"
     "optctx time --again study.wrong/case.toml"
 )
 
@@ -53,7 +52,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--again", metavar="CASE.toml", help="instead of a file: run a case of a wrong result again"
     )
     add_flags(parser, Input, Base)
-    add_flags(parser, Measuring, leave_out=("command",))
+    add_flags(parser, Measuring)
     add_flags(parser, Limits, leave_out=("jobs",))
     add_out(parser, "table", "json")
 
@@ -72,9 +71,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise OptctxError("nothing to time: name a FILE and options for --against, or a case with --again")
     base, measuring, limits = taken(arguments, Base), taken(arguments, Measuring), taken(arguments, Limits)
     job = taken(arguments, Input).under(base).job(arguments.file)
+    if measuring.command and (measuring.entry or measuring.harness):
+        raise OptctxError("a command runs the object itself; leave out --command, or --entry and --harness")
     with naming_module(arguments.file):
         try:
-            harness = find_harness(measuring, arguments.file, job)
+            harness = None if measuring.command else find_harness(measuring, arguments.file, job)
         except NoHarnessError as error:
             put(error.text, end="")
             raise
@@ -88,8 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
                 arguments.against,
                 base=base.context().args(),
                 measuring=measuring,
-                timeout=limits.timeout,
-                memory=limits.memory_bytes,
+                limits=limits,
                 progress=tell,
             )
     except Interrupted as interrupt:
@@ -100,13 +100,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(found: Compared, form: str) -> None:
-    if form == "json":
-        put(json.dumps(found.as_dict(), indent=2))
+    if printed(form, found.as_dict):
         return
     from optctx.tables import table
 
-    headings = ("", "times as fast", "one call", "options")
-    show(table(headings, found.cells(), right=("times as fast", "one call")))
+    show(table(found.headings, found.cells(), right=found.headings[1:3]))
     say("", *_summary(found))
 
 
@@ -120,4 +118,5 @@ def _summary(found: Compared) -> list[str]:
     ]
     if gains and (ratio := gains[0].ratio) is not None:
         words = f"fastest: {' '.join(gains[0].options)}, {ratio.middle:.2f} times as fast as the base"
-    return [*wrong, words, f"{found.conditions}; {found.waited:.0%} of the time for other processes"]
+    waited = "" if found.command else f"; {found.waited:.0%} of the time for other processes"
+    return [*wrong, words, f"{found.conditions}{waited}"]

@@ -28,7 +28,9 @@ _PLACE = -1024
 
 
 def decided(engine: Engine) -> dict[str, Any]:
-    """Survey, plan and code. Addresses count from the library's base; those on the heap are left out."""
+    """Survey, plan and code. Addresses count from the library's base. Those on the heap are left out, and
+    so is the library's path.
+    """
     base, contains = engine.image.base, engine.image.contains
     words, loads = engine.plan.words()
     plan, sites = engine.plan, engine.plan.references.sites
@@ -62,7 +64,7 @@ def decided(engine: Engine) -> dict[str, Any]:
         "slots": [(at(address), slot) for address, slot in plan.slots.items()],
         "set_default": plan.set_default,
         "served": {slot: [option.names for option in served] for slot, served in plan.served.items()},
-        "unavailable": plan.unavailable,
+        "unavailable": {name: why.replace(engine.image.path, "") for name, why in plan.unavailable.items()},
         "sites": [site._replace(address=site.address - base, region=site.region - base) for site in sites],
         "refusals": [refusal._replace(address=refusal.address - base, region=refusal.region - base)
                      for refusal in plan.references.refusals],

@@ -140,7 +140,7 @@ def test_what_is_no_module_of_this_llvm_says_what_it_may_be(
     whole = bitcode_of(SCALE)
     (tmp_path / "cut.bc").write_bytes(whole[: len(whole) // 2])
     for name, words in (("c.ll", "are read by the name: .c, .cpp"), ("cut.bc", "it is cut off, damaged or")):
-        assert main(["record", str(tmp_path / name)]) == 2
+        assert main(["sweep", str(tmp_path / name)]) == 2
         out, err = capfd.readouterr()
         assert (out, err.count("\n")) == ("", 1)
         assert str(tmp_path / name) in err
