@@ -45,6 +45,7 @@ class Parser(argparse.ArgumentParser):
             ),
             **more,
         )
+        self.suggest_on_error = False  # by argparse of Python 3.15, in words of its own
 
     @property
     def arguments(self) -> list[argparse.Action]:
