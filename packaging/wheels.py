@@ -42,6 +42,8 @@ def main(interpreters: list[str]) -> None:
     shutil.rmtree(DIST, ignore_errors=True)
     with tempfile.TemporaryDirectory() as folder:
         for number, interpreter in enumerate(interpreters):
+            if any(fits(interpreter, wheel) for wheel in DIST.glob("*.whl")):
+                continue  # the stable ABI: built by an interpreter before this one
             tools = environment(interpreter, Path(folder) / f"tools{number}")
             run([tools, "-m", "pip", "install", "--quiet", *TOOLS])
             if number == 0:

@@ -23,12 +23,11 @@ int optctx_fstat(int file, void* status) noexcept { return static_cast<int>(sysc
 void optctx_throw_bad_array_new_length() { throw std::bad_array_new_length(); }
 
 // exception_ptr holds one pointer. Its copies and its destructor are in headers from GCC 11 on, and call _M_addref and
-// _M_release. libstdc++.so.6 has had exception_ptr(void*), which counts a reference, since GCC 7, and a destructor
-// since GCC 4.4. The destructor's version keeps the linker from taking the one that a header brought into this module.
+// _M_release. What libstdc++.so.6 has had outside headers is exception_ptr(void*), since GCC 7, which counts a
+// reference, and the destructor of nested_exception, since GCC 4.6, which gives up the one of its only member.
 void optctx_exception_ptr(void** pointer, void* exception) noexcept
     __asm__("_ZNSt15__exception_ptr13exception_ptrC1EPv");
-void optctx_destroy_exception_ptr(void** pointer) noexcept;
-__asm__(".symver optctx_destroy_exception_ptr, _ZNSt15__exception_ptr13exception_ptrD1Ev@CXXABI_1.3.3");
+void optctx_destroy_nested_exception(void** nested) noexcept __asm__("_ZNSt16nested_exceptionD1Ev");
 
 void optctx_add_reference(void** pointer) noexcept
     OPTCTX_IN_PLACE_OF("_ZNSt15__exception_ptr13exception_ptr9_M_addrefEv");
@@ -39,7 +38,8 @@ void optctx_add_reference(void** pointer) noexcept {
 
 void optctx_release(void** pointer) noexcept OPTCTX_IN_PLACE_OF("_ZNSt15__exception_ptr13exception_ptr10_M_releaseEv");
 void optctx_release(void** pointer) noexcept {
-    optctx_destroy_exception_ptr(pointer);
+    void* nested[] = {nullptr, *pointer};  // its table of virtual functions, which the destructor sets, and its member
+    optctx_destroy_nested_exception(nested);
     *pointer = nullptr;  // as _M_release does
 }
 
