@@ -29,7 +29,7 @@ from optctx.compiling import Job
 from optctx.errors import OptctxError
 from optctx.lab.space import Choices, Integers, Value, Values, text_of
 from optctx.lab.tuning import Limits, Search, Space, Study, parse_space, tune
-from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, make_setup
+from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, search_plan
 from optctx.lab.tuning.samplers import make_sampler, quiet
 
 if TYPE_CHECKING:
@@ -191,8 +191,8 @@ def _without_a_search(report: Report, job: Job, space: Space, tools: _Tools) -> 
 
 
 def _through_helper(job: Job, space: Space, points: Sequence[Mapping[str, str]]) -> None:
-    setup = make_setup(job, space, timeout=None, memory=None, emit=None, noted=True, repeats=1)
-    with LocalEvaluator(setup, _PROCESSORS) as evaluator:
+    plan = search_plan(job, space, Limits(jobs=_PROCESSORS, memory=None), noted=True)
+    with LocalEvaluator(plan) as evaluator:
         evaluator.base()
         for number, options in enumerate(points):
             evaluator.submit(Candidate(number, tuple(options.items())))

@@ -7,15 +7,11 @@ import os
 import resource
 import signal
 import subprocess
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
-from typing import TypeVar
 
 from optctx.children.limits import lower_limit
 from optctx.children.python import python_command
-from optctx.locks import lock_left_behind
 
 __all__ = [
     "ENDING",
@@ -25,7 +21,6 @@ __all__ = [
     "end_when_told",
     "end_with_parent",
     "popen",
-    "start_helper",
 ]
 
 STOP = signal.SIGUSR1  # tells a helper to end
@@ -41,7 +36,6 @@ _START = (
     "from {module} import main; os.getppid() == {parent} or os._exit(1); sys.exit(main())"
 )
 _PR_SET_PDEATHSIG = 1
-Started = TypeVar("Started")
 
 
 def popen(module: str, printed: int | None = None) -> subprocess.Popen[bytes]:
@@ -62,11 +56,6 @@ def popen(module: str, printed: int | None = None) -> subprocess.Popen[bytes]:
         )
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def start_helper(module: str, printed: int | None = None) -> subprocess.Popen[bytes]:
-    """Do as `popen` does, for a process that is to live as long as this one."""
-    return started_for_good(lambda: popen(module, printed))
 
 
 def end_helper(helper: subprocess.Popen[bytes], grace: float) -> None:
@@ -110,26 +99,3 @@ def answers_of_helper() -> int:
     os.dup2(2, 1)
     lower_limit(resource.RLIMIT_CORE, 0)
     return answers
-
-
-def started_for_good(start: Callable[[], Started]) -> Started:
-    """What `start` returns, called on a thread that does not end before this process does."""
-    global _spawner
-    if threading.current_thread() is threading.main_thread():
-        return start()
-    with _making:
-        if _spawner is None:
-            _spawner = ThreadPoolExecutor(1, "optctx-spawner")
-        done = _spawner.submit(start)
-    return done.result()
-
-
-def _forget() -> None:
-    """In a forked child, which has no such thread."""
-    global _spawner
-    _spawner = None
-
-
-_spawner: ThreadPoolExecutor | None = None
-_making = lock_left_behind()
-os.register_at_fork(after_in_child=_forget)

@@ -5,12 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shlex
-import shutil
-import signal
-import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,15 +16,14 @@ from typing import Literal
 from optctx import OptionContext, registry
 from optctx.children.death import last_words
 from optctx.compiling import FreshProcess, Job, Result
-from optctx.errors import Interrupted, OptctxError, shown
+from optctx.errors import Interrupted, OptctxError
 from optctx.facts import INTEGER_RANGES
+from optctx.lab.program import Programs, object_words, with_object
+from optctx.lab.sweep.plan import Limits
 
 __all__ = ["Failure", "Reduced", "failure_of", "reduce_options", "smallest"]
 
 _NEAR = 4  # distances from the registered value to try one by one
-_FIRST = 120.0  # seconds that the compilation without options may take, without a limit
-_SLOWER, _LEAST = 20, 10.0  # times as long as that one, and at least so many seconds, that a try may take
-_MEMORY = 4 << 30
 
 Options = tuple[str, ...]
 
@@ -93,16 +88,14 @@ def smallest(job: Job, fails: Callable[[Job], bool] | None = None, *, timeout: f
     Raises:
         OptctxError: The job does not fail, or has an option or a value that LLVM refuses.
     """
-    return reduce_options(job, fails, timeout=timeout, jobs=2).job
+    return reduce_options(job, fails, limits=Limits(jobs=2, timeout=timeout)).job
 
 
 def reduce_options(
     job: Job,
     keeps: Callable[[Job], bool] | str | None = None,
     *,
-    timeout: float | None = None,
-    memory: int = _MEMORY,
-    jobs: int = 2,
+    limits: Limits = Limits(),  # noqa: B008  frozen
     progress: Callable[[str], object] = lambda words: None,
 ) -> Reduced:
     """Reduce the options of a job as `smallest` does.
@@ -111,32 +104,34 @@ def reduce_options(
         keeps: Says whether a job still has the property, on several threads; or a command such as
             "PROGRAM {object}", which exits with status 0 for an object that has it. By default the property
             is the failure of the job.
-        timeout: Seconds for one compilation, and for one run of the command; by default 20 times that of
-            the compilation without options, and at least 10.
-        memory: Bytes for one compilation. `jobs`: tries at once.
+        limits: What one compilation may take, and one run of the command; and how many tries run at once.
+            The base is the compilation without options.
         progress: Is told the best options so far.
 
     Nothing reaches this process or its options. Raises OptctxError as `smallest` does, and Interrupted, with
     what was found so far, after Ctrl-C.
     """
     given = tuple(OptionContext.from_args(job.options, base="defaults", process_wide="exclusive").args())
-    program = _Program(keeps) if isinstance(keeps, str) else None
-    limit, bare = _measured(job, timeout, memory) if not callable(keeps) else (timeout or _LEAST, None)
+    words = object_words(keeps) if isinstance(keeps, str) else None
+    limit, bare = (limits.seconds(0.0), None) if callable(keeps) else _measured(job, limits)
     # Left in this order, tries that wait are answered at once: nothing goes on after Ctrl-C.
-    with ThreadPoolExecutor(jobs) as pool, contextlib.ExitStack() as stack:
-        fresh = stack.enter_context(FreshProcess(timeout=limit, memory=memory))
+    with ThreadPoolExecutor(limits.at_once) as pool, contextlib.ExitStack() as stack:
+        fresh = stack.enter_context(FreshProcess(timeout=limit, memory=limits.memory))
         compiled = _Counted(fresh)
         failure: Failure | None = None
         if callable(keeps):
             test = keeps
-        elif program is not None:
-            test = stack.enter_context(program.running(compiled, limit))
+        elif words is not None:
+            folder = stack.enter_context(
+                tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True)
+            )
+            test = _Judged(words, stack.enter_context(Programs()), compiled, limit, folder)
         else:
             failure = failure_of(compiled(replace(job, options=given)))
             if bare is not None and bare.state == "failed" and bare.is_like(failure):
                 raise OptctxError(bare.words)
             test = partial(_fails_like, compiled, failure)
-        search = _Search(pool, job, test, progress, "fail" if program is None else "keep the property")
+        search = _Search(pool, job, test, progress, "fail" if words is None else "keep the property")
         try:
             options = search.run(given)
         except KeyboardInterrupt:
@@ -145,11 +140,11 @@ def reduce_options(
         return Reduced(replace(job, options=options), failure, len(given), compiled.count)
 
 
-def _measured(job: Job, timeout: float | None, memory: int) -> tuple[float, Failure | None]:
+def _measured(job: Job, limits: Limits) -> tuple[float, Failure | None]:
     """Seconds that a try may take, and how the job fails without options."""
-    with FreshProcess(timeout=timeout or _FIRST, memory=memory) as fresh:
+    with FreshProcess(timeout=limits.seconds(), memory=limits.memory) as fresh:
         result = fresh.compile(replace(job, options=()))
-    return timeout or max(_LEAST, _SLOWER * result.seconds), failure_of(result)
+    return limits.seconds(result.seconds), failure_of(result)
 
 
 def _fails_like(compiled: _Counted, wanted: Failure | None, job: Job) -> bool:
@@ -176,59 +171,27 @@ class _Counted:
         return len(self._given)
 
 
-class _Program:
-    """A command that exits with status 0 for an object with the property."""
+@dataclass(frozen=True)
+class _Judged:
+    """A command as the test of a job: it exits with status 0 for an object with the property."""
 
-    def __init__(self, command: str) -> None:
-        try:
-            self._words = shlex.split(command)
-        except ValueError as error:
-            raise OptctxError(f"cannot read the command {shown(command)}: {error}") from None
-        if not any("{object}" in word for word in self._words):
-            raise OptctxError(
-                f"expected a command with '{{object}}' in it, where the object's path stands, found "
-                f"{shown(command)}"
-            )
-        if shutil.which(self._words[0]) is None:
-            raise OptctxError(f"cannot run {shown(command)}: there is no program {shown(self._words[0])}")
-        self._running: set[subprocess.Popen[bytes]] = set()
-        self._left = False
+    words: Sequence[str]
+    programs: Programs
+    compiled: _Counted
+    seconds: float
+    folder: str
 
-    @contextlib.contextmanager
-    def running(self, compiled: _Counted, seconds: float) -> Iterator[Callable[[Job], bool]]:
-        """The test of a job. Leaving the block ends what still runs."""
-        with tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True) as folder:
-            try:
-                yield lambda job: self._keeps(compiled(replace(job, emit="object")), folder, seconds)
-            finally:
-                self._left = True
-                for process in list(self._running):
-                    _kill(process)
-
-    def _keeps(self, result: Result, folder: str, seconds: float) -> bool:
+    def __call__(self, job: Job) -> bool:
+        result = self.compiled(replace(job, emit="object"))
         if failure_of(result) is not None:
             return False
-        descriptor, path = tempfile.mkstemp(".o", dir=folder)
+        descriptor, path = tempfile.mkstemp(".o", dir=self.folder)
         with open(descriptor, "wb") as file:
             file.write(result.code)
-        words = [word.replace("{object}", path) for word in self._words]
-        null = subprocess.DEVNULL
-        # A session of its own, which is killed with all that the program has started.
-        with subprocess.Popen(words, stdin=null, stdout=null, stderr=null, start_new_session=True) as process:
-            self._running.add(process)
-            try:
-                return not self._left and process.wait(seconds) == 0
-            except subprocess.TimeoutExpired:
-                return False
-            finally:
-                _kill(process)
-                self._running.discard(process)
-                os.unlink(path)
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
+        try:
+            return self.programs.run(with_object(self.words, path), self.seconds).status == 0
+        finally:
+            os.unlink(path)
 
 
 class _Search:

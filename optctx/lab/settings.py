@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import numbers
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
+
+from optctx.errors import OptctxError, shown
 
 __all__ = [
     "Completes",
+    "Number",
     "Setting",
     "add_flags",
     "checked",
     "completing",
     "identity",
-    "number",
+    "mebibytes",
     "positive",
     "seconds",
     "setting",
@@ -37,6 +41,7 @@ which there can be others."""
 class Setting:
     """What the metadata of a field says. `read` makes the value of the text on a command line, and raises
     argparse.ArgumentTypeError; without it the field is a text, or a flag without a value where it is a bool.
+    A Number judges values from elsewhere as well.
     """
 
     help: str
@@ -70,23 +75,38 @@ def settings(record: type) -> dict[str, Setting]:
     }
 
 
-def number(kind: type[N], words: str, fits: Callable[[N], bool]) -> Callable[[str], N]:
-    """Make what reads a number for argparse. `words`: which numbers fit."""
+@dataclasses.dataclass(frozen=True)
+class Number(Generic[N]):
+    """Reads a number for argparse, and judges one that Python gives. `words`: which numbers fit."""
 
-    def read(text: str) -> N:
+    kind: type[N]
+    words: str
+    fits: Callable[[N], bool]
+
+    def __call__(self, text: str) -> N:
+        """Read it. Raises argparse.ArgumentTypeError."""
         try:
-            found = kind(text)
+            found = self.kind(text)
         except ValueError:
             found = None
-        if found is None or not fits(found):
-            raise argparse.ArgumentTypeError(f"expected {words}, found {text!r}")
+        if found is None or not self.fits(found):
+            raise argparse.ArgumentTypeError(f"expected {self.words}, found {text!r}")
         return found
 
-    return read
+    def check(self, value: Any) -> None:
+        """Raise OptctxError for a value that does not fit, or is no number."""
+        kind = numbers.Integral if self.kind is int else numbers.Real
+        if not isinstance(value, kind) or not self.fits(value):  # type: ignore[arg-type]
+            raise OptctxError(f"expected {self.words}, found {shown(value)}")
 
 
-positive = number(int, "a whole number, 1 or more", lambda found: found >= 1)
-seconds = number(float, "seconds above 0, such as 2.5", lambda found: 0 < found < float("inf"))
+positive = Number(int, "a whole number, 1 or more", lambda found: found >= 1)
+seconds = Number(float, "seconds above 0, such as 2.5", lambda found: 0 < found < float("inf"))
+
+
+def mebibytes(text: str) -> int:
+    """Read a whole number of MiB, as bytes. Raises argparse.ArgumentTypeError."""
+    return positive(text) << 20
 
 
 def add_flags(
@@ -144,8 +164,11 @@ def taken(arguments: argparse.Namespace, record: type[R], **fixed: Any) -> R:
 def checked(record: R) -> R:
     """The record itself. Raises OptctxError for a value that its setting refuses."""
     for name, each in settings(type(record)).items():
+        value = getattr(record, name)
+        if isinstance(each.read, Number) and value is not None:
+            each.read.check(value)
         if each.check is not None:
-            each.check(getattr(record, name))
+            each.check(value)
     return record
 
 

@@ -7,7 +7,6 @@ import tempfile
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import lru_cache
-from types import TracebackType
 
 from optctx import OptionContext
 from optctx.children.death import last_words
@@ -66,12 +65,7 @@ class Compiler:
         self._fresh = self._closing.enter_context(fresh)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._fresh = None
         self._remembered.cache_clear()
         self._closing.close()

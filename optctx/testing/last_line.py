@@ -10,7 +10,6 @@ import os
 import select
 import stat
 import subprocess
-from types import TracebackType
 
 from optctx.children.death import last_words, printed_to
 from optctx.children.python import python_command
@@ -35,12 +34,7 @@ class Witness:
         self._process: subprocess.Popen[bytes] | None = None
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._process is not None:
             self._process.kill()
             self._process.wait()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from optctx.compiling import initialise_targets
@@ -66,12 +65,7 @@ class LLVMInstance:
         self.llvm_context  # noqa: B018  raises if it is closed
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _parse(self, ir: str | bytes, place: str) -> ModuleRef:

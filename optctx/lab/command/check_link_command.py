@@ -6,16 +6,15 @@ A damaged or hostile module may crash or hang LLVM: modules are read and compare
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
 
+import msgspec
 from llvmlite import binding
 
 from optctx import LinkReport, OptionContext, attach, check_link
 from optctx.children.limits import Limits
 from optctx.children.pool import Pool
 from optctx.errors import OptctxError
-from optctx.lab.command.console import encodable, put, say, show
+from optctx.lab.command.console import encodable, printed, say, show
 from optctx.lab.command.files import read_file
 from optctx.lab.command.groups import add_out
 from optctx.lab.command.inputs import BITCODE, answered
@@ -67,8 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def print_report(report: LinkReport, form: str) -> None:
     """Print a report as JSON or for people."""
-    if form == "json":
-        put(json.dumps({"consistent": not report, **dataclasses.asdict(report)}, indent=2))
+    if printed(form, lambda: {"consistent": not report, **msgspec.to_builtins(report)}):
         return
     if report.mismatches:
         show(table(("option", "value", "in"), report.rows()))

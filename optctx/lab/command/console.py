@@ -3,13 +3,15 @@
 While a command runs, `sys.stdout` and `sys.stderr` are doors: all text that passes is for a person, and no
 character of it does anything to a terminal. What LLVM prints on the descriptor of standard error comes at
 the end, as complaints. A command prints with `say`, `show` and `complain`, which also keep a name from
-beginning a line of its own, and with `put` what programs read.
+beginning a line of its own, and with `printed` and `put` what programs read.
 """
 
 from __future__ import annotations
 
 import contextlib
+import csv
 import io
+import json
 import os
 import sys
 import time
@@ -18,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TextIO, cast
 
+import msgspec
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import (
     BarColumn,
@@ -49,6 +52,7 @@ __all__ = [
     "kept_output",
     "note",
     "prepare_streams",
+    "printed",
     "progress_bar",
     "put",
     "say",
@@ -224,6 +228,22 @@ def put(text: str, end: str = "\n") -> None:
     """Print text that a program reads: exactly, unless it goes to a terminal."""
     stream = sys.stdout if sys.stdout.isatty() else _exactly(sys.stdout)
     stream.write(text + end)
+
+
+def printed(
+    form: str, data: Callable[[], object], rows: Callable[[], Iterable[Sequence[object]]] = tuple
+) -> bool:
+    """Print a result for programs, if `form` is "json" or "csv". Otherwise return False.
+
+    `data`: of JSON's types, or records. `rows`: the headings, then a row for each line.
+    """
+    if form == "json":
+        put(json.dumps(msgspec.to_builtins(data()), indent=2))
+    elif form == "csv":
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(rows())
+        put(text.getvalue(), end="")
+    return form in ("json", "csv")
 
 
 def complain(text: str) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-import msgspec
-
 from optctx.facts import Facts, facts
-from optctx.lab.command.console import encodable, put, say, show
+from optctx.lab.command.console import encodable, printed, say, show
 from optctx.lab.command.files import read_file
 from optctx.lab.command.groups import add_out
 from optctx.lab.lookup import MOST_BYTES, Difference, compare, load_facts
@@ -39,9 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Compare, and print. Raises OptctxError."""
     old = _loaded(arguments.old)
     found = compare(old, facts() if arguments.new is None else _loaded(arguments.new))
-    if arguments.format == "json":
-        put(msgspec.json.format(msgspec.json.encode(_plain(found)), indent=1).decode())
-    else:
+    if not printed(arguments.format, lambda: _plain(found)):
         _print(found)
     return 0
 

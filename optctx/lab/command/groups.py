@@ -16,15 +16,14 @@ from optctx.compiling import Job
 from optctx.errors import OptctxError, UntrustedOptionError, shown
 from optctx.lab.command.console import encodable
 from optctx.lab.command.inputs import Clang, read_input
-from optctx.lab.settings import add_flags, completing, number, positive, seconds, setting
+from optctx.lab.settings import Number, add_flags, completing, positive, setting
 from optctx.toml import read_toml
 
-__all__ = ["Base", "Input", "Keep", "Limits", "Out", "Try", "add_file", "add_files", "add_out"]
+__all__ = ["Base", "Input", "Keep", "Out", "Try", "add_file", "add_files", "add_out"]
 
 PASSES = "default<O3>"
 _FILE = "LLVM IR (.ll), bitcode (.bc), or C or C++ (.c, .cpp) for clang; '-' for standard input"
 _MIB = 1 << 20
-_level = number(int, "0 to 3", range(4).__contains__)
 _MOST_BYTES = _MIB  # of a file of options, as OptionContext.load has it
 
 
@@ -53,7 +52,7 @@ class Input:
         2,
         "of the code generator, 0 to 3 (%(default)s)",
         metavar="N",
-        read=number(int, "0 to 3", range(4).__contains__),
+        read=Number(int, "0 to 3", range(4).__contains__),
     )
     clang: str = setting("clang", "what compiles C and C++ (%(default)s)", metavar="PROGRAM")
     clang_options: str = setting("", "for clang: --clang-options='-Iinclude -DN=8'", metavar="ARGS")
@@ -187,28 +186,6 @@ class Try:
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What a compilation, and all at once, may take."""
-
-    title: ClassVar[str] = "limits"
-    jobs: int | None = setting(
-        None, "compilations at once (one per processor)", short="-j", metavar="N", read=positive
-    )
-    timeout: float | None = setting(
-        None,
-        "seconds for a compilation (20 times that of the base, at least 10)",
-        metavar="S",
-        read=seconds,
-    )
-    memory: int = setting(4096, "memory for a compilation (%(default)s)", metavar="MIB", read=positive)
-
-    @property
-    def memory_bytes(self) -> int:
-        """The limit of memory, in bytes."""
-        return self.memory * _MIB
-
-
-@dataclass(frozen=True)
 class Keep:
     """Where an experiment is kept as it goes on."""
 
@@ -218,11 +195,10 @@ class Keep:
     )
     resume: bool = setting(False, "go on with the trials in FILE")
 
-    def check(self) -> Keep:
-        """Itself. Raises OptctxError for `--resume` without a file."""
+    def __post_init__(self) -> None:
+        """Raise OptctxError for `--resume` without a file."""
         if self.resume and self.keep is None:
             raise OptctxError("cannot resume without a file; name the one to go on with: --keep FILE")
-        return self
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import optctx
-from optctx.lab.command.console import put, say
+from optctx.lab.command.console import printed, say
 from optctx.lab.command.groups import add_out
 
 __all__ = ["add", "run"]
@@ -31,9 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print `optctx.info()`. Raises UnsupportedImageError if nothing can be printed but that."""
     found = optctx.info()
-    if arguments.format == "json":
-        put(json.dumps(found, indent=2))
-    else:
+    if not printed(arguments.format, lambda: found):
         say(*_page(found))
     return 0
 

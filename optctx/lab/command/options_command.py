@@ -7,9 +7,9 @@ import fnmatch
 
 from optctx.errors import OptctxError, shown
 from optctx.facts import Facts, OptionFacts, facts, text
-from optctx.lab.command.console import put, show
+from optctx.lab.command.console import printed, put, show
 from optctx.lab.command.groups import add_out
-from optctx.lab.lookup import as_python, facts_as_csv, facts_as_json
+from optctx.lab.lookup import as_python, facts_as_json, facts_as_rows
 from optctx.lab.settings import completing
 from optctx.tables import table
 from optctx.wording import did_you_mean, nearest
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         case "json":
             put(facts_as_json(chosen))
         case "csv":
-            put(facts_as_csv(chosen), end="")
+            printed("csv", lambda: chosen, lambda: facts_as_rows(chosen))
         case "python":
             put(as_python(chosen), end="")
         case _:

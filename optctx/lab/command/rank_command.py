@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from optctx.errors import Interrupted
-from optctx.lab.command.console import duration, note, progress_bar, put, say, show
+from optctx.lab.command.console import duration, note, printed, progress_bar, say, show
 from optctx.lab.command.files import naming_module
-from optctx.lab.command.groups import Base, Input, Keep, Limits, Out, Try, add_file, add_out
+from optctx.lab.command.groups import Base, Input, Keep, Out, Try, add_file, add_out
 from optctx.lab.rank import Estimate, Ranking, rank
-from optctx.lab.rank.tables import as_csv, as_json, as_table, dead_table, not_tried_lines
+from optctx.lab.rank.tables import as_data, as_rows, as_table, dead_table, not_tried_lines
 from optctx.lab.settings import add_flags, positive, seconds, setting, taken
+from optctx.lab.sweep import Limits
 from optctx.wording import counted
 
 __all__ = ["add", "print_ranking", "run"]
@@ -76,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     Returns 1 if a fresh process differs.
     """
-    own, keep, limits = taken(arguments, Rank), taken(arguments, Keep).check(), taken(arguments, Limits)
+    own, keep, limits = taken(arguments, Rank), taken(arguments, Keep), taken(arguments, Limits)
     base, out = taken(arguments, Base), taken(arguments, Out)
     with base.context():
         job = taken(arguments, Input).under(base).job(arguments.file)
@@ -93,9 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
                     verify=own.verify,
                     trials=own.trials,
                     seconds=own.seconds,
-                    threads=limits.jobs,
-                    timeout=limits.timeout,
-                    memory=limits.memory_bytes,
+                    limits=limits,
                     keep=keep.keep,
                     resume=keep.resume,
                     on_estimate=_say,
@@ -121,18 +120,14 @@ def _say(estimate: Estimate) -> None:
 
 def print_ranking(ranking: Ranking, out: Out) -> None:
     """Print it as `--format` says."""
-    match out.format:
-        case "json":
-            put(as_json(ranking))
-        case "csv":
-            put(as_csv(ranking), end="")
-        case _:
-            if ranking.changing:
-                show(as_table(ranking, out.top))
-                if out.top is not None and out.top < len(ranking.changing):
-                    say(f"{out.top} of {counted(len(ranking.changing), 'option')} that change the output")
-                say("")
-            if ranking.dead:
-                show(dead_table(ranking))
-                say("")
-            say(*not_tried_lines(ranking), *ranking.summary())
+    if printed(out.format, lambda: as_data(ranking), lambda: as_rows(ranking)):
+        return
+    if ranking.changing:
+        show(as_table(ranking, out.top))
+        if out.top is not None and out.top < len(ranking.changing):
+            say(f"{out.top} of {counted(len(ranking.changing), 'option')} that change the output")
+        say("")
+    if ranking.dead:
+        show(dead_table(ranking))
+        say("")
+    say(*not_tried_lines(ranking), *ranking.summary())

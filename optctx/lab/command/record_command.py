@@ -10,7 +10,7 @@ from optctx import OptionContext, record
 from optctx.compiling import Job, compile_job, llvm_pool
 from optctx.errors import OptctxError
 from optctx.facts import text
-from optctx.lab.command.console import complain_printed, put, say, show
+from optctx.lab.command.console import complain_printed, printed, say, show
 from optctx.lab.command.files import naming_module
 from optctx.lab.command.groups import Base, Input, add_file, add_out
 from optctx.lab.command.inputs import answered
@@ -50,13 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     with naming_module(arguments.file):
         found = answered(done, f"cannot compile {arguments.file}")
     complain_printed(Counter(line for line in done.printed.splitlines() if line.strip()))
-    match arguments.format:
-        case "json":
-            put(found.as_json())
-        case "csv":
-            put(found.as_csv(), end="")
-        case _:
-            _print(found)
+    if not printed(arguments.format, lambda: found, found.rows):
+        _print(found)
     return 0
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import shlex
 from typing import TYPE_CHECKING
 
 from optctx.errors import Interrupted, OptctxError
-from optctx.lab.command.console import put, say, status
+from optctx.lab.command.console import printed, say, status
 from optctx.lab.command.files import naming_module
-from optctx.lab.command.groups import Base, Input, Limits, add_file, add_out
+from optctx.lab.command.groups import Base, Input, add_file, add_out
 from optctx.lab.settings import add_flags, taken
+from optctx.lab.sweep.plan import Limits
 
 if TYPE_CHECKING:
     from optctx.lab.reducing import Reduced
@@ -66,9 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
             found = reduce_options(
                 job,
                 arguments.command,
-                timeout=limits.timeout,
-                memory=limits.memory_bytes,
-                jobs=limits.jobs or len(os.sched_getaffinity(0)),
+                limits=limits,
                 progress=tell,
             )
     except Interrupted as interrupt:
@@ -83,15 +80,14 @@ def _print(found: Reduced, source: Source, form: str) -> None:
 
     options, failure = found.job.options, found.failure
     front, opt, llc, clang = shell_lines(options, found.job.passes, source)
-    if form == "json":
-        data = {
-            "options": options,
-            "given": found.given,
-            "compilations": found.compilations,
-            "failure": None if failure is None else {"state": failure.state, "words": failure.words},
-            "commands": {"front": front, "opt": opt, "llc": llc, "clang": clang},
-        }
-        put(json.dumps(data, indent=2))
+    data = {
+        "options": options,
+        "given": found.given,
+        "compilations": found.compilations,
+        "failure": failure,
+        "commands": {"front": front, "opt": opt, "llc": llc, "clang": clang},
+    }
+    if printed(form, lambda: data):
         return
     if failure is not None:
         say(str(failure))

@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-import msgspec
-
 from optctx import registry
 from optctx.facts import OptionFacts, facts, text
-from optctx.lab.command.console import put, say
+from optctx.lab.command.console import printed, say
 from optctx.lab.command.groups import add_out
 from optctx.lab.settings import completing
 
@@ -34,8 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print one option. Raises UnknownOptionError, with the nearest names, if it does not exist."""
     name = registry()[arguments.name.lstrip("-") or arguments.name].name
     [option] = facts().only(lambda each: each.name == name).options
-    if arguments.format == "json":
-        put(msgspec.json.format(msgspec.json.encode(option)).decode())
+    if printed(arguments.format, lambda: option):
         return 0
     shown = _texts(option)
     width = max(map(len, shown))

@@ -10,14 +10,22 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
-from optctx.lab.command.console import complain, complain_printed, progress_bar, put, say, show
+from optctx.lab.command.console import complain, complain_printed, printed, progress_bar, say, show
 from optctx.lab.command.files import naming_module
-from optctx.lab.command.groups import Base, Input, Keep, Limits, Out, Try, add_files, add_out
+from optctx.lab.command.groups import Base, Input, Keep, Out, Try, add_files, add_out
 from optctx.lab.settings import add_flags, positive, setting, taken
 from optctx.lab.space import PASSES, parse_space
-from optctx.lab.sweep import sweep
+from optctx.lab.sweep import Limits, sweep
 from optctx.lab.trials import Goal, Trial, goal_named
-from optctx.lab.trials.tables import as_csv, as_json, as_table, check_column, sorted_trials, summary
+from optctx.lab.trials.tables import (
+    as_rows,
+    as_table,
+    check_column,
+    record,
+    settings_text,
+    sorted_trials,
+    summary,
+)
 from optctx.wording import counted
 
 __all__ = ["add", "print_trials", "run"]
@@ -62,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     Returns 1 if a fresh process differs, 2 if one could not compare, and 3 if the file of trials was lost.
     """
-    own, keep = taken(arguments, Sweep), taken(arguments, Keep).check()
+    own, keep = taken(arguments, Sweep), taken(arguments, Keep)
     goal = goal_named(own.by)
     base = taken(arguments, Base)
     given = taken(arguments, Input).under(base)
@@ -74,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
             check_column(out.sort, names)  # now rather than after minutes of work
         jobs = given.jobs(arguments.files, pipelines=True)
         found: list[Trial] = []
-        printed: Counter[str] = Counter()
+        lines: Counter[str] = Counter()
         single = naming_module(arguments.files[0]) if len(jobs) == 1 else contextlib.nullcontext()
         try:
             with single, progress_bar() as step:
@@ -83,49 +91,43 @@ def run(arguments: argparse.Namespace) -> int:
                     space,
                     by=own.by,
                     trials=own.trials,
-                    threads=limits.jobs,
                     verify=own.verify,
-                    timeout=limits.timeout,
-                    memory=limits.memory_bytes,
+                    limits=limits,
                     baseline=bool(names) and out.format == "table",
                     keep=keep.keep,
                     resume=keep.resume,
                     on_trial=found.append,
-                    printed=printed,
+                    printed=lines,
                     progress=step,
                 )
         except Interrupted as interrupt:
-            print_trials(interrupt.partial, out, goal, printed)
+            print_trials(interrupt.partial, out, goal, lines)
             kept = f"; {keep.keep} keeps them: go on with --resume" if keep.keep and found else ""
             raise KeyboardInterrupt(f"interrupted after {counted(len(found), 'trial')}{kept}") from None
         except OptctxError as error:
             if not found:
                 raise
-            print_trials(found, out, goal, printed)
+            print_trials(found, out, goal, lines)
             raise EndedEarlyError(str(error)) from None
-    print_trials(trials, out, goal, printed)
+    print_trials(trials, out, goal, lines)
     if any(trial.agrees is False for trial in trials):
         return 1
     return 2 if any(trial.difference for trial in trials) else 0
 
 
-def print_trials(trials: Sequence[Trial], out: Out, goal: Goal, printed: Counter[str] | None = None) -> None:
+def print_trials(trials: Sequence[Trial], out: Out, goal: Goal, lines: Counter[str] | None = None) -> None:
     """Print the trials, what LLVM printed, and what differs from fresh processes."""
     if out.sort:
         trials = sorted_trials(trials, out.sort)
     own = [trial for trial in trials if trial.number >= 0]
-    if out.format == "json":
-        put(as_json(own))
-    elif out.format == "csv":
-        put(as_csv(own), end="")
-    elif trials:
+    if not printed(out.format, lambda: list(map(record, own)), lambda: as_rows(own)) and trials:
         files = len({trial.file for trial in own})
         by = goal if len(own) > files else None
         show(as_table(trials, by, out.top))
         say(*summary(trials, by))
-    complain_printed(printed or Counter())
+    complain_printed(lines or Counter())
     for trial in own:
         if trial.difference:
-            settings = " ".join(f"-{name}={text}" for name, text in trial.options.items()) or "no options"
+            settings = settings_text(trial.options) or "no options"
             file = f"{trial.file}: " if trial.file and len({each.file for each in own}) > 1 else ""
             complain(f"{file}{settings}: {trial.difference}")

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING
 
 from optctx.errors import Interrupted, OptctxError
-from optctx.lab.command.console import put, say, show, status
+from optctx.lab.command.console import printed, put, say, show, status
 from optctx.lab.command.files import naming_module
-from optctx.lab.command.groups import Base, Input, Limits, add_out
+from optctx.lab.command.groups import Base, Input, add_out
 from optctx.lab.settings import add_flags, taken
+from optctx.lab.sweep.plan import Limits
 from optctx.lab.timing.measuring import Measuring
 
 if TYPE_CHECKING:
     from optctx.lab.timing import Compared
-
-__all__ = ["add", "run"]
 
 __all__ = ["add", "run"]
 
@@ -88,8 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
                 arguments.against,
                 base=base.context().args(),
                 measuring=measuring,
-                timeout=limits.timeout,
-                memory=limits.memory_bytes,
+                limits=limits,
                 progress=tell,
             )
     except Interrupted as interrupt:
@@ -100,8 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(found: Compared, form: str) -> None:
-    if form == "json":
-        put(json.dumps(found.as_dict(), indent=2))
+    if printed(form, found.as_dict):
         return
     from optctx.tables import table
 

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from optctx import OptionContext
 from optctx.errors import OptctxError
-from optctx.lab.command.console import bar, complain, note, put, say, show
+from optctx.lab.command.console import bar, complain, note, printed, say, show
 from optctx.lab.command.files import check_writable, naming_module
-from optctx.lab.command.groups import Base, Input, Keep, Limits, Out, Try, add_file, add_out
+from optctx.lab.command.groups import Base, Input, Keep, Out, Try, add_file, add_out
 from optctx.lab.command.tune_objectives import goals_of, objectives_of
 from optctx.lab.settings import add_flags, positive, setting, taken
+from optctx.lab.sweep.plan import Limits
 from optctx.lab.timing.measuring import Measuring
 from optctx.lab.tuning.search import Search
 from optctx.outputs import write_whole
@@ -154,11 +155,8 @@ def _tuning(
     from optctx.lab.space import parse_space
     from optctx.lab.tuning.marking import check_marking
 
-    keep, limits, measuring = (
-        taken(arguments, Keep).check(),
-        taken(arguments, Limits),
-        taken(arguments, Measuring),
-    )
+    keep, limits = taken(arguments, Keep), taken(arguments, Limits)
+    measuring = taken(arguments, Measuring)
     if arguments.cluster and limits.jobs:
         raise OptctxError("--jobs is for this machine, and --cluster for others; take one of them out")
     goals = goals_of(arguments.by, measuring)
@@ -186,7 +184,7 @@ def _tuning(
         space,
         objectives,
         search,
-        limits=tuning.Limits(limits.jobs, limits.timeout, limits.memory_bytes),
+        limits=limits,
         keep=keep.keep,
         resume=keep.resume,
         executor=executor,
@@ -200,9 +198,7 @@ def _proposed(job: Job, space: Space, objectives: list[Objective], count: int, l
     """The space with the options that change the goal most, of which the reader is told."""
     from optctx.lab.space import Space
     from optctx.lab.tuning.propose import propose
-    from optctx.lab.tuning.search import Limits as Given
 
-    given = Given(limits.jobs, limits.timeout, limits.memory_bytes)
     with bar("choosing options") as drawn:
         task = drawn.add_task("", total=None)
         found: list[Dimension] = propose(
@@ -210,7 +206,7 @@ def _proposed(job: Job, space: Space, objectives: list[Objective], count: int, l
             count,
             objective=objectives[0],
             exclude=space.names,
-            limits=given,
+            limits=limits,
             progress=lambda total: drawn.update(task, advance=1, total=total),
         )
     names = ", ".join(each.name for each in found)
@@ -308,10 +304,9 @@ def print_study(study: Study, out: Out, source: Source, saved: str | None = None
     `saved`: the file that has the best set.
     """
     from optctx.lab.report.ending import ending
-    from optctx.lab.report.tables import as_csv, as_json, as_table, summary
+    from optctx.lab.report.tables import as_data, as_rows, as_table, summary
 
-    if out.format != "table":
-        put(*((as_json(study),) if out.format == "json" else (as_csv(study), "")))
+    if printed(out.format, lambda: as_data(study), lambda: as_rows(study)):
         return
     top = out.top or _ROWS
     show(as_table(study, top), least=("change",))

@@ -24,19 +24,14 @@ def goals_of(texts: Sequence[str], measuring: Measuring) -> list[str]:
 
     Raises OptctxError for a name that is none, and for the goal `command` without one.
     """
-    from optctx.lab.tuning import Command, RunTime, objective_named
+    from optctx.lab.tuning.measured import objective_named
 
-    def make(name: str) -> Objective:
-        if name in _CALLED:
-            return RunTime()
-        if not measuring.command:
+    for text in texts:
+        if text.partition(":")[0] == "command" and not measuring.command:
             raise OptctxError(
                 "the goal 'command' needs a command that prints a number: --command 'PROGRAM {object}'"
             )
-        return Command(command=measuring.command)
-
-    for text in texts:
-        objective_named(text, make)
+        objective_named(text, command=measuring.command)
     if not texts and measuring.command:
         return ["command"]
     return list(texts)
@@ -52,7 +47,7 @@ def objectives_of(
     OptctxError for a harness that does not call what the module has; one to fill in is printed before.
     """
     from optctx.lab.timing import Harness, NoHarnessError, find_harness
-    from optctx.lab.tuning import Callgrind, Command, RunTime, objective_named
+    from optctx.lab.tuning.measured import objective_named
 
     beside = file != "-" and os.path.exists(f"{os.path.splitext(file)[0]}.toml")
     if not goals and (measuring.harness or measuring.entry or beside):
@@ -71,16 +66,11 @@ def objectives_of(
             if called:
                 raise
 
-    def make(name: str) -> Objective:
-        if name == "command":
-            return Command(command=measuring.command)
-        if name == "callgrind":
-            return Callgrind(harness=harness, tolerance=measuring.tolerance)
-        return RunTime(
-            harness=harness,
-            tolerance=measuring.tolerance,
-            processor=measuring.processor,
-            seconds=measuring.measure_seconds,
-        )
-
-    return [objective_named(text, make) for text in goals or ["size"]], hint
+    settings = {
+        "harness": harness,
+        "tolerance": measuring.tolerance,
+        "processor": measuring.processor,
+        "seconds": measuring.measure_seconds,
+        "command": measuring.command,
+    }
+    return [objective_named(text, **settings) for text in goals or ["size"]], hint

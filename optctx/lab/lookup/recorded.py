@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -29,21 +28,14 @@ class Recorded(msgspec.Struct, frozen=True):
         """How many options were read, and how many overrides were not."""
         return f"{counted(len(self.read), 'option')} read, {counted(len(self.unread), 'override')} not read"
 
-    def as_json(self) -> str:
-        """One object: `read` and `unread`, lists of the fields of `Read` and `Unread`."""
-        return msgspec.json.format(msgspec.json.encode(self)).decode()
-
-    def as_csv(self) -> str:
-        """A header, and a line for each option that was read and each override that was not.
+    def rows(self) -> Iterator[Sequence[str]]:
+        """Headings, and a row for each option that was read and each override that was not.
 
         Several values or functions are separated by "; ".
         """
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["option", "read", "value", "functions", "note"])
+        yield "option", "read", "value", "functions", "note"
         for read in self.read:
             values, functions = "; ".join(map(text, read.values)), "; ".join(read.functions)
-            writer.writerow([read.name, "true", values, functions, read.note])
+            yield read.name, "true", values, functions, read.note
         for unread in self.unread:
-            writer.writerow([unread.name, "false", text(unread.value), "", unread.cause])
-        return out.getvalue()
+            yield unread.name, "false", text(unread.value), "", unread.cause

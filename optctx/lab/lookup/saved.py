@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from optctx.errors import OptctxError, clipped, shown
 from optctx.facts import Facts, Plain, text
 
-__all__ = ["MOST_BYTES", "facts_as_csv", "facts_as_json", "load_facts"]
+__all__ = ["MOST_BYTES", "facts_as_json", "facts_as_rows", "load_facts"]
 
 MOST_BYTES = 64 << 20  # of a file
 
@@ -23,16 +22,13 @@ def facts_as_json(facts: Facts) -> str:
     return msgspec.json.format(msgspec.json.encode(facts), indent=1).decode()
 
 
-def facts_as_csv(facts: Facts) -> str:
-    """A header, and a line for each option. Several readers are separated by "; "."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*_COLUMNS, "read_by"])
+def facts_as_rows(facts: Facts) -> Iterator[Sequence[str]]:
+    """Headings, and a row for each option. Several readers are separated by "; "."""
+    yield *_COLUMNS, "read_by"
     for each in facts.options:
         cells = (getattr(each, name) for name in _COLUMNS)
         words = [cell if isinstance(cell, str) else text(cell) for cell in cells]
-        writer.writerow([*words, "; ".join(each.read_by)])
-    return out.getvalue()
+        yield *words, "; ".join(each.read_by)
 
 
 def load_facts(data: bytes, where: str) -> Facts:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from importlib import resources
 
@@ -23,21 +21,19 @@ from optctx.lab.rank.choose import Candidate, Chosen, choose
 from optctx.lab.rank.ranking import Effect, Estimate, Ranking, changes, filled
 from optctx.lab.rank.screening import DEAD, Screen
 from optctx.lab.space import Choices, Dimension, Space, parse_dimension, text_of
-from optctx.lab.sweep.plan import Answer, Asked, Plan
+from optctx.lab.sweep.plan import Answer, Asked, Limits, Plan, make_plan
 from optctx.lab.sweep.process import SweepProcess
-from optctx.lab.sweep.sweep import judge_targets, trial_of, verified
-from optctx.lab.trials import Goal, Trial, TrialFile, figure_of, goal_named, identity_of, open_trials
-from optctx.process import all_arguments, attributes_policy
+from optctx.lab.sweep.sweep import trial_of, verified
+from optctx.lab.trials import Goal, Trial, Trials, figure_of, goal_named, identity_of, open_trials
+from optctx.process import all_arguments
 from optctx.wording import counted
 
 __all__ = ["rank", "reads_of"]
 
-_BASE = 120.0  # seconds that the base may take, unless the limit for trials is longer
 _LEAST_GROUP, _TIMES_GROUP = 2.5, 10  # seconds that a group may take, and times the base
 _WINDOW = 3  # compilations for each thread that are under way, or wait for one
 _SCREENED = 0.5  # compilations for each value, with groups (design/rank.md)
 _MOST_LISTED = 10_000  # values of a range
-_MEMORY = 4 << 30  # bytes
 _LONGEST = 201  # characters of a demangled name in the file: one more than are shown
 _INTERRUPTED = "because it was interrupted"
 
@@ -54,9 +50,7 @@ def rank(
     verify: bool = False,
     trials: int | None = None,
     seconds: float | None = None,
-    threads: int | None = None,
-    timeout: float | None = None,
-    memory: int | None = _MEMORY,
+    limits: Limits = Limits(),  # noqa: B008  frozen
     keep: str | None = None,
     resume: bool = False,
     on_estimate: Callable[[Estimate], None] = lambda estimate: None,
@@ -87,9 +81,7 @@ def rank(
             those that were found to change nothing in a group.
         trials: The most compilations of this run. The largest effects are found first.
         seconds: The most seconds of this run.
-        threads: The number of compilations at once, by default one per processor.
-        timeout: Seconds for each trial, by default 20 times the base's time and at least 10.
-        memory: Bytes of address space for each compilation, in addition to LLVM's own. None is no limit.
+        limits: What compilations may take, and how many run at once.
         keep: A file that each trial is appended to as soon as it ends (design/trials.md).
         resume: Go on with the trials that this file has of the same ranking, or go on to `every` value.
         on_estimate: Called before the first trial.
@@ -110,40 +102,29 @@ def rank(
     given = _given(values)
     context = current()
     job = replace(job, options=(), emit="object")
-    judge_targets({"": job})
     with (
         tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True) as folder,
         SweepProcess() as process,
-        FreshProcess(memory=memory, directory=folder) as fresh,
+        FreshProcess(memory=limits.memory, directory=folder) as fresh,
     ):
-        fresh_job = replace(job, options=all_arguments(context))
-        base = fresh.compile(fresh_job, timeout=max(_BASE, timeout or 0))
+        plan = make_plan({"": job}, limits, context, directory=folder)
+        fresh_job = replace(job, options=plan.arguments)
+        base = fresh.compile(fresh_job, timeout=max(Limits().seconds(), limits.seconds()))
         reads = reads_of(fresh_job, base)
         chosen = choose(reads, only=only, exclude=exclude, values=given, every=every)
-        plan = Plan(
-            jobs=(job,),
-            arguments=all_arguments(context),
-            attributes=attributes_policy(),
-            threads=threads or os.cpu_count() or 1,
-            timeout=timeout,
-            memory=memory,
-            directory=folder,
-        )
         groups = screen and goal.name != "compile-time"
         run = _Run(job, plan, goal, chosen, len(reads), process, fresh, context, progress, verify, groups)
-        with ExitStack() as stack:
-            if keep is not None:
-                identity = identity_of(
-                    "rank",
-                    {"": job},
-                    (plan.arguments, plan.attributes),
-                    space=run.space.texts(),
-                    goal=f"{goal.name}: {goal.direction}",
-                    verify=verify,
-                    groups=groups,
-                )
-                file = open_trials(keep, identity, [goal], run.space, run.point, resume=resume)
-                run.take(stack.enter_context(file))
+        identity = identity_of(
+            "rank",
+            {"": job},
+            (plan.arguments, plan.attributes),
+            space=run.space.texts(),
+            goal=f"{goal.name}: {goal.direction}",
+            verify=verify,
+            groups=groups,
+        )
+        with open_trials(keep, identity, [goal], run.space, run.point, resume=resume) as file:
+            run.take(file)
             run.begin(base)
             on_estimate(run.estimate())
             try:
@@ -209,10 +190,9 @@ class _Run:
     progress: Callable[[int], None]
     verify: bool
     groups: bool
-    file: TrialFile | None = None
+    file: Trials = field(init=False)
     base: Trial = field(init=False)
     screen: Screen = field(init=False)
-    trials: dict[int, Trial] = field(default_factory=dict)
     compiled: int = 0
 
     def __post_init__(self) -> None:
@@ -228,6 +208,11 @@ class _Run:
             tuple(Dimension(each.option, Choices(tuple(each.values))) for each in self.chosen.candidates)
         )
 
+    @property
+    def trials(self) -> dict[int, Trial]:
+        """Those that have ended, by number."""
+        return self.file.kept.trials
+
     def point(self, number: int) -> dict[str, int | float | str]:
         """What a trial tries."""
         candidate, text = self.values[number]
@@ -242,10 +227,10 @@ class _Run:
         """What is to come."""
         left = self.left
         compilations = round(left * (_SCREENED if self.groups else 1)) + left * self.verify
-        seconds = compilations * self.base.seconds / self.plan.threads
+        seconds = compilations * self.base.seconds / self.plan.limits.at_once
         return Estimate(len(self.chosen.candidates), left, compilations, seconds)
 
-    def take(self, file: TrialFile) -> None:
+    def take(self, file: Trials) -> None:
         """Go on with the trials of a file."""
         self.file = file
         for number, trial in file.kept.trials.items():
@@ -253,14 +238,11 @@ class _Run:
                 raise OptctxError(
                     f"cannot resume: trial {number} of the file is not of this ranking; name another file"
                 )
-            self.trials[number] = trial
 
     def begin(self, fresh: Result) -> None:
         """Compile the base where the trials are compiled. Raises OptctxError if it comes out otherwise."""
-        (error,) = self.process.prepare(self.plan)
-        if error:
-            raise OptctxError(error)
-        (answer,) = self.process.compile([0])
+        self.process.prepare(self.plan)
+        (answer,) = self.process.bases()
         self.base = trial_of(answer, -1, {}, self.goal, passes=self.job.passes)
         digest = hashlib.sha256(fresh.code).hexdigest()
         if (self.base.digest, answer.instructions) != (digest, fresh.instructions):
@@ -280,7 +262,7 @@ class _Run:
 
     def go(self, trials: int | None, deadline: float | None) -> str:
         """Compile until the effect of every value is known. Returns why it ended before; else ""."""
-        with ThreadPoolExecutor(self.plan.threads if self.verify else 1) as pool:
+        with ThreadPoolExecutor(self.plan.limits.at_once if self.verify else 1) as pool:
             try:
                 ended = self._try_all(trials, deadline, pool)
             except BaseException:
@@ -295,14 +277,14 @@ class _Run:
         ended = ""
         while True:
             requests = []
-            while not ended and len(asked) < _WINDOW * self.plan.threads:
+            while not ended and len(asked) < _WINDOW * self.plan.limits.at_once:
                 ended = self._budget(trials, deadline, len(asked))
                 numbers = None if ended else self.screen.next()
                 if numbers is None:
                     break
                 request = self.compiled + len(asked) + 1
                 asked[request] = numbers
-                requests.append(self._asked(request, numbers))
+                requests.append((request, self._asked(numbers)))
             self.process.ask(requests)
             if not asked:
                 return ended
@@ -321,15 +303,15 @@ class _Run:
             return "because the time was over"
         return ""
 
-    def _asked(self, request: int, numbers: Sequence[int]) -> Asked:
+    def _asked(self, numbers: Sequence[int]) -> Asked:
         settings: dict[str, str] = {}
         for candidate, text in (self.values[number] for number in numbers):
             settings |= candidate.values[text]
         limit = None
         if len(numbers) > 1:
             limit = max(_LEAST_GROUP, _TIMES_GROUP * self.base.seconds)
-            limit = min(limit, self.plan.limit(self.base.seconds))
-        return Asked(request, 0, settings, limit=limit)
+            limit = min(limit, self.plan.limits.seconds(self.base.seconds))
+        return Asked(0, settings, limit)
 
     def _weight(self, answer: Answer) -> float:
         return self._effect(trial_of(answer, 0, {}, self.goal, passes=""))
@@ -357,9 +339,7 @@ class _Run:
 
     def _enter(self, trials: Sequence[Trial], pool: ThreadPoolExecutor) -> None:
         for trial in pool.map(self._verified, trials) if self.verify else trials:
-            self.trials[trial.number] = trial
-            if self.file is not None:
-                self.file.append(trial)
+            self.file.append(trial)
             self.progress(len(self.trials) + self.left)
 
     def _verified(self, trial: Trial) -> Trial:
@@ -367,7 +347,7 @@ class _Run:
         if trial.state == "timed out":
             return trial
         context = OptionContext(candidate.values[text], base=self.context)
-        limit = self.plan.limit(self.base.seconds)
+        limit = self.plan.limits.seconds(self.base.seconds)
         reference = self.fresh.compile(replace(self.job, options=all_arguments(context)), timeout=limit)
         attributes = {name: each for name, each in trial.attributes.items() if name != "group"}
         checked = verified(replace(trial, attributes=attributes), reference)
@@ -375,7 +355,7 @@ class _Run:
 
     def _check_again(self) -> None:
         """Check that the base still compiles to the same output, so the trials can be trusted."""
-        (answer,) = self.process.compile([0])
+        (answer,) = self.process.bases()
         again = trial_of(answer, -1, {}, self.goal, passes=self.job.passes)
         if self._effect(again):
             raise OptctxError(
@@ -406,10 +386,9 @@ class _Run:
 
     def note(self, ended: str) -> None:
         """Keep what the ranking is made of, beside its trials."""
-        if self.file is not None:
-            outline = self.outline(ended)
-            short = (
-                replace(each, functions=tuple(name[:_LONGEST] for name in each.functions))
-                for each in outline.effects
-            )
-            self.file.note("ranking", msgspec.to_builtins(replace(outline, effects=tuple(short))))
+        outline = self.outline(ended)
+        short = (
+            replace(each, functions=tuple(name[:_LONGEST] for name in each.functions))
+            for each in outline.effects
+        )
+        self.file.note("ranking", msgspec.to_builtins(replace(outline, effects=tuple(short))))

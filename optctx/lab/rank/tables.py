@@ -1,11 +1,8 @@
-"""A ranking as tables for people, and as JSON and CSV for programs."""
+"""A ranking as tables for people, and as data and rows for programs."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from optctx.lab.rank.ranking import Effect, Ranking
@@ -13,7 +10,7 @@ from optctx.lab.trials.tables import percent, record
 from optctx.tables import Table, table
 from optctx.wording import counted
 
-__all__ = ["as_csv", "as_json", "as_table", "dead_table", "not_tried_lines"]
+__all__ = ["as_data", "as_rows", "as_table", "dead_table", "not_tried_lines"]
 
 _FUNCTIONS = 5  # of those that read an option, in JSON
 _LONGEST = 200  # characters of a demangled name, which can have thousands
@@ -64,43 +61,35 @@ def not_tried_lines(ranking: Ranking) -> list[str]:
     return [*lines, *(f"not tried: {words}" for words in ranking.refused)]
 
 
-def as_json(ranking: Ranking) -> str:
+def as_data(ranking: Ranking) -> dict[str, Any]:
     """One object: the base, the counts, every option that was tried with its trials, and what was not tried.
 
-    Changes are relative: 0.5 is 50 % more. `ended` is null if every value was tried, and otherwise says why
+    Changes are relative: 0.5 is 50 % more. `ended` is None if every value was tried, and otherwise says why
     not; nothing is known of `left` values then. A trial with a "group" among its attributes was found to
     change nothing together with the others of a group of this size.
     """
-    return json.dumps(
-        {
-            "by": ranking.goal.name,
-            "base": record(ranking.base),
-            "counts": {
-                "read": ranking.read,
-                "tried": len(ranking.effects),
-                "changing": len(ranking.changing),
-                "not_tried": len(ranking.not_tried),
-                "values": len(ranking.trials),
-                "compilations": ranking.compiled,
-                "left": ranking.left,
-            },
-            "ended": ranking.ended or None,
-            "options": [_effect(effect, ranking) for effect in ranking.effects],
-            "not_tried": [
-                {"option": each.option, "type": each.type, "reason": each.reason}
-                for each in ranking.not_tried
-            ],
-            "refused": list(ranking.refused),
+    return {
+        "by": ranking.goal.name,
+        "base": record(ranking.base),
+        "counts": {
+            "read": ranking.read,
+            "tried": len(ranking.effects),
+            "changing": len(ranking.changing),
+            "not_tried": len(ranking.not_tried),
+            "values": len(ranking.trials),
+            "compilations": ranking.compiled,
+            "left": ranking.left,
         },
-        indent=2,
-    )
+        "ended": ranking.ended or None,
+        "options": [_effect(effect, ranking) for effect in ranking.effects],
+        "not_tried": ranking.not_tried,
+        "refused": ranking.refused,
+    }
 
 
-def as_csv(ranking: Ranking) -> str:
-    """A header, and a line for every option that was tried, with its largest effect. Changes are relative."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*_CSV, *_MORE])
+def as_rows(ranking: Ranking) -> Iterator[Sequence[object]]:
+    """Headings, and a row for every option that was tried, with its largest effect. Changes are relative."""
+    yield *_CSV, *_MORE
     for effect in ranking.effects:
         best = effect.best
         figures: Sequence[Any] = ("", "", "", "")
@@ -109,8 +98,7 @@ def as_csv(ranking: Ranking) -> str:
             sizes = (best.attributes[name] for name in ("instructions", "size"))
             figures = [each for pair in zip(sizes, changes, strict=True) for each in pair]
         head = (effect.option, effect.type, effect.base, effect.value, best.state)
-        writer.writerow([*head, *figures, str(effect.changes).lower(), best.error])
-    return out.getvalue()
+        yield *head, *figures, str(effect.changes).lower(), best.error
 
 
 def _effect(effect: Effect, ranking: Ranking) -> dict[str, Any]:

@@ -51,8 +51,7 @@ def importances(study: Study) -> dict[str, dict[str, float]]:
     evaluate = _evaluator(study, trials, varied)
     found = {}
     for goal in study.goals:
-        sign = 1 if goal.direction == "minimise" else -1
-        figures = [sign * trial.objectives[goal.name] for trial in trials]
+        figures = [goal.sign * trial.objectives[goal.name] for trial in trials]
         chance = [evaluate(dice.sample(figures, len(figures))) for _ in range(_SHUFFLES)]
         found[goal.name] = _shares(evaluate(figures), chance)
     return found

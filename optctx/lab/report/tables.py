@@ -1,72 +1,52 @@
-"""A study as a table for people, and as JSON for programs."""
+"""A study as a table for people, and as data and rows for programs."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 from optctx.lab.report.texts import figure_text
-from optctx.lab.space import DEFAULT
 from optctx.lab.trials import STATES, Trial, tables
-from optctx.lab.trials.tables import record
+from optctx.lab.trials.tables import record, settings_text
 from optctx.lab.tuning.results import Study
 from optctx.tables import Table, add_row, ruled_table
 from optctx.wording import counted
 
 __all__ = [
-    "as_csv",
-    "as_json",
+    "as_data",
+    "as_rows",
     "as_table",
     "summary",
 ]
 
 
-def as_json(study: Study) -> str:
-    """One object: `trials` in the order of their numbers, `base`, `best` (null if none is better), `front`,
+def as_data(study: Study) -> dict[str, Any]:
+    """One object: `trials` in the order of their numbers, `base`, `best` (None if none is better), `front`,
     what was searched and how, the machine and the versions. Numbers are in the units of `objectives`.
-    Where `finished` is false the search was interrupted or failed. Its `best` is one so far, and null for a
+    Where `finished` is false the search was interrupted or failed. Its `best` is one so far, and None for a
     run time that no second check has confirmed; `best_so_far` is the number of the trial in that case, too.
     """
-    return json.dumps(study_data(study), indent=2)
-
-
-def study_data(study: Study) -> dict[str, Any]:
-    """The same, of JSON's types."""
     best, so_far = study.best, study.best_so_far
+    found = msgspec.to_builtins(replace(study, trials=()))
+    renamed = {"goals": "objectives", "file": "study", "refused": "refused_workers", "lost": "lost_workers"}
     return {
-        "objectives": [asdict(goal) for goal in study.goals],
+        **{renamed.get(name, name): value for name, value in found.items()},
         "base": record(study.base),
         "best": None if best is None else record(best),
         "best_so_far": None if so_far is None else so_far.number,
-        "minimised": None if study.minimised is None else dict(study.minimised),
         "front": [trial.number for trial in study.front],
         "trials": [record(trial) for trial in study.trials],
-        "space": list(study.space),
-        "pipelines": list(study.pipelines),
-        "sampler": study.sampler,
-        "pruner": study.pruner,
-        "seed": study.seed,
-        "seconds": study.seconds,
-        "compiled": study.compiled,
-        "emitted": study.emitted,
-        "ended": study.ended,
         "finished": study.finished,
-        "total": study.total,
-        "study": study.file,
-        "machine": dict(study.machine),
-        "versions": dict(study.versions),
-        "refused_workers": list(study.refused),
-        "lost_workers": list(study.lost),
-        "confirmation": None if study.confirmation is None else dict(study.confirmation),
     }
 
 
-def as_csv(study: Study) -> str:
-    """A row for each trial, and one for the base first, whose number is empty."""
-    return tables.as_csv((study.base, *study.trials))
+def as_rows(study: Study) -> Iterator[Sequence[object]]:
+    """Headings, and a row for each trial, after one for the base, whose number is empty."""
+    return tables.as_rows((study.base, *study.trials))
 
 
 def as_table(study: Study, top: int | None = None) -> Table:
@@ -77,12 +57,12 @@ def as_table(study: Study, top: int | None = None) -> Table:
     figures = [*(goal.unit or goal.name for goal in study.goals), *(["change"] * (len(study.goals) == 1))]
     passes = ["passes"] * (len(study.pipelines) > 1)
     made = ruled_table(["trial", *figures, *passes, "options"], right=["trial", *figures])
-    for trial in [study.base, *_shown(study)[:top]]:
+    for trial in [study.base, *study.ranked[:top]]:
         number = "base" if trial is study.base else str(trial.number)
         shown = [figure_text(trial.objectives[goal.name], goal) for goal in study.goals]
         change = [_change(trial, study)] if len(study.goals) == 1 else []
         own = [trial.passes] * len(passes)
-        add_row(made, [number, *shown, *change, *own, _settings(trial.options)])
+        add_row(made, [number, *shown, *change, *own, settings_text(trial.options)])
         if trial is study.base:
             made.add_section()
     made.columns[-1].overflow = "fold"  # an option is not cut
@@ -101,7 +81,7 @@ def summary(study: Study, top: int | None = None) -> list[str]:
         study.progress if so_far else counted(len(study.trials), "trial"),
         *(f"{ended[state]} {state}" for state in STATES if state != "ok" and ended[state]),
     ]
-    if top is not None and (rows := len(_shown(study))) > top:
+    if top is not None and (rows := len(study.ranked)) > top:
         counts.append(f"{top} of {rows} rows shown")
     lines += [f"refused {words}" for words in study.refused]
     lines += [f"lost {words}; what it did was done again" for words in study.lost]
@@ -127,22 +107,8 @@ def _best_lines(study: Study, so_far: str) -> list[str]:
     doubt = ", not confirmed" if goal.confirmed and not confirmed else ""
     ties = sum(trial.objectives.get(goal.name) == best.objectives[goal.name] for trial in study.trials)
     tied = f"; {ties} trials tie" if ties > 1 and not goal.confirmed else ""
-    settings = _settings(options) or "no options"
+    settings = settings_text(options) or "no options"
     return [f"best{so_far} by {goal.name}: {passes}{settings} ({change}{doubt}{tied})", *refuted]
-
-
-def _settings(options: Mapping[str, str]) -> str:
-    return " ".join(f"-{name}={text}" for name, text in options.items() if text != DEFAULT)
-
-
-def _shown(study: Study) -> Sequence[Trial]:
-    """The best ones first; of equal ones the first."""
-    if len(study.goals) > 1:
-        return study.front
-    (goal,) = study.goals
-    sign = 1 if goal.direction == "minimise" else -1
-    done = [trial for trial in study.trials if trial.state == "ok"]
-    return sorted(done, key=lambda trial: (sign * trial.objectives[goal.name], trial.number))
 
 
 def _change(trial: Trial, study: Study) -> str:

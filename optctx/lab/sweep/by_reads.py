@@ -29,7 +29,7 @@ class ByReads(Generic[Result]):
 
     def add(self, source: Hashable, options: Mapping[str, str], read: frozenset[str], result: Result) -> None:
         """Enter a result, if none is known. `read`: the names of those that were read, without aliases."""
-        key = self._key(source, options, read)
+        key = source, read, self._values(options, read)
         with self._adding:
             self._results.setdefault(key, result)
             sets = self._read.setdefault(source, [])
@@ -39,18 +39,15 @@ class ByReads(Generic[Result]):
     def find(self, source: Hashable, options: Mapping[str, str]) -> tuple[frozenset[str], Result] | None:
         """What was read, and the result; None if it is not known."""
         for read in tuple(self._read.get(source, ())):
-            key = self._key(source, options, read)
+            key = source, read, self._values(options, read)
             if key in self._results:
                 return read, self._results[key]
         return None
 
-    def values(self, options: Mapping[str, str], read: frozenset[str]) -> tuple[tuple[str, str], ...]:
+    def _values(self, options: Mapping[str, str], read: frozenset[str]) -> tuple[tuple[str, str], ...]:
         """What the options that were read have, without aliases."""
         targets = ((self._target(name), text) for name, text in options.items())
         return tuple(sorted(each for each in targets if each[0] in read))
-
-    def _key(self, source: Hashable, options: Mapping[str, str], read: frozenset[str]) -> _Key:
-        return source, read, self.values(options, read)
 
     def _target(self, name: str) -> str:
         if name not in self._targets:

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -29,19 +29,12 @@ _ENTRY = 1000  # bytes of the latter, each
 
 @dataclass(frozen=True)
 class Emitted:
-    """What emitting a module gave. Plain data, and true in every process with the same LLVM."""
+    """What emitting a module gave."""
 
-    source: bytes  # a digest of the module, and of what its target machine is made of
-    options: tuple[tuple[str, str], ...]  # those of the noted ones that were read, with their values
-    read: frozenset[str]  # the names of these, and of those that had their defaults
     size: int  # bytes of the object
     digest: str  # of the object
     seconds: float
     code: bytes = b""  # the object, if it is kept
-
-    @property
-    def key(self) -> tuple[bytes, tuple[tuple[str, str], ...]]:
-        return self.source, self.options
 
 
 class Emissions:
@@ -82,31 +75,19 @@ class Emissions:
         if os.fstat(emission.printed).st_size == quiet:
             with contextlib.suppress(OptctxError):  # not everything was recorded
                 read = read_in(reading)
-                options = self._known.values(emission.options, read)
-                digest = hashlib.sha256(code).hexdigest()
-                emission.emitted = Emitted(source, options, read, len(code), digest, seconds)
-                self._add(emission.emitted, code)
+                kept, digest = code if self._keep else b"", hashlib.sha256(code).hexdigest()
+                emission.emitted = Emitted(len(code), digest, seconds, kept)
+                if (size := _ENTRY + len(kept)) <= self._left:
+                    self._left -= size
+                    self._known.add(source, emission.options, read, emission.emitted)
         return code
-
-    def learn(self, emitted: Iterable[Emitted]) -> None:
-        """Take what other processes have emitted, if objects are not kept."""
-        if not self._keep:
-            for each in emitted:
-                self._add(each)
-
-    def _add(self, emitted: Emitted, code: bytes = b"") -> None:
-        size = _ENTRY + (len(code) if self._keep else 0)
-        if size <= self._left:
-            self._left -= size
-            entry = replace(emitted, code=code) if self._keep else emitted
-            self._known.add(emitted.source, dict(emitted.options), emitted.read, entry)
 
 
 class Emission:
     """Emits one module, as `compile_unchecked` asks for it.
 
     `saved`: the seconds that it took the first time, if it was not done now; otherwise 0. `read`: which of
-    the noted options it would have read. `emitted`: what it gave, unless others could not use that.
+    the noted options it would have read. `emitted`: what it gave, unless another one could not use that.
     """
 
     def __init__(self, emissions: Emissions, options: Mapping[str, str], printed: int) -> None:

@@ -2,71 +2,154 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
+from optctx import OptionContext
+from optctx.compiling import FreshProcess
 from optctx.compiling.job import Job
-from optctx.lab.sweep.emissions import Emitted
+from optctx.compiling.targets import target_problem
+from optctx.errors import OptctxError
+from optctx.lab.settings import checked, mebibytes, positive, seconds, setting
 from optctx.lab.trials import State
+from optctx.process import all_arguments, attributes_policy
 
-__all__ = ["Answer", "Asked", "Plan"]
+__all__ = ["Answer", "Asked", "Limits", "Plan", "make_plan"]
 
-_BASELINE_LIMIT = 120.0  # seconds
-_LEAST_LIMIT = 10.0  # seconds
-_TIMES_BASELINE = 20
+_BASE = 120.0  # seconds
+_LEAST = 10.0  # seconds
+_TIMES_BASE = 20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What compilations may take. `jobs`: at once, None for one per processor; an executor decides itself.
+
+    `timeout`: seconds for each; None is 20 times what the base takes, at least 10, and 120 for the base.
+    `memory`: bytes of address space for each, beyond what LLVM itself takes; None is no limit.
+    Raises OptctxError for a value that cannot be used.
+    """
+
+    title: ClassVar[str] = "limits"
+    jobs: int | None = setting(
+        None, "compilations at once (one per processor)", short="-j", metavar="N", read=positive
+    )
+    timeout: float | None = setting(
+        None,
+        "seconds for a compilation (20 times that of the base, at least 10)",
+        metavar="S",
+        read=seconds,
+    )
+    memory: int | None = setting(4 << 30, "memory for a compilation (4096)", metavar="MIB", read=mebibytes)
+
+    def __post_init__(self) -> None:
+        checked(self)
+
+    @property
+    def at_once(self) -> int:
+        """Compilations at once."""
+        return self.jobs or len(os.sched_getaffinity(0))
+
+    def seconds(self, base: float | None = None) -> float:
+        """What a compilation may take where the base takes `base` seconds; None if that is not known."""
+        if self.timeout is not None:
+            return self.timeout
+        return _BASE if base is None else max(_LEAST, base * _TIMES_BASE)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What all compilations of an experiment share. A number below that of the jobs is a job's baseline,
-    which sets nothing; requests have larger ones.
-    """
+    """What all compilations of an experiment share. No handles, so it can be sent to another machine."""
 
     jobs: tuple[Job, ...]
     arguments: tuple[str, ...]  # set process-wide before anything is compiled
     attributes: tuple[str, ...]  # the `attributes_policy` of the calling process
-    threads: int  # at once
-    timeout: float | None  # seconds for a compilation; None is relative to the baseline
-    memory: int | None  # bytes of address space for a compilation, beyond what LLVM itself takes
-    seconds: Mapping[int, float] = field(default_factory=dict)  # job -> time of its baseline, where known
+    limits: Limits
+    names: tuple[str, ...] = ()  # of the jobs in messages, if there are several
     output: bool = False  # whether answers have the object, and the IR if the job emits it
     noted: tuple[str, ...] = ()  # options whose reads answers report
-    emit_once: bool = False  # whether equal modules are emitted once; needs `noted`
+    repeats: int = 1  # compilations of each candidate of a search, of which the fastest counts
     directory: str | None = None  # where to compile and put temporary files; None is as this process
 
     @property
-    def total(self) -> int:
-        """The number of jobs."""
-        return len(self.jobs)
+    def pipelines(self) -> tuple[str, ...]:
+        """Of the jobs."""
+        return tuple(job.passes for job in self.jobs)
 
-    def asked(self, number: int) -> Asked:
-        """Return the request for the baseline of a job."""
-        return Asked(number, number, {})
+    @property
+    def emit_once(self) -> bool:
+        """Whether equal modules are emitted once. What they read has to be known, and no time to count."""
+        return bool(self.noted) and self.repeats == 1
 
-    def limit(self, baseline: float | None) -> float:
-        """Seconds for a combination of a job whose baseline took `baseline` seconds; None if not known."""
-        if self.timeout is not None:
-            return self.timeout
-        return _BASELINE_LIMIT if baseline is None else max(_LEAST_LIMIT, baseline * _TIMES_BASELINE)
+    def refused(self, place: int, error: str) -> OptctxError:
+        """The error for a job that LLVM refuses."""
+        return OptctxError(f"{self.names[place]}: {error}" if self.names else error)
+
+
+def make_plan(
+    jobs: Mapping[str, Job],
+    limits: Limits,
+    base: OptionContext,
+    *,
+    pipelines: Sequence[str] = (),
+    output: bool = False,
+    noted: tuple[str, ...] = (),
+    repeats: int = 1,
+    directory: str | None = None,
+) -> Plan:
+    """Plan to compile jobs, by the names of their files, under the options of `base`.
+
+    `pipelines`: each job is planned with each of them; by default with its own. Function attributes count as
+    they do in this process. Raises OptctxError for the first target that LLVM does not take.
+    """
+    _judge_targets(jobs)
+    planned: dict[str, Job] = {}
+    for name, job in jobs.items():
+        for passes in pipelines or (job.passes,):
+            parts = [name] * (len(jobs) > 1) + [passes] * (len(pipelines) > 1)
+            planned[": ".join(parts)] = replace(job, options=(), passes=passes)
+    return Plan(
+        tuple(planned.values()),
+        all_arguments(base),
+        attributes_policy(),
+        limits,
+        tuple(planned) if len(planned) > 1 else (),
+        output,
+        noted,
+        repeats,
+        directory,
+    )
+
+
+def _judge_targets(jobs: Mapping[str, Job]) -> None:
+    """Raise OptctxError for the first job with a processor or features that LLVM does not know."""
+    suspects = {name: job for name, job in jobs.items() if job.cpu or job.features}
+    if not suspects:
+        return
+    with FreshProcess() as fresh:
+        problems = {name: target_problem(fresh.compile, job) for name, job in suspects.items()}
+    for name, problem in problems.items():
+        if problem is not None:
+            raise OptctxError(f"{name}: {problem.error}" if len(jobs) > 1 else problem.error or "")
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One compilation. As a request it has a number that the plan does not have, and options of its own."""
+    """One compilation. Without options it is the base of its job."""
 
-    number: int
     job: int
     options: Mapping[str, str]  # what it sets
-    known: tuple[Emitted, ...] = ()  # what other processes have emitted
-    limit: float | None = None  # seconds; None is that of the plan
+    limit: float | None = None  # seconds; None is by the limits of the plan
 
 
 @dataclass(frozen=True)
 class Answer:
     """The result of a compilation. Unless `state` is "ok", the numbers are 0 and `digest` is empty."""
 
-    number: int
     state: State
+    number: int = 0  # of what was asked
     instructions: int = 0  # of IR, after the passes
     object_size: int = 0  # bytes
     seconds: float = 0.0  # wall time of parsing, passes and emission, while other threads compile too
@@ -77,4 +160,8 @@ class Answer:
     ir: str | None = None
     read: frozenset[str] | None = None  # those of `Plan.noted` that LLVM read; None if unknown
     emitted: bool = True  # False: an equal module was emitted before, and `seconds` has the time of then
-    emission: Emitted | None = None  # what other processes need not emit, if this one did and kept no object
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """By the names of the goals that every compilation has a figure for."""
+        return {"size": self.object_size, "instructions": self.instructions, "compile-time": self.seconds}

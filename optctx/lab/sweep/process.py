@@ -1,4 +1,4 @@
-"""The processes that compile a sweep, as the calling process sees them."""
+"""The processes that compile an experiment, as the calling process sees them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ _LINE = 500  # characters kept of a line
 
 
 class SweepProcess:
-    """Compiles the combinations of a plan in other processes, so a crash of LLVM does not end this one.
+    """Compiles what a plan asks for in other processes, so a crash of LLVM does not end this one.
 
-    A context manager, for one thread. Leaving it ends every process that compiles for it.
+    A context manager, for one thread. Leaving it ends every process that compiles for it. Compilations have
+    numbers of the caller's, from 0 on.
     """
 
     def __init__(self) -> None:
@@ -31,8 +32,7 @@ class SweepProcess:
         self._crowd: Crowd[Answer] | None = None
         self._plan: Plan | None = None
         self._asked: dict[int, Asked] = {}  # unanswered
-        self._baselines: dict[int, float] = {}  # seconds, by job
-        self._ready: list[Answer] = []
+        self._bases: dict[int, float] = {}  # seconds, by job
 
     def __enter__(self) -> SweepProcess:
         llvm_pool()  # its server starts while the caller makes the plan
@@ -48,9 +48,15 @@ class SweepProcess:
         assert self._pool is not None, "it has no plan"
         return self._pool
 
-    def prepare(self, plan: Plan) -> tuple[str, ...]:
-        """Take the plan. Returns the errors that each job has under any options; "" for none."""
-        self._plan, self._baselines = plan, dict(plan.seconds)
+    @property
+    def plan(self) -> Plan:
+        """What it compiles, once it has that."""
+        assert self._plan is not None, "it has no plan"
+        return self._plan
+
+    def prepare(self, plan: Plan) -> None:
+        """Take the plan. Raises OptctxError for the first job that LLVM refuses under any options."""
+        self._plan = plan
         self._pool = Pool(
             prepare, plan, within=llvm_pool(), name="helper process of the sweep", directory=plan.directory
         )
@@ -60,74 +66,83 @@ class SweepProcess:
             self._pool,
             compile_together,
             Answer,
-            threads=plan.threads,
+            threads=plan.limits.at_once,
             limit=self._limit,
             traits=self._settings,
-            memory=plan.memory,
+            memory=plan.limits.memory,
             alone=compile_alone,
         )
-        return tuple(map(self._error, range(len(plan.jobs))))
+        for place in range(len(plan.jobs)):
+            if error := self._error(place):
+                raise plan.refused(place, error)
 
-    def compile(self, numbers: Iterable[int]) -> Iterator[Answer]:
-        """Compile combinations, and yield answers as they come. Raises EndedEarlyError if the server dies."""
-        assert self._plan is not None
-        waiting = list(map(self._plan.asked, numbers))
-        self.ask(waiting)
-        for _ in range(len(waiting)):
-            if not self._ready:
-                self._ready = self._results()
-            yield self._ready.pop(0)
+    def bases(self) -> list[Answer]:
+        """Compile each job without options: later limits go by these. Call it while nothing is under way.
 
-    def ask(self, asked: Iterable[Asked]) -> None:
+        Raises EndedEarlyError if the server dies.
+        """
+        places = range(len(self.plan.jobs))
+        self.ask((~place, Asked(place, {})) for place in places)
+        found: dict[int, Answer] = {}
+        while len(found) < len(places):
+            found.update((~answer.number, answer) for answer in self.answers())
+        self._bases = {place: answer.seconds for place, answer in found.items() if answer.state == "ok"}
+        return [found[place] for place in places]
+
+    def ask(self, asked: Iterable[tuple[int, Asked]]) -> None:
         """Have more compiled, before or after earlier answers. Raises EndedEarlyError if the server dies."""
         assert self._crowd is not None
-        for each in asked:
-            self._asked[each.number] = each
-            self._crowd.submit(each.number, each)
+        for number, each in asked:
+            self._asked[number] = each
+            self._crowd.submit(number, each)
 
     def answers(self) -> list[Answer]:
         """Wait for answers to what was asked, in any order. Raises EndedEarlyError if the server dies."""
-        return self._results()
-
-    def _results(self) -> list[Answer]:
         assert self._crowd is not None
         try:
             return [self._answer(number, done) for number, done in self._crowd.results()]
         except EndedEarlyError as error:
             raise EndedEarlyError(f"{error}; run the sweep again") from None
 
+    def all(self, asked: Iterable[tuple[int, Asked]], window: int) -> Iterator[Answer]:
+        """Have all compiled, at most `window` of them under way; yield each answer as it comes."""
+        waiting, under_way = iter(asked), 0
+        while True:
+            more = [each for _, each in zip(range(window - under_way), waiting, strict=False)]
+            self.ask(more)
+            under_way += len(more)
+            if not under_way:
+                return
+            for answer in self.answers():
+                under_way -= 1
+                yield answer
+
     def _settings(self, number: int) -> list[tuple[int, str, str]]:
         asked = self._asked[number]
         return [(asked.job, name, value) for name, value in asked.options.items()]
 
     def _limit(self, number: int) -> float:
-        """Seconds that a request may take."""
-        assert self._plan is not None
+        """Seconds that a compilation may take."""
         asked = self._asked[number]
-        return asked.limit or self._plan.limit(self._baselines.get(asked.job))
+        return asked.limit or self.plan.limits.seconds(self._bases.get(asked.job))
 
     def _answer(self, number: int, done: Done[Answer]) -> Answer:
         lines = done.printed.splitlines()[-_LINES:]
         printed = tuple(line[:_LINE] for line in lines if line.strip())
         limit = self._limit(number)
-        job = self._asked.pop(number).job
+        del self._asked[number]
+        if done.death is not None and done.death.how == "timed out":
+            return Answer("timed out", number, error=f"took longer than {limit:g} s")
         if done.death is not None:
-            late = done.death.how == "timed out"
-            if late:
-                return Answer(number, "timed out", error=f"took longer than {limit:g} s")
-            return Answer(number, "crashed", error=str(done.death))
+            return Answer("crashed", number, error=str(done.death))
         if done.value is None:
-            return Answer(number, "failed", error=done.error, printed=printed)
-        if number == job and done.value.state == "ok":
-            self._baselines[job] = done.value.seconds
+            return Answer("failed", number, error=done.error, printed=printed)
         return replace(done.value, number=number, printed=printed)
 
     def _error(self, place: int) -> str:
         """The error that a job has under any options; "" for none."""
-        assert self._plan is not None
-        seconds = self._plan.limit(None)
-        memory = None if self._plan.memory is None else self._plan.memory + PER_THREAD
-        limits = Limits(seconds, memory)
+        seconds, memory = self.plan.limits.seconds(), self.plan.limits.memory
+        limits = Limits(seconds, None if memory is None else memory + PER_THREAD)
         done = self.pool.call(check, place, gives=str, limits=limits)
         if done.death is not None:  # if the pipeline killed LLVM, the rows will say so
             done = self.pool.call(check_module, place, gives=str, limits=limits)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -16,20 +15,18 @@ import msgspec
 from optctx import OptionContext
 from optctx.children.death import is_of_machine
 from optctx.compiling import FreshProcess, Job, Result
-from optctx.compiling.targets import target_problem
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.space import DEFAULT, PASSES, Space, Value, overrides_of, parse_space, text_of
-from optctx.lab.sweep.plan import Answer, Asked, Plan
+from optctx.lab.sweep.plan import Answer, Asked, Limits, Plan, make_plan
 from optctx.lab.sweep.process import SweepProcess
-from optctx.lab.trials import Goal, Trial, TrialFile, goal_named, identity_of, open_trials
-from optctx.process import all_arguments, attributes_policy
+from optctx.lab.trials import Goal, Trial, Trials, goal_named, identity_of, open_trials
+from optctx.process import all_arguments
 
-__all__ = ["MOST_TRIALS", "answers_to", "judge_targets", "sweep", "trial_of", "verified"]
+__all__ = ["MOST_TRIALS", "sweep", "trial_of", "verified"]
 
 # Each takes 10 KB and some milliseconds: in total a gigabyte, and minutes to hours.
 MOST_TRIALS = 100_000
 _BATCH = 16  # compilations for each thread that are under way, or waiting in the helper process
-_MEMORY = 4 << 30  # bytes
 _SIZES_SHOWN = 10  # dimensions, in a message
 
 
@@ -39,11 +36,9 @@ def sweep(
     *,
     by: str = "size",
     trials: int | None = None,
-    threads: int | None = None,
     verify: bool = False,
-    timeout: float | None = None,
-    memory: int | None = _MEMORY,
     baseline: bool = False,
+    limits: Limits = Limits(),  # noqa: B008  frozen
     keep: str | None = None,
     resume: bool = False,
     on_trial: Callable[[Trial], None] = lambda trial: None,
@@ -67,15 +62,13 @@ def sweep(
             IR) or "compile-time" (seconds), with ":max" if larger is better.
         trials: How many combinations of the grid to compile, the first ones, of all jobs in turn. Without
             it, a grid of more than 100,000 is refused.
-        threads: The number of combinations to compile at once, by default one per processor.
         verify: Compile each combination once more in a fresh process with process-wide options, and compare.
             That happens in batches, so it does not disturb the times of the trials. Combinations that timed
             out are not verified. If a fresh process cannot compile, the trial's `difference` says why, and
             its `agrees` stays None.
-        timeout: Seconds for each combination, by default 20 times the baseline's time and at least 10.
-        memory: Bytes of address space for each combination, in addition to LLVM's own. None is no limit.
         baseline: Begin with a trial for each job and pipeline in which no option of the space is set. Its
             number is -1.
+        limits: What compilations may take, and how many run at once.
         keep: A file that each trial is appended to as soon as it ends (design/trials.md).
         resume: Go on with the trials that this file has of the same sweep.
         on_trial: Called on this thread with the trials of the file, and then with each one as soon as it
@@ -101,35 +94,22 @@ def sweep(
         else:
             space = parse_space(space)
         grid = _grid(space, len(jobs), trials)
-        judge_targets(jobs)
+        jobs = {name: replace(each, emit="object") for name, each in jobs.items()}
         goal, base = goal_named(by), OptionContext()
-        plan = Plan(
-            jobs=tuple(
-                replace(each, options=(), emit="object", passes=passes)
-                for each in jobs.values()
-                for passes in space.pipelines or (each.passes,)
-            ),
-            arguments=all_arguments(base),
-            attributes=attributes_policy(),
-            threads=threads or os.cpu_count() or 1,
-            timeout=timeout,
-            memory=memory,
-        )
+        plan = make_plan(jobs, limits, base, pipelines=space.pipelines)
         run = _Run(plan, base, list(jobs), space, grid, goal, process, on_trial, progress)
         run.printed = Counter() if printed is None else printed
         run.total = len(grid) * len(jobs) if trials is None else min(trials, len(grid) * len(jobs))
-        with ExitStack() as stack:
-            if keep is not None:
-                identity = identity_of(
-                    "sweep",
-                    jobs,
-                    (plan.arguments, plan.attributes),
-                    space=space.texts(),
-                    goal=f"{goal.name}: {goal.direction}",
-                    verify=verify,
-                )
-                file = open_trials(keep, identity, [goal], space, run.point, resume=resume)
-                run.take(stack.enter_context(file))
+        identity = identity_of(
+            "sweep",
+            jobs,
+            (plan.arguments, plan.attributes),
+            space=space.texts(),
+            goal=f"{goal.name}: {goal.direction}",
+            verify=verify,
+        )
+        with open_trials(keep, identity, [goal], space, run.point, resume=resume) as file:
+            run.take(file)
             try:
                 return run.trials(baseline, verify)
             except KeyboardInterrupt:
@@ -156,50 +136,18 @@ def _number(count: float) -> str:
     return f"{int(count):,}" if count < 10**15 else f"more than 10^{int(math.log10(count))}"
 
 
-def judge_targets(jobs: Mapping[str, Job]) -> None:
-    """Raise OptctxError for the first job with a processor or features that LLVM does not know."""
-    suspects = {name: job for name, job in jobs.items() if job.cpu or job.features}
-    if not suspects:
-        return
-    with FreshProcess() as fresh:
-        problems = {name: target_problem(fresh.compile, job) for name, job in suspects.items()}
-    for name, problem in problems.items():
-        if problem is not None:
-            raise OptctxError(f"{name}: {problem.error}" if len(jobs) > 1 else problem.error or "")
-
-
-def answers_to(process: SweepProcess, requests: Iterable[Asked], window: int) -> Iterator[Answer]:
-    """Have requests compiled, at most `window` of them under way; yield each answer as it comes."""
-    waiting, under_way = iter(requests), 0
-    while True:
-        asked = [each for _, each in zip(range(window - under_way), waiting, strict=False)]
-        if asked:
-            process.ask(asked)
-        under_way += len(asked)
-        if not under_way:
-            return
-        for answer in process.answers():
-            under_way -= 1
-            yield answer
-
-
 def trial_of(
-    answer: Answer, number: int, options: Mapping[str, str], goal: Goal, *, passes: str, file: str = ""
+    answer: Answer, number: int, options: Mapping[str, str], *goals: Goal, passes: str, file: str = ""
 ) -> Trial:
-    """The trial of a compilation."""
+    """The trial of a compilation. `goals`: of `Answer.figures`, those that it goes by."""
     if answer.state != "ok":
         return Trial(number, options, passes, answer.state, error=answer.error, file=file)
-    figures = {
-        "size": answer.object_size,
-        "instructions": answer.instructions,
-        "compile-time": answer.seconds,
-    }
     return Trial(
         number,
         options,
         passes,
         "ok",
-        {goal.name: float(figures[goal.name])},
+        {goal.name: float(answer.figures[goal.name]) for goal in goals},
         answer.seconds,
         attributes={
             "digest": answer.digest,
@@ -223,7 +171,7 @@ class _Run:
     progress: Callable[[int], None]
     printed: Counter[str] = field(default_factory=Counter)
     total: int = 0
-    file: TrialFile | None = None
+    file: Trials = field(init=False)
     done: dict[int, Trial] = field(default_factory=dict)
     baselines: list[Trial] = field(default_factory=list)
     steps: int = 0  # compilations and verifications of this run
@@ -232,7 +180,7 @@ class _Run:
         """What a trial tries."""
         return self.grid[number // len(self.names)]
 
-    def take(self, file: TrialFile) -> None:
+    def take(self, file: Trials) -> None:
         """Go on with the trials of a file. Raises OptctxError for one that is not of this sweep."""
         self.file = file
         for number, trial in file.kept.trials.items():
@@ -249,12 +197,11 @@ class _Run:
         wanted = [number for number in range(self.total) if number not in self.done]
         self.steps = len(wanted) * (2 if verify else 1)
         if wanted or baseline:
-            self._refuse(self.process.prepare(self.plan))
-            bases = {each.number: each for each in self.process.compile(range(self.plan.total))}
-            made = [self._baseline(bases[place]) for place in range(self.plan.total)]
+            self.process.prepare(self.plan)
+            bases = self.process.bases()
+            made = [self._baseline(place, answer) for place, answer in enumerate(bases)]
             self.baselines = made if baseline else []
-            if self.file is not None:
-                self.file.note("sweep", {"bases": msgspec.to_builtins(made), "total": self.total})
+            self.file.note("sweep", {"bases": msgspec.to_builtins(made), "total": self.total})
             with closing(self._verified(wanted, bases) if verify else self._made(wanted, bases)) as found:
                 for trial in found:
                     self._enter(trial)
@@ -263,8 +210,7 @@ class _Run:
     def _enter(self, trial: Trial) -> None:
         self.done[trial.number] = trial
         self.on_trial(trial)
-        if self.file is not None:
-            self.file.append(trial)
+        self.file.append(trial)
 
     def found(self) -> list[Trial]:
         """What there is so far, in order."""
@@ -286,35 +232,20 @@ class _Run:
             return place
         return place * len(pipelines) + pipelines.index(str((self.point(number) or {})[PASSES]))
 
-    def _refuse(self, errors: Sequence[str]) -> None:
-        """Raise OptctxError for the first job that LLVM refuses under any options."""
-        for place, error in enumerate(errors):
-            if error:
-                name = self.names[place * len(self.names) // self.plan.total]
-                raise OptctxError(f"{name}: {error}" if len(self.names) > 1 else error)
-
-    def _baseline(self, answer: Answer) -> Trial:
+    def _baseline(self, place: int, answer: Answer) -> Trial:
         options = {each.name: DEFAULT for each in self.space.dimensions if each.name != PASSES}
-        passes = self.plan.jobs[answer.number].passes
-        name = self.names[answer.number * len(self.names) // self.plan.total]
+        passes = self.plan.jobs[place].passes
+        name = self.names[place * len(self.names) // len(self.plan.jobs)]
         return trial_of(answer, -1, options, self.goal, passes=passes, file=name)
 
-    def _made(self, wanted: Iterable[int], bases: Mapping[int, Answer]) -> Generator[Trial, None, None]:
+    def _made(self, wanted: Iterable[int], bases: Sequence[Answer]) -> Generator[Trial, None, None]:
         """Yield each trial as it comes. One that sets nothing is the baseline."""
-        asked: dict[int, int] = {}  # request -> trial
-
-        def requests() -> Iterator[Asked]:
-            for number in wanted:
-                request = self.plan.total + number
-                asked[request] = number
-                yield Asked(request, self.job(number), overrides_of(self.options(number)))
-
-        same = [number for number in wanted if not overrides_of(self.options(number))]
-        wanted = [number for number in wanted if number not in set(same)]
-        for number in same:
+        set_by: dict[int, dict[str, str]] = {each: overrides_of(self.options(each)) for each in wanted}
+        for number in (each for each, own in set_by.items() if not own):
             yield self._trial(bases[self.job(number)], number)
-        for answer in answers_to(self.process, requests(), _BATCH * self.plan.threads):
-            yield self._trial(answer, asked.pop(answer.number))
+        asked = ((each, Asked(self.job(each), own)) for each, own in set_by.items() if own)
+        for answer in self.process.all(asked, _BATCH * self.plan.limits.at_once):
+            yield self._trial(answer, answer.number)
 
     def _trial(self, answer: Answer, number: int) -> Trial:
         if answer.state in ("ok", "failed"):
@@ -325,13 +256,14 @@ class _Run:
             answer, number, self.options(number), self.goal, passes=passes, file=self.name(number)
         )
 
-    def _verified(self, wanted: Sequence[int], bases: Mapping[int, Answer]) -> Generator[Trial, None, None]:
+    def _verified(self, wanted: Sequence[int], bases: Sequence[Answer]) -> Generator[Trial, None, None]:
         """As `_made`, with the verdict of a fresh process."""
-        size = _BATCH * self.plan.threads
+        limits = self.plan.limits
+        size = _BATCH * limits.at_once
         with (
-            ThreadPoolExecutor(self.plan.threads) as pool,
+            ThreadPoolExecutor(limits.at_once) as pool,
             # It ends first, so the threads do not wait for jobs that still run.
-            FreshProcess(timeout=self.plan.limit(None), memory=self.plan.memory) as fresh,
+            FreshProcess(timeout=limits.seconds(), memory=limits.memory) as fresh,
         ):
             for start in range(0, len(wanted), size):
                 batch = list(self._made(wanted[start : start + size], bases))

@@ -55,7 +55,6 @@ def compile_together(prepared: Prepared, asked: Asked) -> Answer:
     """Compile one combination, on one of several threads."""
     emission = None
     if prepared.emissions is not None:
-        prepared.emissions.learn(asked.known)
         emission = prepared.emissions.start(asked.options, _STREAM)
     return _compile(prepared.plan, asked, emission)
 
@@ -66,7 +65,7 @@ def compile_alone(prepared: Prepared, asked: Asked) -> Answer:
 
 
 def _compile(plan: Plan, asked: Asked, emission: Emission | None) -> Answer:
-    job, number = plan.jobs[asked.job], asked.number
+    job = plan.jobs[asked.job]
     try:
         with OptionContext(asked.options):
             if plan.noted:
@@ -74,13 +73,12 @@ def _compile(plan: Plan, asked: Asked, emission: Emission | None) -> Answer:
             else:
                 result, read = compile_unchecked(job), None
     except OptctxError as error:
-        return Answer(number, "failed", error=str(error))
+        return Answer("failed", error=str(error))
     if result.error is not None:
-        return Answer(number, "failed", error=result.error)
+        return Answer("failed", error=result.error)
     saved = emission.saved if emission is not None else 0.0
     emitted = emission.emitted if emission is not None else None
     return Answer(
-        number,
         "ok",
         instructions=result.instructions,
         object_size=emitted.size if emitted is not None else len(result.code),
@@ -90,7 +88,6 @@ def _compile(plan: Plan, asked: Asked, emission: Emission | None) -> Answer:
         ir=result.ir if plan.output else None,
         read=read,
         emitted=not saved,
-        emission=None if saved or plan.output else emitted,
     )
 
 

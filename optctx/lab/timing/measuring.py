@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from optctx.errors import OptctxError
-from optctx.lab.settings import number, seconds, setting
+from optctx.lab.settings import Number, seconds, setting
 from optctx.lab.timing.results import Tolerance
 
 __all__ = ["Measuring", "read_tolerance"]
@@ -21,23 +19,12 @@ def _number(text: str) -> float:
         return -1.0
 
 
-_processor = number(int, "the number of a processor, such as 1", lambda found: found >= 0)
-
-
 def read_tolerance(text: str) -> Tolerance:
     """Read REL or REL,ABS. Raises argparse.ArgumentTypeError for other texts."""
     bounds = [_number(each) for each in text.split(",")]
     if len(bounds) > 2 or not all(0 <= each < float("inf") for each in bounds):
         raise argparse.ArgumentTypeError(f"expected REL or REL,ABS, such as 1e-6 or 0,1e-9, found {text!r}")
     return Tolerance(*bounds)
-
-
-def _at_least(least: float, words: str) -> Callable[[float | None], None]:
-    def check(value: float | None) -> None:
-        if value is not None and not (least <= value < float("inf")):
-            raise OptctxError(f"expected {words}, found {value!r}")
-
-    return check
 
 
 @dataclass(frozen=True)
@@ -63,14 +50,12 @@ class Measuring:
         "for the run times of up to eight candidates, which are taken together (%(default)s)",
         metavar="S",
         read=seconds,
-        check=_at_least(0.0, "seconds of a measurement"),
     )
     processor: int | None = setting(
         None,
         "where kernels are timed (one that is free, isolated ones first)",
         metavar="N",
-        read=_processor,
-        check=_at_least(0, "the number of a processor"),
+        read=Number(int, "the number of a processor, such as 1", lambda found: found >= 0),
     )
     command: str = setting(
         "",

@@ -10,6 +10,7 @@ from optctx import OptionContext
 from optctx.children.death import last_words
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import Interrupted, OptctxError
+from optctx.lab.sweep.plan import Limits
 from optctx.lab.timing.bench import Bench
 from optctx.lab.timing.harness import Harness
 from optctx.lab.timing.measuring import Measuring
@@ -19,8 +20,6 @@ from optctx.wording import counted, html_table, time_unit
 
 __all__ = ["Compared", "Row", "compare_settings"]
 
-_FIRST = 120.0  # seconds that the base may take, without a limit
-_SLOWER, _LEAST = 20, 10.0  # times as long as the base, and at least so many seconds
 _STATES: dict[str | None, State] = {None: "failed", "timeout": "timed out"}
 
 
@@ -125,8 +124,7 @@ def compare_settings(
     *,
     base: Sequence[str] = (),
     measuring: Measuring | None = None,
-    timeout: float | None = None,
-    memory: int = 4 << 30,
+    limits: Limits = Limits(),  # noqa: B008  frozen
     seed: int = 0,
     progress: Callable[[str], object] = lambda words: None,
 ) -> Compared:
@@ -139,8 +137,7 @@ def compare_settings(
         base: The options of the base.
         measuring: How to measure. `measure_seconds` are for the first measurement, and for the second one of
             each that was faster in the first.
-        timeout, memory: Seconds and bytes that one compilation may take; by default 20 times the time of the
-            base, and at least 10 seconds.
+        limits: What one compilation may take.
         progress: Is told what is under way.
 
     Nothing reaches this process or its options. Raises Interrupted, with what was measured so far, after
@@ -151,12 +148,11 @@ def compare_settings(
     own = _arguments(base)
     sets = [_more(own, each) for each in against]
     progress("compiling")
-    with FreshProcess(timeout=timeout or _FIRST, memory=memory) as fresh:
+    with FreshProcess(timeout=limits.seconds(), memory=limits.memory) as fresh:
         plain = fresh.compile(replace(job, options=own, emit="object"))
     if plain.error is not None:
         raise OptctxError(f"cannot compile the base: {plain.error}")
-    limit = timeout or max(_LEAST, _SLOWER * plain.seconds)
-    with FreshProcess(timeout=limit, memory=memory) as fresh:
+    with FreshProcess(timeout=limits.seconds(plain.seconds), memory=limits.memory) as fresh:
         answers = [fresh.compile(replace(job, options=each, emit="object")) for each in sets]
     code = plain.code
     candidates = {

@@ -3,7 +3,7 @@
 from optctx.lab.trials.goal import FIGURES, Direction, Goal, best_of, direction_of, figure_of, goal_named
 from optctx.lab.trials.identity import Identity, identity_of, versions
 from optctx.lab.trials.trial import STATES, State, Trial
-from optctx.lab.trials.trialfile import Kept, TrialFile, open_trials, read_trials
+from optctx.lab.trials.trialfile import Kept, TrialFile, Trials, open_trials, read_trials
 
 __all__ = [
     "FIGURES",
@@ -15,6 +15,7 @@ __all__ = [
     "State",
     "Trial",
     "TrialFile",
+    "Trials",
     "best_of",
     "direction_of",
     "figure_of",

@@ -28,9 +28,14 @@ class Goal:
     direction: Direction = "minimise"
     confirmed: bool = False  # whether the best figure counts only after a second check
 
+    @property
+    def sign(self) -> int:
+        """What figures are multiplied by so that less is better."""
+        return 1 if self.direction == "minimise" else -1
+
     def better(self, one: float, other: float) -> bool:
         """Whether `one` is better than `other`."""
-        return one < other if self.direction == "minimise" else one > other
+        return self.sign * one < self.sign * other
 
 
 def goal_named(text: str) -> Goal:

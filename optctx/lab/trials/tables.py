@@ -1,14 +1,13 @@
-"""Trials as a table for people, and as JSON and CSV for programs: the same columns for every experiment."""
+"""Trials as a table for people, and as data and rows for programs: the same columns for every experiment."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from optctx.errors import OptctxError, shown
 from optctx.lab.trials.goal import FIGURES, Goal, best_of, figure_of
@@ -18,7 +17,16 @@ from optctx.wording import counted
 if TYPE_CHECKING:
     from optctx.tables import Cell, Table
 
-__all__ = ["as_csv", "as_json", "as_table", "check_column", "percent", "record", "sorted_trials", "summary"]
+__all__ = [
+    "as_rows",
+    "as_table",
+    "check_column",
+    "percent",
+    "record",
+    "settings_text",
+    "sorted_trials",
+    "summary",
+]
 
 _DIGEST_SHOWN = 12  # hexadecimal digits in the table; JSON and CSV have all 64
 _TEXTS = ("file", "passes", "state", "digest")
@@ -26,51 +34,30 @@ _FIGURES = ("size", "instructions", "seconds")
 _COLUMNS = ("state", "instructions", "size", "seconds", "agrees", "digest", "error", "difference")
 
 
-def as_json(trials: Sequence[Trial]) -> str:
-    """A list of objects, one for each trial, with the names of `Trial`. Times are in seconds."""
-    return json.dumps([record(trial) for trial in trials], indent=2)
-
-
 def record(trial: Trial) -> dict[str, Any]:
-    """A trial of JSON's types. A base has no number."""
-    return {
-        "number": trial.number if trial.number >= 0 else None,
-        "file": trial.file,
-        "options": dict(trial.options),
-        "passes": trial.passes,
-        "state": trial.state,
-        "objectives": dict(trial.objectives),
-        "seconds": trial.seconds,
-        "agrees": trial.agrees,
-        "error": trial.error,
-        "difference": trial.difference,
-        "attributes": dict(trial.attributes),
-    }
+    """A trial of JSON's types, with the names of `Trial`. Times are in seconds. A base has no number."""
+    number = trial.number if trial.number >= 0 else None
+    return {**msgspec.to_builtins(trial), "number": number}
 
 
-def as_csv(trials: Sequence[Trial]) -> str:
-    """A header and a line for each trial. Figures are empty unless the state is "ok".
+def as_rows(trials: Sequence[Trial]) -> Iterator[Sequence[object]]:
+    """Headings and a row for each trial. Figures are empty unless the state is "ok".
 
     Objectives that not every compilation has, such as a run time, follow the others.
     """
     names = _options(trials)
     goals = [name for trial in trials for name in trial.objectives if name not in FIGURES]
     goals = list(dict.fromkeys(goals))
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["number", "file", "passes", *names, *_COLUMNS, *goals])
+    yield "number", "file", "passes", *names, *_COLUMNS, *goals
     for trial in trials:
         seconds = f"{trial.seconds:.6f}" if trial.state == "ok" else ""
         agrees = "" if trial.agrees is None else str(trial.agrees).lower()
         figures = [trial.attributes.get(name, "") for name in ("instructions", "size")]
-        texts = [trial.digest, trial.error, trial.difference]
-        options = [trial.options.get(name, "") for name in names]
-        number = trial.number if trial.number >= 0 else ""
-        writer.writerow(
-            [number, trial.file, trial.passes, *options, trial.state, *figures, seconds, agrees, *texts]
-            + [trial.objectives.get(name, "") for name in goals]
-        )
-    return out.getvalue()
+        texts = (trial.digest, trial.error, trial.difference)
+        options = (trial.options.get(name, "") for name in names)
+        head = (trial.number if trial.number >= 0 else "", trial.file, trial.passes, *options, trial.state)
+        values = (trial.objectives.get(name, "") for name in goals)
+        yield *head, *figures, seconds, agrees, *texts, *values
 
 
 def as_table(trials: Sequence[Trial], goal: Goal | None = None, top: int | None = None) -> Table:
@@ -117,7 +104,7 @@ def summary(trials: Sequence[Trial], goal: Goal | None) -> list[str]:
         assert goal is not None
         where = f"{trial.file}: " if files else ""
         passes = f"--passes '{trial.passes}' " if pipelines else ""
-        options = " ".join(f"-{name}={text}" for name, text in trial.options.items() if text != "default")
+        options = settings_text(trial.options)
         change = _change(trial, bases.get((trial.file, trial.passes)), goal)
         same = _as_good(trial, own, goal)
         lines.append(f"{where}best by {goal.unit}: {passes}{options or 'no options'}{change}{same}")
@@ -159,6 +146,11 @@ def sorted_trials(trials: Sequence[Trial], column: str) -> list[Trial]:
         return found is None, found or 0.0
 
     return sorted(trials, key=key)
+
+
+def settings_text(options: Mapping[str, str]) -> str:
+    """What a trial sets, as `opt` takes it."""
+    return " ".join(f"-{name}={text}" for name, text in options.items() if text != "default")
 
 
 def percent(change: float) -> str:

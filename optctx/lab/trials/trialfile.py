@@ -31,7 +31,7 @@ from optctx.lab.trials.trial import Trial
 from optctx.outputs import check_in_place
 from optctx.plain_data import DataError, check_plain
 
-__all__ = ["Kept", "TrialFile", "open_trials", "read_trials"]
+__all__ = ["Kept", "TrialFile", "Trials", "open_trials", "read_trials"]
 
 MOST_BYTES = 1 << 30  # of a file
 _LONGEST = 4 << 20  # bytes of a line
@@ -67,7 +67,25 @@ class Kept:
     """How many trials have begun: the numbers below."""
 
 
-class TrialFile:
+class Trials:
+    """The trials of an experiment that no file keeps."""
+
+    def __init__(self, kept: Kept) -> None:
+        self.kept = kept
+
+    def append(self, trial: Trial) -> None:
+        """Keep a trial that has ended. Raises OptctxError if the file does not take it, or if it is gone."""
+        self.kept.trials[trial.number] = trial
+
+    def note(self, name: str, value: Any) -> None:
+        """Keep something else of the experiment, of JSON's types; a later note of the name replaces it."""
+        self.kept.notes[name] = value
+
+    def check_in_place(self) -> None:
+        """Raise OptctxError if the file was deleted or replaced."""
+
+
+class TrialFile(Trials):
     """An open file of this process alone, made by `open_trials`. A trial is in it when `append` returns.
 
     A process can be killed at any moment. After a power cut the last trials may be missing: the file is
@@ -91,10 +109,9 @@ class TrialFile:
         self._point = point
         self._values = {each.name: each.values for each in space.dimensions}
         self._distributions = {name: _distribution(values) for name, values in self._values.items()}
-        self.kept = kept
+        super().__init__(kept)
 
     def append(self, trial: Trial) -> None:
-        """Keep a trial that has ended. Raises OptctxError if the file does not take it, or if it is gone."""
         begun = max(self.kept.begun, trial.number + 1)
         lines = [self._begin(number) for number in range(self.kept.begun, begun)]
         lines += [
@@ -109,15 +126,13 @@ class TrialFile:
         ]
         self._write(lines)
         self.kept.begun = begun
-        self.kept.trials[trial.number] = trial
+        super().append(trial)
 
     def note(self, name: str, value: Any) -> None:
-        """Keep something else of the experiment, of JSON's types; a later note of the name replaces it."""
         self._write([_line(_STUDY_NOTE, study_id=0, user_attr={_NOTE + name: value})])
-        self.kept.notes[name] = value
+        super().note(name, value)
 
     def check_in_place(self) -> None:
-        """Raise OptctxError if the file was deleted or replaced."""
         check_in_place(self._path, self._descriptor)
 
     def close(self) -> None:
@@ -162,23 +177,28 @@ class TrialFile:
 
 @contextmanager
 def open_trials(
-    path: str,
+    path: str | None,
     identity: Identity,
     goals: Sequence[Goal],
     space: Space,
     point: Callable[[int], Mapping[str, Value] | None],
     *,
     resume: bool,
-) -> Iterator[TrialFile]:
+) -> Iterator[Trials]:
     """Open the file of an experiment for this process alone. Yields it with the trials that it has.
 
-    Nothing is written before the first trial. `goals`: what "ok" trials have figures for. `space`: of what is
-    tried. `point`: what the trial of a number tries, as values of the space; None if that is not known.
-    `resume`: the file may have trials of the same experiment.
+    Without a path, trials are in memory alone. Nothing is written before the first trial. `goals`: what "ok"
+    trials have figures for. `space`: of what is tried. `point`: what the trial of a number tries, as values
+    of the space; None if that is not known. `resume`: the file may have trials of the same experiment.
 
     Raises OptctxError for a file that is not empty, unless `resume`; for one of another experiment, or that
     is none; for one that another process writes to; and for one that cannot be used.
     """
+    if path is None:
+        if resume:
+            raise OptctxError("cannot resume without a file; name the one to go on with: --keep FILE")
+        yield Trials(Kept())
+        return
     descriptor = _opened(path)
     try:
         kept, head = Kept(), _head(identity, goals)

@@ -1,6 +1,7 @@
 """Search spaces of option values and pipelines for the best compilation. Needs Optuna (`optctx[tune]`)."""
 
 from optctx.lab.space import Choices, Dimension, Floats, Integers, Space, parse_space
+from optctx.lab.sweep import Limits
 from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.measured import Callgrind, Command, RunTime
 from optctx.lab.tuning.objectives import (
@@ -9,11 +10,10 @@ from optctx.lab.tuning.objectives import (
     Instructions,
     Objective,
     Size,
-    objective_named,
 )
 from optctx.lab.tuning.propose import propose
 from optctx.lab.tuning.results import Study
-from optctx.lab.tuning.search import Limits, Search
+from optctx.lab.tuning.search import Search
 from optctx.lab.tuning.tuning import Tuning, tune
 
 __all__ = [
@@ -36,7 +36,6 @@ __all__ = [
     "Study",
     "Trial",
     "Tuning",
-    "objective_named",
     "parse_space",
     "propose",
     "tune",

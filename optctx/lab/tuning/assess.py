@@ -7,12 +7,13 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any
 
-from optctx.lab.sweep.plan import Answer
+from optctx.lab.space import PASSES
+from optctx.lab.sweep.plan import Answer, Plan
+from optctx.lab.sweep.sweep import trial_of
 from optctx.lab.timing import Case, Harness, Outcome, Tolerance
 from optctx.lab.trials import Trial
-from optctx.lab.tuning.evaluate import Candidate, Setup
+from optctx.lab.tuning.evaluate import Candidate
 from optctx.lab.tuning.measured import Found, Measure, Measured, Place
 from optctx.lab.tuning.objectives import Objective, Static
 
@@ -32,14 +33,13 @@ class Assessor:
 
     def __init__(
         self,
-        setup: Setup,
+        plan: Plan,
         objectives: Sequence[Objective],
         place: Place,
         wrong: str,
         prune: Prune | None = None,
     ) -> None:
-        self._setup = setup
-        self._static = [each for each in objectives if isinstance(each, Static)]
+        self._plan = plan
         self._measured = [each for each in objectives if isinstance(each, Measured)]
         self._objectives = objectives
         self._place = place
@@ -107,22 +107,11 @@ class Assessor:
         return self._prune is not None and number >= 0 and self._prune(number, step, figure)
 
     def _trial(self, candidate: Candidate, answer: Answer) -> Trial:
-        trial = Trial(
-            candidate.number,
-            {name: text for name, text in candidate.point if name != "passes"},
-            candidate.pipeline(self._setup),
-            answer.state,
-            {},
-            seconds=answer.seconds,
-            error=answer.error,
-        )
+        options = {name: text for name, text in candidate.point if name != PASSES}
+        trial = trial_of(answer, candidate.number, options, passes=candidate.pipeline(self._plan))
         if answer.state != "ok":
             return trial
-        attributes: dict[str, Any] = {
-            "digest": answer.digest,
-            "size": answer.object_size,
-            "instructions": answer.instructions,
-        }
+        attributes = dict(trial.attributes)
         figures = {}
         for objective in self._objectives:
             found = self._figure(objective, answer)
@@ -148,11 +137,11 @@ class Assessor:
 
     def _reproduce(self, objective: Objective, candidate: Candidate, answer: Answer, wrong: Outcome) -> str:
         """The path of a file with which `optctx time --again` shows a wrong result again."""
-        job = self._setup.job
+        job = self._plan.jobs[0]
         harness: Harness = getattr(objective, "harness")  # noqa: B009  of RunTime and Callgrind
         tolerance: Tolerance = getattr(objective, "tolerance")  # noqa: B009
         own = [f"-{name}={text}" for name, text in candidate.options.items()]
-        job = replace(job, passes=candidate.pipeline(self._setup), options=(*self._setup.arguments, *own))
-        case = Case(harness, job, tuple(self._setup.arguments), tolerance)
+        job = replace(job, passes=candidate.pipeline(self._plan), options=(*self._plan.arguments, *own))
+        case = Case(harness, job, self._plan.arguments, tolerance)
         folder = os.path.join(self._wrong, f"trial-{candidate.number}")
         return case.write(folder, base=self._base, candidate=answer.code, outcome=wrong)

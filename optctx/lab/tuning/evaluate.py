@@ -2,59 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import pickle
 import threading
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import Protocol
 
 from optctx import OptionContext, registry
 from optctx.compiling import Emit, Job
 from optctx.errors import OptctxError
 from optctx.lab.space import PASSES, Space, overrides_of
-from optctx.lab.sweep.plan import Answer, Asked, Plan
+from optctx.lab.sweep.plan import Answer, Asked, Limits, Plan, make_plan
 from optctx.lab.sweep.process import SweepProcess
-from optctx.lab.sweep.sweep import judge_targets
 from optctx.locks import lock_left_behind
-from optctx.process import all_arguments, attributes_policy
 
 __all__ = [
     "BASE",
     "Candidate",
     "Evaluator",
     "LocalEvaluator",
-    "Setup",
-    "asked_of",
     "end_helpers",
     "evaluate",
     "fastest",
-    "make_setup",
-    "plan_of",
-    "refuse",
+    "search_plan",
 ]
-
-
-@dataclass(frozen=True)
-class Setup:
-    """What all trials of a study share. No handles, so it can be sent to another process or machine."""
-
-    job: Job
-    pipelines: tuple[str, ...]
-    arguments: tuple[str, ...]  # set process-wide before anything is compiled
-    attributes: tuple[str, ...]  # what `attributes_policy` says
-    timeout: float | None  # seconds for a compilation; None is relative to the base
-    memory: int | None  # bytes of address space for a compilation
-    output: bool = False  # whether the object and the IR are wanted, beside their figures
-    noted: tuple[str, ...] = ()  # options whose reads are noted
-    repeats: int = 1  # compilations of each candidate, of which the fastest counts
-
-    @property
-    def digest(self) -> str:
-        return hashlib.sha256(pickle.dumps(self)).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -69,60 +41,28 @@ class Candidate:
         """What it sets."""
         return overrides_of(dict(self.point))
 
-    def pipeline(self, setup: Setup) -> str:
-        return dict(self.point).get(PASSES, setup.pipelines[0])
+    def pipeline(self, plan: Plan) -> str:
+        return dict(self.point).get(PASSES, plan.pipelines[0])
 
 
-def make_setup(
-    job: Job,
-    space: Space,
-    *,
-    timeout: float | None,
-    memory: int | None,
-    emit: Emit | None,
-    noted: bool,
-    repeats: int,
-) -> Setup:
-    """The setup of a study in which options have the values that the calling thread sees now.
+def search_plan(
+    job: Job, space: Space, limits: Limits, *, emit: Emit | None = None, noted: bool = False, repeats: int = 1
+) -> Plan:
+    """Plan a search in which options have the values that the calling thread sees now.
 
     `emit`: what objectives want of each compilation; None for figures alone. `noted`: note which options of
     the space each compilation reads. Raises OptctxError for a target that LLVM does not take.
     """
-    judge_targets({"": job})
     names = [each.name for each in space.dimensions if each.name != PASSES]
-    return Setup(
-        job=replace(job, options=(), emit=emit or "object"),
-        pipelines=space.pipelines or (job.passes,),
-        arguments=all_arguments(OptionContext()),
-        attributes=attributes_policy(),
-        timeout=timeout,
-        memory=memory,
+    return make_plan(
+        {"": replace(job, emit=emit or "object")},
+        limits,
+        OptionContext(),
+        pipelines=space.pipelines,
         output=emit is not None,
         noted=tuple(registry()[name].alias_of or name for name in names) if noted else (),
         repeats=repeats,
     )
-
-
-def plan_of(setup: Setup, threads: int) -> Plan:
-    """For the helper process of the sweep: a job for each pipeline. Its numbers are those of the
-    baselines.
-    """
-    return Plan(
-        jobs=tuple(replace(setup.job, passes=each) for each in setup.pipelines),
-        arguments=setup.arguments,
-        attributes=setup.attributes,
-        threads=threads,
-        timeout=setup.timeout,
-        memory=setup.memory,
-        output=setup.output,
-        noted=setup.noted,
-        emit_once=setup.repeats == 1,  # otherwise it is the time that counts
-    )
-
-
-def asked_of(setup: Setup, candidate: Candidate, number: int) -> Asked:
-    """The request for a candidate under a number that is none of the plan's."""
-    return Asked(number, setup.pipelines.index(candidate.pipeline(setup)), candidate.options)
 
 
 BASE = Candidate(-1, ())
@@ -133,9 +73,7 @@ class Evaluator(Protocol):
 
     def __enter__(self) -> Evaluator: ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def __exit__(self, *error: object) -> None: ...
 
     @property
     def enough(self) -> int:
@@ -155,58 +93,44 @@ class Evaluator(Protocol):
 class LocalEvaluator:
     """Compiles on threads of a helper process, as a sweep does."""
 
-    def __init__(self, setup: Setup, threads: int) -> None:
-        self._setup = setup
-        self._threads = threads
-        self._plan = plan_of(setup, threads)
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
         self._process = SweepProcess()
-        self._next = self._plan.total
-        self._numbers: dict[int, int] = {}  # request -> candidate
         self._partial: dict[int, list[Answer]] = {}  # by candidate
 
     def __enter__(self) -> LocalEvaluator:
         self._process.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._process.__exit__(kind, error, trace)
+    def __exit__(self, *error: object) -> None:
+        self._process.__exit__(*error)
 
     @property
     def enough(self) -> int:
-        return 2 * self._threads
+        return 2 * self._plan.limits.at_once
 
     def base(self) -> Answer:
-        refuse(self._setup, self._process.prepare(self._plan))
-        # Each pipeline's own: their time limits are relative to these.
-        answers = {answer.number: answer for answer in self._process.compile(range(self._plan.total))}
-        if self._setup.repeats > 1 and answers[0].state == "ok":
+        self._process.prepare(self._plan)
+        answer, *_ = self._process.bases()  # each pipeline's own: their time limits are relative to these
+        if self._plan.repeats > 1 and answer.state == "ok":
             self.submit(BASE)
-            (answer,) = self._all()
-            return answer
-        return replace(answers[0], number=BASE.number)
+            (answer,) = self.answers()
+        return replace(answer, number=BASE.number)
 
     def submit(self, candidate: Candidate) -> None:
-        self._partial[candidate.number] = []
-        requests = [self._next + place for place in range(self._setup.repeats)]
-        self._next += len(requests)
-        self._numbers.update(dict.fromkeys(requests, candidate.number))
-        self._process.ask(asked_of(self._setup, candidate, request) for request in requests)
+        asked = Asked(self._plan.pipelines.index(candidate.pipeline(self._plan)), candidate.options)
+        repeats = self._plan.repeats
+        self._process.ask((candidate.number * repeats + place, asked) for place in range(repeats))
 
     def answers(self) -> list[Answer]:
-        return self._all()
-
-    def _all(self) -> list[Answer]:
         whole: list[Answer] = []
         while not whole:
             for answer in self._process.answers():
-                number = self._numbers.pop(answer.number)
-                parts = self._partial[number]
+                number = answer.number // self._plan.repeats
+                parts = self._partial.setdefault(number, [])
                 parts.append(answer)
-                if len(parts) == self._setup.repeats:
-                    del self._partial[number]
-                    whole.append(replace(fastest(parts), number=number))
+                if len(parts) == self._plan.repeats:
+                    whole.append(replace(fastest(self._partial.pop(number)), number=number))
         return whole
 
 
@@ -216,14 +140,14 @@ def fastest(answers: Sequence[Answer]) -> Answer:
     return wrong[0] if wrong else min(answers, key=lambda answer: answer.seconds)
 
 
-def evaluate(setup: Setup, candidate: Candidate) -> Answer:
+def evaluate(plan: Plan, candidate: Candidate) -> Answer:
     """Compile one candidate. A crash, a hang and a fatal error are states of the answer.
 
     Plain data in and out: any executor can call it on any machine with the same LLVM. A helper process, which
-    stays for the thread's next call with the same setup, does the work. Raises OptctxError if the helper is
-    killed; the next call starts another one.
+    stays for the thread's next call with the same plan, does the work, one at a time. Raises OptctxError if
+    the helper is killed; the next call starts another one.
     """
-    helper = _helper(setup)
+    helper = _helper(replace(plan, limits=replace(plan.limits, jobs=1)))
     try:
         answer = helper.one(candidate)
     except OptctxError:
@@ -233,19 +157,12 @@ def evaluate(setup: Setup, candidate: Candidate) -> Answer:
     return replace(answer, number=candidate.number)
 
 
-def refuse(setup: Setup, errors: Sequence[str]) -> None:
-    """Raise OptctxError for a module or a pipeline that LLVM does not take under any options."""
-    for pipeline, error in zip(setup.pipelines, errors, strict=True):
-        if error:
-            raise OptctxError(f"{pipeline}: {error}" if len(setup.pipelines) > 1 else error)
-
-
 class _Helper:
     """A helper process that compiles one candidate after the other, for one thread: it ends with it."""
 
-    def __init__(self, setup: Setup) -> None:
-        self.digest, self.owner = setup.digest, os.getpid()
-        self._evaluator = LocalEvaluator(setup, 1).__enter__()
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.owner = plan, os.getpid()
+        self._evaluator = LocalEvaluator(plan).__enter__()
         self.end = weakref.finalize(self, _end, self._evaluator, self.owner)
         with _entering:
             _helpers.add(self)
@@ -265,18 +182,18 @@ class _Helper:
 
 def _end(evaluator: LocalEvaluator, owner: int) -> None:
     if owner == os.getpid():  # a fork leaves it to the parent
-        evaluator.__exit__(None, None, None)
+        evaluator.__exit__()
 
 
-def _helper(setup: Setup) -> _Helper:
-    """The helper of this thread for a setup. One that is for another setup is replaced."""
+def _helper(plan: Plan) -> _Helper:
+    """The helper of this thread for a plan. One that is for another plan is replaced."""
     helper: _Helper | None = getattr(_of_thread, "helper", None)
     gone = helper is not None and not helper.end.alive
-    if helper is not None and (gone or (helper.digest, helper.owner) != (setup.digest, os.getpid())):
+    if helper is not None and (gone or (helper.plan, helper.owner) != (plan, os.getpid())):
         helper.end()
         helper = _of_thread.helper = None
     if helper is None:
-        helper = _of_thread.helper = _Helper(setup)
+        helper = _of_thread.helper = _Helper(plan)
     return helper
 
 

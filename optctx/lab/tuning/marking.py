@@ -12,8 +12,8 @@ from llvmlite import binding
 from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import OptctxError
-from optctx.lab.sweep.plan import Answer
-from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, Setup
+from optctx.lab.sweep.plan import Answer, Limits, Plan
+from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator
 from optctx.process import all_arguments, why_attributes_cannot_count
 
 __all__ = ["check_marking", "marked", "marked_and_tried"]
@@ -131,15 +131,9 @@ def _text(ir: str | bytes) -> str:
 
 def _compiled(job: Job, attributes: tuple[str, ...], options: Mapping[str, str]) -> Answer:
     """Raises OptctxError if it does not come to an object."""
-    setup = Setup(
-        job=replace(job, options=(), emit="object"),
-        pipelines=(job.passes,),
-        arguments=all_arguments(OptionContext()),
-        attributes=attributes,
-        timeout=None,
-        memory=None,
-    )
-    with LocalEvaluator(setup, 1) as evaluator:
+    alone = replace(job, options=(), emit="object")
+    limits = Limits(jobs=1, memory=None)
+    with LocalEvaluator(Plan((alone,), all_arguments(OptionContext()), attributes, limits)) as evaluator:
         answer = evaluator.base()
         if options:
             evaluator.submit(Candidate(0, tuple(options.items())))

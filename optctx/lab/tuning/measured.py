@@ -6,16 +6,16 @@ import contextlib
 import math
 import os
 import re
-import shlex
 import shutil
-import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 from optctx.errors import OptctxError, shown
+from optctx.lab.names import no_such
+from optctx.lab.program import Programs, Ran, object_words, with_object
 from optctx.lab.timing import (
     Bench,
     Budget,
@@ -30,8 +30,8 @@ from optctx.lab.timing import (
     check,
     run_command,
 )
-from optctx.lab.trials import Goal, State, Trial
-from optctx.lab.tuning.objectives import Objective, Wants
+from optctx.lab.trials import Goal, State, Trial, direction_of
+from optctx.lab.tuning.objectives import CompilationTime, Instructions, Objective, Size, Wants
 
 __all__ = [
     "Callgrind",
@@ -43,6 +43,7 @@ __all__ = [
     "RunTime",
     "as_fast",
     "interval_of",
+    "objective_named",
 ]
 
 _COLLECTED = re.compile(r"Collected\s*:\s*(\d+)")
@@ -201,12 +202,12 @@ class Callgrind(Measured):
         for calls in _CALLS:
             # Only the calls are counted: how much Python does to begin with varies.
             tool = ["valgrind", "--tool=callgrind", "--instr-atstart=no", "--callgrind-out-file=/dev/null"]
-            done = _run([*tool, *run_command(self.harness, path, calls)], self.timeout)
-            if isinstance(done, Found):
-                return done
-            collected = _COLLECTED.search(done.stderr)
-            if done.returncode or collected is None:
-                return Found("failed", error=f"callgrind gave no count: {_end(done.stderr)}")
+            ran = _run([*tool, *run_command(self.harness, path, calls)], self.timeout)
+            if isinstance(ran, Found):
+                return ran
+            collected = _COLLECTED.search(ran.err)
+            if ran.status or collected is None:
+                return Found("failed", error=f"callgrind gave no count: {_end(ran.err)}")
             counts.append(int(collected[1]))
         return Found("ok", (counts[1] - counts[0]) / (_CALLS[1] - _CALLS[0]))
 
@@ -225,19 +226,7 @@ class Command(Measured):
     unit: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        if "{object}" not in self.command:
-            raise OptctxError(
-                f"expected a command with '{{object}}' in it, where the object's path stands, found "
-                f"{shown(self.command)}"
-            )
-        try:
-            program = shlex.split(self.command)[0]
-        except ValueError as error:
-            raise OptctxError(f"cannot read the command {shown(self.command)}: {error}") from None
-        if shutil.which(program) is None:
-            raise OptctxError(
-                f"cannot run the command {shown(self.command)}: there is no program {shown(program)}"
-            )
+        object_words(self.command)  # raises
 
     @property
     def identity(self) -> str:
@@ -247,24 +236,39 @@ class Command(Measured):
     def session(self, base: bytes, stop: Stop | None = None) -> Iterator[Measure]:
         with tempfile.TemporaryDirectory(prefix="optctx-") as folder:
             path = os.path.join(folder, "candidate.o")
-            yield lambda candidates: {name: self._one(code, path) for name, code in candidates.items()}
+            words = object_words(self.command)
+            yield lambda candidates: {name: self._one(words, code, path) for name, code in candidates.items()}
 
-    def _one(self, code: bytes, path: str) -> Found:
+    def _one(self, command: Sequence[str], code: bytes, path: str) -> Found:
         with open(path, "wb") as file:
             file.write(code)
-        done = _run([word.replace("{object}", path) for word in shlex.split(self.command)], self.timeout)
-        if isinstance(done, Found):
-            return done
-        if done.returncode:
-            return Found(
-                "failed", error=f"the command ended with status {done.returncode}: {_end(done.stderr)}"
-            )
-        words = done.stdout.split()
+        ran = _run(with_object(command, path), self.timeout)
+        if isinstance(ran, Found):
+            return ran
+        if ran.status:
+            return Found("failed", error=f"the command ended with status {ran.status}: {_end(ran.err)}")
+        words = ran.out.split()
         with contextlib.suppress(ValueError):
             figure = float(words[-1]) if words else math.nan
             if math.isfinite(figure):
                 return Found("ok", figure)
-        return Found("failed", error=f"the command printed no number last: {_end(done.stdout)}")
+        return Found("failed", error=f"the command printed no number last: {_end(ran.out)}")
+
+
+_KINDS: tuple[type[Objective], ...] = (Size, Instructions, CompilationTime, RunTime, Callgrind, Command)
+
+
+def objective_named(text: str, **settings: Any) -> Objective:
+    """Make an objective of a text such as "size" or "instructions:max".
+
+    `settings`: fields of objectives, of which it takes those that it has. Raises OptctxError for a text that
+    names none, and for settings that it cannot use.
+    """
+    name, kinds = text.partition(":")[0], {kind.name: kind for kind in _KINDS}
+    if name not in kinds:
+        raise no_such("objective", name, kinds)
+    own = {each.name: settings[each.name] for each in fields(kinds[name]) if each.name in settings}
+    return kinds[name](direction=direction_of(text), **own)
 
 
 class Place:
@@ -301,22 +305,15 @@ def interval_of(trial: Trial, name: str) -> Interval | None:
     return Interval(*map(float, ends))  # type: ignore[arg-type]
 
 
-def _run(command: list[str], timeout: float) -> subprocess.CompletedProcess[str] | Found:
-    """What a command did, which has no standard input; or what became of its trial."""
+def _run(words: Sequence[str], seconds: float) -> Ran | Found:
+    """What a program did, or what became of its trial."""
     try:
-        return subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=timeout,
-            env={**os.environ, "PYTHONHASHSEED": "0"},
-        )
-    except subprocess.TimeoutExpired:
-        return Found("timed out", error=f"{shown(command[0])} took longer than {timeout:g} s")
-    except OSError as error:
-        return Found("failed", error=f"cannot run {shown(command[0])}: {error.strerror}")
+        ran = Programs().run(words, seconds, captured=True)
+    except OptctxError as error:
+        return Found("failed", error=str(error))
+    if ran.status is None:
+        return Found("timed out", error=f"{shown(words[0])} took longer than {seconds:g} s")
+    return ran
 
 
 def _not_run(outcome: Outcome) -> Found:

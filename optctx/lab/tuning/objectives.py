@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from optctx.compiling import Emit
-from optctx.errors import OptctxError, shown
-from optctx.lab.names import no_such
 from optctx.lab.sweep.plan import Answer
-from optctx.lab.trials import Direction, Goal
+from optctx.lab.trials import FIGURES, Direction, Goal
 
 __all__ = [
-    "STATIC",
     "CompilationTime",
     "Function",
     "Instructions",
@@ -21,7 +18,6 @@ __all__ = [
     "Size",
     "Static",
     "emit_for",
-    "objective_named",
 ]
 
 Wants = Literal["figures", "object", "ir"]
@@ -35,7 +31,7 @@ class Objective:
 
     direction: Direction = "minimise"
     name: ClassVar[str]
-    unit: ClassVar[str]
+    unit: ClassVar[str] = ""
     wants: ClassVar[Wants] = "figures"
     intermediate: ClassVar[bool] = False
 
@@ -53,9 +49,13 @@ class Objective:
 class Static(Objective):
     """One that a compilation gives by itself."""
 
+    @property
+    def goal(self) -> Goal:
+        return Goal(self.name, FIGURES[self.name], self.direction)
+
     def figure(self, answer: Answer) -> float:
         """Of a compilation in state "ok". What it raises is the error of the trial."""
-        raise NotImplementedError
+        return answer.figures[self.name]
 
 
 @dataclass(frozen=True)
@@ -63,10 +63,6 @@ class Size(Static):
     """Bytes of the object."""
 
     name: ClassVar[str] = "size"
-    unit: ClassVar[str] = "object bytes"
-
-    def figure(self, answer: Answer) -> float:
-        return answer.object_size
 
 
 @dataclass(frozen=True)
@@ -74,10 +70,6 @@ class Instructions(Static):
     """Instructions of IR after the passes."""
 
     name: ClassVar[str] = "instructions"
-    unit: ClassVar[str] = "IR instructions"
-
-    def figure(self, answer: Answer) -> float:
-        return answer.instructions
 
 
 @dataclass(frozen=True)
@@ -85,10 +77,6 @@ class CompilationTime(Static):
     """Wall time of parsing, passes and emission: the least of three, one compilation at a time."""
 
     name: ClassVar[str] = "compile-time"
-    unit: ClassVar[str] = "seconds"
-
-    def figure(self, answer: Answer) -> float:
-        return answer.seconds
 
 
 @dataclass(frozen=True)
@@ -102,7 +90,6 @@ class Function(Static):
     function: Callable[[bytes, str], float] = lambda code, ir: 0.0
     label: str = "function"
     name: ClassVar[str] = "function"
-    unit: ClassVar[str] = ""
     wants: ClassVar[Wants] = "ir"
 
     @property
@@ -111,26 +98,6 @@ class Function(Static):
 
     def figure(self, answer: Answer) -> float:
         return self.function(answer.code, answer.ir or "")
-
-
-STATIC: dict[str, Static] = {each.name: each for each in (Size(), Instructions(), CompilationTime())}
-RUNNING = ("time", "callgrind", "command")
-_DIRECTIONS: dict[str, Direction] = {"min": "minimise", "max": "maximise"}
-
-
-def objective_named(text: str, make: Callable[[str], Objective] | None = None) -> Objective:
-    """From "size" or "instructions:max". `make`: gives those that run something, by name, and may raise.
-
-    Raises OptctxError for a name that is none.
-    """
-    name, colon, direction = text.partition(":")
-    known = [*STATIC, *(RUNNING if make is not None else ())]
-    if name not in known:
-        raise no_such("objective", name, known)
-    if colon and direction not in _DIRECTIONS:
-        raise OptctxError(f"expected {name}:min or {name}:max, found {shown(text)}")
-    objective = STATIC[name] if name in STATIC or make is None else make(name)
-    return replace(objective, direction=_DIRECTIONS[direction]) if colon else objective
 
 
 def emit_for(objectives: Sequence[Objective]) -> Emit | None:

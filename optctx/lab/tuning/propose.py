@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from optctx import Option, registry
@@ -12,11 +11,10 @@ from optctx.errors import Interrupted, OptctxError
 from optctx.facts import trusted
 from optctx.lab.rank import Effect, Ranking, rank
 from optctx.lab.space import DEFAULT, Choices, Dimension, Space
-from optctx.lab.sweep.plan import Answer
-from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, make_setup
+from optctx.lab.sweep.plan import Answer, Limits
+from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, search_plan
 from optctx.lab.tuning.measured import Found, Measured
 from optctx.lab.tuning.objectives import Objective, Size
-from optctx.lab.tuning.search import Limits
 
 __all__ = ["propose"]
 
@@ -60,9 +58,7 @@ def propose(
             by=f"{goal.name}:{goal.direction[:3]}",
             exclude=(*others, *exclude),
             trials=trials,
-            threads=limits.jobs,
-            timeout=limits.timeout,
-            memory=limits.memory,
+            limits=limits,
             progress=progress,
         )
     except Interrupted:  # a ranking of some options proposes nothing
@@ -89,9 +85,8 @@ def propose(
 
 def _gain(effect: Effect, ranking: Ranking) -> float:
     """The change for the better that a value gives, below 0; 0 for an option without one."""
-    sign = 1 if ranking.goal.direction == "minimise" else -1
     done = [trial for trial in effect.trials if trial.state == "ok"]
-    return min(0.0, *(sign * ranking.change(trial, ranking.goal.name) for trial in done))
+    return min(0.0, *(ranking.goal.sign * ranking.change(trial, ranking.goal.name) for trial in done))
 
 
 def _answers(evaluator: LocalEvaluator, count: int) -> dict[int, Answer]:
@@ -106,17 +101,8 @@ def _fastest(
 ) -> list[Dimension]:
     """The dimensions by the best figure that one of their values gives alone, the best first."""
     space = Space.of(dimensions)
-    setup = make_setup(
-        job,
-        space,
-        timeout=limits.timeout,
-        memory=limits.memory,
-        emit="object",
-        noted=False,
-        repeats=1,
-    )
     points = [(each.name, text) for each in dimensions for text in each.values.ends if text != DEFAULT]
-    with LocalEvaluator(setup, limits.jobs or os.cpu_count() or 1) as evaluator:
+    with LocalEvaluator(search_plan(job, space, limits, emit="object")) as evaluator:
         base = evaluator.base()
         for number, point in enumerate(points):
             evaluator.submit(Candidate(number, (point,)))
@@ -131,7 +117,7 @@ def _fastest(
     with objective.session(base.code) as measure:
         for start in range(0, len(left), _BLOCK):
             found |= measure(dict(left[start : start + _BLOCK]))
-    sign = 1 if objective.direction == "minimise" else -1
+    sign = objective.goal.sign
     figures = {digest: sign * each.figure for digest, each in found.items() if each.state == "ok"}
     best = {
         name: min((figures.get(each, math.inf) for each in own), default=math.inf)

@@ -58,12 +58,8 @@ class Study:
         return f"<Study by {goals}: {self.progress}{best}>"
 
     def _repr_html_(self) -> str:
-        """The trials, the best first; of several objectives those of the Pareto front."""
-        done = [trial for trial in self.trials if trial.state == "ok"]
-        if len(self.goals) == 1:
-            sign, name = (1 if self.goals[0].direction == "minimise" else -1), self.goals[0].name
-            done.sort(key=lambda trial: (sign * trial.objectives[name], trial.number))
-        trials = done if len(self.goals) == 1 else self.front
+        """The base and the ranked trials."""
+        trials = self.ranked
         options = list(dict.fromkeys(name for trial in trials for name in trial.options))
         rows = (
             [
@@ -111,6 +107,15 @@ class Study:
         return next((trial for trial in self.trials if trial.number == number and trial.state == "ok"), None)
 
     @property
+    def ranked(self) -> list[Trial]:
+        """The trials with figures, the best first; with several objectives those of the Pareto front."""
+        if len(self.goals) > 1:
+            return self.front
+        (goal,) = self.goals
+        done = [trial for trial in self.trials if trial.state == "ok"]
+        return sorted(done, key=lambda trial: (goal.sign * trial.objectives[goal.name], trial.number))
+
+    @property
     def front(self) -> list[Trial]:
         """The trials that no other one is better than in all objectives: the Pareto front, in order of trial.
 
@@ -126,11 +131,10 @@ def progress(count: int, total: int | None) -> str:
 
 def front_of(trials: Sequence[Trial], goals: Sequence[Goal]) -> list[Trial]:
     """The trials that no other one dominates."""
-    signs = [1 if goal.direction == "minimise" else -1 for goal in goals]
     figures: dict[tuple[float, ...], Trial] = {}
     for trial in trials:
         if trial.state == "ok":
-            key = tuple(sign * trial.objectives[goal.name] for sign, goal in zip(signs, goals, strict=True))
+            key = tuple(goal.sign * trial.objectives[goal.name] for goal in goals)
             figures.setdefault(key, trial)
     front: list[tuple[float, ...]] = []
     for key in sorted(figures):  # whatever dominates a key stands before it

@@ -3,39 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from optctx.errors import OptctxError, shown
-from optctx.lab.settings import checked, number, positive, setting
+from optctx.lab.settings import Number, checked, positive, setting
 from optctx.lab.settings import seconds as read_seconds
 from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.results import front_of
 from optctx.lab.tuning.samplers import check_pruner_name, check_sampler_name
 from optctx.wording import counted
 
-__all__ = ["MOST_TRIALS", "Limits", "Search"]
+__all__ = ["MOST_TRIALS", "Search"]
 
 MOST_TRIALS = 100_000  # of a study: what is read back in a minute or two
 _TRIALS = 100  # where no limit is given
 _WINDOW = 8
-
-
-def _above(least: float, words: str) -> Callable[[float | None], None]:
-    """A check that a number, if there is one, is above another."""
-
-    def check(value: float | None) -> None:
-        if value is not None and not value > least:
-            raise OptctxError(f"expected {words}, found {shown(value)}")
-
-    return check
-
-
-def _check_trials(value: int | None) -> None:
-    _above(0, "trials above 0")(value)
-    if value is not None and value > MOST_TRIALS:
-        raise OptctxError(f"expected at most {MOST_TRIALS:,} trials, found {shown(value)}")
 
 
 @dataclass(frozen=True)
@@ -76,33 +59,29 @@ class Search:
         0,
         "the same one gives the same trials (%(default)s)",
         metavar="N",
-        read=number(int, "a whole number, 0 or more", lambda found: found >= 0),
+        read=Number(int, "a whole number, 0 or more", lambda found: found >= 0),
         same=True,
-        check=_above(-1, "a seed of 0 or more"),
     )
     window: int | None = setting(
         None,
         f"trials under way at once; the search depends on it ({_WINDOW}; more for random and grid)",
         metavar="N",
         read=positive,
-        check=_above(0, "a window above 0"),
     )
     trials: int | None = setting(
         None,
         f"trials of the whole study ({_TRIALS}, without another limit)",
         metavar="N",
-        read=positive,
-        check=_check_trials,
+        read=Number(
+            int, f"1 or more, at most {MOST_TRIALS:,} trials", lambda found: 1 <= found <= MOST_TRIALS
+        ),
     )
-    seconds: float | None = setting(
-        None, "time for this run", metavar="S", read=read_seconds, check=_above(0, "seconds above 0")
-    )
+    seconds: float | None = setting(None, "time for this run", metavar="S", read=read_seconds)
     patience: int | None = setting(
         None,
         "stop after so many trials without progress",
         metavar="N",
         read=positive,
-        check=_above(0, "patience above 0"),
     )
     minimise: bool = setting(False, "drop options that do not matter, also where that takes measuring")
 
@@ -135,16 +114,3 @@ class Search:
             if {trial.number for trial in front_of(trials, goals)} <= before:
                 return f"no progress for {counted(self.patience, 'trial')}"
         return ""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What compilations may take. `jobs`: at once, None for one per processor; an executor decides itself.
-
-    `timeout`: seconds for each; None is 20 times what the base takes, at least 10. `memory`: bytes of address
-    space for each, beyond what LLVM itself takes; None is no limit.
-    """
-
-    jobs: int | None = None
-    timeout: float | None = None
-    memory: int | None = 4 << 30

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-import os
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, ParamSpec
 
 import msgspec
 
@@ -19,22 +19,24 @@ from optctx.errors import Interrupted, OptctxError
 from optctx.lab.settings import identity
 from optctx.lab.space import PASSES, Floats, Integers, Space, Value
 from optctx.lab.sweep.by_reads import ByReads
-from optctx.lab.sweep.plan import Answer
-from optctx.lab.trials import Goal, Identity, Trial, TrialFile, identity_of, open_trials, versions
+from optctx.lab.sweep.plan import Answer, Limits
+from optctx.lab.trials import Goal, Identity, Trial, Trials, identity_of, open_trials, versions
 from optctx.lab.tuning.asking import Asking, go_on
 from optctx.lab.tuning.assess import Assessor
-from optctx.lab.tuning.evaluate import BASE, Candidate, Evaluator, LocalEvaluator, make_setup
+from optctx.lab.tuning.evaluate import BASE, Candidate, Evaluator, LocalEvaluator, search_plan
 from optctx.lab.tuning.machine import machine
 from optctx.lab.tuning.measured import Place, RunTime
 from optctx.lab.tuning.objectives import CompilationTime, Objective, Size, Static, emit_for
 from optctx.lab.tuning.results import INTERRUPTED, Study, progress
 from optctx.lab.tuning.samplers import check_pruner, check_sampler, learns, need_optuna
-from optctx.lab.tuning.search import MOST_TRIALS, Limits, Search
+from optctx.lab.tuning.search import MOST_TRIALS, Search
 from optctx.lab.tuning.winner import Winner
 from optctx.lab.tuning.workers import Expected, RemoteEvaluator, RemotePlace, Workers
 from optctx.lazy import lazy
 
 __all__ = ["Tuning", "tune"]
+
+P = ParamSpec("P")
 
 _INDEPENDENT = 10_000  # trials under way, where no point depends on another's figures
 _LISTED = 10_000  # points of a space
@@ -44,27 +46,16 @@ _FEW = 16  # options of a best trial that are tried without each other, where th
 _ENDS = {"failed": "does not compile", "crashed": "crashes LLVM", "timed out": "takes too long"}
 
 
-def tune(
-    job: Job,
-    space: Space,
-    objectives: Sequence[Objective] = (Size(),),
-    search: Search = Search(),  # noqa: B008  frozen
-    *,
-    limits: Limits = Limits(),  # noqa: B008  frozen
-    keep: str | None = None,
-    resume: bool = False,
-    executor: Executor | None = None,
-    wrong: str | None = None,
-    on_trial: Callable[[Trial], None] = lambda trial: None,
-) -> Study:
-    """Search a space of option values for the best compilation of a module.
+class Tuning:
+    """A search that can be looked at while it runs, and after an interrupt. A context manager, for one
+    thread. `tune` enters one and runs it.
 
     Each trial is compiled inside an OptionContext of its own, on a thread of a helper process: nothing that
     LLVM does there reaches this process, and a crash or a hang is the state of its trial. Options that the
     space does not name have the values that the calling thread sees now.
 
     Arguments:
-        job: What to compile.
+        job: What to compile. It is an attribute as well.
         objectives: What to search by. Several give a Pareto front (`Study.front`).
         search: How, and until when.
         limits: What compilations may take. For `CompilationTime` there is one at a time.
@@ -85,17 +76,6 @@ def tune(
 
     Once the base is compiled, Ctrl-C raises Interrupted, a KeyboardInterrupt. Its `partial` is the Study so
     far.
-    """
-    more: dict[str, Any] = {"limits": limits, "keep": keep, "resume": resume, "executor": executor}
-    with Tuning(job, space, objectives, search, wrong=wrong, on_trial=on_trial, **more) as tuning:
-        return tuning.run()
-
-
-class Tuning:
-    """A search that can be looked at while it runs, and after an interrupt. A context manager, for one
-    thread.
-
-    Arguments are those of `tune`. `job` is what it compiles.
     """
 
     def __init__(
@@ -124,28 +104,25 @@ class Tuning:
         if executor is not None:
             _check_remote(search, timed=timed)
         self._space, self._search = space, search
-        self._setup = make_setup(
+        self._plan = search_plan(
             job,
             space,
-            timeout=limits.timeout,
-            memory=limits.memory,
+            replace(limits, jobs=1) if timed else limits,
             emit=emit_for(self._objectives),
             noted=True,
             repeats=_REPEATS if timed else 1,
         )
-        threads = 1 if timed else limits.jobs or os.cpu_count() or 1
         self._workers = None if executor is None else Workers(executor, Expected.here())
         self._place = Place() if self._workers is None else RemotePlace(self._workers)
         self._evaluator: Evaluator = (
-            LocalEvaluator(self._setup, threads)
+            LocalEvaluator(self._plan)
             if self._workers is None
-            else RemoteEvaluator(self._setup, self._workers)
+            else RemoteEvaluator(self._plan, self._workers)
         )
         self._keep, self._resume = keep, resume
         self._on_trial = on_trial
         self._known: ByReads[Answer] = ByReads()  # what equal compilations have given
-        self._file: TrialFile | None = None
-        self._trials: dict[int, Trial] = {}
+        self._file: Trials
         self._base: Trial | None = None
         self._started = time.monotonic()
         self._limit = ""  # what was reached, after which nothing more is asked for
@@ -156,7 +133,7 @@ class Tuning:
         self._winner: Winner | None = None
         self._asking: Asking | None = None
         self._assessor = Assessor(
-            self._setup,
+            self._plan,
             self._objectives,
             self._place,
             wrong or ("wrong-results" if keep is None else f"{keep}.wrong"),
@@ -166,9 +143,11 @@ class Tuning:
 
     def __enter__(self) -> Tuning:
         with self._stack as stack:
-            self._file = self._open(stack)
-            if self._file is not None:
-                self._trials = dict(self._file.kept.trials)
+            self._file = stack.enter_context(
+                open_trials(
+                    self._keep, self._identity(), self._goals, self._space, self._point, resume=self._resume
+                )
+            )
             self._stored = {n: (trial, self._values(trial)) for n, trial in self._trials.items()}
             stack.enter_context(self._evaluator)
             self._stack = stack.pop_all()
@@ -191,7 +170,7 @@ class Tuning:
             seed=self._search.seed,
             pruner=self._search.pruner,
             space=tuple(self._space.texts()),
-            pipelines=self._setup.pipelines,
+            pipelines=self._plan.pipelines,
             machine={**machine(), **({"measured on": model} if model else {})},
             versions={**versions(), **_more_versions()},
             seconds=time.monotonic() - self._started,
@@ -207,6 +186,11 @@ class Tuning:
         )
 
     @property
+    def _trials(self) -> dict[int, Trial]:
+        """Those that have ended, by number."""
+        return self._file.kept.trials
+
+    @property
     def begun(self) -> bool:
         """Whether `study` has something to show."""
         return self._base is not None
@@ -217,9 +201,8 @@ class Tuning:
         return progress(len(self._trials), self.total)
 
     def note(self, name: str, value: Any) -> None:
-        """Keep something of JSON's types with the trials, if there is a file."""
-        if self._file is not None:
-            self._file.note(name, value)
+        """Keep something of JSON's types with the trials."""
+        self._file.note(name, value)
 
     def run(self) -> Study:
         """Search until a limit is reached or the space has been tried. Call it once.
@@ -273,8 +256,7 @@ class Tuning:
         self._assessor.stop()
         if len(self._goals) == 1:
             self._find_winner(self._goals[0])
-        if self._file is not None:
-            self._file.check_in_place()
+        self._file.check_in_place()
         self._ended = self._limit
 
     def _find_winner(self, goal: Goal) -> None:
@@ -337,7 +319,7 @@ class Tuning:
 
     def _start(self, candidate: Candidate) -> None:
         """Have a candidate compiled, unless it is known what would come out."""
-        known = self._known.find(candidate.pipeline(self._setup), candidate.options)
+        known = self._known.find(candidate.pipeline(self._plan), candidate.options)
         if known is not None:
             self._done.append((candidate, replace(known[1], number=candidate.number)))
             return
@@ -346,8 +328,8 @@ class Tuning:
 
     def _collect(self) -> None:
         for answer in self._evaluator.answers():
-            self._compiled += self._setup.repeats
-            self._emitted += self._setup.repeats if answer.emitted else 0
+            self._compiled += self._plan.repeats
+            self._emitted += self._plan.repeats if answer.emitted else 0
             candidate = self._waiting.pop(answer.number)
             self._know(candidate, answer)
             self._done.append((candidate, answer))
@@ -355,17 +337,10 @@ class Tuning:
     def _know(self, candidate: Candidate, answer: Answer) -> None:
         """Enter what came out, if it is known what was read."""
         if answer.state == "ok" and answer.read is not None:
-            self._known.add(candidate.pipeline(self._setup), candidate.options, answer.read, answer)
+            self._known.add(candidate.pipeline(self._plan), candidate.options, answer.read, answer)
 
     def _finish(self, asking: Asking, trial: Trial) -> None:
-        try:
-            if self._file is not None:
-                self._file.append(trial)
-            self._trials[trial.number] = trial
-        except KeyboardInterrupt:  # perhaps after it was written: what is shown is what is kept
-            if self._file is not None:
-                self._trials |= self._file.kept.trials
-            raise
+        self._file.append(trial)
         asking.result(trial)
         self._on_trial(trial)
 
@@ -385,28 +360,15 @@ class Tuning:
         window = _INDEPENDENT if self._independent else self._search.under_way
         return Asking(self._space, self._goals, self._search, window=window, blocks=self._assessor.measures)
 
-    def _open(self, stack: ExitStack) -> TrialFile | None:
-        if self._keep is None:
-            if self._resume:
-                raise OptctxError("cannot resume without a file; name the one to go on with: --keep FILE")
-            return None
-        return stack.enter_context(
-            open_trials(
-                self._keep, self._identity(), self._goals, self._space, self._point, resume=self._resume
-            )
-        )
-
     def _point(self, number: int) -> Mapping[str, Value] | None:
         return None if self._asking is None else self._asking.values_of(number)
 
     def _identity(self) -> Identity:
-        jobs = {
-            str(place): replace(self.job, passes=each) for place, each in enumerate(self._setup.pipelines)
-        }
+        jobs = {str(place): replace(self.job, passes=each) for place, each in enumerate(self._plan.pipelines)}
         return identity_of(
             "tune",
             jobs,
-            (self._setup.arguments, self._setup.attributes),
+            (self._plan.arguments, self._plan.attributes),
             space=self._space.texts(),
             objectives=[each.identity for each in self._objectives],
             **identity(self._search),
@@ -433,6 +395,23 @@ class Tuning:
             )
         ordered = {each.name: values[each.name] for each in self._space.dimensions if each.name in values}
         return ordered
+
+
+def _searching(make: Callable[P, Tuning]) -> Callable[P, Study]:
+    def tune(*arguments: P.args, **named: P.kwargs) -> Study:
+        """Search a space of option values for the best compilation of a module.
+
+        Arguments and errors are those of `Tuning`.
+        """
+        with make(*arguments, **named) as tuning:
+            return tuning.run()
+
+    tune.__signature__ = inspect.signature(make)  # type: ignore[attr-defined]
+    tune.__qualname__ = tune.__name__
+    return tune
+
+
+tune = _searching(Tuning)
 
 
 def _check_remote(search: Search, *, timed: bool) -> None:

@@ -23,14 +23,13 @@ from concurrent.futures import (
 )
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import Any
 
 from optctx.errors import EndedEarlyError, OptctxError
-from optctx.lab.sweep.plan import Answer
+from optctx.lab.sweep.plan import Answer, Plan
 from optctx.lab.timing import Confirmation, Interval, Stop
 from optctx.lab.trials import versions
-from optctx.lab.tuning.evaluate import BASE, Candidate, Setup, evaluate
+from optctx.lab.tuning.evaluate import BASE, Candidate, evaluate
 from optctx.lab.tuning.machine import processor_model
 from optctx.lab.tuning.measured import Found, Measure, Measured, Place, RunTime
 
@@ -167,9 +166,7 @@ class Workers:
     def __enter__(self) -> Workers:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if _POOLS_TAKE_CANCELS or not isinstance(self._executor, ProcessPoolExecutor):
             for future in self._running:
                 future.cancel()
@@ -310,7 +307,7 @@ def words_of(error: BaseException) -> str:
 class RemoteEvaluator:
     """Compiles by workers."""
 
-    setup: Setup
+    plan: Plan
     workers: Workers
     enough: int = field(default=_ENOUGH, init=False)
 
@@ -318,17 +315,15 @@ class RemoteEvaluator:
         self.workers.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.workers.__exit__(kind, error, trace)
+    def __exit__(self, *error: object) -> None:
+        self.workers.__exit__(*error)
 
     def base(self) -> Answer:
-        answer: Answer = self.workers.do(evaluate, self.setup, BASE).value
+        answer: Answer = self.workers.do(evaluate, self.plan, BASE).value
         return answer
 
     def submit(self, candidate: Candidate) -> None:
-        self.workers.submit(candidate.number, evaluate, self.setup, candidate)
+        self.workers.submit(candidate.number, evaluate, self.plan, candidate)
 
     def answers(self) -> list[Answer]:
         return [_answer(number, result) for number, result in self.workers.results()]
@@ -337,7 +332,7 @@ class RemoteEvaluator:
 def _answer(number: object, result: Result) -> Answer:
     assert isinstance(number, int)
     if isinstance(result, Lost) or result.error:
-        return Answer(number, "crashed", error=str(result) if isinstance(result, Lost) else result.error)
+        return Answer("crashed", number, error=str(result) if isinstance(result, Lost) else result.error)
     answer: Answer = result.value
     return answer
 

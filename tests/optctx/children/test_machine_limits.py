@@ -26,7 +26,7 @@ from optctx.children.pool import Pool
 from optctx.compiling import FreshProcess, Job, Result, compile_job, llvm_pool
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
-from optctx.lab.sweep import sweep
+from optctx.lab.sweep import Limits, sweep
 from optctx.lab.trials import Trial
 from tests.support.ir_texts import SCALE, X86
 from tests.support.processes import SECONDS, run_python, wait_for
@@ -320,7 +320,10 @@ def test_a_row_without_memory_differs_from_nothing_and_a_crash_of_llvm_does(
 
     monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.sweep"), "FreshProcess", Rich)
     [row] = sweep(  # an object of 1 GiB
-        replace(JOB, passes="instsimplify"), ["align-all-blocks=30"], verify=True, memory=64 << 20
+        replace(JOB, passes="instsimplify"),
+        ["align-all-blocks=30"],
+        verify=True,
+        limits=Limits(memory=64 << 20),
     )
     assert (row.state, row.agrees) == ("crashed", None)
     assert row.difference == "not compared: LLVM ERROR: out of memory"
@@ -335,7 +338,7 @@ def test_a_row_without_memory_differs_from_nothing_and_a_crash_of_llvm_does(
 def test_a_trial_that_fails_accepts_no_target(
     kind: type[FreshProcess], triple: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.sweep"), "FreshProcess", kind)
+    monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.plan"), "FreshProcess", kind)
     monkeypatch.setattr("optctx.compiling.fresh.FreshProcess", kind)
     asked = "cannot compile for the processor 'haswel': LLVM could not be asked: "
     with pytest.raises(OptctxError, match=asked):

@@ -13,6 +13,7 @@ import pytest
 from optctx import Interrupted
 from optctx.compiling import Job
 from optctx.lab.rank import Ranking, rank
+from optctx.lab.sweep import Limits
 from optctx.lab.trials import read_trials
 from tests.support.interrupted_commands import ENDLESS, STATUS, interrupted, moments
 from tests.support.ir_texts import SCALE, X86
@@ -48,7 +49,9 @@ def test_ctrl_c_hands_over_the_trials_that_have_ended() -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt) as caught:
-            rank(JOB, only=["force-vector-width"], values=VALUES, screen=False, threads=1, progress=step)
+            rank(
+                JOB, only=["force-vector-width"], values=VALUES, screen=False, limits=Limits(1), progress=step
+            )
     finally:
         signal.signal(signal.SIGINT, before)
     assert isinstance(caught.value, Interrupted)

@@ -24,9 +24,11 @@ from optctx.lab.rank import Effect, Estimate, Ranking, rank
 from optctx.lab.rank.screening import DEAD, Screen
 from optctx.lab.rank.tables import as_table, dead_table
 from optctx.lab.rank.values import values_within_type
+from optctx.lab.sweep import Limits
 from optctx.lab.sweep.process import SweepProcess
 from optctx.lab.trials import read_trials
 from tests.support.ir_texts import COUNTED, SCALE, X86
+from tests.support.rows import rows
 from tests.support.scopes import process_state
 
 pytestmark = pytest.mark.redirected
@@ -160,7 +162,7 @@ def test_ranked_by_instructions_the_order_is_another() -> None:
 
 def test_what_never_ends_or_explodes_times_out_and_the_others_go_on() -> None:
     values = ["misched-limit=0,128", "unroll-force-peel-count=65536", "unroll-count=2"]
-    found = rank(SMALL, only=["misched-limit"], values=values, timeout=2.5)
+    found = rank(SMALL, only=["misched-limit"], values=values, limits=Limits(timeout=2.5))
     assert [(effect.option, trial.state) for effect, trial in found.dead] == [
         ("misched-limit", "timed out"),
         ("unroll-force-peel-count", "timed out"),
@@ -173,7 +175,9 @@ def test_what_never_ends_or_explodes_times_out_and_the_others_go_on() -> None:
 
 def test_what_takes_all_memory_is_stopped() -> None:
     small = dataclasses.replace(SMALL, passes="instsimplify")  # 30 is an object of 1 GiB
-    found = rank(small, only=["align-all-blocks"], values=["align-all-blocks=30,2"], memory=64 << 20)
+    found = rank(
+        small, only=["align-all-blocks"], values=["align-all-blocks=30,2"], limits=Limits(memory=64 << 20)
+    )
     ((_, trial),) = found.dead
     assert (trial.state, trial.error) == ("crashed", "LLVM ERROR: out of memory")
     assert len(found.trials) == 2
@@ -254,7 +258,7 @@ def test_trials_whose_helper_was_killed_are_an_error(monkeypatch: pytest.MonkeyP
         rank(SMALL, only=["unroll-count"], progress=kill)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("arguments", "error", "words"),
     [
         ({"only": ["no-such-*"]}, OptctxError, "no option matches"),
@@ -444,7 +448,7 @@ def test_json_and_csv_say_the_same(capfd: pytest.CaptureFixture[str], scale: str
     assert (data["counts"]["tried"], data["ended"]) == (2, None)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("arguments", "words"),
     [
         (["--set", "unroll-count"], "unroll-count"),

@@ -16,6 +16,7 @@ from optctx import OptionContext
 from optctx.compiling import FreshProcess, Job
 from optctx.lab.command.main import main
 from optctx.lab.reducing import reduce_options
+from optctx.lab.sweep import Limits
 from optctx.testing import smallest
 from tests.support.interrupted_commands import interrupted
 from tests.support.ir_texts import SCALE, X86
@@ -55,7 +56,7 @@ def test_twenty_options_are_reduced_to_the_one_that_crashes() -> None:
 
 def test_a_hang_is_reduced() -> None:
     hanging = Job(SCALE, options=(HARMLESS[0], HANG), triple=X86)
-    found = reduce_options(hanging, timeout=2.0)
+    found = reduce_options(hanging, limits=Limits(timeout=2.0))
     assert (found.job.options, str(found.failure)) == ((HANG,), "timed out")
 
 

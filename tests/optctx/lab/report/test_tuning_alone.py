@@ -26,6 +26,7 @@ from optctx.lab.tuning import Study
 from optctx.process import all_arguments
 from optctx.tables import without_column
 from tests.support.ir_texts import SCALE
+from tests.support.rows import rows
 from tests.support.tuning_cases import SUM
 
 KERNEL = """
@@ -215,7 +216,7 @@ def test_a_kept_sweep_and_ranking_are_reported_as_their_commands_did(
     assert study.trials[1].user_attrs["error"] == "it had not ended"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("old", "new", "words"),
     [
         (

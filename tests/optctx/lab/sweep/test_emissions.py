@@ -16,10 +16,10 @@ from llvmlite.binding import ModuleRef, TargetMachine
 from optctx import OptionContext, registry
 from optctx.compiling import FreshProcess, Job, compile_unchecked, emit_all
 from optctx.lab.sweep.emissions import Emission, Emissions, digest_of
-from optctx.lab.sweep.plan import Answer, Asked
+from optctx.lab.sweep.plan import Answer, Asked, Limits, Plan
 from optctx.lab.sweep.worker import _compile
 from optctx.lab.tuning import CompilationTime, Study, parse_space
-from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, Setup, make_setup, plan_of
+from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, search_plan
 from optctx.process import all_arguments
 from tests.support.ir_texts import SCALE
 from tests.support.tuning_cases import tuned
@@ -106,15 +106,14 @@ def test_a_time_is_never_one_of_before() -> None:
     assert study.emitted == study.compiled == 6
 
 
-def _setup(job: Job, *settings: str) -> Setup:
-    space = parse_space(settings)
-    return make_setup(job, space, timeout=None, memory=None, emit=None, noted=True, repeats=1)
+def _plan(job: Job, *settings: str) -> Plan:
+    return search_plan(job, parse_space(settings), Limits(jobs=1, memory=None), noted=True)
 
 
 def _answers(job: Job, points: list[dict[str, str]], *settings: str) -> list[Answer]:
     """In turn, on one thread."""
     found = []
-    with LocalEvaluator(_setup(job, *settings), 1) as evaluator:
+    with LocalEvaluator(_plan(job, *settings)) as evaluator:
         evaluator.base()
         for number, point in enumerate(points):
             evaluator.submit(Candidate(number, tuple(point.items())))
@@ -155,24 +154,24 @@ def test_what_is_known_comes_with_its_time() -> None:
 
 @pytest.mark.redirected
 @pytest.mark.parametrize("different", [{"opt_level": 0}, {"features": "+avx2"}, {"triple": "i686-linux-gnu"}])
-def test_what_others_have_emitted_counts_for_equal_target_machines(different: dict[str, Any]) -> None:
-    theirs, own = (Emissions(("align-all-blocks",), keep=False) for _ in range(2))
+def test_an_emission_counts_for_equal_target_machines(different: dict[str, Any]) -> None:
+    emissions = Emissions(("align-all-blocks",), keep=False)
     with tempfile.TemporaryFile() as printed:
-        told = _emitted(theirs, printed.fileno()).emitted
-        assert told is not None
-        assert not told.code
-        own.learn([told])
+        known = _emitted(emissions, printed.fileno()).emitted
+        assert known is not None
+        assert not known.code
         there, here = (
-            _emitted(each, printed.fileno(), replace(JOB, **different)) for each in (own, Emissions((), True))
+            _emitted(each, printed.fileno(), replace(JOB, **different))
+            for each in (emissions, Emissions((), True))
         )
         assert not there.saved
         assert there.emitted is not None
         assert here.emitted is not None
-        assert there.emitted.digest == here.emitted.digest != told.digest
-        emission = own.start({}, printed.fileno())
-        assert compile_unchecked(JOB, emit=emission).code == b""
-        assert emission.emitted == told
-        assert emission.saved == told.seconds
+        assert there.emitted.digest == here.emitted.digest != known.digest
+        again = emissions.start({}, printed.fileno())
+        assert compile_unchecked(JOB, emit=again).code == b""
+        assert again.emitted == known
+        assert again.saved == known.seconds
 
 
 class _Slow(Emission):
@@ -185,8 +184,8 @@ class _Slow(Emission):
 
 @pytest.mark.redirected
 def test_the_time_of_a_compilation_has_that_of_its_emission() -> None:
-    plan = plan_of(_setup(JOB, "align-all-blocks=0,4"), 1)
-    answer = _compile(plan, Asked(0, 0, {}), _Slow(Emissions(plan.noted, keep=True), {}, -1))
+    plan = _plan(JOB, "align-all-blocks=0,4")
+    answer = _compile(plan, Asked(0, {}), _Slow(Emissions(plan.noted, keep=True), {}, -1))
     assert answer.seconds > 1000.0
     assert not answer.emitted
 

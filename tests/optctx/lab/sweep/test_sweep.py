@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import importlib
 import io
-import json
 import pathlib
 from typing import Any
 
@@ -15,9 +13,9 @@ from rich.console import Console
 from optctx.compiling import FreshProcess, Job, Result, compile_job
 from optctx.errors import OptctxError, OptionValueError, UnknownOptionError
 from optctx.lab.space import parse_space
-from optctx.lab.sweep import sweep
+from optctx.lab.sweep import Limits, sweep
 from optctx.lab.trials import Trial
-from optctx.lab.trials.tables import as_csv, as_json, as_table
+from optctx.lab.trials.tables import as_rows, as_table, record
 
 KERNEL = (pathlib.Path(__file__).parents[4] / "examples" / "kernel.ll").read_text()
 JOB = Job(KERNEL, triple="x86_64-unknown-linux-gnu")
@@ -91,8 +89,8 @@ def test_every_combination_is_what_a_fresh_process_gives() -> None:
 
 def test_a_combination_of_defaults_is_the_plain_compilation_and_nothing_leaks() -> None:
     before = compile_job(JOB)
-    (row,) = sweep(JOB, ["unroll-count=default"], threads=1)
-    sweep(JOB, ["unroll-count=3,5"], threads=2)
+    (row,) = sweep(JOB, ["unroll-count=default"], limits=Limits(1))
+    sweep(JOB, ["unroll-count=3,5"], limits=Limits(2))
     assert row.agrees is None
     assert (row.attributes["instructions"], row.attributes["size"]) == (before.instructions, len(before.code))
     assert compile_job(JOB) == before
@@ -166,7 +164,7 @@ def test_the_table_shows_values_as_they_are_and_marks_differences() -> None:
 
 
 def test_json_and_csv_hold_every_trial() -> None:
-    (first, second) = json.loads(as_json(TRIALS))
+    (first, second) = map(record, TRIALS)
     assert first == {
         "number": 0,
         "file": "",
@@ -181,23 +179,9 @@ def test_json_and_csv_hold_every_trial() -> None:
         "attributes": {"digest": "10" * 32, "size": 10, "instructions": 10},
     }
     assert second["agrees"] is False
-    (header, *lines) = csv.reader(io.StringIO(as_csv(TRIALS)))
-    assert header == [
+    (header, *lines) = as_rows(TRIALS)
+    assert list(header) == [
         *("number", "file", "passes", "unroll-count", "name", "state", "instructions", "size", "seconds"),
         *("agrees", "digest", "error", "difference"),
     ]
-    assert lines[1] == [
-        "1",
-        "",
-        "p",
-        "2",
-        "y",
-        "ok",
-        "10",
-        "11",
-        "0.001500",
-        "false",
-        "11" * 32,
-        "",
-        "killed",
-    ]
+    assert lines[1] == (1, "", "p", "2", "y", "ok", 10, 11, "0.001500", "false", "11" * 32, "", "killed")

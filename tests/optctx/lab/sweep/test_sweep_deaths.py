@@ -18,7 +18,7 @@ from optctx import OptionContext
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import EndedEarlyError
 from optctx.lab.sweep import sweep
-from optctx.lab.sweep.plan import Asked, Plan
+from optctx.lab.sweep.plan import Limits, Plan
 from optctx.lab.sweep.process import SweepProcess
 from optctx.lab.trials import Trial
 from tests.support.alone import alone
@@ -49,7 +49,7 @@ def timeout(fresh: FreshProcess) -> float:
 @pytest.fixture(scope="module")
 def rows(timeout: float) -> list[Trial]:
     axes = ["force-vector-width=1,3", "misched-limit=default,0", "unroll-count=2"]
-    return sweep(SMALL, axes, threads=2, timeout=timeout, verify=True)
+    return sweep(SMALL, axes, limits=Limits(2, timeout), verify=True)
 
 
 def test_a_crash_and_a_hang_are_rows_and_no_other_row_is_marked(rows: list[Trial], timeout: float) -> None:
@@ -79,7 +79,7 @@ def test_rows_without_output_have_no_numbers_and_the_others_are_right(rows: list
 
 def test_what_takes_too_much_memory_is_marked_alone() -> None:
     axes = ["align-all-blocks=1,30,2,31,3"]  # the fourth would be an object of 2 GiB
-    rows = sweep(replace(SMALL, passes="instsimplify"), axes, threads=2, memory=64 << 20)
+    rows = sweep(replace(SMALL, passes="instsimplify"), axes, limits=Limits(2, memory=64 << 20))
     assert [row.state for row in rows] == ["ok", "crashed", "ok", "crashed", "ok"]
     assert {row.error for row in rows if row.state == "crashed"} == {"LLVM ERROR: out of memory"}
 
@@ -99,7 +99,7 @@ def test_a_crash_is_verified_and_a_timeout_is_not(rows: list[Trial]) -> None:
 def test_what_llvm_prints_is_counted_line_by_line(capfd: pytest.CaptureFixture[str]) -> None:
     printed: Counter[str] = Counter()
     axes = ["pass-remarks=unroll", "unroll-count=2,4", "inline-threshold=1,2,3"]
-    sweep(Job(COUNTED, UNROLL, triple=X86), axes, threads=3, printed=printed)
+    sweep(Job(COUNTED, UNROLL, triple=X86), axes, limits=Limits(3), printed=printed)
     remark = "remark: <unknown>:0:0: unrolled loop by a factor of"
     assert printed == {f"{remark} {count}": 3 for count in (2, 4)}
     assert capfd.readouterr() == ("", "")
@@ -154,7 +154,7 @@ def test_a_worker_that_is_killed_from_outside_costs_no_row(monkeypatch: pytest.M
                 os.kill(child, signal.SIGKILL)
                 killed.append(child)
 
-    rows = sweep(SMALL, ["unroll-count=1..24"], threads=2, on_trial=kill)
+    rows = sweep(SMALL, ["unroll-count=1..24"], limits=Limits(2), on_trial=kill)
     assert killed
     assert {row.state for row in rows} == {"ok"}
     assert all(row.digest == expected_digest(row) for row in rows[::5])
@@ -191,7 +191,7 @@ def test_where_no_worker_lives_every_combination_is_compiled_alone(monkeypatch: 
     monkeypatch.setattr("optctx.children.crowd.work", barren)
     signal.alarm(60)  # it waited for ever
     try:
-        rows = sweep(SMALL, ["unroll-count=1,2,4"], threads=2)
+        rows = sweep(SMALL, ["unroll-count=1,2,4"], limits=Limits(2))
     finally:
         signal.alarm(0)
     assert [row.state for row in rows] == ["ok"] * 3
@@ -203,10 +203,9 @@ def helpers(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     started: list[int] = []
 
     class Noted(SweepProcess):
-        def prepare(self, plan: Plan) -> tuple[str, ...]:
-            errors = super().prepare(plan)
+        def prepare(self, plan: Plan) -> None:
+            super().prepare(plan)
             started.append(self.pool.process)
-            return errors
 
     monkeypatch.setattr(sys.modules["optctx.lab.sweep.sweep"], "SweepProcess", Noted)
     return started
@@ -217,10 +216,6 @@ def test_a_module_that_kills_llvm_by_itself_has_rows_that_say_so() -> None:
     assert [row.state for row in rows] == ["crashed", "crashed"]
 
 
-PLAN = Plan((SMALL, SMALL), (), ("ignore",), 2, None, None)
-
-
 def test_a_limit_is_relative_to_the_baseline() -> None:
-    assert [PLAN.limit(seconds) for seconds in (None, 0.1, 2.0)] == [120.0, 10.0, 40.0]
-    assert replace(PLAN, timeout=1.5).limit(2.0) == 1.5
-    assert PLAN.asked(1) == Asked(1, 1, {})
+    assert [Limits().seconds(base) for base in (None, 0.1, 2.0)] == [120.0, 10.0, 40.0]
+    assert Limits(timeout=1.5).seconds(2.0) == 1.5

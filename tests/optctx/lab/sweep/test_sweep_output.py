@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import io
-import json
 import pathlib
 import re
 from dataclasses import replace
@@ -16,8 +14,9 @@ from rich.console import Console
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
 from optctx.lab.trials import Goal, Trial, goal_named
-from optctx.lab.trials.tables import as_csv, as_json, as_table, sorted_trials, summary
+from optctx.lab.trials.tables import as_rows, as_table, record, sorted_trials, summary
 from tests.support.ir_texts import COUNTED, SCALE
+from tests.support.rows import rows
 
 SIZE, INSTRUCTIONS = goal_named("size"), goal_named("instructions")
 
@@ -64,7 +63,7 @@ def test_several_files_have_a_column_and_a_best_row_each() -> None:
     rows = [replace(each, file=name) for name in ("a.ll", "b.ll") for each in TRIALS]
     assert [line[:2] for line in shown(rows, SIZE)][-2:] == [["best", "a.ll"], ["best", "b.ll"]]
     assert summary(rows, INSTRUCTIONS)[1] == "b.ll: best by IR instructions: -width=1"
-    assert {line["file"] for line in csv.DictReader(io.StringIO(as_csv(rows)))} == {"a.ll", "b.ll"}
+    assert {line[1] for line in as_rows(rows)} == {"file", "a.ll", "b.ll"}
 
 
 def test_the_best_is_the_one_with_the_fewest_options_of_those_that_tie() -> None:
@@ -87,9 +86,10 @@ def test_trials_sort_by_number_where_there_is_one() -> None:
 
 
 def test_trials_without_output_have_no_figures() -> None:
-    dead = json.loads(as_json(TRIALS))[2]
+    dead = record(TRIALS[2])
     assert (dead["state"], dead["objectives"], dead["attributes"]) == ("crashed", {}, {})
-    line = list(csv.DictReader(io.StringIO(as_csv(TRIALS))))[2]
+    headings, *lines = as_rows(TRIALS)
+    line = dict(zip(headings, lines[2], strict=True))
     assert (line["state"], line["size"], line["seconds"], line["error"]) == (
         "crashed",
         "",
@@ -120,7 +120,7 @@ def test_the_command_takes_several_files_sorts_and_counts_what_llvm_prints(
         assert re.fullmatch(f"{remark} {count}", line)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("arguments", "words"),
     [
         (["--sort", "object_size"], "cannot sort by 'object_size'"),

@@ -17,7 +17,7 @@ from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.main import main
-from optctx.lab.sweep import sweep
+from optctx.lab.sweep import Limits, sweep
 from optctx.lab.trials import Trial, read_trials
 from tests.support.ir_texts import SCALE, X86
 from tests.support.processes import LISTENING, SECONDS, of_session, wait_for
@@ -99,7 +99,7 @@ def test_ctrl_c_in_python_hands_over_the_trials_so_far() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted) as caught:
-        sweep(SMALL, ["unroll-count=1..9"], threads=1, on_trial=interrupt)
+        sweep(SMALL, ["unroll-count=1..9"], limits=Limits(1), on_trial=interrupt)
     assert [trial.number for trial in caught.value.partial] == [0, 1, 2]
 
 
@@ -126,36 +126,36 @@ def test_what_is_there_is_not_compiled_again(
     def refuse(*_: object) -> None:
         raise AssertionError("compiles")
 
-    monkeypatch.setattr("optctx.lab.sweep.process.SweepProcess.compile", refuse)
+    monkeypatch.setattr("optctx.lab.sweep.process.SweepProcess.prepare", refuse)
     assert main(arguments) == 0
     assert capfd.readouterr().out == second
 
 
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        (["--passes", "default<O1>"], "differs in pipelines;"),
-        (["--cpu", "haswell"], "differs in target;"),
-        (["--try", "unroll-runtime=true"], "differs in space;"),
-        (["--set", "inline-threshold=7"], "differs in base;"),
-        (["--verify", "--opt-level", "1"], "differs in target and verify;"),
-        (["--by", "size:max"], "differs in goal;"),
-    ],
-)
+OTHERS = {
+    "differs in pipelines;": ["--passes", "default<O1>"],
+    "differs in target;": ["--cpu", "haswell"],
+    "differs in space;": ["--try", "unroll-runtime=true"],
+    "differs in base;": ["--set", "inline-threshold=7"],
+    "differs in target and verify;": ["--verify", "--opt-level", "1"],
+    "differs in goal;": ["--by", "size:max"],
+}
+
+
 def test_the_file_of_another_sweep_is_refused_with_what_differs(
-    changed: list[str], words: str, scale: str, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+    scale: str, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "kept"
     assert main([*SWEEP, scale, "--trials", "1", "--keep", str(file)]) == 0
     kept = file.read_bytes()
     capfd.readouterr()
-    assert main([*SWEEP, scale, *changed, "--keep", str(file), "--resume"]) == 2
-    out, err = capfd.readouterr()
-    assert out == ""
-    (line,) = err.splitlines()
-    assert line.startswith(f"optctx: cannot resume from '{file}': its trials are of a sweep that ")
-    assert words in line
-    assert file.read_bytes() == kept
+    for words, changed in OTHERS.items():
+        assert main([*SWEEP, scale, *changed, "--keep", str(file), "--resume"]) == 2
+        out, err = capfd.readouterr()
+        assert out == ""
+        (line,) = err.splitlines()
+        assert line.startswith(f"optctx: cannot resume from '{file}': its trials are of a sweep that ")
+        assert words in line
+        assert file.read_bytes() == kept
 
 
 def test_the_module_and_the_callers_values_are_part_of_what_a_sweep_is(tmp_path: pathlib.Path) -> None:

@@ -14,9 +14,10 @@ import pytest
 
 from optctx.errors import OptctxError
 from optctx.lab.space import Choices, Dimension, Floats, Integers, Space
-from optctx.lab.trials import STATES, Goal, Identity, Trial, TrialFile, open_trials, read_trials
+from optctx.lab.trials import STATES, Goal, Identity, Trial, Trials, open_trials, read_trials
 from optctx.outputs import GoneError
 from tests.support.processes import in_child
+from tests.support.rows import rows
 
 SPACE = Space(
     (
@@ -41,7 +42,7 @@ def trial(number: int, state: Any = "ok") -> Trial:
 
 
 @contextlib.contextmanager
-def kept(path: pathlib.Path, *, resume: bool = False, parts: dict[str, Any] = PARTS) -> Iterator[TrialFile]:
+def kept(path: pathlib.Path, *, resume: bool = False, parts: dict[str, Any] = PARTS) -> Iterator[Trials]:
     with open_trials(str(path), Identity(parts), GOALS, SPACE, point, resume=resume) as file:
         yield file
 
@@ -176,7 +177,7 @@ APPENDED: dict[str, tuple[bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", HOSTILE)
+@rows("case", HOSTILE)
 def test_a_file_of_something_else_is_refused_and_stays(path: pathlib.Path, case: str) -> None:
     content, words = HOSTILE[case]
     path.write_bytes(content)
@@ -185,8 +186,9 @@ def test_a_file_of_something_else_is_refused_and_stays(path: pathlib.Path, case:
         read_trials(str(path))
 
 
-@pytest.mark.parametrize("case", APPENDED)
+@rows("case", APPENDED)
 def test_a_line_that_no_experiment_writes_is_refused_by_its_number(path: pathlib.Path, case: str) -> None:
+    path.unlink(missing_ok=True)
     with kept(path) as file:
         file.append(trial(0))
     content, words = APPENDED[case]

@@ -232,7 +232,11 @@ def test_every_signal_that_ends_a_process_says_how_to_go_on(number: int, tmp_pat
     study = tmp_path / "a study.journal"
     words = ["tune", str(tmp_path / "tiny.ll"), *ENDLESS, "--sampler", "grid", "--keep", str(study)]
     ended = interrupted(
-        [*words, "--format", "json", "-q"], tmp_path, lambda _: wait_for(lambda: kept(study) == 2), number, times=2
+        [*words, "--format", "json", "-q"],
+        tmp_path,
+        lambda _: wait_for(lambda: kept(study) == 2),
+        number,
+        times=2,
     )
     assert ended.status == STATUS[number]
     assert ended.err == f"optctx: interrupted after 2 of 4 trials; they are in {study}: go on with --resume\n"

@@ -17,6 +17,7 @@ from optctx.lab.sweep.plan import Answer
 from optctx.lab.tuning import Command, Dimension, RunTime, Size, Space, parse_space, propose
 from optctx.lab.tuning.measured import Callgrind
 from optctx.lab.tuning.winner import minimised
+from tests.support.rows import rows
 from tests.support.tuning_cases import HARNESS, JOB, KERNEL, LOOSE, SUM, TINY, loops, tuned
 
 
@@ -110,7 +111,7 @@ def test_a_command_gives_the_figure(tmp_path: pathlib.Path, capfd: pytest.Captur
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("command", "expected"),
     [
         ("true", "with '{object}' in it"),
@@ -138,7 +139,7 @@ def test_minimising_keeps_what_matters() -> None:
     def compile(options: object) -> Answer:
         assert isinstance(options, dict)
         size = 100 - 10 * ("a" in options) - 20 * ("b" in options and "c" in options)
-        return Answer(0, "ok", object_size=size, digest=f"{size}")
+        return Answer("ok", object_size=size, digest=f"{size}")
 
     everything = dict.fromkeys("abcde", "1")
     best = compile(everything)
