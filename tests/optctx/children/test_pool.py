@@ -26,6 +26,7 @@ from tests.optctx.children import calls
 from tests.support.alone import alone
 from tests.support.forking import run_and_end
 from tests.support.processes import SECONDS, children_of, of_session, run_python, wait_for
+from tests.support.rows import rows
 
 LATE = Limits(seconds=0.5)
 
@@ -67,7 +68,7 @@ ENDS: dict[Callable[..., Any], tuple[str, str, bool]] = {  # how, words, whether
 }
 
 
-@pytest.mark.parametrize("function", ENDS, ids=lambda function: function.__name__)
+@rows("function", ENDS)
 def test_each_end_is_a_value(function: Callable[..., Any], any_pool: Pool) -> None:
     done = any_pool.call(function, gives=int, limits=LATE)
     assert done.death is not None
@@ -108,7 +109,7 @@ NONSENSE = {
 }
 
 
-@pytest.mark.parametrize("name", NONSENSE)
+@rows("name", NONSENSE)
 def test_a_child_that_writes_nonsense_is_killed_and_that_is_its_death(name: str, any_pool: Pool) -> None:
     done = any_pool.call(calls.write, NONSENSE[name], gives=int, limits=Limits(seconds=20.0))
     assert done.death is not None, done
@@ -306,8 +307,16 @@ finally:
 """
 
 
-@pytest.mark.parametrize("step", ["starting", "preparing", "hanging", "closing"])
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+STEPS = ["starting", "preparing", "hanging", "closing"]
+ENDED = [
+    *((step, signal.SIGKILL) for step in STEPS),
+    *((step, signal.SIGINT) for step in STEPS[2:]),  # which Python answers, and the pool with it
+    *(pytest.param(step, signal.SIGINT, marks=pytest.mark.long) for step in STEPS[:2]),
+    *(pytest.param(step, signal.SIGTERM, marks=pytest.mark.long) for step in STEPS),
+]
+
+
+@pytest.mark.parametrize(("step", "number"), ENDED)
 def test_nothing_outlives_the_caller(step: str, number: signal.Signals) -> None:
     caller = subprocess.Popen(
         [

@@ -99,7 +99,7 @@ def test_trusted_values_stay_in_their_bounds(data: st.DataObject) -> None:
         assert float(least) <= drawn <= float(most)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("drawn", "expected"),
     [
         (options(), lambda option: option.alias_of is None and option.scope != "process"),
@@ -109,7 +109,6 @@ def test_trusted_values_stay_in_their_bounds(data: st.DataObject) -> None:
         (options(trust=["input"]), lambda option: option.trust == "input"),
         (options(target="X86"), lambda option: "X86" in " ".join([option.name.upper(), *option.read_by])),
     ],
-    ids=["any", "type", "name", "category", "trust", "target"],
 )
 def test_options_are_drawn_by_what_they_are(
     drawn: st.SearchStrategy[Option], expected: Callable[[Option], bool]

@@ -18,6 +18,7 @@ import optctx
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.lab.command.main import COMMANDS, main, make_parser
 from tests.support.processes import run_python
+from tests.support.rows import rows
 
 EXAMPLES = pathlib.Path(__file__).parents[4] / "examples"
 KERNEL = str(EXAMPLES / "kernel.ll")
@@ -88,7 +89,7 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
         assert process.wait() == 0
 
 
-@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=" ".join)
+@rows("command", [[], *([name] for name in COMMANDS)])
 def test_every_help_text_has_an_example_that_the_parser_takes(
     command: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,6 +18,7 @@ from optctx.wording import printable
 from tests.support.ir_texts import X86
 from tests.support.links_modules import stamped
 from tests.support.processes import SECONDS
+from tests.support.rows import rows
 
 # A title of the window, a colour, a mark that turns the direction of writing, the control sequence of C1,
 # markup of rich, a line that looks like one of the command's, and what erases a line.
@@ -58,6 +59,8 @@ COMMANDS: dict[str, list[str]] = {
     "no such command": [EVIL],
     "no such argument": ["options", f"--{EVIL}"],
 }
+# Read, judged or compiled as another case has it, by the same code.
+ALIKE = {"rank, a line", "rank, a processor", "rank, assembly", "tune, a line", "tune, a processor"}
 # Nothing of the module is in what this prints.
 SILENT = {"tune, a processor"}
 
@@ -69,16 +72,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
         (made / name).write_text(text)
     for name, count in (("four", 4), ("eight", 8)):
         (made / f"{name}.ll").write_text(str(stamped(f"{name}{EVIL}", unroll_count=count)))
-    for name, options in (("old", []), ("new", [_facts(EVIL)])):
-        head = {"census": 1, "library": EVIL, "build_id": "", "llvm": EVIL, "llvmlite": ""}
-        (made / f"{name}.json").write_text(json.dumps({**head, "options": options}))
     return made
-
-
-def _facts(name: str) -> dict[str, object]:
-    texts = ("type", "form", "storage", "file", "library", "default", "scope", "reason", "alias_of")
-    facts: dict[str, object] = dict.fromkeys(texts, name)
-    return {**facts, "name": name, "names": [name], "categories": [], "callback": False, "copied_once": False}
 
 
 @pytest.fixture
@@ -88,7 +82,9 @@ def inside(folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.redirected
 @pytest.mark.usefixtures("attached", "inside")
-@pytest.mark.parametrize("case", COMMANDS)
+@pytest.mark.parametrize(
+    "case", [pytest.param(each, marks=pytest.mark.long if each in ALIKE else ()) for each in COMMANDS]
+)
 def test_no_byte_of_a_module_acts_on_a_terminal(case: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     main(COMMANDS[case])
     out, err = (text.decode() for text in capfdbinary.readouterr())
@@ -161,7 +157,7 @@ def _read(reading: int) -> bytes:
         return b""
 
 
-@pytest.mark.parametrize(
+@rows(
     "write",
     [
         lambda: print(EVIL),
@@ -171,7 +167,6 @@ def _read(reading: int) -> bytes:
         lambda: sys.stderr.write(warnings.formatwarning(EVIL, UserWarning, EVIL, 1)),
         lambda: os.write(2, EVIL.encode()),
     ],
-    ids=["print", "print to standard error", "write", "say", "a warning", "LLVM"],
 )
 def test_code_that_knows_nothing_of_it_passes_the_door_as_well(
     write: Callable[[], object], capfdbinary: pytest.CaptureFixture[bytes]

@@ -32,6 +32,7 @@ from optctx.lab.timing import (
 )
 from optctx.lab.timing.arrays import Outputs
 from optctx.lab.timing.helper import Examine
+from tests.support.rows import rows
 from tests.support.scopes import process_state
 from tests.support.timing_kernels import (
     DOT,
@@ -163,7 +164,7 @@ def quick() -> Budget:
     return Budget(seconds=0)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("ir", "words"),
     [
         (HOSTILE["crashes"][0], "the base cannot be measured: killed by SIGSEGV"),

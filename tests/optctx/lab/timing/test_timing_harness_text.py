@@ -148,7 +148,7 @@ def test_the_harness_of_a_file_is_looked_for_beside_it(tmp_path: pathlib.Path) -
         find_harness(Measuring(), "-", Job(both))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("type", "expected"),
     [("void", None), ("i1", "bool"), ("i32", "i32"), ("float", "f32"), ("double", "f64")],
 )
@@ -158,7 +158,7 @@ def test_a_function_without_arguments_needs_no_harness(type: str, expected: str 
     assert found == Harness("f", returns=expected)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("ir", "words"),
     [
         ("define ptr @f() { ret ptr null }", "it returns ptr, which a harness cannot describe"),
