@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shlex
 import shutil
@@ -10,12 +11,14 @@ import signal
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from optctx.errors import OptctxError, shown
 
-__all__ = ["Programs", "Ran", "object_words", "with_object"]
+__all__ = ["NoNumberError", "Programs", "Ran", "number_of", "object_words", "tail", "with_object"]
 
 _OBJECT = "{object}"
+_LAST = 200  # characters of what a program printed, in an error
 
 
 def object_words(command: str) -> list[str]:
@@ -35,6 +38,14 @@ def object_words(command: str) -> list[str]:
     if shutil.which(words[0]) is None:
         raise OptctxError(f"cannot run the command {shown(command)}: there is no program {shown(words[0])}")
     return words
+
+
+class NoNumberError(Exception):
+    """A program gave no number. `state`: of its trial; the message says why."""
+
+    def __init__(self, state: Literal["failed", "timed out"], words: str) -> None:
+        super().__init__(words)
+        self.state: Literal["failed", "timed out"] = state
 
 
 def with_object(words: Sequence[str], path: str) -> list[str]:
@@ -95,6 +106,28 @@ class Programs:
             finally:
                 _kill(process)
                 self._running.discard(process)
+
+
+def tail(text: str) -> str:
+    """The end of what a program printed, in a line."""
+    return " ".join(text.split())[-_LAST:] or "it printed nothing"
+
+
+def number_of(programs: Programs, words: Sequence[str], seconds: float) -> float:
+    """The number that a program prints last. Raises NoNumberError if there is none, and how it ended."""
+    try:
+        ran = programs.run(words, seconds, captured=True)
+    except OptctxError as error:
+        raise NoNumberError("failed", str(error)) from None
+    if ran.status is None:
+        raise NoNumberError("timed out", f"{shown(words[0])} took longer than {seconds:g} s")
+    if ran.status:
+        raise NoNumberError("failed", f"the command ended with status {ran.status}: {tail(ran.err)}")
+    printed = ran.out.split()
+    with contextlib.suppress(ValueError):
+        if printed and math.isfinite(number := float(printed[-1])):
+            return number
+    raise NoNumberError("failed", f"the command printed no number last: {tail(ran.out)}")
 
 
 def _kill(process: subprocess.Popen[str]) -> None:

@@ -7,16 +7,27 @@ is free again when the process that bound it ends, however it ends. A child of f
 from __future__ import annotations
 
 import errno
+import functools
 import os
+import platform
 import socket
 import struct
 import time
 import weakref
 from dataclasses import dataclass
+from typing import Any
 
 from optctx.errors import EndedEarlyError, OptctxError
 
-__all__ = ["Conditions", "ProcessorLock", "conditions", "isolated_processors", "processors"]
+__all__ = [
+    "Conditions",
+    "ProcessorLock",
+    "conditions",
+    "isolated_processors",
+    "machine",
+    "processor_model",
+    "processors",
+]
 
 _SYSTEM = "/sys/devices/system/cpu"
 _MOST = 4096  # bytes of a file of the system
@@ -26,7 +37,8 @@ _PEER = struct.Struct("=iII")  # struct ucred: process, user, group
 
 @dataclass(frozen=True)
 class Conditions:
-    """Of one processor while it was measured on. None: the system does not say.
+    """Of one processor while it was measured on. None: the system does not say. `processor`: -1 where it may
+    be any, and the others are those of one that is like them.
 
     `turbo`: whether it may run faster than its nominal frequency, for as long as it stays cool. `isolated`:
     whether the scheduler keeps other processes off it. `siblings`: other processors of the same core.
@@ -46,9 +58,10 @@ class Conditions:
         shared = "siblings unknown" if self.siblings is None else "no sibling"
         if self.siblings:
             shared = f"shares its core with {', '.join(map(str, self.siblings))}"
+        processor = f"processor {self.processor}" if self.processor >= 0 else "any processor"
         load = "unknown" if self.load is None else f"{self.load:.1f}"
         return (
-            f"processor {self.processor}, {isolated}, {shared}; governor {self.governor or 'unknown'}; "
+            f"{processor}, {isolated}, {shared}; governor {self.governor or 'unknown'}; "
             f"turbo {turbo}; load {load}"
         )
 
@@ -71,6 +84,28 @@ def conditions(processor: int, system: str = _SYSTEM) -> Conditions:
         None if siblings is None else tuple(sorted(siblings - {processor})),
         load,
     )
+
+
+def machine() -> dict[str, Any]:
+    """The machine that figures come from, of JSON's types."""
+    return {
+        "processor": processor_model(),
+        "processors": os.cpu_count() or 1,
+        "system": f"{platform.system()} {platform.release()}",
+        "machine": platform.machine(),
+        "conditions": str(conditions(processors()[0])),
+    }
+
+
+@functools.cache  # the file has a page for each processor, and every task tells the model
+def processor_model() -> str:
+    """What the processor calls itself."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
+    except OSError:
+        names = []
+    return names[0] if names else platform.processor() or platform.machine()
 
 
 def isolated_processors(system: str = _SYSTEM) -> frozenset[int]:

@@ -13,8 +13,8 @@ from optctx.lab.sweep.plan import Answer, Plan
 from optctx.lab.sweep.sweep import trial_of
 from optctx.lab.timing import Case, Harness, Outcome, Tolerance
 from optctx.lab.trials import Trial
-from optctx.lab.tuning.evaluate import Candidate
-from optctx.lab.tuning.measured import Found, Measure, Measured, Place
+from optctx.lab.tuning.evaluate import Candidate, Evaluator
+from optctx.lab.tuning.measured import Found, Measure, Measured
 from optctx.lab.tuning.objectives import Objective, Static
 
 __all__ = ["Assessor"]
@@ -35,14 +35,14 @@ class Assessor:
         self,
         plan: Plan,
         objectives: Sequence[Objective],
-        place: Place,
+        evaluator: Evaluator,
         wrong: str,
         prune: Prune | None = None,
     ) -> None:
         self._plan = plan
         self._measured = [each for each in objectives if isinstance(each, Measured)]
         self._objectives = objectives
-        self._place = place
+        self._evaluator = evaluator
         self._prune = prune
         self._first: dict[str, int] = {}  # digest -> the first trial that gave it
         self._wrong = wrong
@@ -60,7 +60,7 @@ class Assessor:
         """Start what measures. Raises OptctxError if the base cannot be run."""
         self._base = base.code
         for each in self._measured:
-            session = self._place.session(each, base.code, None if self._prune is None else self._stop)
+            session = self._evaluator.session(each, base.code, None if self._prune is None else self._stop)
             self._measures.append((each, self._sessions.enter_context(session)))
 
     def stop(self) -> None:

@@ -6,6 +6,7 @@ import os
 import threading
 import weakref
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -15,6 +16,8 @@ from optctx.errors import OptctxError
 from optctx.lab.space import PASSES, Space, overrides_of
 from optctx.lab.sweep.plan import Answer, Asked, Limits, Plan, make_plan
 from optctx.lab.sweep.process import SweepProcess
+from optctx.lab.timing import Confirmation, Interval, Stop
+from optctx.lab.tuning.measured import Measure, Measured, RunTime
 from optctx.locks import lock_left_behind
 
 __all__ = [
@@ -69,7 +72,7 @@ BASE = Candidate(-1, ())
 
 
 class Evaluator(Protocol):
-    """Compiles candidates. A context manager."""
+    """Compiles candidates, and runs what was compiled. A context manager."""
 
     def __enter__(self) -> Evaluator: ...
 
@@ -89,9 +92,21 @@ class Evaluator(Protocol):
         """Wait for at least one candidate that was submitted, under its number. Raises OptctxError if what
         compiles is gone."""
 
+    def session(
+        self, objective: Measured, base: bytes, stop: Stop | None = None
+    ) -> AbstractContextManager[Measure]:
+        """Measure as the objective's own session does. Raises OptctxError if the base cannot be run."""
+        return objective.session(base, stop)
 
-class LocalEvaluator:
-    """Compiles on threads of a helper process, as a sweep does."""
+    def confirm(
+        self, objective: RunTime, base: bytes, code: bytes, first: Interval, seed: int
+    ) -> Confirmation:
+        """Check one candidate again."""
+        return objective.confirm(base, code, first, seed)
+
+
+class LocalEvaluator(Evaluator):
+    """Compiles on threads of a helper process, as a sweep does, and measures on this machine."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan

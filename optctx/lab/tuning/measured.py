@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import re
@@ -13,9 +12,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
-from optctx.errors import OptctxError, shown
+from optctx.errors import OptctxError
 from optctx.lab.names import no_such
-from optctx.lab.program import Programs, Ran, object_words, with_object
+from optctx.lab.program import NoNumberError, Programs, number_of, object_words, tail, with_object
 from optctx.lab.timing import (
     Bench,
     Budget,
@@ -39,7 +38,6 @@ __all__ = [
     "Found",
     "Measure",
     "Measured",
-    "Place",
     "RunTime",
     "as_fast",
     "interval_of",
@@ -48,7 +46,6 @@ __all__ = [
 
 _COLLECTED = re.compile(r"Collected\s*:\s*(\d+)")
 _CALLS = (1, 11)  # of the two runs whose difference counts
-_LAST = 200  # characters of what a command printed, in an error
 _DECIMALS = 6
 _SAME = 0.99  # the ratio, and the end of its interval, of what is as fast
 _SURELY = 0.97
@@ -82,8 +79,8 @@ class Measured(Objective):
         """
         raise NotImplementedError
 
-    def share(self, candidates: int, at_once: int) -> Measured:
-        """The same for one of so many candidates, which are measured by themselves, several at once."""
+    def share(self, candidates: int) -> Measured:
+        """The same for one of so many candidates, which are measured by themselves."""
         return self
 
 
@@ -122,8 +119,8 @@ class RunTime(Measured):
         with self._bench(base) as bench:
             yield lambda candidates: self._measure(bench, candidates, stop)
 
-    def share(self, candidates: int, at_once: int) -> Measured:
-        return replace(self, seconds=self.seconds / max(1, math.ceil(candidates / at_once)))
+    def share(self, candidates: int) -> Measured:
+        return replace(self, seconds=self.seconds / max(1, candidates))
 
     def confirm(self, base: bytes, code: bytes, first: Interval, seed: int) -> Confirmation:
         """Check a candidate once more, whose ratio was `first`."""
@@ -202,12 +199,13 @@ class Callgrind(Measured):
         for calls in _CALLS:
             # Only the calls are counted: how much Python does to begin with varies.
             tool = ["valgrind", "--tool=callgrind", "--instr-atstart=no", "--callgrind-out-file=/dev/null"]
-            ran = _run([*tool, *run_command(self.harness, path, calls)], self.timeout)
-            if isinstance(ran, Found):
-                return ran
+            words = [*tool, *run_command(self.harness, path, calls)]
+            ran = Programs().run(words, self.timeout, captured=True)
+            if ran.status is None:
+                return Found("timed out", error=f"callgrind took longer than {self.timeout:g} s")
             collected = _COLLECTED.search(ran.err)
             if ran.status or collected is None:
-                return Found("failed", error=f"callgrind gave no count: {_end(ran.err)}")
+                return Found("failed", error=f"callgrind gave no count: {tail(ran.err)}")
             counts.append(int(collected[1]))
         return Found("ok", (counts[1] - counts[0]) / (_CALLS[1] - _CALLS[0]))
 
@@ -236,23 +234,16 @@ class Command(Measured):
     def session(self, base: bytes, stop: Stop | None = None) -> Iterator[Measure]:
         with tempfile.TemporaryDirectory(prefix="optctx-") as folder:
             path = os.path.join(folder, "candidate.o")
-            words = object_words(self.command)
+            words = with_object(object_words(self.command), path)
             yield lambda candidates: {name: self._one(words, code, path) for name, code in candidates.items()}
 
-    def _one(self, command: Sequence[str], code: bytes, path: str) -> Found:
+    def _one(self, words: Sequence[str], code: bytes, path: str) -> Found:
         with open(path, "wb") as file:
             file.write(code)
-        ran = _run(with_object(command, path), self.timeout)
-        if isinstance(ran, Found):
-            return ran
-        if ran.status:
-            return Found("failed", error=f"the command ended with status {ran.status}: {_end(ran.err)}")
-        words = ran.out.split()
-        with contextlib.suppress(ValueError):
-            figure = float(words[-1]) if words else math.nan
-            if math.isfinite(figure):
-                return Found("ok", figure)
-        return Found("failed", error=f"the command printed no number last: {_end(ran.out)}")
+        try:
+            return Found("ok", number_of(Programs(), words, self.timeout))
+        except NoNumberError as error:
+            return Found(error.state, error=str(error))
 
 
 _KINDS: tuple[type[Objective], ...] = (Size, Instructions, CompilationTime, RunTime, Callgrind, Command)
@@ -269,22 +260,6 @@ def objective_named(text: str, **settings: Any) -> Objective:
         raise no_such("objective", name, kinds)
     own = {each.name: settings[each.name] for each in fields(kinds[name]) if each.name in settings}
     return kinds[name](direction=direction_of(text), **own)
-
-
-class Place:
-    """Where what was compiled is run: this machine."""
-
-    def session(
-        self, objective: Measured, base: bytes, stop: Stop | None = None
-    ) -> AbstractContextManager[Measure]:
-        """As the objective's own session. Raises OptctxError if the base cannot be run."""
-        return objective.session(base, stop)
-
-    def confirm(
-        self, objective: RunTime, base: bytes, code: bytes, first: Interval, seed: int
-    ) -> Confirmation:
-        """Check one candidate again."""
-        return objective.confirm(base, code, first, seed)
 
 
 def as_fast(found: Found) -> bool:
@@ -305,23 +280,8 @@ def interval_of(trial: Trial, name: str) -> Interval | None:
     return Interval(*map(float, ends))  # type: ignore[arg-type]
 
 
-def _run(words: Sequence[str], seconds: float) -> Ran | Found:
-    """What a program did, or what became of its trial."""
-    try:
-        ran = Programs().run(words, seconds, captured=True)
-    except OptctxError as error:
-        return Found("failed", error=str(error))
-    if ran.status is None:
-        return Found("timed out", error=f"{shown(words[0])} took longer than {seconds:g} s")
-    return ran
-
-
 def _not_run(outcome: Outcome) -> Found:
     return Found(outcome.state, error=outcome.error, wrong=outcome if outcome.difference else None)
-
-
-def _end(text: str) -> str:
-    return " ".join(text.split())[-_LAST:] or "it printed nothing"
 
 
 def _numbers(interval: Interval, scale: float = 1.0) -> dict[str, float]:

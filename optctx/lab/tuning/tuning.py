@@ -20,18 +20,18 @@ from optctx.lab.settings import identity
 from optctx.lab.space import PASSES, Floats, Integers, Space, Value
 from optctx.lab.sweep.by_reads import ByReads
 from optctx.lab.sweep.plan import Answer, Limits
+from optctx.lab.timing.processors import machine
 from optctx.lab.trials import Goal, Identity, Trial, Trials, identity_of, open_trials, versions
 from optctx.lab.tuning.asking import Asking, go_on
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.evaluate import BASE, Candidate, Evaluator, LocalEvaluator, search_plan
-from optctx.lab.tuning.machine import machine
-from optctx.lab.tuning.measured import Place, RunTime
+from optctx.lab.tuning.measured import RunTime
 from optctx.lab.tuning.objectives import CompilationTime, Objective, Size, Static, emit_for
 from optctx.lab.tuning.results import INTERRUPTED, Study, progress
 from optctx.lab.tuning.samplers import check_pruner, check_sampler, learns, need_optuna
 from optctx.lab.tuning.search import MOST_TRIALS, Search
 from optctx.lab.tuning.winner import Winner
-from optctx.lab.tuning.workers import Expected, RemoteEvaluator, RemotePlace, Workers
+from optctx.lab.tuning.workers import Expected, RemoteEvaluator, Workers
 from optctx.lazy import lazy
 
 __all__ = ["Tuning", "tune"]
@@ -113,7 +113,6 @@ class Tuning:
             repeats=_REPEATS if timed else 1,
         )
         self._workers = None if executor is None else Workers(executor, Expected.here())
-        self._place = Place() if self._workers is None else RemotePlace(self._workers)
         self._evaluator: Evaluator = (
             LocalEvaluator(self._plan)
             if self._workers is None
@@ -135,7 +134,7 @@ class Tuning:
         self._assessor = Assessor(
             self._plan,
             self._objectives,
-            self._place,
+            self._evaluator,
             wrong or ("wrong-results" if keep is None else f"{keep}.wrong"),
             None if search.pruner == "none" else self._prune,
         )
@@ -266,7 +265,6 @@ class Tuning:
         self._winner = winner = Winner(
             self._evaluator,
             self._assessor,
-            self._place,
             goal,
             self._base_answer.code,
             self._search.seed,

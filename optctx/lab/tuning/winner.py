@@ -11,7 +11,7 @@ from optctx.lab.sweep.plan import Answer
 from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.evaluate import Candidate, Evaluator
-from optctx.lab.tuning.measured import Place, RunTime, as_fast, interval_of
+from optctx.lab.tuning.measured import RunTime, as_fast, interval_of
 
 __all__ = ["Winner", "minimised"]
 
@@ -27,7 +27,6 @@ class Winner:
 
     evaluator: Evaluator
     assessor: Assessor
-    place: Place
     goal: Goal
     base: bytes
     seed: int
@@ -42,7 +41,7 @@ class Winner:
             options, answer = self._reduced(trial, objective)
             first = interval_of(trial, "ratio")
             assert first is not None, "one without is not among the fastest"
-            found = self.place.confirm(objective, self.base, answer.code, first, self.seed + place + 1)
+            found = self.evaluator.confirm(objective, self.base, answer.code, first, self.seed + place + 1)
             if place == 0 or found.gain:
                 self.confirmation = {
                     "trial": trial.number,
@@ -75,7 +74,7 @@ class Winner:
         whole = self._compile(trial, overrides_of(trial.options))
         if not self.fewest:
             return None, whole
-        with self.place.session(objective, whole.code) as measure:
+        with self.evaluator.session(objective, whole.code) as measure:
             return self._drop(
                 trial, lambda answer: as_fast(measure({answer.digest: answer.code})[answer.digest])
             )

@@ -22,18 +22,18 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from optctx.errors import EndedEarlyError, OptctxError
 from optctx.lab.sweep.plan import Answer, Plan
 from optctx.lab.timing import Confirmation, Interval, Stop
+from optctx.lab.timing.processors import processor_model
 from optctx.lab.trials import versions
-from optctx.lab.tuning.evaluate import BASE, Candidate, evaluate
-from optctx.lab.tuning.machine import processor_model
-from optctx.lab.tuning.measured import Found, Measure, Measured, Place, RunTime
+from optctx.lab.tuning.evaluate import BASE, Candidate, Evaluator, evaluate
+from optctx.lab.tuning.measured import Found, Measure, Measured, RunTime
 
-__all__ = ["Expected", "Lost", "RemoteEvaluator", "RemotePlace", "Reply", "Workers", "perform", "words_of"]
+__all__ = ["Expected", "Lost", "RemoteEvaluator", "Reply", "Workers", "perform", "words_of"]
 
 _ENOUGH = 32  # short tasks under way, where their order does not matter
 _LONGEST_PAUSE = 1.0  # seconds
@@ -304,12 +304,19 @@ def words_of(error: BaseException) -> str:
 
 
 @dataclass
-class RemoteEvaluator:
-    """Compiles by workers."""
+class RemoteEvaluator(Evaluator):
+    """Compiles by workers, and measures there: each candidate by itself beside the base, on a processor of
+    its own.
+
+    Run times are taken on processors of one model: that of the worker which measures first.
+    """
 
     plan: Plan
     workers: Workers
-    enough: int = field(default=_ENOUGH, init=False)
+
+    @property
+    def enough(self) -> int:
+        return _ENOUGH
 
     def __enter__(self) -> RemoteEvaluator:
         self.workers.__enter__()
@@ -328,24 +335,6 @@ class RemoteEvaluator:
     def answers(self) -> list[Answer]:
         return [_answer(number, result) for number, result in self.workers.results()]
 
-
-def _answer(number: object, result: Result) -> Answer:
-    assert isinstance(number, int)
-    if isinstance(result, Lost) or result.error:
-        return Answer("crashed", number, error=str(result) if isinstance(result, Lost) else result.error)
-    answer: Answer = result.value
-    return answer
-
-
-@dataclass
-class RemotePlace(Place):
-    """Measures on workers: each candidate by itself beside the base, on a processor of its own.
-
-    Run times are taken on processors of one model: that of the worker which measures first.
-    """
-
-    workers: Workers
-
     @contextmanager
     def session(self, objective: Measured, base: bytes, stop: Stop | None = None) -> Iterator[Measure]:
         assert stop is None, "workers are not asked before they have ended"
@@ -358,7 +347,7 @@ class RemotePlace(Place):
         return found
 
     def _measure(self, objective: Measured, base: bytes, candidates: Mapping[str, bytes]) -> dict[str, Found]:
-        alone = objective.share(len(candidates), 1)
+        alone = objective.share(len(candidates))
         found: dict[str, Found] = {}
         if isinstance(objective, RunTime) and not self.workers.expected.processor:
             name, code = next(iter(candidates.items()))
@@ -372,6 +361,14 @@ class RemotePlace(Place):
             for key, result in self.workers.results():
                 found[str(key)] = _measured(result)
         return found
+
+
+def _answer(number: object, result: Result) -> Answer:
+    assert isinstance(number, int)
+    if isinstance(result, Lost) or result.error:
+        return Answer("crashed", number, error=str(result) if isinstance(result, Lost) else result.error)
+    answer: Answer = result.value
+    return answer
 
 
 def measure_alone(objective: Measured, base: bytes, code: bytes) -> Found:
