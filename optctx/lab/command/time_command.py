@@ -28,6 +28,7 @@ DESCRIPTION = (
 EXAMPLE = (
     "optctx time kernel.c --against='-force-vector-width=8 -unroll-count=4'\n"
     "optctx time kernel.c --entry total > kernel.toml   # the harness to fill in\n"
+    "optctx time kernel.c --against=-unroll-count=4 --command './time-it.sh {object}'\n"
     "optctx time --again study.wrong/case.toml"
 )
 
@@ -51,7 +52,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--again", metavar="CASE.toml", help="instead of a file: run a case of a wrong result again"
     )
     add_flags(parser, Input, Base)
-    add_flags(parser, Measuring, leave_out=("command",))
+    add_flags(parser, Measuring)
     add_flags(parser, Limits, leave_out=("jobs",))
     add_out(parser, "table", "json")
 
@@ -70,9 +71,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise OptctxError("nothing to time: name a FILE and options for --against, or a case with --again")
     base, measuring, limits = taken(arguments, Base), taken(arguments, Measuring), taken(arguments, Limits)
     job = taken(arguments, Input).under(base).job(arguments.file)
+    if measuring.command and (measuring.entry or measuring.harness):
+        raise OptctxError("a command runs the object itself; leave out --command, or --entry and --harness")
     with naming_module(arguments.file):
         try:
-            harness = find_harness(measuring, arguments.file, job)
+            harness = None if measuring.command else find_harness(measuring, arguments.file, job)
         except NoHarnessError as error:
             put(error.text, end="")
             raise
@@ -101,8 +104,7 @@ def _print(found: Compared, form: str) -> None:
         return
     from optctx.tables import table
 
-    headings = ("", "times as fast", "one call", "options")
-    show(table(headings, found.cells(), right=("times as fast", "one call")))
+    show(table(found.headings, found.cells(), right=found.headings[1:3]))
     say("", *_summary(found))
 
 
@@ -116,4 +118,5 @@ def _summary(found: Compared) -> list[str]:
     ]
     if gains and (ratio := gains[0].ratio) is not None:
         words = f"fastest: {' '.join(gains[0].options)}, {ratio.middle:.2f} times as fast as the base"
-    return [*wrong, words, f"{found.conditions}; {found.waited:.0%} of the time for other processes"]
+    waited = "" if found.command else f"; {found.waited:.0%} of the time for other processes"
+    return [*wrong, words, f"{found.conditions}{waited}"]

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from optctx.lab.timing.bench import Bench, Stop, check
+from optctx.lab.timing.bench import Bench, check
 from optctx.lab.timing.cases import Case, read_case
 from optctx.lab.timing.counting import run_command
 from optctx.lab.timing.harness import Array, Harness, Kind, Value
@@ -21,6 +21,7 @@ from optctx.lab.timing.results import (
     Timing,
     Tolerance,
 )
+from optctx.lab.timing.rounds import Stop
 from optctx.lab.timing.settings_compared import Compared, Row, compare_settings
 
 if TYPE_CHECKING:

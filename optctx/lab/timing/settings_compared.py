@@ -7,20 +7,20 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from optctx import OptionContext
-from optctx.children.death import last_words
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import Interrupted, OptctxError
+from optctx.lab.reducing import failure_of
 from optctx.lab.sweep.plan import Limits
 from optctx.lab.timing.bench import Bench
+from optctx.lab.timing.command_bench import CommandBench
 from optctx.lab.timing.harness import Harness
 from optctx.lab.timing.measuring import Measuring
 from optctx.lab.timing.processors import Conditions
 from optctx.lab.timing.results import Budget, Confirmation, Interval, Outcome, State, Timing
+from optctx.lab.timing.rounds import Rounds
 from optctx.wording import counted, html_table, time_unit
 
 __all__ = ["Compared", "Row", "compare_settings"]
-
-_STATES: dict[str | None, State] = {None: "failed", "timeout": "timed out"}
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,8 @@ class Row:
 @dataclass(frozen=True, repr=False)
 class Compared:
     """Sets of options beside their base. `noise`: the ratio of the base to a second copy of itself. `waited`:
-    the part of wall time in which the processor worked for another process.
+    the part of wall time in which the processor worked for another process. `command`: whose numbers stand
+    in place of seconds, if one has measured.
     """
 
     base_options: tuple[str, ...]
@@ -72,6 +73,7 @@ class Compared:
     noise: Interval
     waited: float
     conditions: Conditions
+    command: str = ""
 
     @property
     def gains(self) -> list[Row]:
@@ -79,12 +81,18 @@ class Compared:
         gains = [row for row in self.rows if row.gain]
         return sorted(gains, key=lambda row: row.ratio.middle if row.ratio else 0.0, reverse=True)
 
+    @property
+    def headings(self) -> tuple[str, str, str, str]:
+        """Of `cells`."""
+        return "", "times as fast", "printed" if self.command else "one call", "options"
+
     def cells(self) -> list[tuple[str, str, str, str]]:
-        """The base and the rows as texts: the verdict, times as fast as the base, one call, the options."""
+        """The base and the rows as texts, in the order of the headings."""
+        shown = _figure if self.command else _time
         told = [("base", self.noise, self.base.seconds, self.base_options)]
         rows = [(row.verdict(), row.ratio, row.timing.seconds, row.options) for row in self.rows]
         return [
-            (verdict, str(ratio or ""), _time(seconds), " ".join(options) or "no options")
+            (verdict, str(ratio or ""), shown(seconds), " ".join(options) or "no options")
             for verdict, ratio, seconds, options in (*told, *rows)
         ]
 
@@ -93,8 +101,7 @@ class Compared:
 
     def _repr_html_(self) -> str:
         """As a table, for notebooks."""
-        headings = ("", "times as fast", "one call", "options")
-        return html_table(str(self.conditions), headings, self.cells(), 1 + len(self.rows))
+        return html_table(str(self.conditions), self.headings, self.cells(), 1 + len(self.rows))
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -113,13 +120,14 @@ class Compared:
             ],
             "noise": asdict(self.noise),
             "waited": self.waited,
+            "command": self.command,
             "conditions": asdict(self.conditions),
         }
 
 
 def compare_settings(
     job: Job,
-    harness: Harness,
+    harness: Harness | None,
     against: Sequence[str | Sequence[str]],
     *,
     base: Sequence[str] = (),
@@ -135,6 +143,7 @@ def compare_settings(
         against: Sets of options, each as arguments ("-force-vector-width=8 -unroll-count=4", or a list).
             Each comes on top of the base's.
         base: The options of the base.
+        harness: What is called; None where `measuring` has a command, which is run with each object instead.
         measuring: How to measure. `measure_seconds` are for the first measurement, and for the second one of
             each that was faster in the first.
         limits: What one compilation may take.
@@ -160,7 +169,7 @@ def compare_settings(
         for place, answer in enumerate(answers)
         if answer.error is None and answer.code != code
     }
-    bench = Bench(harness, code, processor=measuring.processor, tolerance=measuring.tolerance)
+    bench = _bench(harness, code, measuring)
     budget = Budget(seconds=measuring.measure_seconds)
     progress("measuring")
     with bench:
@@ -179,7 +188,9 @@ def compare_settings(
         return replace(row, confirmation=bench.confirm(code, row.timing.ratio, budget=budget, seed=again))
 
     def compared() -> Compared:
-        return Compared(own, found.base, tuple(rows), found.noise, found.waited, found.conditions)
+        return Compared(
+            own, found.base, tuple(rows), found.noise, found.waited, found.conditions, measuring.command
+        )
 
     try:
         for place, row in enumerate(rows):
@@ -189,12 +200,23 @@ def compare_settings(
     return compared()
 
 
+def _bench(harness: Harness | None, base: bytes, measuring: Measuring) -> Rounds:
+    if measuring.command:
+        return CommandBench(measuring.command, base)
+    assert harness is not None, "nothing says what to call"
+    return Bench(harness, base, processor=measuring.processor, tolerance=measuring.tolerance)
+
+
 def _time(seconds: Interval | None) -> str:
     if seconds is None:
         return ""
     size, unit = time_unit(seconds.middle)
     middle, low, high = (each / size for each in (seconds.middle, seconds.low, seconds.high))
     return f"{middle:.4g} {unit} ({low:.4g} to {high:.4g})"
+
+
+def _figure(number: Interval | None) -> str:
+    return "" if number is None else f"{number.middle:.6g} ({number.low:.6g} to {number.high:.6g})"
 
 
 def _arguments(words: str | Sequence[str]) -> tuple[str, ...]:
@@ -214,9 +236,8 @@ def _more(base: tuple[str, ...], against: str | Sequence[str]) -> tuple[str, ...
 
 
 def _outcome(answer: Result) -> Outcome:
-    if answer.error is None:
+    failure = failure_of(answer)
+    if failure is None:
         return Outcome("ok")
-    if answer.died == "lost":
-        raise OptctxError(f"cannot compile: {answer.error}")
-    words = answer.died and last_words(answer.stderr)  # LLVM may also have warned of what it survived
-    return Outcome(_STATES.get(answer.died, "crashed"), words or answer.error)
+    state: State = "crashed" if failure.state == "out of memory" else failure.state
+    return Outcome(state, failure.words or answer.error or "")

@@ -53,6 +53,26 @@ def test_a_gain_is_measured_twice_and_a_loss_is_none(kernel: str, capfd: pytest.
     assert "; turbo " in out
 
 
+def test_a_command_measures_in_place_of_a_harness(kernel: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """By the size of the object, which fresh processes know as well."""
+    pathlib.Path("sum.toml").unlink()
+    sets = ((), ("-force-vector-width=1",), ("-unroll-count=8",), ("-force-vector-width=2",))
+    with FreshProcess() as fresh:
+        sizes = [len(fresh.compile(Job(SUM, "default<O3>", options)).code) for options in sets]
+    assert sizes[1] < sizes[0] < sizes[2]
+    judge = pathlib.Path("judge.sh")  # which takes no object of the size of the last set
+    judge.write_text(f'size=$(stat -c %s "$1"); echo "$size bytes"; [ $size != {sizes[3]} ] && echo $size\n')
+    words = ["time", kernel, *(f"--against={each}" for own in sets[1:] for each in own), "--format=json"]
+    assert main([*words, "--command", "sh judge.sh {object}"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    smaller, larger, refused = found["rows"]
+    assert (smaller["verdict"], larger["verdict"]) == ("faster, confirmed", "slower")
+    assert [each["seconds"]["middle"] for each in (found["base"], smaller, larger)] == sizes[:3]
+    assert smaller["confirmed"]["second"]["middle"] == sizes[0] / sizes[1]
+    assert refused["outcome"]["error"].startswith("the command ended with status 1")
+    assert (found["command"], found["conditions"]["processor"]) == ("sh judge.sh {object}", -1)
+
+
 def test_what_was_measured_once_is_printed_after_ctrl_c(
     kernel: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,6 +153,10 @@ def mistakes() -> list[tuple[list[str], str]]:
         (["sum.ll", "--processor", "4000", against], "cannot measure on processor 4000"),
         (["cut.bc", against], "cannot read the bitcode of cut.bc: "),
         (["c.ll", against], "cannot read c.ll:1:1: error: expected top-level entity"),
+        (["sum.ll", against, "--command=false {object}"], "measured: the command ended with status 1"),
+        (["sum.ll", against, "--command=echo {object} 0"], "expected a number above 0"),
+        (["sum.ll", against, "--command=true"], "with '{object}' in it"),
+        (["sum.ll", against, "--command=true {object}", "--entry=total"], "leave out --command, or --entry"),
         (["sum.ll", "--again", "case.toml"], "leave out FILE and --against"),
         (["--again", "case.toml"], "cannot read 'case.toml': No such file"),
     ]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable
 
-import pytest
-
-from optctx.lab.timing.bench import _Sums
 from optctx.lab.timing.helper import AGAIN, BASE, Rounded
 from optctx.lab.timing.results import interval, is_gain
+from optctx.lab.timing.rounds import _Sums
+from tests.support.rows import rows
 
 TRIALS = 300
 
@@ -25,8 +25,7 @@ def covered(count: int, confidence: float, draw: Callable[[random.Random], float
     return found
 
 
-@pytest.mark.parametrize("count", [10, 15, 30])
-@pytest.mark.parametrize("confidence", [0.9, 0.95])
+@rows(("count", "confidence"), itertools.product((10, 15, 30), (0.9, 0.95)))
 def test_intervals_cover_the_median_as_often_as_they_say(count: int, confidence: float) -> None:
     slack = 2.5 * (TRIALS * confidence * (1 - confidence)) ** 0.5
     for draw in (
