@@ -9,10 +9,11 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
 from optctx.errors import OptctxError, shown
+from optctx.wording import did_you_mean, nearest
 
 __all__ = [
     "Completes",
@@ -23,6 +24,7 @@ __all__ = [
     "completing",
     "identity",
     "mebibytes",
+    "no_such",
     "positive",
     "seconds",
     "setting",
@@ -175,3 +177,10 @@ def checked(record: R) -> R:
 def identity(record: Any) -> Mapping[str, Any]:
     """The fields in which an experiment that goes on has to be equal."""
     return {name: getattr(record, name) for name, each in settings(type(record)).items() if each.same}
+
+
+def no_such(what: str, name: str, known: Iterable[str]) -> OptctxError:
+    """Says what may have been meant, or all that there is."""
+    listed = list(known)
+    hint = did_you_mean(nearest(name, listed)) or f"expected one of {', '.join(listed)}"
+    return OptctxError(f"there is no {what} {shown(name)}; {hint}")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from optctx import OptionContext, record
+import msgspec
+
+from optctx import Log, OptionContext, Read, Unread, record
 from optctx.compiling import Job, compile_job, llvm_pool
 from optctx.errors import OptctxError
 from optctx.facts import text
@@ -14,9 +17,9 @@ from optctx.lab.command.console import complain_printed, printed, say, show
 from optctx.lab.command.files import naming_module
 from optctx.lab.command.groups import Base, Input, add_file, add_out
 from optctx.lab.command.inputs import answered
-from optctx.lab.lookup import Recorded
 from optctx.lab.settings import add_flags, taken
 from optctx.tables import table
+from optctx.wording import counted
 
 __all__ = ["add", "run"]
 
@@ -30,6 +33,34 @@ EXAMPLE = (
     "optctx record kernel.ll --set unroll-count=4 --set hexagon-initial-cfg-cleanup=false\n"
     "optctx record kernel.ll --passes 'default<O1>' --format json > read.json"
 )
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """What a log has, as plain data, which can come from another process."""
+
+    read: tuple[Read, ...]
+    unread: tuple[Unread, ...]
+
+    @classmethod
+    def of(cls, log: Log) -> Recorded:
+        """All of a log whose block has ended."""
+        return cls(tuple(log.reads.values()), tuple(log.unread))
+
+    def summary(self) -> str:
+        """How many options were read, and how many overrides were not."""
+        return f"{counted(len(self.read), 'option')} read, {counted(len(self.unread), 'override')} not read"
+
+    def rows(self) -> Iterator[Sequence[str]]:
+        """Headings, and a row for each option that was read and each override that was not.
+
+        Several values or functions are separated by "; ".
+        """
+        yield "option", "read", "value", "functions", "note"
+        for read in self.read:
+            values, functions = "; ".join(map(text, read.values)), "; ".join(read.functions)
+            yield read.name, "true", values, functions, read.note
+        for unread in self.unread:
+            yield unread.name, "false", text(unread.value), "", unread.cause
 
 
 def add(parser: argparse.ArgumentParser) -> None:

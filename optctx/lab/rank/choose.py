@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from optctx import Option, OptionContext, Read, registry
 from optctx.errors import OptctxError
-from optctx.facts import Value, resolve, text
+from optctx.facts import INTEGER_RANGES, Value, resolve, text
 from optctx.lab.rank.ranking import NotTried
-from optctx.lab.rank.values import values_within_type, why_no_values
 
-__all__ = ["Candidate", "Chosen", "choose"]
+__all__ = ["Candidate", "Chosen", "choose", "values_within_type"]
 
 _GLOB = "*?["
+_FLOATS = ("float", "double")
+_MANY = 1024  # the least number that counts as large; a power of two, as numbers of vector lanes must be
+_FACTOR = 16  # a number this many times its base counts as large
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ def _values(option: Option, read: Read, given: Sequence[str] | None) -> tuple[li
         return [], "LLVM read several values of it"
     if _opens_windows(option):
         return [], "it opens windows"
-    return values_within_type(option, read.value), why_no_values(option)
+    return values_within_type(option, read.value), _why_no_values(option)
 
 
 def _opens_windows(option: Option) -> bool:
@@ -144,3 +146,51 @@ def _settings(option: Option, value: Value) -> dict[str, str]:
 
 def _text(value: Value) -> str:
     return value if isinstance(value, str) else text(value)
+
+
+def values_within_type(option: Option, base: Value) -> list[Value]:
+    """The values to try for an option whose value is `base`, the most telling first, without `base` itself.
+
+    They are the other value of a bool, every other choice of an enum, or a few numbers on both sides. Empty
+    for types whose values cannot be guessed (see `_why_no_values`).
+    """
+    kind = option.type
+    if kind == "bool":
+        return [not base]
+    if kind == "boolOrDefault":
+        return [value for value in (True, False) if value is not base]
+    if kind == "enum":
+        return [choice for choice in option.choices if choice != base]
+    if kind in ("bits", "set"):
+        return [[choice] for choice in option.choices if [choice] != base]
+    if kind in INTEGER_RANGES and isinstance(base, int):
+        least, most = INTEGER_RANGES[kind]
+        return _others((value for value in _integers(base, least < 0) if least <= value <= most), base)
+    if kind in _FLOATS and isinstance(base, float):
+        return _others(_floats(base), base)
+    return []
+
+
+def _why_no_values(option: Option) -> str:
+    """The reason to report if `values_within_type` returns nothing."""
+    if option.type in ("enum", "bits", "set"):
+        return "there is no other choice"
+    return f"no values can be guessed for type {option.type}"
+
+
+def _integers(base: int, signed: bool) -> list[int]:
+    """0 or, if the base is 0 or 1, 2: they change more than others do (design/rank.md). Then more of both
+    sides: the half and the double, and the ends of the useful range.
+    """
+    near = [2, 4, 0, 1] if base in (0, 1) else [0, 1, base // 2, base * 2]
+    large = max(_MANY, abs(base) * _FACTOR)
+    return [*near, large, *([-large] if signed else [])]
+
+
+def _floats(base: float) -> list[float]:
+    near = [2.0, 0.5, 1.0] if base == 0 else [0.0, 1.0, base / 2, base * 2]
+    return [*near, max(float(_MANY), abs(base) * _FACTOR)]
+
+
+def _others(values: Iterable[int | float], base: int | float) -> list[Value]:
+    return [value for value in dict.fromkeys(values) if value != base]

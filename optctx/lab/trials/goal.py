@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from optctx.errors import OptctxError, shown
-from optctx.lab.names import no_such
+from optctx.lab.settings import no_such
 from optctx.lab.trials.trial import Trial
 
 __all__ = ["FIGURES", "Direction", "Goal", "best_of", "direction_of", "figure_of", "goal_named"]

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 from optctx.errors import OptctxError
-from optctx.lab.names import no_such
 from optctx.lab.program import NoNumberError, Programs, number_of, object_words, tail, with_object
+from optctx.lab.settings import no_such
 from optctx.lab.timing import (
     Bench,
     Budget,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from optctx.errors import OptctxError, shown
-from optctx.lab.names import no_such
+from optctx.lab.settings import no_such
 from optctx.lab.space import Choices, Space, Value, number_of
 from optctx.lab.trials import Direction, Goal
 

@@ -21,9 +21,9 @@ from optctx.errors import OptctxError, OptionValueError, UnknownOptionError
 from optctx.lab import rank as rank_folder
 from optctx.lab.command.main import main
 from optctx.lab.rank import Effect, Estimate, Ranking, rank
+from optctx.lab.rank.choose import values_within_type
 from optctx.lab.rank.screening import DEAD, Screen
 from optctx.lab.rank.tables import as_table, dead_table
-from optctx.lab.rank.values import values_within_type
 from optctx.lab.sweep import Limits
 from optctx.lab.sweep.process import SweepProcess
 from optctx.lab.trials import read_trials
