@@ -404,7 +404,8 @@ def _searching(make: Callable[P, Tuning]) -> Callable[P, Study]:
         with make(*arguments, **named) as tuning:
             return tuning.run()
 
-    tune.__signature__ = inspect.signature(make)  # type: ignore[attr-defined]
+    signature = inspect.signature(make).replace(return_annotation="Study")
+    tune.__signature__ = signature  # type: ignore[attr-defined]
     tune.__qualname__ = tune.__name__
     return tune
 
