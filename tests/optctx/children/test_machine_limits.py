@@ -338,7 +338,7 @@ def test_a_row_without_memory_differs_from_nothing_and_a_crash_of_llvm_does(
 def test_a_trial_that_fails_accepts_no_target(
     kind: type[FreshProcess], triple: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.sweep"), "FreshProcess", kind)
+    monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.plan"), "FreshProcess", kind)
     monkeypatch.setattr("optctx.compiling.fresh.FreshProcess", kind)
     asked = "cannot compile for the processor 'haswel': LLVM could not be asked: "
     with pytest.raises(OptctxError, match=asked):
