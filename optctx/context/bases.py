@@ -43,7 +43,7 @@ def layers_of_base(engine: Engine, base: Base) -> Layers:
     """
     if base == "inherit":
         context = seen(engine, "inherit from the current context")
-        return Layers.process_wide(engine) if context is None else context._layers
+        return Layers.outside(engine) if context is None else context._layers
     if base == "defaults":
         return Layers.registered(engine)
     layers = _layers_in(base)

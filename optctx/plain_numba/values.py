@@ -13,7 +13,7 @@ from numba.core import config
 from optctx.cache.entries import Situation
 from optctx.context import OptionContext
 from optctx.context.bases import seen
-from optctx.context.lookups import process_wide_values
+from optctx.context.lookups import values_outside
 from optctx.engine.attach import attached
 from optctx.engine.engine import Engine
 from optctx.errors import ScopeError
@@ -56,7 +56,7 @@ class Values:
 
 def outside(values: Values) -> Values:
     """Those outside all scopes."""
-    return Values(values.engine, process_wide_values(values.engine))
+    return Values(values.engine, values_outside(values.engine))
 
 
 def values_here(known: Values | None = None) -> Values | None:

@@ -49,8 +49,15 @@ class Layers:
 
     @classmethod
     def process_wide(cls, engine: Engine) -> Layers:
-        """Make layers of the values outside all contexts at this moment."""
+        """Make layers of LLVM's own values at this moment."""
         return cls(engine, engine.space.drift(), {}, {})
+
+    @classmethod
+    def outside(cls, engine: Engine) -> Layers:
+        """Make layers of what LLVM reads outside all contexts at this moment."""
+        if _native.outside_rule(engine.index) == _native.Outside.defaults:
+            return cls.registered(engine)
+        return cls.process_wide(engine)
 
     def on_top(self, made: Iterable[Override]) -> Layers:
         """Return layers that inherit everything, with `made` as own overrides."""

@@ -97,7 +97,7 @@ def _run_here(engine: Engine, how: ManagerRun, call: Any, arguments: tuple[Any, 
 
 
 def _mismatch(engine: Engine, what: str, reason: str, owner: Owner | None) -> ContextMismatchError:
-    names = [] if owner is None else seen_by(owner).differing(Layers.process_wide(engine))
+    names = [] if owner is None else seen_by(owner).differing(Layers.outside(engine))
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     where = f"inside {owner!r} ({', '.join(names[:_SHOWN])}{more})" if names else "outside any scope"
     return ContextMismatchError(
