@@ -77,7 +77,7 @@ RunState& state() {
 }
 
 // Runs in the child of a fork, where only this thread's work goes on.
-void count_again() noexcept {
+void count_work_again() noexcept {
     for (unsigned image = 0; image < views::max_images; ++image) {
         const auto& steps = state().steps;
         const auto runs = std::count_if(steps.begin(), steps.end(), [image](const Step& step) {
@@ -87,7 +87,7 @@ void count_again() noexcept {
     }
 }
 
-[[maybe_unused]] const bool watches_forks = os::repair_after_fork(count_again);
+[[maybe_unused]] const bool watches_forks = os::repair_after_fork(count_work_again);
 
 std::string_view attribute_of(const LlvmCalls& llvm, void* function) {
     void* attribute =
