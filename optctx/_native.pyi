@@ -823,6 +823,26 @@ def count_attributes(image: int, count: bool) -> None:
 def attributes_switch(image: int) -> int:
     """Return the address of the byte that is 0 unless they count."""
 
+class Outside(enum.Enum):
+    allow = 0
+
+    warn = 1
+
+    error = 2
+
+    defaults = 3
+
+def outside_rule(image: int) -> Outside:
+    """Return the rule for LLVM's work outside every scope."""
+
+def set_outside_rule(image: int, rule: Outside, defaults: Context | None, owner: object | None) -> int:
+    """
+    Change the rule, on every thread. Returns the number of runs outside every scope that go on under another rule; if it is not 0, nothing was changed. `defaults`: a context of the registered values, with its owner.
+    """
+
+def reset_outside_rule(image: int) -> None:
+    """Allow work outside every scope again, whatever is going on."""
+
 MOST_ATTRIBUTES: int = 1024
 
 def bind(llvm_context: int, context: Context, owner: object, on_mismatch: OnMismatch) -> bool:
@@ -956,16 +976,20 @@ class Llvm:
 
     def __init__(self, image: int, addresses: Mapping[str, int]) -> None: ...
 
-def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, tuning: Sequence[tuple[int, int]], text: bytes) -> tuple[bytes | None, list[bytes]]:
+def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, tuning: Sequence[tuple[int, int]], text: bytes) -> tuple[bytes | None, list[bytes]] | None:
     """
-    Run a pipeline. Returns (why it does not parse or None, errors). `llvmlite_lock`: llvmlite's lock, or None unless the LLVMContext is the global one. `machine` may be 0. `tuning`: (address of a function that sets a field of PipelineTuningOptions, value) for each field to set.
+    Run a pipeline. Returns (why it does not parse or None, errors), or None if the rule for work outside every scope forbids it. `llvmlite_lock`: llvmlite's lock, or None unless the LLVMContext is the global one. `machine` may be 0. `tuning`: (address of a function that sets a field of PipelineTuningOptions, value) for each field to set.
     """
 
-def emit(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, as_object: bool) -> tuple[bytes | None, bytes, list[bytes]]:
-    """Emit code. Returns (code or None, why there is none, errors)."""
+def emit(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, as_object: bool) -> tuple[bytes | None, bytes, list[bytes]] | None:
+    """
+    Emit code. Returns (code or None, why there is none, errors), or None as `run_passes` does.
+    """
 
 def compile_alone(image: int, context: int, machine: int, llvmlite_lock: object, function: Callable[..., R], /, *arguments: object) -> R:
-    """Call the function with the locks and the scope of `run_passes`."""
+    """
+    Call the function with the locks and the scope of `run_passes`. For tests.
+    """
 
 def run_counted(image: int, function: Callable[..., R], /, *arguments: object) -> R:
     """

@@ -24,6 +24,8 @@ __all__ = [
     "OptctxError",
     "OptionTypeError",
     "OptionValueError",
+    "OutsideScopeError",
+    "OutsideScopeWarning",
     "PassPipelineError",
     "ProcessWideOptionError",
     "ScopeError",
@@ -104,6 +106,14 @@ class ContextMismatchError(ScopeError):
 
 class ContextMismatchWarning(UserWarning):
     """LLVM ran on a module of a bound LLVMContext under the option values of the thread, which differ."""
+
+
+class OutsideScopeError(ScopeError):
+    """LLVM was to compile outside every scope under `attach(outside="error")`. Nothing has been run."""
+
+
+class OutsideScopeWarning(UserWarning):
+    """LLVM compiles outside every scope under `attach(outside="warn")`, with the process-wide values."""
 
 
 class LinkMismatchError(OptctxError):

@@ -1,7 +1,8 @@
 """Instructions executed by an -O3 compile and object emission, counted by callgrind.
 
 The untouched library is the baseline; the same work runs attached, outside and inside a context whose
-overrides do not change the code; while it is recorded what is read; and beside a thread that records.
+overrides do not change the code; the same while compilations outside every scope are refused; while it is
+recorded what is read; and beside a thread that records.
 Every run is a fresh process.
 """
 
@@ -22,11 +23,20 @@ from evidence.benchmarks._module import module_text
 from evidence.benchmarks._report import Report, Spread, spread
 from optctx import OptionContext, attach, emit_object, record, run_passes
 
-_STATES = ("untouched", "outside", "inside", "recording", "beside a thread", "beside a recording")
+_STATES = (
+    "untouched",
+    "outside",
+    "inside",
+    "inside, others refused",
+    "recording",
+    "beside a thread",
+    "beside a recording",
+)
 # State, what it is held against, and the highest ratio.
 _LIMITS = (
     ("outside", "untouched", 1.005),
     ("inside", "untouched", 1.01),
+    ("inside, others refused", "inside", 1.0002),
     ("recording", "outside", 1.03),
     ("beside a recording", "beside a thread", 1.0002),
 )
@@ -71,8 +81,8 @@ def run(state: str) -> None:
     binding.initialize_native_asmprinter()
     context: AbstractContextManager[object] = contextlib.nullcontext()
     if state != "untouched":
-        attach()
-    if state == "inside":
+        attach(outside="error" if "refused" in state else "allow")
+    if state.startswith("inside"):
         context = OptionContext(_OVERRIDES)
     if state.startswith("beside"):
         context = _another_thread(record if state == "beside a recording" else contextlib.nullcontext)

@@ -2,6 +2,8 @@
 
 #include "intercept/interception.hpp"
 #include "intercept/machines.hpp"
+#include "intercept/outside.hpp"
+#include "os/fork_locks.hpp"
 #include "scopes/orphans.hpp"
 #include "scopes/scope.hpp"
 
@@ -40,13 +42,15 @@ struct Run {
     unsigned image;
     const void* llvm_context;
     std::shared_ptr<const Binding> entered;  // null: the thread stays in its own scope
-    // The texts of its functions, each once. An LLVMContext keeps each text at one address for its whole life.
-    std::unordered_map<const char*, Resolved> attributes;
+    // The texts of its functions, each once, or null if there is none. An LLVMContext keeps each text at one address
+    // for its whole life.
+    std::unique_ptr<std::unordered_map<const char*, Resolved>> attributes;
 };
 
-// What `after` undoes: a run, the scope of a function, or a call for a machine.
+// What `after` undoes: a run, the scope of a function, a call for a machine, or work outside every scope and the
+// registered values that it reads.
 struct Step {
-    enum class Kind : std::uint8_t { run, function, machine };
+    enum class Kind : std::uint8_t { run, function, machine, outside, defaults };
     Kind kind;
     std::uint8_t image;
 };
@@ -72,6 +76,19 @@ RunState& state() {
     return instance;
 }
 
+// Runs in the child of a fork, where only this thread's work goes on.
+void count_work_again() noexcept {
+    for (unsigned image = 0; image < views::max_images; ++image) {
+        const auto& steps = state().steps;
+        const auto runs = std::count_if(steps.begin(), steps.end(), [image](const Step& step) {
+            return step.image == image && (step.kind == Step::Kind::outside || step.kind == Step::Kind::defaults);
+        });
+        count_outside_again(image, static_cast<std::size_t>(runs));
+    }
+}
+
+[[maybe_unused]] const bool watches_forks = os::repair_after_fork(count_work_again);
+
 std::string_view attribute_of(const LlvmCalls& llvm, void* function) {
     void* attribute =
         llvm.string_attribute(function, function_index, attribute_key.data(), unsigned{attribute_key.size()});
@@ -83,12 +100,15 @@ std::string_view attribute_of(const LlvmCalls& llvm, void* function) {
 
 // Returns false if the run is not allowed.
 bool add_attribute(Run& run, std::string_view text, const char* triple) {
-    if (text.empty() || run.attributes.contains(text.data())) return true;
-    if (run.attributes.size() > most_attributes) return true;  // ignored; the judge has reported the one before
+    if (text.empty()) return true;
+    if (run.attributes == nullptr) run.attributes = std::make_unique<std::unordered_map<const char*, Resolved>>();
+    auto& known = *run.attributes;
+    if (known.contains(text.data())) return true;
+    if (known.size() > most_attributes) return true;  // ignored; the judge has reported the one before
     const Judge& judge = images[run.image].judge;
-    Resolved resolved = judge.resolve(run.image, text, scopes::current_owner(run.image), run.attributes.size(), triple);
+    Resolved resolved = judge.resolve(run.image, text, scopes::current_owner(run.image), known.size(), triple);
     if (resolved.answer == Resolved::Answer::refused) return false;
-    run.attributes.emplace(text.data(), std::move(resolved));
+    known.emplace(text.data(), std::move(resolved));
     return true;
 }
 
@@ -119,7 +139,8 @@ bool enter(const std::shared_ptr<contexts::Context>& context, void* owner) {
 
 void end(Run& run) {
     if (run.entered != nullptr) scopes::leave_borrowed();
-    for (const auto& [text, resolved] : run.attributes)
+    if (run.attributes == nullptr) return;
+    for (const auto& [text, resolved] : *run.attributes)
         if (resolved.owner != nullptr) scopes::add_orphan(resolved.owner);
 }
 
@@ -127,9 +148,33 @@ std::uint64_t machine_in_force(unsigned image, std::uint64_t address) noexcept {
     return reinterpret_cast<std::uint64_t>(machine::in_force(image, reinterpret_cast<void*>(address)));
 }
 
+bool works_outside(const RunState& now, unsigned image) noexcept {
+    return std::any_of(now.steps.begin(), now.steps.end(),
+                       [image](const Step& step) { return step.kind == Step::Kind::outside && step.image == image; });
+}
+
+// Begins work outside every scope. `permitted`: it needs no permission. Returns false, with nothing changed, if the
+// rule forbids it.
+bool begin_work_outside(RunState& now, unsigned image, bool permitted) {
+    permitted = permitted || works_outside(now, image);
+    const Outside rule = begin_outside(image);
+    now.steps.push_back({Step::Kind::outside, static_cast<std::uint8_t>(image)});
+    if (rule == Outside::defaults) {
+        const Binding& defaults = defaults_inside(image);
+        permitted = enter(defaults.context, defaults.owner);
+        if (permitted) now.steps.back().kind = Step::Kind::defaults;
+    } else if (rule != Outside::allow && !permitted) {
+        permitted = images[image].judge.may_run_outside(image, rule == Outside::error);
+    } else {
+        permitted = true;
+    }
+    if (!permitted) after(1);
+    return permitted;
+}
+
 // Returns false, with nothing changed, if the run is not allowed.
 bool begin_run(RunState& now, unsigned image, const void* llvm_context, Subject kind, void* subject, void* machine) {
-    Run run{image, llvm_context, nullptr, {}};
+    Run run{image, llvm_context, nullptr, nullptr};
     if (std::shared_ptr<const Binding> binding = bound(image, llvm_context);
         binding != nullptr && scopes::current_context(image) != binding->context.get()) {
         if (binding->on_mismatch == OnMismatch::switch_over) {
@@ -140,8 +185,12 @@ bool begin_run(RunState& now, unsigned image, const void* llvm_context, Subject 
             return false;
         }
     }
+    const std::size_t steps_before = now.steps.size();
+    if (views::shows_globals(image) && !begin_work_outside(now, image, bound(image, llvm_context) != nullptr))
+        return false;
     if (!add_attributes(run, kind, subject, machine)) {
         end(run);
+        after(now.steps.size() - steps_before);
         return false;
     }
     now.runs.push_back(std::move(run));
@@ -154,10 +203,10 @@ bool begin_run(RunState& now, unsigned image, const void* llvm_context, Subject 
 
 bool begin_function(RunState& now, void* function) {
     const Run& run = now.runs.back();
-    if (run.attributes.empty()) return false;
+    if (run.attributes == nullptr) return false;
     if (!now.functions.empty() && now.functions.back() == function) return false;  // a nested pass manager
-    const auto found = run.attributes.find(attribute_of(images[run.image].llvm, function).data());
-    if (found == run.attributes.end() || found->second.answer != Resolved::Answer::context) return false;
+    const auto found = run.attributes->find(attribute_of(images[run.image].llvm, function).data());
+    if (found == run.attributes->end() || found->second.answer != Resolved::Answer::context) return false;
     if (!enter(found->second.context, found->second.owner)) return false;
     now.functions.push_back(function);
     now.steps.push_back({Step::Kind::function, static_cast<std::uint8_t>(run.image)});
@@ -175,7 +224,9 @@ bool begin_work(RunState& now, unsigned image, Subject kind, void* subject, void
     return true;
 }
 
+// Making a data layout compiles nothing, so it needs no permission.
 void begin_machine(RunState& now, unsigned image, std::uint64_t& argument) {
+    if (views::shows_globals(image)) begin_work_outside(now, image, true);
     now.steps.push_back({Step::Kind::machine, static_cast<std::uint8_t>(image)});
     machine::begin_run(image);
     argument = machine_in_force(image, argument);
@@ -261,6 +312,16 @@ EarlyRun::EarlyRun(unsigned image, Subject kind, void* subject) {
 
 EarlyRun::~EarlyRun() { after(steps_); }
 
+EarlyOutside::EarlyOutside(unsigned image, const void* llvm_context) {
+    if (!views::shows_globals(image)) return;
+    RunState& now = state();
+    const std::size_t steps_before = now.steps.size();
+    allowed_ = begin_work_outside(now, image, bound(image, llvm_context) != nullptr);
+    steps_ = now.steps.size() - steps_before;
+}
+
+EarlyOutside::~EarlyOutside() { after(steps_); }
+
 std::uint64_t before(unsigned image, Work work, std::uint8_t argument, std::uint64_t* arguments) {
     const auto [kind, skip] = work;
     auto* subject = reinterpret_cast<void*>(arguments[argument]);
@@ -274,8 +335,9 @@ std::uint64_t before(unsigned image, Work work, std::uint8_t argument, std::uint
         return 0;
     }
     if (kind == Subject::machine) {
+        const std::size_t steps_before = now.steps.size();
         begin_machine(now, image, arguments[argument]);
-        return 1;
+        return now.steps.size() - steps_before;
     }
     if (kind == Subject::unfinished) {
         const bool skipped = std::exchange(now.unfinished, 0) == arguments[0];
@@ -284,7 +346,7 @@ std::uint64_t before(unsigned image, Work work, std::uint8_t argument, std::uint
     now.unfinished = 0;
     // A single pass runs inside the run of its pass manager, which has looked at the LLVMContext and at the attributes.
     if (skip == Skip::never && kind == Subject::function && !now.runs.empty() && now.runs.back().image == image &&
-        now.runs.back().attributes.empty())
+        now.runs.back().attributes == nullptr)
         return 0;
     if (kind == Subject::function && images[image].llvm.function_module(subject) == nullptr) return 0;
     const std::size_t steps_before = now.steps.size();
@@ -306,10 +368,13 @@ void after(std::uint64_t steps) {
             now.functions.pop_back();
             machine::leave_context(step.image);
             scopes::leave_borrowed();
-        } else {
+        } else if (step.kind == Step::Kind::run) {
             machine::end_run(step.image);
             end(now.runs.back());
             now.runs.pop_back();
+        } else {
+            if (step.kind == Step::Kind::defaults) scopes::leave_borrowed();
+            end_outside(step.image);
         }
     }
 }

@@ -73,6 +73,8 @@ inline constexpr std::size_t most_attributes = 1024;
 
 // Decisions by code that knows names and values. Called on the thread that runs LLVM; must not throw.
 struct Judge {
+    // Whether LLVM may run outside every scope in the image, where the rule asks for a report.
+    bool (*may_run_outside)(unsigned image, bool is_error);
     // Whether a module bound to `owner` may run in the scope of `here` (null: outside any scope).
     bool (*may_run)(void* owner, void* here, bool is_error);
     // Resolves the options in `text` on top of that scope, for a target. `before`: number of other texts of the module
@@ -115,6 +117,22 @@ public:
     EarlyRun& operator=(const EarlyRun&) = delete;
     ~EarlyRun();
     // False: the judge refused the run and has left the reason for the enclosing call.
+    bool allowed() const noexcept { return allowed_; }
+
+private:
+    std::uint64_t steps_ = 0;
+    bool allowed_ = true;
+};
+
+// Work of optctx's own, from before LLVM begins: outside every scope it follows the rule (intercept/outside.hpp). Does
+// nothing inside a scope.
+class EarlyOutside {
+public:
+    EarlyOutside(unsigned image, const void* llvm_context);
+    EarlyOutside(const EarlyOutside&) = delete;
+    EarlyOutside& operator=(const EarlyOutside&) = delete;
+    ~EarlyOutside();
+    // False: the rule forbids the work, and the judge has left the error for the enclosing call.
     bool allowed() const noexcept { return allowed_; }
 
 private:

@@ -1,6 +1,7 @@
 #include "interface/interface.hpp"
 
 #include "engines/gate.hpp"
+#include "intercept/outside.hpp"
 #include "interface/lookup.hpp"
 #include "interface/making.hpp"
 #include "interface/table.hpp"
@@ -72,8 +73,10 @@ int32_t find_image(const void* address, const optctx_image** out, optctx_error* 
 
 int32_t current(const optctx_image* image, const optctx_context** out, optctx_error* error) noexcept {
     return guarded(error, [&] {
-        const contexts::Context* context = scopes::current_context(table_of(image).index());
-        *out = context == nullptr ? nullptr : new optctx_context{context->shared_from_this()};
+        const unsigned index = table_of(image).index();
+        const contexts::Context* here = scopes::current_context(index);
+        auto context = here == nullptr ? bind::context_outside(index) : here->shared_from_this();
+        *out = context == nullptr ? nullptr : new optctx_context{std::move(context)};
         return OPTCTX_OK;
     });
 }

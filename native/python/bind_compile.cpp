@@ -75,18 +75,19 @@ void add_compile(nb::module_& m) {
                 new (self) compile::Llvm(views::checked_image(image), addresses);
             },
             "image"_a, "addresses"_a);
-    m.def(
-        "run_passes", &run_passes, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a, "tuning"_a,
-        "text"_a,
-        nb::sig("def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, "
-                "tuning: collections.abc.Sequence[tuple[int, int]], text: bytes) -> tuple[bytes | None, list[bytes]]"),
-        "Run a pipeline. Returns (why it does not parse or None, errors). `llvmlite_lock`: llvmlite's lock, or None "
-        "unless the LLVMContext is the global one. `machine` may be 0. `tuning`: (address of a function that sets a "
-        "field of PipelineTuningOptions, value) for each field to set.");
+    m.def("run_passes", &run_passes, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a,
+          "tuning"_a, "text"_a,
+          nb::sig("def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, "
+                  "tuning: collections.abc.Sequence[tuple[int, int]], text: bytes) -> tuple[bytes | None, list[bytes]] "
+                  "| None"),
+          "Run a pipeline. Returns (why it does not parse or None, errors), or None if the rule for work outside every "
+          "scope forbids it. `llvmlite_lock`: llvmlite's lock, or None "
+          "unless the LLVMContext is the global one. `machine` may be 0. `tuning`: (address of a function that sets a "
+          "field of PipelineTuningOptions, value) for each field to set.");
     m.def("emit", &emit, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a, "as_object"_a,
           nb::sig("def emit(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, "
-                  "as_object: bool) -> tuple[bytes | None, bytes, list[bytes]]"),
-          "Emit code. Returns (code or None, why there is none, errors).");
+                  "as_object: bool) -> tuple[bytes | None, bytes, list[bytes]] | None"),
+          "Emit code. Returns (code or None, why there is none, errors), or None as `run_passes` does.");
     m.def(
         "compile_alone",
         [](unsigned image, std::uintptr_t context, std::uintptr_t machine, nb::object llvmlite_lock,
@@ -97,7 +98,7 @@ void add_compile(nb::module_& m) {
         "image"_a, "context"_a, "machine"_a, "llvmlite_lock"_a.none(), "function"_a, "arguments"_a,
         nb::sig("def compile_alone(image: int, context: int, machine: int, llvmlite_lock: object, "
                 "function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
-        "Call the function with the locks and the scope of `run_passes`.");
+        "Call the function with the locks and the scope of `run_passes`. For tests.");
     m.def(
         "run_counted",
         [](unsigned image, nb::handle function, const nb::args& arguments) {

@@ -1,5 +1,6 @@
 // Python bindings of bind/: names and conversions, and calls from a thread that runs LLVM back into Python.
 #include "intercept/bound_contexts.hpp"
+#include "intercept/outside.hpp"
 #include "intercept/runs.hpp"
 #include "python/bindings.hpp"
 #include "python/callbacks.hpp"
@@ -52,6 +53,14 @@ const void* llvm_object(std::uintptr_t address) { return reinterpret_cast<const 
 
 nb::object object_or_none(void* object) {
     return object == nullptr ? nb::none() : nb::borrow(static_cast<PyObject*>(object));
+}
+
+bool may_run_outside(unsigned image, bool is_error) {
+    bool may = false;
+    callbacks::ask_from_llvm(
+        Callback::may_run_outside, [&] { return nb::make_tuple(image, is_error); },
+        [&](const nb::object& answer) { may = nb::cast<bool>(answer); });
+    return may;
 }
 
 bool may_run(void* owner, void* here, bool is_error) {
@@ -123,6 +132,19 @@ std::tuple<nb::object, bool, nb::object> values_here(unsigned image) {
             object_or_none(scopes::current_owner(image))};
 }
 
+std::size_t set_outside_rule(unsigned image, bind::Outside rule, std::shared_ptr<contexts::Context> defaults,
+                             const nb::object& owner) {
+    std::unique_ptr<const bind::Binding> binding;
+    if (defaults != nullptr)
+        binding = std::make_unique<const bind::Binding>(std::move(defaults), bind::OnMismatch::switch_over,
+                                                        nb::object(owner).release().ptr());
+    else if (rule == bind::Outside::defaults)
+        throw nb::value_error("this rule needs the registered values");
+    const std::size_t running = bind::set_outside_rule(views::checked_image(image), rule, std::move(binding));
+    drop_orphans();
+    return running;
+}
+
 void configure_bindings(unsigned image, const std::vector<std::uintptr_t>& calls) {
     if (calls.size() != 8) throw nb::value_error("eight functions of LLVM's C API are needed");
     bind::LlvmCalls llvm{};
@@ -134,7 +156,7 @@ void configure_bindings(unsigned image, const std::vector<std::uintptr_t>& calls
     set(llvm.string_attribute_value, calls[5]);
     set(llvm.module_triple, calls[6]);
     set(llvm.machine_triple, calls[7]);
-    bind::configure(views::checked_image(image), llvm, {may_run, resolve, cannot_enter});
+    bind::configure(views::checked_image(image), llvm, {may_run_outside, may_run, resolve, cannot_enter});
 }
 
 }  // namespace
@@ -166,6 +188,20 @@ void add_bind(nb::module_& m) {
     m.def(
         "attributes_switch", [](unsigned image) { return bind::attributes_switch(views::checked_image(image)); },
         "image"_a, "Return the address of the byte that is 0 unless they count.");
+    nb::enum_<bind::Outside>(m, "Outside")
+        .value("allow", bind::Outside::allow)
+        .value("warn", bind::Outside::warn)
+        .value("error", bind::Outside::error)
+        .value("defaults", bind::Outside::defaults);
+    m.def(
+        "outside_rule", [](unsigned image) { return bind::outside_rule(views::checked_image(image)); }, "image"_a,
+        "Return the rule for LLVM's work outside every scope.");
+    m.def("set_outside_rule", &set_outside_rule, "image"_a, "rule"_a, "defaults"_a.none(), "owner"_a.none(),
+          "Change the rule, on every thread. Returns the number of runs outside every scope that go on under another "
+          "rule; if it is not 0, nothing was changed. `defaults`: a context of the registered values, with its owner.");
+    m.def(
+        "reset_outside_rule", [](unsigned image) { bind::reset_outside_rule(views::checked_image(image)); }, "image"_a,
+        "Allow work outside every scope again, whatever is going on.");
     m.attr("MOST_ATTRIBUTES") = bind::most_attributes;
     m.def(
         "bind",

@@ -29,6 +29,7 @@ constexpr std::array rows{
     Row{"cannot_leave", "optctx: leaving a context"},
     Row{"judge", "optctx: judging what LLVM read"},
     Row{"waits", "optctx: waiting for other threads"},
+    Row{"may_run_outside", "optctx: compiling outside every scope"},
     Row{"may_run", "optctx: comparing contexts"},
     Row{"resolve", "optctx: reading the attribute of a function"},
     Row{"cannot_run_in", "optctx: entering a context"},

@@ -17,7 +17,8 @@ enum class Callback : std::uint8_t {
     judge,          // (context, whether its block failed)
     waits,          // (threads that changed options process-wide) while this thread waits for them
     // LLVM's work (optctx/travelling/bindings.py, attributes.py).
-    may_run,  // (owner of a binding, owner of the scope or None, whether a mismatch is an error) -> bool
+    may_run_outside,  // (image, whether work outside every scope is an error) -> bool
+    may_run,          // (owner of a binding, owner of the scope or None, whether a mismatch is an error) -> bool
     resolve,  // (image, text of an attribute, owner of the scope or None, number of other texts of the module so far,
               // triple) -> context, False to ignore the text, or None to refuse it
     cannot_run_in,        // (owner of a context, why it could not be entered)

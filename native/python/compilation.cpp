@@ -1,6 +1,7 @@
 #include "python/compilation.hpp"
 
 #include "intercept/bound_contexts.hpp"
+#include "intercept/runs.hpp"
 #include "os/os.hpp"
 #include "python/block.hpp"
 #include "python/gil.hpp"
@@ -64,7 +65,8 @@ nb::object run_inside(const Need& need, const std::function<nb::object()>& work,
     const Inside llvmlite(need.llvmlite_lock, llvmlite_lock::block);
     nb::object scope = travelling(need.image, need.llvm_context);
     const Inside travels(scope, scoping::scope);
-    result = work();
+    const bind::EarlyOutside outside(need.image, reinterpret_cast<const void*>(need.llvm_context));
+    result = outside.allowed() ? work() : nb::none();
     return scope;
 }
 

@@ -33,8 +33,9 @@ private:
     unsigned image_;
 };
 
-// Runs `work` with exclusive use of what it needs, inside the context bound to the LLVMContext, if any. `work` may
-// throw nanobind::python_error.
+// Runs `work` with exclusive use of what it needs, inside the context bound to the LLVMContext, if any. Returns None,
+// with nothing done, if the rule for work outside every scope forbids it (intercept/outside.hpp). `work` may throw
+// nanobind::python_error.
 nanobind::object run(const Need& need, const std::function<nanobind::object()>& work);
 
 }  // namespace optctx::compile

@@ -25,6 +25,8 @@ View current_view(unsigned image) noexcept {
     return substitute != nullptr ? substitute->shown_ : current[image];
 }
 
+bool shows_globals(unsigned image) noexcept { return current_view(image) == identity[image]; }
+
 void set_current_view(unsigned image, View view) noexcept {
     if (Substitute* substitute = substituting[image]) {
         substitute->shown_ = view;

@@ -22,6 +22,8 @@ using View = void**;
 View identity_view(unsigned image);
 View current_view(unsigned image) noexcept;
 void set_current_view(unsigned image, View view) noexcept;
+// Whether this thread is shown the identity view.
+bool shows_globals(unsigned image) noexcept;
 
 // Replaces the views of one image that this thread is shown: LLVM reads through the substitute's views instead.
 class Substitute {

@@ -45,7 +45,7 @@ def layers_of_base(engine: Engine, base: Base) -> Layers:
         context = seen_in_python(engine, "inherit from the current context")
         if (scope := thread_scope(engine)) is not None:
             return Layers.of_thread(engine, scope)
-        return Layers.process_wide(engine) if context is None else context._layers
+        return Layers.outside(engine) if context is None else context._layers
     if base == "defaults":
         return Layers.registered(engine)
     layers = _layers_in(base)

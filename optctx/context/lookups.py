@@ -15,7 +15,7 @@ from optctx.travelling.bindings import bound_to
 from optctx.values.layers import Layers
 from optctx.values.read_values import Value
 
-__all__ = ["bound", "contained", "current", "lookup", "process_wide_values", "tool"]
+__all__ = ["bound", "contained", "current", "lookup", "tool", "values_outside"]
 
 T = TypeVar("T")
 
@@ -23,18 +23,19 @@ T = TypeVar("T")
 def current(image: Image | None = None) -> OptionContext:
     """Return the context that this task is in, with what was set inside it (`OptionContext.with_sets`).
 
-    Outside all scopes, returns a context of the process-wide values of this moment. `image`: of which LLVM,
-    from `loaded_image`; None means llvmlite's.
+    Outside all scopes, returns a context of the process-wide values of this moment, or of the registered
+    values under `attach(outside="defaults")`. `image`: of which LLVM, from `loaded_image`; None means
+    llvmlite's.
 
     Raises ScopeError if this thread is inside a scope of another task (see OptionContext).
     """
     engine = attach(image)
-    return seen(engine, "say what is current") or process_wide_values(engine)
+    return seen(engine, "say what is current") or values_outside(engine)
 
 
-def process_wide_values(engine: Engine) -> OptionContext:
-    """Return a context of the image's process-wide values of this moment."""
-    return OptionContext._of(Layers.process_wide(engine), None)
+def values_outside(engine: Engine) -> OptionContext:
+    """Return a context of what the image reads outside all scopes at this moment."""
+    return OptionContext._of(Layers.outside(engine), None)
 
 
 def bound(llvm_context: object, image: Image | None = None) -> OptionContext | None:

@@ -19,6 +19,10 @@ class Host(Protocol):
     def reports_calls(self) -> bool:
         """Whether it tells of its calls, and they raise what LLVM's work leaves (`tasks/problems.py`)."""
 
+    @property
+    def between(self) -> frozenset[str]:
+        """The Python packages that may lie between a program and its LLVM."""
+
     def has(self, image: Image) -> bool:
         """Tell whether the image is its LLVM. Loads nothing."""
 

@@ -22,6 +22,7 @@ class _LlvmC:
     """See optctx/engine/host.py."""
 
     reports_calls = False
+    between = frozenset[str]()
 
     def has(self, image: Image) -> bool:
         return True

@@ -31,7 +31,7 @@ from numba.core.target_extension import (
 from numba.core.typing.templates import _OverloadFunctionTemplate
 
 from optctx.context import OptionContext
-from optctx.context.lookups import process_wide_values
+from optctx.context.lookups import values_outside
 from optctx.engine.attach import attach, is_default
 from optctx.errors import ProcessWideOptionError, UnsupportedImageError
 from optctx.numba.codegen import OptionsCodegen
@@ -224,7 +224,7 @@ class OptionsContext(cpu.CPUContext):  # type: ignore[misc]
 @functools.cache
 def _initialise_plain() -> None:
     """Make Numba's own runtime functions, which otherwise the first target that compiles would make."""
-    process_wide_values(attach()).run(rtsys.initialize, cpu_target.target_context)
+    values_outside(attach()).run(rtsys.initialize, cpu_target.target_context)
 
 
 _targets: dict[tuple[OptionContext, str], OptionsTarget] = {}

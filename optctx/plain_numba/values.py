@@ -12,7 +12,7 @@ from numba.core import config
 
 from optctx.cache.entries import Situation
 from optctx.context import OptionContext
-from optctx.context.lookups import process_wide_values
+from optctx.context.lookups import values_outside
 from optctx.context.seen import seen
 from optctx.engine.attach import attached
 from optctx.engine.engine import Engine
@@ -56,7 +56,7 @@ class Values:
 
 def outside(values: Values) -> Values:
     """Those outside all scopes."""
-    return Values(values.engine, process_wide_values(values.engine))
+    return Values(values.engine, values_outside(values.engine))
 
 
 def values_here(known: Values | None = None) -> Values | None:

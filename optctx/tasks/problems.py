@@ -6,30 +6,62 @@ The next function of optctx, or of the host's that runs LLVM, to return raises i
 
 from __future__ import annotations
 
-import itertools
 import threading
 import warnings
 from collections.abc import Callable
-from typing import TypeGuard
+from types import FrameType
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from optctx.engine.host import host_of
 from optctx.image.loaded import Image
 
-__all__ = ["anything_left", "forget_problems", "raise_problems", "tell", "tell_of", "when_returning"]
+__all__ = [
+    "Place",
+    "anything_left",
+    "forget_problems",
+    "place_of",
+    "raise_forbidden",
+    "raise_problems",
+    "tell",
+    "tell_of",
+    "when_returning",
+]
+
+
+class Place(NamedTuple):
+    """Where a warning belongs, as `warnings.warn_explicit` takes it."""
+
+    filename: str
+    lineno: int
+    module: str
+    registry: dict[Any, Any]
+
+
+_Problem: TypeAlias = "tuple[BaseException, Place | None]"
 
 
 class _Problems(threading.local):
     def __init__(self) -> None:
-        self.found: list[BaseException] = []
+        self.found: list[_Problem] = []
 
 
 _problems = _Problems()
 _listeners: list[Callable[[], None]] = []
 
 
-def tell(problem: BaseException) -> None:
-    """Leave a problem, or what a signal handler raised inside LLVM, to the enclosing call on this thread."""
-    _problems.found.append(problem)
+def place_of(frame: FrameType) -> Place:
+    """Return the place of a frame, as `warnings.warn` finds it."""
+    names = frame.f_globals
+    registry = names.setdefault("__warningregistry__", {})
+    return Place(frame.f_code.co_filename, frame.f_lineno, names.get("__name__", "<string>"), registry)
+
+
+def tell(problem: BaseException, place: Place | None = None) -> None:
+    """Leave a problem, or what a signal handler raised inside LLVM, to the enclosing call on this thread.
+
+    `place`: where a warning belongs, if not where that call is made.
+    """
+    _problems.found.append((problem, place))
 
 
 def tell_of(image: Image, problem: BaseException) -> None:
@@ -50,23 +82,37 @@ class _Unraised:
         raise self.problem
 
 
-def _is_warning(problem: BaseException) -> TypeGuard[Warning]:
-    return isinstance(problem, Warning)
-
-
 def raise_problems(stacklevel: int = 3) -> None:
     """Issue this thread's warnings, raise its first error, forget both. Without an error, call listeners."""
     found, _problems.found = _problems.found, []
-    problem: BaseException | None = None
+    error: BaseException | None = None
     try:
-        for problem in filter(_is_warning, found):
-            warnings.warn(problem, stacklevel=stacklevel)
-        for problem in itertools.filterfalse(_is_warning, found):
-            raise problem
+        error = _first_error(found, stacklevel + 1)
+        if error is not None:
+            raise error
     finally:  # else the error and this frame form a cycle, which keeps the caller's module and LLVMContext
-        del found, problem
+        del found, error
     for listener in _listeners:
         listener()
+
+
+def _first_error(found: list[_Problem], stacklevel: int) -> BaseException | None:
+    """Issue the warnings among problems and return the first error."""
+    errors = []
+    for problem, place in found:
+        if not isinstance(problem, Warning):
+            errors.append(problem)
+        elif place is None:
+            warnings.warn(problem, stacklevel=stacklevel)
+        else:
+            warnings.warn_explicit(problem, type(problem), *place)
+    return errors[0] if errors else None
+
+
+def raise_forbidden() -> NoReturn:
+    """Raise why a call has not run LLVM at all."""
+    raise_problems()
+    raise AssertionError("the reason was left")
 
 
 def forget_problems() -> None:

@@ -22,7 +22,6 @@ from optctx.errors import (
     UntrustedOptionWarning,
     shown,
 )
-from optctx.image.loaded import Image
 from optctx.plan.ways_in import belongs_to_machine
 from optctx.reads.unread import marks
 from optctx.tasks.problems import tell_of
@@ -37,7 +36,17 @@ if TYPE_CHECKING:
     from optctx.travelling.bindings import Owner
     from optctx.values.overrides import Override
 
-__all__ = ["Attributes", "attach", "attributes_policy", "detach", "resolve", "why_attributes_cannot_count"]
+__all__ = [
+    "Attributes",
+    "Policy",
+    "attributes_policy",
+    "check_attributes",
+    "new_policy",
+    "reset_policy",
+    "resolve",
+    "set_policy",
+    "why_attributes_cannot_count",
+]
 
 Attributes = Literal["ignore", "error", "warn"]
 
@@ -45,47 +54,25 @@ _LONGEST = 1 << 14  # bytes of an attribute; holds hundreds of options
 _SHOWN = 200  # bytes of an attribute that a message shows
 
 
-class _Policy(NamedTuple):
+class Policy(NamedTuple):
     """The setting for one image. Replaced as a whole: a thread inside LLVM sees the old or the new one."""
 
     attributes: Attributes = "ignore"
     trust: Trust = TUNING
 
 
-_IGNORE = _Policy()
-_policies: dict[int, _Policy] = {}  # by the image's index
+_IGNORE = Policy()
+_policies: dict[int, Policy] = {}  # by the image's index
 
 
-def attach(
-    image: Image | None = None,
-    *,
-    attributes: Attributes | None = None,
-    trust: Iterable[str] | None = None,
-) -> None:
-    """Attach to an LLVM of this process, if nothing has attached yet.
-
-    Reaches the whole process: from now on contexts that are entered or bound count on every thread. Attaching
-    alone changes nothing for any module. The first use of a context attaches as well.
-
-    Args:
-        image: Which LLVM, from `loaded_image`; None means llvmlite's.
-        attributes: Whether the attribute "optctx" of functions counts, on every thread, until `detach`.
-            "ignore": no (initially). "error": yes, and a refused attribute makes the enclosing call raise
-            before any pass has run on the module. "warn": yes, and a function with a refused attribute
-            compiles without it, with an UntrustedOptionWarning. None leaves the setting as it is. An
-            attribute is refused if LLVM does not accept it, or if it sets an option that is not trusted.
-        trust: What attributes can set: classes of options (`Option.trust`), and names of single options.
-            Initially `("tuning",)`: options that change nothing but the generated code. None leaves the
-            setting as it is.
-
-    Raises:
-        UnsupportedImageError: The library does not check out, or attributes are asked for where threads take
-            turns. Nothing was changed.
-        OptionTypeError, UnknownOptionError: An argument is wrong.
-    """
+def check_attributes(attributes: Attributes | None) -> None:
+    """Raise OptionTypeError for what says nothing about attributes."""
     if attributes not in (None, "ignore", "error", "warn"):
         raise OptionTypeError(f'attributes is "ignore", "error" or "warn", found {shown(attributes)}')
-    engine = engine_attach.attach(image)
+
+
+def new_policy(engine: Engine, attributes: Attributes | None, trust: Iterable[str] | None) -> Policy:
+    """Return the setting for an image with these changes. Raises as `optctx.attach` does; changes nothing."""
     wanted = _policies.get(engine.index, _IGNORE)
     if trust is not None:
         wanted = wanted._replace(trust=trusting(engine, trust))
@@ -95,31 +82,25 @@ def attach(
         raise UnsupportedImageError(
             f"attributes of functions cannot count: {engine.why_not_intercepted}; enter scopes instead"
         )
-    _policies[engine.index] = wanted
-    _native.count_attributes(engine.index, wanted.attributes != "ignore")
+    return wanted
+
+
+def set_policy(engine: Engine, policy: Policy) -> None:
+    """Put the setting in force, on every thread."""
+    _policies[engine.index] = policy
+    _native.count_attributes(engine.index, policy.attributes != "ignore")
+
+
+def reset_policy(engine: Engine) -> None:
+    """Let attributes count no longer, and trust them as initially."""
+    _native.count_attributes(engine.index, False)
+    _policies.pop(engine.index, None)
 
 
 def why_attributes_cannot_count() -> str:
     """Return the reason, as half a sentence; "" where they can. Attaches, and changes nothing else."""
     engine = engine_attach.attach()
     return "" if engine.intercepts else engine.why_not_intercepted
-
-
-def detach(image: Image | None = None) -> None:
-    """Restore LLVM's original instructions, for the whole process. The next use attaches again.
-
-    Attributes of functions stop counting, and the trust setting returns to its default. A scope that was only
-    carried elsewhere (`copy_context`) has no effect until the next use. `image`: from which LLVM, as for
-    `attach`.
-
-    Raises:
-        ScopeError: A thread is inside a context or records, or an LLVMContext is bound. Nothing was changed.
-    """
-    engine = engine_attach.made(image)
-    engine_attach.detach(image)
-    if engine is not None:
-        _native.count_attributes(engine.index, False)
-        _policies.pop(engine.index, None)
 
 
 def attributes_policy() -> tuple[str, ...]:
@@ -186,7 +167,7 @@ def _read(image: int, text: bytes, here: Owner | None, before: int, trust: Trust
             f"it is {len(text):,} bytes long, of at most {_LONGEST:,}; shorten it, or set options in a scope"
         )
     engine = engine_attach.engine_of(image)
-    base = Layers.outside(engine) if here is None else seen_by(here)
+    base = Layers.without_owner(engine) if here is None else seen_by(here)
     made = _overrides(engine, text.decode(), trust)
     layers = base.on_top(made)
     layers.make_native(marks(engine, "ignore", base, made))

@@ -133,7 +133,7 @@ def _mismatch(owner: Layers, here: Layers) -> str:
 def _may_run(owner: Bindable, here: Owner | None, is_error: bool) -> bool:
     """Judge, on the thread that runs LLVM inside `here`, whether a module bound to `owner` may run."""
     layers = owner._layers
-    text = _mismatch(layers, Layers.outside(layers.engine) if here is None else seen_by(here))
+    text = _mismatch(layers, Layers.without_owner(layers.engine) if here is None else seen_by(here))
     if not text:
         return True
     if is_error:

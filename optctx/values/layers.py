@@ -49,17 +49,24 @@ class Layers:
 
     @classmethod
     def process_wide(cls, engine: Engine) -> Layers:
-        """Make layers of the values outside all contexts at this moment."""
+        """Make layers of LLVM's own values at this moment."""
         return cls(engine, engine.space.drift(), {}, {})
 
     @classmethod
     def outside(cls, engine: Engine) -> Layers:
+        """Make layers of what LLVM reads outside all contexts at this moment."""
+        if _native.outside_rule(engine.index) == _native.Outside.defaults:
+            return cls.registered(engine)
+        return cls.process_wide(engine)
+
+    @classmethod
+    def without_owner(cls, engine: Engine) -> Layers:
         """Make layers of what LLVM sees on this thread where it is in no scope of Python's.
 
-        These are the values of the innermost scope that C++ code has entered here, or the process-wide ones.
+        These are the values of the innermost scope that C++ code has entered here, or those outside all contexts.
         """
         scope = _native.thread_scope(engine.index)
-        return cls.process_wide(engine) if scope is None else cls.of_thread(engine, scope)
+        return cls.outside(engine) if scope is None else cls.of_thread(engine, scope)
 
     @classmethod
     def of_thread(cls, engine: Engine, scope: _native.ThreadScope) -> Layers:

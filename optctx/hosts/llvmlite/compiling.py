@@ -30,7 +30,7 @@ from optctx.image.facts.fact import Fact
 from optctx.image.facts.mangled_names import COMPILING, INSTRUCTION_COUNT, MODULE_CONTEXT
 from optctx.image.loaded import Image
 from optctx.image.pass_names import pass_names
-from optctx.tasks.problems import forget_problems, raise_problems
+from optctx.tasks.problems import forget_problems, raise_forbidden, raise_problems
 from optctx.wording import did_you_mean, nearest
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def run_passes(
     api = native_api()
     context = api.module_context(module_at)
     forget_problems()
-    error, errors = _native.run_passes(
+    ran = _native.run_passes(
         api.native,
         context,
         _llvmlite_lock(api, context),
@@ -232,6 +232,9 @@ def run_passes(
         setter_addresses(settings),
         text,
     )
+    if ran is None:
+        raise_forbidden()
+    error, errors = ran
     if error is not None:
         said = clipped(error.decode(errors="replace"))
         raise PassPipelineError(
@@ -276,9 +279,12 @@ def _emit(module: ModuleRef, target_machine: TargetMachine, *, as_object: bool) 
     api = native_api()
     context = api.module_context(module_at)
     forget_problems()
-    code, message, errors = _native.emit(
+    emitted = _native.emit(
         api.native, context, _llvmlite_lock(api, context), module_at, machine_at, as_object
     )
+    if emitted is None:
+        raise_forbidden()
+    code, message, errors = emitted
     _raise_errors(errors)
     raise_problems(stacklevel=4)
     if code is None:

@@ -25,6 +25,9 @@ _RUNS_LLVM = (
     "LLVMPY_CreateTargetMachineData",
     "LLVMPY_FinalizeObject",
     "LLVMPY_GetFunctionAddress",
+    "LLVMPY_GetGlobalValueAddress",
+    "LLVMPY_RunStaticConstructors",
+    "LLVMPY_RunStaticDestructors",
     "LLVMPY_LLJIT_Link",
     "LLVMPY_LLJITLookup",
 )
@@ -35,6 +38,7 @@ class _Llvmlite:
 
     package = "llvmlite"
     reports_calls = True
+    between = frozenset({package, "numba"})
 
     def image(self) -> Image:
         return llvmlite_image()

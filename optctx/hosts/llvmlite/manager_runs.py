@@ -97,8 +97,8 @@ def _run_here(engine: Engine, how: ManagerRun, call: Any, arguments: tuple[Any, 
 
 
 def _mismatch(engine: Engine, what: str, reason: str, owner: Owner | None) -> ContextMismatchError:
-    layers = Layers.outside(engine) if owner is None else seen_by(owner)
-    names = layers.differing(Layers.process_wide(engine))
+    layers = Layers.without_owner(engine) if owner is None else seen_by(owner)
+    names = layers.differing(Layers.outside(engine))
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     shown = f"{owner or layers!r} ({', '.join(names[:_SHOWN])}{more})"
     where = f"inside {shown}" if names else "outside any scope"

@@ -23,6 +23,7 @@ CORE = (
     "tests/optctx/context/test_gate_waits.py",
     "tests/optctx/context/test_crossed.py",
     "tests/optctx/travelling/test_function_attributes.py",
+    "tests/optctx/travelling/test_outside.py",
     "tests/optctx/travelling/test_binding_lifetimes.py",
     "tests/optctx/hosts/test_binding_lljit.py",
     "tests/optctx/reads/test_record.py",

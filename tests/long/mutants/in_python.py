@@ -102,8 +102,15 @@ _CONTEXT = (
         "problem-swallowed",
         "an error that is found inside LLVM is not raised by the call that ran it",
         "tests/optctx/travelling/test_binding_checks.py",
-        "            raise problem\n",
-        "            del problem\n",
+        "        error = _first_error(found, stacklevel + 1)\n",
+        "        _first_error(found, stacklevel + 1)\n",
+    ),
+    Mutation(
+        "outside-looks-allowed",
+        "lookups give the process-wide values although LLVM reads the registered ones outside every scope",
+        "tests/optctx/travelling/test_outside.py",
+        "if _native.outside_rule(engine.index) == _native.Outside.defaults:",
+        "if _native.outside_rule(engine.index) == _native.Outside.error:",
     ),
     Mutation(
         "attribute-untrusted",

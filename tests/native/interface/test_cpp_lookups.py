@@ -159,6 +159,11 @@ def test_what_is_set_process_wide_reaches_no_scope(library: pathlib.Path) -> Non
         assert cpp.occurrences("unroll-count") == 0
     with drifted:
         compare(cpp, drifted)
+    if optctx.info()["engine"] == "thread":
+        optctx.attach(outside="defaults")
+        assert not cpp.is_process_wide()
+        compare(cpp, frozen)
+        assert cpp.occurrences("unroll-count") == 0
 
 
 def test_an_option_that_cannot_be_scoped_is_what_llvm_sees(cpp: Lookups) -> None:

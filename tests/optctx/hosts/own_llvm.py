@@ -112,6 +112,11 @@ def bindings() -> None:
     llvm.library.LLVMPY_ContextDispose(context)
     optctx.detach(image)
     assert llvm.digests() == expected[""]
+    optctx.attach(image, outside="defaults")
+    llvm.library.LLVMPY_SetCommandLine(b"", b"-unroll-count=4")
+    assert llvm.digests() == expected[""], "outside every scope it reads what was registered"
+    optctx.attach(image, outside="allow")
+    assert llvm.digests() == expected["-unroll-count=4"]
 
 
 def refused_runs() -> None:
@@ -201,6 +206,8 @@ def mistakes() -> None:
         uses.append(("an LLVMContext", made.bind))
         assert 'use "switch"' in error_of(lambda: made.bind(context, on_mismatch="error"))
         assert 'use "switch"' in error_of(lambda: made.bind(context, on_mismatch="warn"))
+        assert 'use "defaults"' in error_of(lambda: optctx.attach(image, outside="error"))
+        assert 'use "defaults"' in error_of(lambda: optctx.attach(image, outside="warn"))
     wild = ctypes.create_string_buffer(b"\x11" * 64)
     for what, use in uses:
         for wrong in (made, True, "0x10", 1.0, image):

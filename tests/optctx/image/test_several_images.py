@@ -23,7 +23,7 @@ from llvmlite.binding import ffi
 import optctx
 from optctx import OptionContext, UnsupportedImageError, _native, current, drift, record
 from optctx._native import MAX_IMAGES, held, loaded_libraries
-from optctx.context import process_wide_values
+from optctx.context import values_outside
 from optctx.engine.attach import attach, attached, detach, engines, is_default
 from optctx.engine.engine import Engine
 from optctx.hosts.llvmlite import llvmlite_image
@@ -61,7 +61,7 @@ def attach_two(copy: pathlib.Path, ways: str = "") -> Two:
 
 
 def context_of(engine: Engine, *arguments: str, **more: Any) -> OptionContext:
-    return OptionContext.from_args(arguments, base=process_wide_values(engine), **more)
+    return OptionContext.from_args(arguments, base=values_outside(engine), **more)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_llvmlites_image_is_the_default_however_it_is_attached() -> None:
     assert is_default(engine)
     assert attached() is engine
     assert attach() is engine
-    with OptionContext(unroll_count=4, base=process_wide_values(engine)):
+    with OptionContext(unroll_count=4, base=values_outside(engine)):
         assert unrolled_by_llvmlite() == 4
 
 
@@ -307,7 +307,7 @@ def test_process_wide_changes_of_one_image_are_not_those_of_the_other(
     assert values() == [0, 0]
     first.set_option("-unroll-count=3")
     assert list(drift()) == ["unroll-count"]
-    assert process_wide_values(other)["unroll-count"] == 0
+    assert values_outside(other)["unroll-count"] == 0
     assert second.digests() == expected[""]
     assert not any(held().values()), held()
 

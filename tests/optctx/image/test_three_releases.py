@@ -20,7 +20,7 @@ SCRIPT = """
     import optctx
     from optctx import OptionContext, current, loaded_image
     from optctx._native import held
-    from optctx.context import process_wide_values
+    from optctx.context import values_outside
     from optctx.engine.attach import attach, detach
     from tests.support.scopes import in_threads, unrolled
 
@@ -32,7 +32,7 @@ SCRIPT = """
     assert len(layouts) == 2, layouts
     assert [llvm.digests() for llvm in llvms] == [each[""] for each in expected], "attaching changes nothing"
     contexts = [
-        {each: OptionContext.from_args([each] if each else [], base=process_wide_values(engine))
+        {each: OptionContext.from_args([each] if each else [], base=values_outside(engine))
          for each in arguments}
         for engine in engines
     ]

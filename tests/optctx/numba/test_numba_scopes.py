@@ -8,6 +8,7 @@ import importlib
 import pathlib
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -379,3 +380,28 @@ def test_a_numba_that_is_not_as_expected_is_a_warning(monkeypatch: pytest.Monkey
     monkeypatch.delattr(caching.Cache, "_load_overload")
     with pytest.warns(NumbaOptionsWarning, match="this Numba is not as expected .*_load_overload"):
         optctx._numba_begins()
+
+
+def test_numba_names_the_line_that_makes_it_compile_outside_every_scope() -> None:
+    def below(lines: int) -> str:
+        return f"({__file__}:{sys._getframe(1).f_lineno + lines}) compiles outside every scope"
+
+    function = numba.njit(scales)
+    try:
+        optctx.attach(outside="error")
+        where = below(2)
+        with pytest.raises(optctx.OutsideScopeError) as refused:
+            function(1)
+        assert where in str(refused.value)
+        with OptionContext():
+            assert function(1) == 3
+        assert function(2) == 6  # it is compiled
+        optctx.attach(outside="warn")
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("default")
+            where = below(1)
+            assert function(2.5) == 7.5
+        assert [where in str(each.message) for each in found] == [True], "once for each line"
+        assert (found[0].filename, found[0].category) == (__file__, optctx.OutsideScopeWarning)
+    finally:
+        optctx.attach(outside="allow")

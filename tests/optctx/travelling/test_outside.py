@@ -1,0 +1,273 @@
+"""Compilations outside every scope: named, refused, or kept to the registered values."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+from llvmlite import binding
+
+import optctx
+from optctx import OptionContext, OutsideScopeError, OutsideScopeWarning, ScopeError, current, lookup
+from optctx.compiling import FreshProcess, Job, compile_job, initialise_targets
+from optctx.errors import ContextMismatchError, OptionTypeError, UnsupportedImageError
+from optctx.travelling.attributes import attributes_policy
+from optctx.travelling.outside import Outside
+from tests.support.alone import alone
+from tests.support.forking import run_and_end
+from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86, counted
+from tests.support.runs import COUNT, RUNS, machine
+from tests.support.scopes import four, in_threads, set_option, unrolled, unrolled_by_llvmlite, write
+
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+
+FILE = __file__
+
+
+@pytest.fixture(autouse=True)
+def allowed() -> Iterator[None]:
+    yield
+    optctx.attach(outside="allow")
+
+
+def emit_by_llvmlite(module: Any) -> object:
+    return machine().emit_object(module)
+
+
+def emit(module: Any) -> object:
+    return optctx.emit_assembly(module, machine())
+
+
+def mcjit(work: Callable[[Any], object], module: Any) -> None:
+    with binding.create_mcjit_compiler(module, machine()) as engine:
+        work(engine)
+
+
+def lljit(module: Any) -> object:
+    jit = binding.create_lljit_compiler(machine())
+    linked = binding.JITLibraryBuilder().add_ir(module).export_symbol("count").link(jit, "counts")
+    return linked["count"]
+
+
+WAYS: dict[str, Callable[[Any], object]] = {
+    **{run.__name__: run for run in RUNS[1:]},
+    "run_passes": lambda module: optctx.run_passes(module, UNROLL),
+    "emission by llvmlite": emit_by_llvmlite,
+    "emission": emit,
+    "MCJIT": partial(mcjit, lambda engine: engine.finalize_object()),
+    "MCJIT, a function": partial(mcjit, lambda engine: engine.get_function_address("count")),
+    "MCJIT, a value": partial(mcjit, lambda engine: engine.get_global_value_address("count")),
+    "MCJIT, constructors": partial(mcjit, lambda engine: engine.run_static_constructors()),
+    "LLJIT": lljit,
+}
+
+
+def calls(way: Callable[[Any], object], llvm_context: Any) -> str:
+    """Have LLVM work on a new module. Return its text afterwards."""
+    with binding.parse_assembly(COUNTED, llvm_context) as module:
+        module.triple = X86
+        way(module)
+        return "" if module.closed else str(module)
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_every_way_to_compile_outside_every_scope_is_named_and_can_be_refused(name: str) -> None:
+    way = WAYS[name]
+    optctx.attach(outside="warn")
+    with binding.create_context() as llvm_context:
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            calls(way, llvm_context)
+        (warning,) = found
+        assert warning.category is OutsideScopeWarning
+        assert warning.filename.startswith(os.path.dirname(os.path.dirname(os.path.dirname(FILE))))
+        assert f"({warning.filename}:{warning.lineno}) compiles outside every scope" in str(warning.message)
+        optctx.attach(outside="error")
+        with pytest.raises(OutsideScopeError, match="nothing has been run: ") as refused:
+            calls(way, llvm_context)
+        assert f"({warning.filename}:{warning.lineno}) compiles" in str(refused.value)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with OptionContext():  # is what permits it
+                calls(way, llvm_context)
+            four().bind(llvm_context)
+            calls(way, llvm_context)
+            optctx.unbind(llvm_context)
+
+
+def test_a_refused_run_changes_nothing_and_a_scope_on_another_thread_permits_nothing() -> None:
+    optctx.attach(outside="error")
+    with four(), ThreadPoolExecutor(1) as pool:
+        for way in ("run_passes", "run_module_passes", "emission"):
+            with binding.create_context() as own, binding.parse_assembly(COUNTED, own) as module:
+                before = str(module)
+                with pytest.raises(OutsideScopeError, match=r"optctx\.propagating\(pool\)"):
+                    pool.submit(WAYS[way], module).result()
+                assert str(module) == before
+        assert optctx.propagating(pool).submit(unrolled_by_llvmlite).result() == 4
+
+
+# Read by passes, by the code generator, while a pass manager is made, and while a machine is.
+SET = {
+    "unroll-count": "3",
+    "force-vector-width": "2",
+    "inline-threshold": "0",
+    "align-all-blocks": "5",
+    "pre-RA-sched": "linearize",
+    "vectorize-loops": "false",
+    "x86-asm-syntax": "intel",
+}
+JOBS = tuple(
+    Job(text, passes, triple=X86, emit=what)
+    for text, passes in ((SCALE, "default<O3>"), (CALLS, "default<O2>"), (COUNTED, UNROLL))
+    for what in ("ir", "assembly")
+)
+
+
+def by_llvmlite(job: Job) -> tuple[str, str]:
+    """The job by llvmlite alone, with a manager of llvmlite's: the IR and the assembly."""
+    with binding.create_context() as own, binding.parse_assembly(str(job.ir), own) as module:
+        target = machine()
+        module.triple, module.data_layout = X86, str(target.target_data)
+        level = 3 if "O3" in job.passes else 2
+        builder = binding.create_pass_builder(target, binding.create_pipeline_tuning_options(level))
+        builder.getModulePassManager().run(module, builder)
+        return str(module), target.emit_assembly(module)
+
+
+@alone
+def test_under_defaults_threads_outside_see_what_was_registered_whatever_others_set() -> None:
+    initialise_targets()
+    with FreshProcess() as fresh:
+        expected = {job: fresh.compile(job) for job in JOBS}
+        options = tuple(f"-{name}={text}" for name, text in SET.items())
+        unlike = [job for job in JOBS if fresh.compile(replace(job, options=options)) != expected[job]]
+    assert unlike == list(JOBS), "every job has to read options that are set"
+    by_hand = {job: by_llvmlite(job) for job in JOBS[:4]}  # nothing is set yet
+    optctx.attach(outside="defaults")
+    for name, text in SET.items():
+        set_option(name, text)
+    done = threading.Event()
+
+    def compiles() -> None:
+        try:
+            for job in JOBS * 2:
+                assert compile_job(job) == expected[job]
+                assert job not in by_hand or by_llvmlite(job) == by_hand[job]
+        finally:
+            done.set()
+
+    def sets() -> None:
+        for value in itertools.cycle(range(2, 9)):
+            for name in ("unroll-count", "align-all-blocks", "inline-threshold"):
+                write(name, value)
+            if done.is_set():
+                break
+
+    in_threads([compiles, compiles, sets])
+    assert current()["unroll-count"] == lookup("unroll-count") == OptionContext()["unroll-count"] == 0
+    assert current() == OptionContext(base="defaults")
+    with OptionContext({"unroll-count": COUNT}):
+        assert unrolled() == COUNT
+    optctx.attach(outside="allow")
+    assert current()["unroll-count"] == lookup("unroll-count") != 0
+    assert compile_job(JOBS[0]) != expected[JOBS[0]]
+    assert by_llvmlite(JOBS[0]) != by_hand[JOBS[0]]
+
+
+def at_work(work: Callable[[], object]) -> None:
+    """Do the work while LLVM compiles on this thread, outside every scope or inside one."""
+    done: list[object] = []
+    with (
+        binding.create_context() as own,
+        binding.parse_assembly(COUNTED, own) as module,
+        binding.create_mcjit_compiler(module, machine()) as engine,
+    ):
+        engine.set_object_cache(notify_func=lambda *_: done.append(work()))
+        engine.finalize_object()
+    assert done == [None], "what the work raised was printed"
+
+
+def test_the_rule_changes_between_compilations_but_not_while_one_runs_outside() -> None:
+    optctx.attach(outside="warn")
+
+    def refused() -> None:
+        others: tuple[Outside, ...] = ("allow", "error", "defaults")
+        for other in others:
+            message = (
+                f'cannot change to outside="{other}": outside every scope, 1 compilation runs under '
+                'outside="warn"; change it before'
+            )
+            with pytest.raises(ScopeError, match=re.escape(message)):
+                optctx.attach(outside=other, attributes="error")
+        optctx.attach(outside="warn")  # which it is
+        optctx.attach()
+
+    def in_child() -> None:
+        child = os.fork()
+        if not child:  # where the thread that compiles does not go on
+            run_and_end(partial(optctx.attach, outside="error"))
+        assert os.waitpid(child, 0)[1] == 0
+
+    def changed() -> None:
+        optctx.attach(outside="error")
+        optctx.attach(outside="warn")
+
+    for work in (refused, lambda: in_threads([refused]), lambda: in_threads([in_child])):
+        with pytest.warns(OutsideScopeWarning):
+            at_work(work)
+    assert attributes_policy() == ("ignore",)
+    with OptionContext():
+        at_work(changed)
+    optctx.attach(outside="error")
+    with pytest.raises(OutsideScopeError):
+        unrolled_by_llvmlite()
+    child = os.fork()
+    if not child:
+        run_and_end(partial(pytest.raises, OutsideScopeError, unrolled_by_llvmlite))
+    assert os.waitpid(child, 0)[1] == 0
+    optctx.detach()
+    assert (unrolled(), unrolled_by_llvmlite()) == (1, 1)
+
+
+def test_what_is_no_rule_and_what_cannot_follow_one_is_refused() -> None:
+    for wrong in ("sometimes", 3, ["error"], True):
+        with pytest.raises(OptionTypeError, match='outside is "allow", "warn", "error" or "defaults", found'):
+            optctx.attach(outside=wrong)  # type: ignore[arg-type]
+    assert unrolled() == 1
+
+
+@alone(OPTCTX_ENGINE="exclusive")
+def test_where_threads_take_turns_no_rule_is_had() -> None:
+    rules: tuple[Outside, ...] = ("warn", "error", "defaults")
+    optctx.attach(outside="allow")
+    for rule in rules:
+        with pytest.raises(UnsupportedImageError, match=f'outside="{rule}" cannot count: threads take turns'):
+            optctx.attach(outside=rule, attributes="ignore")
+    assert unrolled() == 1
+
+
+@alone
+def test_checked_bindings_and_attributes_are_compared_with_what_is_read_outside() -> None:
+    initialise_targets()
+    set_option("unroll-count", "4")
+    optctx.attach(outside="defaults", attributes="error")
+    text = counted("two", '"optctx"="-unroll-max-count=2"') + counted("as_registered")
+    with binding.create_context() as own:
+        OptionContext({"unroll-count": 5}).bind(own, on_mismatch="error")
+        with binding.parse_assembly(text, own) as module:
+            with pytest.raises(ContextMismatchError, match=r"'unroll-count' \(5 there, 0 here\)"):
+                WAYS["run_module_passes"](module)
+            optctx.unbind(own)
+            OptionContext(base="defaults").bind(own, on_mismatch="error")
+            WAYS["run_module_passes"](module)
+            assert str(module).count("store volatile") == 2
