@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, Literal, NamedTuple
 
-from optctx.travelling.module_attributes import Change, FunctionAttribute, ModuleFlag, NoAttribute
+from optctx.travelling.module_attributes import Change, FunctionAttribute, ModuleFlag
 
 __all__ = ["EQUIVALENTS", "NOT_EXACT", "Equivalent"]
 
@@ -44,10 +44,6 @@ def _replaced(name: str, least: int = 0) -> Callable[[int], Change]:
     return lambda number: FunctionAttribute(name, str(max(number, least)), replace=True)
 
 
-def _either_way(name: str) -> Callable[[bool], Change]:
-    return lambda on: FunctionAttribute(name, "", replace=True) if on else NoAttribute(name)
-
-
 def _decided(name: str, yes: str, no: str) -> Callable[[bool], Change]:
     return lambda on: FunctionAttribute(name, yes if on else no, replace=True)
 
@@ -57,9 +53,6 @@ _MAX_REGS = "amdgpu-promote-alloca-to-vector-max-regs"
 _RATIO = "amdgpu-promote-alloca-to-vector-vgpr-ratio"
 _CLAUSE = "amdgpu-hard-clause-length-limit"
 _EXPERT = "amdgpu-expert-scheduling-mode"
-_BOUNDARY = "amdgpu-sgpr-hazard-boundary-cull"
-_AT_WAIT = "amdgpu-sgpr-hazard-mem-wait-cull"
-_AT_WAIT_FROM = "amdgpu-sgpr-hazard-mem-wait-cull-threshold"
 _PRIORITY = "amdgpu-set-wave-priority-valu-insts-threshold"
 
 EQUIVALENTS: Final[dict[str, Equivalent]] = {
@@ -76,11 +69,6 @@ EQUIVALENTS: Final[dict[str, Equivalent]] = {
     # SIInsertHardClauses, SIInsertWaitcnts
     _CLAUSE: Equivalent("option", _replaced(_CLAUSE)),
     _EXPERT: Equivalent("option", _decided(_EXPERT, "true", "false")),
-    # AMDGPUWaitSGPRHazards
-    "amdgpu-sgpr-hazard-wait": Equivalent("option", _decided("amdgpu-sgpr-hazard-wait", "1", "0")),
-    _BOUNDARY: Equivalent("option", _either_way(_BOUNDARY)),
-    _AT_WAIT: Equivalent("option", _either_way(_AT_WAIT)),
-    _AT_WAIT_FROM: Equivalent("option", _replaced(_AT_WAIT_FROM)),
     # CallAnalyzer takes the caller's attribute as an int.
     "inline-max-stacksize": Equivalent("option", _replaced("inline-max-stacksize"), most=_INT),
     # SIPreAllocateWWMRegs
@@ -124,5 +112,14 @@ NOT_EXACT: Final[dict[str, str]] = {
     "aarch64-ptrauth-auth-checks": "it counts on processors with FPAC, and ptrauth-auth-traps does not",
     "force-streaming": "aarch64_pstate_sm_enabled also changes how functions are called",
     "force-streaming-compatible": "aarch64_pstate_sm_compatible also changes how functions are called",
+    **dict.fromkeys(
+        (
+            "amdgpu-sgpr-hazard-wait",
+            "amdgpu-sgpr-hazard-boundary-cull",
+            "amdgpu-sgpr-hazard-mem-wait-cull",
+            "amdgpu-sgpr-hazard-mem-wait-cull-threshold",
+        ),
+        "LLVM has attributes of these names, and no test has shown that they do the same",
+    ),
     "enable-vfe": "linking would bring the module flag of another module back",
 }

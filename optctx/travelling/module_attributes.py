@@ -16,7 +16,6 @@ __all__ = [
     "Change",
     "FunctionAttribute",
     "ModuleFlag",
-    "NoAttribute",
     "apply_changes",
     "read_attributes",
     "triple_of",
@@ -34,12 +33,6 @@ class FunctionAttribute(NamedTuple):
     replace: bool = False  # the attribute of functions that have it already
 
 
-class NoAttribute(NamedTuple):
-    """An attribute with a text that no function of the module is to have."""
-
-    name: str
-
-
 class ModuleFlag(NamedTuple):
     """A flag for the module, unless it has it already."""
 
@@ -47,7 +40,7 @@ class ModuleFlag(NamedTuple):
     value: int  # 32 bits, unsigned
 
 
-Change: TypeAlias = FunctionAttribute | NoAttribute | ModuleFlag
+Change: TypeAlias = FunctionAttribute | ModuleFlag
 
 
 class _Api:
@@ -71,8 +64,6 @@ class _Api:
         )
         self.make_enum = function("LLVMCreateEnumAttribute", c_void_p, c_void_p, c_uint, c_ulonglong)
         self.add = function("LLVMAddAttributeAtIndex", None, c_void_p, c_uint, c_void_p)
-        # (function, index, name, length)
-        self.remove = function("LLVMRemoveStringAttributeAtIndex", None, c_void_p, c_uint, c_char_p, c_uint)
 
         self.find_flag = function("LLVMGetModuleFlag", c_void_p, c_void_p, c_char_p, c_size_t)
         # (module, behaviour, key, length, metadata)
@@ -136,10 +127,6 @@ def _apply(api: _Api, module: int, changes: Sequence[Change]) -> None:
     for change in changes:
         if isinstance(change, ModuleFlag):
             _add_flag(api, module, context, change)
-        elif isinstance(change, NoAttribute):
-            name = change.name.encode()
-            for function in api.defined(module):
-                api.remove(function, _FUNCTION, name, len(name))
         else:
             _add_attribute(api, module, context, change)
 

@@ -275,7 +275,6 @@ ATTRIBUTES: Final = _plain(
     "LLVMCreateStringAttribute",
     "LLVMCreateEnumAttribute",
     "LLVMAddAttributeAtIndex",
-    "LLVMRemoveStringAttributeAtIndex",
     "LLVMGetModuleFlag",
     "LLVMAddModuleFlag",
     "LLVMInt32TypeInContext",

@@ -178,7 +178,6 @@ def test_the_rows_are_options_that_only_the_code_generator_of_their_pass_reads()
     """A row is right for the functions that read its option today. Another reader has to be looked at."""
     readers = {name: len(attach().options[name].readers) for name in EQUIVALENTS}
     several = {"amdhsa-code-object-version": 3, "profile-sample-accurate": 4}
-    several |= {name: 2 for name in EQUIVALENTS if name.startswith("amdgpu-sgpr-hazard")}
     assert readers == dict.fromkeys(EQUIVALENTS, 1) | several
     assert NOT_EXACT.keys() <= registry().keys()
     assert not NOT_EXACT.keys() & EQUIVALENTS.keys()
