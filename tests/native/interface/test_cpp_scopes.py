@@ -242,6 +242,8 @@ def test_a_scope_that_ends_in_the_wrong_place_is_named_and_ends_where_it_can(
     assert scopes_become(0), "a thread that ends leaves its scopes"
     cpp.do("forget")
     assert "it was entered on another thread" in capfd.readouterr().err
+    cpp.do("destroyed_elsewhere")
+    assert "it was entered on another thread" in capfd.readouterr().err
     assert both() == (1, 1)
 
 
@@ -389,10 +391,8 @@ def test_after_the_interpreter_has_ended_nothing_is_entered_and_all_is_left(libr
         Scopes(pathlib.Path({str(library)!r})).do("until_exit")
         """
     )
-    assert (
-        said
-        == "ScopeError: cannot enter a scope: the interpreter, or this thread, is ending; enter it before\n"
-    )
+    why = "the interpreter, or this thread, is ending; do it before"
+    assert said == f"ScopeError: cannot make a context: {why}\nScopeError: cannot enter a scope: {why}\n"
 
 
 def test_python_refuses_in_the_same_words(cpp: Scopes) -> None:
