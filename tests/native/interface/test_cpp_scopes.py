@@ -303,14 +303,22 @@ def test_threads_without_python_have_scopes_while_pythons_come_and_go(cpp: Scope
 
 
 @pytest.mark.redirected
-def test_a_scope_waits_for_process_wide_changes_without_the_gil(cpp: Scopes) -> None:
-    entered = threading.Event()
+@pytest.mark.parametrize("keep_gil", [False, True])
+def test_a_scope_waits_for_process_wide_changes_without_the_gil(
+    library: pathlib.Path, keep_gil: bool
+) -> None:
+    registry()
+    cpp, entered = Scopes(library, keep_gil=keep_gil), threading.Event()
     order: list[object] = []
 
     def change() -> None:
         with OptionContext({"stats": True}, process_wide="exclusive"):
             entered.set()
-            time.sleep(0.3)  # the other thread waits, and this one needs the GIL
+            time.sleep(0.2)  # the other thread waits now, and this one needs the GIL a hundred times
+            began = time.monotonic()
+            for _ in range(100):
+                time.sleep(0.001)
+            assert time.monotonic() - began < 2.5, "it has the GIL but for a moment in 50 ms"
             order.append("left")
 
     def enter() -> None:
