@@ -73,6 +73,7 @@ int32_t find_image(const void* address, const optctx_image** out, optctx_error* 
 
 int32_t current(const optctx_image* image, const optctx_context** out, optctx_error* error) noexcept {
     return guarded(error, [&] {
+        scopes::leave_abandoned_of_thread();
         const unsigned index = table_of(image).index();
         const contexts::Context* here = scopes::current_context(index);
         auto context = here == nullptr ? bind::context_outside(index) : here->shared_from_this();
@@ -148,11 +149,16 @@ int32_t occurrences(const optctx_context* handle, const optctx_option* option, s
     });
 }
 
+int32_t too_late(const char* what, optctx_error* error) {
+    return fail(error, OPTCTX_SCOPE, std::string(what) + ": the interpreter, or this thread, is ending; do it before");
+}
+
 int32_t make(const optctx_image* image, const optctx_context* base, const optctx_setting* settings, std::size_t count,
              const optctx_context** out, optctx_error* error) noexcept {
     return guarded(error, [&]() -> int32_t {
         const Table& table = table_of(image);
         const contexts::Context* values = context_of(base);
+        if (!scopes::may_enter()) return too_late("cannot make a context", error);
         if (values != nullptr && values->space().image() != table.index())
             return fail(error, OPTCTX_OTHER_IMAGE,
                         "cannot make a context for the LLVM in " + std::string(table.path) +
@@ -189,9 +195,7 @@ int32_t enter(const optctx_context* handle, optctx_scope* out, optctx_error* err
     return guarded(error, [&]() -> int32_t {
         if (handle == nullptr)
             return fail(error, OPTCTX_SCOPE, "cannot enter a scope of no context; make a context of the values first");
-        if (!scopes::may_enter())
-            return fail(error, OPTCTX_SCOPE,
-                        "cannot enter a scope: the interpreter, or this thread, is ending; enter it before");
+        if (!scopes::may_enter()) return too_late("cannot enter a scope", error);
         try {
             // Entering counts the thread, and changes no value.
             return enter_now(std::const_pointer_cast<contexts::Context>(handle->context), out, error);

@@ -204,6 +204,8 @@ void enter(engines::Frame&& frame, ScopeEntry entry) noexcept {
     stack.push(std::move(frame), Reason::scope, entry, entry.mark);
 }
 
+static bool is_entered_of_thread(Ticket ticket) noexcept { return stack.find_of_thread(ticket) != stack.levels.end(); }
+
 void enter_of_thread(engines::Frame&& frame, Ticket ticket) noexcept {
     stack.push(std::move(frame), Reason::thread, {.ticket = ticket}, stack.shown);
 }
@@ -228,6 +230,9 @@ void abandon_of_thread(Ticket ticket) noexcept {
 }
 
 void leave_abandoned_of_thread() noexcept {
+    if (ended) return;
+    if (any_posted())
+        for (const Ticket ticket : take_posted(is_entered_of_thread)) abandon(ticket);
     if (stack.abandoned == 0) return;
     for (auto at = stack.levels.end(); at != stack.levels.begin();) {
         --at;

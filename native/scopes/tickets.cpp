@@ -67,11 +67,13 @@ void post_abandoned(Ticket ticket) noexcept {
 
 bool any_posted() noexcept { return instance->count.load(std::memory_order_relaxed) != 0; }
 
-std::vector<Ticket> take_posted() {
+std::vector<Ticket> take_posted(bool (*is_wanted)(Ticket) noexcept) {
     Posted& posted = *instance;
     const std::lock_guard lock(posted.mutex);
-    const auto own = std::stable_partition(posted.tickets.begin(), posted.tickets.end(),
-                                           [](const Ticket& each) { return !is_of_this_thread(each); });
+    const auto own =
+        std::stable_partition(posted.tickets.begin(), posted.tickets.end(), [is_wanted](const Ticket& each) {
+            return !is_of_this_thread(each) || (is_wanted != nullptr && !is_wanted(each));
+        });
     std::vector<Ticket> taken(own, posted.tickets.end());
     posted.tickets.erase(own, posted.tickets.end());
     posted.count = posted.tickets.size();

@@ -21,9 +21,9 @@ Ticket new_ticket();
 bool is_of_this_thread(Ticket ticket) noexcept;
 // Posts the ticket to its thread, if that thread still lives. Drops the ticket if memory runs out.
 void post_abandoned(Ticket ticket) noexcept;
-// Whether tickets are posted for any thread, and the removal of those posted for this thread.
+// Whether tickets are posted for any thread, and the removal of those posted for this thread, or of some of them.
 bool any_posted() noexcept;
-std::vector<Ticket> take_posted();
+std::vector<Ticket> take_posted(bool (*is_wanted)(Ticket) noexcept = nullptr);
 // Runs in the child of a fork, where only this thread survives, with the locks held.
 void only_this_thread_abandons() noexcept;
 

@@ -218,7 +218,7 @@ _CPP = (
     ),
     Mutation(
         "cpp-scope-waits-with-gil",
-        "a scope of C++ code waits for a thread that needs the GIL, and holds it",
+        "a scope of C++ code waits for a thread that needs the GIL, and holds it nearly all the time",
         "tests/native/interface/test_cpp_scopes.py",
         "        if (python_lives() && has_gil())\n            wait_without_gil([&frame]",
         "        if (!python_lives() && has_gil())\n            wait_without_gil([&frame]",

@@ -242,6 +242,8 @@ def test_a_scope_that_ends_in_the_wrong_place_is_named_and_ends_where_it_can(
     assert scopes_become(0), "a thread that ends leaves its scopes"
     cpp.do("forget")
     assert "it was entered on another thread" in capfd.readouterr().err
+    cpp.do("destroyed_elsewhere")
+    assert "it was entered on another thread" in capfd.readouterr().err
     assert both() == (1, 1)
 
 
@@ -301,14 +303,22 @@ def test_threads_without_python_have_scopes_while_pythons_come_and_go(cpp: Scope
 
 
 @pytest.mark.redirected
-def test_a_scope_waits_for_process_wide_changes_without_the_gil(cpp: Scopes) -> None:
-    entered = threading.Event()
+@pytest.mark.parametrize("keep_gil", [False, True])
+def test_a_scope_waits_for_process_wide_changes_without_the_gil(
+    library: pathlib.Path, keep_gil: bool
+) -> None:
+    registry()
+    cpp, entered = Scopes(library, keep_gil=keep_gil), threading.Event()
     order: list[object] = []
 
     def change() -> None:
         with OptionContext({"stats": True}, process_wide="exclusive"):
             entered.set()
-            time.sleep(0.3)  # the other thread waits, and this one needs the GIL
+            time.sleep(0.2)  # the other thread waits now, and this one needs the GIL a hundred times
+            began = time.monotonic()
+            for _ in range(100):
+                time.sleep(0.001)
+            assert time.monotonic() - began < 2.5, "it has the GIL but for a moment in 50 ms"
             order.append("left")
 
     def enter() -> None:
@@ -389,10 +399,8 @@ def test_after_the_interpreter_has_ended_nothing_is_entered_and_all_is_left(libr
         Scopes(pathlib.Path({str(library)!r})).do("until_exit")
         """
     )
-    assert (
-        said
-        == "ScopeError: cannot enter a scope: the interpreter, or this thread, is ending; enter it before\n"
-    )
+    why = "the interpreter, or this thread, is ending; do it before"
+    assert said == f"ScopeError: cannot make a context: {why}\nScopeError: cannot enter a scope: {why}\n"
 
 
 def test_python_refuses_in_the_same_words(cpp: Scopes) -> None:

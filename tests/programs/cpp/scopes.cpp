@@ -147,6 +147,21 @@ const char* on_threads(std::size_t threads, std::size_t times) {
     });
 }
 
+// A thread without Python whose scope another thread destroys is out of it at its next one.
+const char* destroyed_elsewhere() {
+    return said([] {
+        std::unique_ptr<optctx::Scope> scope;
+        std::string wrong;
+        std::thread([&] {
+            scope = std::make_unique<optctx::Scope>(std::initializer_list<optctx::Setting>{{"unroll-count", "4"}});
+            std::thread([&] { scope.reset(); }).join();
+            const optctx::Scope next{{"unroll-max-count", "9"}};
+            wrong = std::to_string(optctx::current().get<unsigned>("unroll-count"));
+        }).join();
+        if (wrong != "0") throw Stop("it is still inside: " + wrong);
+    });
+}
+
 // Scopes that do not end where C++ would end them.
 const char* enter(const char* name, const char* text) {
     return said(
@@ -165,8 +180,10 @@ const char* forget() {
 const char* until_exit() {
     return said([] {
         at_exit = std::make_unique<optctx::Scope>(std::initializer_list<optctx::Setting>{{"unroll-count", "4"}});
+        prepared = std::make_unique<optctx::OptionContext>(optctx::current());
         std::atexit([] {
             std::puts(said([] { const optctx::Scope late{{"unroll-count", "8"}}; }));
+            std::puts(said([] { const optctx::Scope late(*prepared); }));
             std::fflush(stdout);
         });
     });
