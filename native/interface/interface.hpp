@@ -12,4 +12,9 @@ using FindBound = std::shared_ptr<const contexts::Context> (*)(unsigned image, c
 // Until this is called, no LLVMContext counts as bound.
 void set_find_bound(FindBound find) noexcept;
 
+// Has Python publish the options of the image that were registered late. Called without the GIL, and needs it.
+using TakeInLate = void (*)(unsigned image) noexcept;
+// Until this is called, only options that were published are found.
+void set_take_in_late(TakeInLate take_in) noexcept;
+
 }  // namespace optctx::interface

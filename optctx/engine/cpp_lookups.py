@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 
-from optctx._native import NO_SLOT, Kind, LookupTable
+from optctx._native import NO_SLOT, Kind, LateLookups, LateOptions, LookupTable
 from optctx.image.abi import element_size, type_name
 from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
 from optctx.plan.plan import Plan
 
-__all__ = ["publish_options"]
+__all__ = ["publish_late", "publish_options"]
 
 
 _Form = tuple[str, Kind, Kind, int]
+_Place = tuple[int, int, int]
+_Described = tuple[_Form, _Place, _Place, int, list[str], list[int]]
 
 
-def publish_options(plan: Plan, index: int, image: Image) -> None:
-    """Publish the options of the image with this index. The first call for it counts."""
-    table = LookupTable(index, image)
+def publish_options(plan: Plan, index: int, image: Image, late: LateOptions) -> None:
+    """Publish the options of the image with this index. The first call for it counts.
+
+    `late`: where to look for options that are registered later.
+    """
+    table = LookupTable(index, image, late)
     aliases: dict[int, list[str]] = {}
     for option in plan.options.values():
         if option.alias_of:
@@ -26,16 +31,30 @@ def publish_options(plan: Plan, index: int, image: Image) -> None:
     forms: dict[int, _Form] = {}
     for option in plan.options.values():
         if not option.alias_of:
-            _add(table, option, aliases.get(option.address, ()), forms)
+            table.add([*option.names, *aliases.get(option.address, ())], *_described(option, forms))
     table.publish()
 
 
-def _add(
-    table: LookupTable,
-    option: RegisteredOption,
-    aliases: Sequence[str],
-    forms: dict[int, _Form],
+def publish_late(
+    index: int, late: Iterable[RegisteredOption], by_address: Mapping[int, RegisteredOption]
 ) -> None:
+    """Publish the late options of an image whose own were published, in place of earlier late ones.
+
+    `by_address`: all options, which aliases lead to.
+    """
+    table = LateLookups(index)
+    forms: dict[int, _Form] = {}
+    for option in late:
+        target = option
+        while target.alias_of:
+            target = by_address[target.alias_of]
+        assert option.late is not None
+        table.add(list(option.names), *_described(target, forms), option.late)
+    table.publish()
+
+
+def _described(option: RegisteredOption, forms: dict[int, _Form]) -> _Described:
+    """Return what LookupTable.add takes after the names."""
     form = forms.get(id(option.type))  # the type itself has no cheap hash
     if form is None:
         kind, element = option.type.kind, option.type.element
@@ -44,4 +63,4 @@ def _add(
     value = (NO_SLOT if option.value_slot is None else option.value_slot, offset, region + offset)
     own = (NO_SLOT if option.slot is None else option.slot, 0, option.address)
     names, stored, enum_size = option.stored_choices()
-    table.add([*option.names, *aliases], form, value, own, enum_size, names, stored)
+    return form, value, own, enum_size, names, stored
