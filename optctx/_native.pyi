@@ -161,6 +161,32 @@ def walk_registry(map: int) -> tuple[str, list[tuple[str, int]]]:
     (layout, [(name, address of the Option)] by name) after checking every entry.
     """
 
+class LateOption:
+    """An option that was registered late, under one name."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def address(self) -> int: ...
+
+    @property
+    def vtable(self) -> int: ...
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+class LateOptions:
+    """
+    The options of a map that `walk_registry` has proven, without those it had then.
+    """
+
+    def __init__(self, layout: str, map: int, known: Sequence[int]) -> None: ...
+
+    def find(self) -> list[LateOption]:
+        """
+        By name, each proven. MisfitError if other threads do not stop registering.
+        """
+
 class RegistryCopy:
     """
     A copy of a map of options that `walk_registry` has proven, with other objects.
@@ -484,6 +510,9 @@ def identity_view(image: int) -> int:
 class ParseError(ValueError):
     pass
 
+class GoneError(RuntimeError):
+    pass
+
 class NativeScopeError(RuntimeError):
     pass
 
@@ -607,9 +636,9 @@ class GateError(RuntimeError):
 class Change:
     """The change of one option in LLVM's own object, and how to undo it."""
 
-    def __init__(self, option: int, name: str, texts: Sequence[str | None], kind: Kind, value_offset: int, has_defaults: bool, variable: tuple[int, int], state: tuple[int, int], debug_types: tuple[int, int]) -> None:
+    def __init__(self, option: int, name: str, texts: Sequence[str | None], kind: Kind, value_offset: int, has_defaults: bool, variable: tuple[int, int], state: tuple[int, int], debug_types: tuple[int, int], late: tuple[LateOptions, LateOption] | None = None) -> None:
         """
-        `variable` and `state` are (address, size in bytes), or (0, 0) if there is none. `debug_types`: the same for llvm::CurrentDebugType, with the size of one type.
+        `variable` and `state` are (address, size in bytes), or (0, 0) if there is none. `debug_types`: the same for llvm::CurrentDebugType, with the size of one type. `late`: for an option that can be removed, where to look whether it was.
         """
 
 class ProcessWide:
@@ -1014,7 +1043,7 @@ def make_lock_safe(lock: object) -> None:
 class LookupTable:
     """Every option by name, for lookups from C++."""
 
-    def __init__(self, space: Space, image: Library) -> None: ...
+    def __init__(self, space: Space, image: Library, late: LateOptions) -> None: ...
 
     def add(self, names: Sequence[str], form: tuple[str, Kind, Kind, int], value: tuple[int, int, int], object: tuple[int, int, int], how_set: tuple[int, str, int], enum_size: int, choices: Sequence[str], stored: Sequence[int]) -> None:
         """
@@ -1023,6 +1052,22 @@ class LookupTable:
 
     def publish(self) -> None:
         """Make lookups from C++ find these options. Empties this table."""
+
+class LateLookups:
+    """The late options of an image by name, for lookups from C++."""
+
+    def __init__(self, index: int) -> None:
+        """The image's own options were published."""
+
+    def add(self, names: Sequence[str], form: tuple[str, Kind, Kind, int], value: tuple[int, int, int], object: tuple[int, int, int], how_set: tuple[int, str, int], enum_size: int, choices: Sequence[str], stored: Sequence[int], late: LateOption) -> None:
+        """
+        Add an option. `form`: (type, kind of the value, of its elements, bytes of a list's element). `value`, `object`: where to read them: (slot, offset in it) in a context, and the address in LLVM's own storage. `how_set`: (how many of the names are the option's own, why it cannot be set per thread, index of the virtual function that tells whether it takes a value, or 0). `choices`: names, each with the integer that is `stored` for it in `enum_size` bytes.
+        """
+
+    def publish(self) -> None:
+        """
+        Make lookups from C++ find these late options, and no others. Empties this object.
+        """
 
 def begin_lookups_with(image: int) -> None:
     """

@@ -51,7 +51,11 @@ std::string key_of(std::vector<std::shared_ptr<Group::Held>>& held) {
 }
 
 std::string key_of(const std::shared_ptr<values::ProcessWide>& changes) {
-    return changes == nullptr ? "" : "changes of image " + std::to_string(changes->image()) + ":" + changes->text();
+    if (changes == nullptr) return "";
+    std::string key = "changes of image " + std::to_string(changes->image()) + ":" + changes->text();
+    for (const image::LateOption& each : changes->key().late)
+        key.append(" ").append(std::to_string(each.address)).append(" ").append(std::to_string(each.vtable));
+    return key;
 }
 
 struct TurnState {

@@ -1,6 +1,5 @@
 #include "image/registry_copy.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <new>
@@ -15,28 +14,30 @@ std::uint8_t* copy_bytes(std::uintptr_t from, std::size_t size) {
     return to;
 }
 
-// The words of the map, its epoch included, that change when its entries do.
-std::size_t words_of(const RegistryLayout& layout) {
-    const std::size_t head = layout.kind == RegistryLayout::Kind::sentinels ? sizeof(SentinelsHead) : 24;
-    return (layout.epoch + head) / sizeof(std::uint64_t);
+// The head alone does not tell: it is the same again once an option is removed and another one registered.
+std::vector<RegistryEntry> entries_of(const RegistryLayout& layout, std::uintptr_t map) {
+    Snapshot memory;
+    return load_entries(memory, map, layout).found;
 }
 
 }  // namespace
 
 RegistryCopy::RegistryCopy(const RegistryLayout& layout, std::uintptr_t map,
                            const std::function<std::uintptr_t(std::uintptr_t)>& instead_of)
-    : layout_(layout), original_(words_of(layout)), head_(new std::uint64_t[head_words]()) {
-    std::memcpy(original_.data(), reinterpret_cast<const void*>(map), original_.size() * sizeof(std::uint64_t));
-    std::copy(original_.begin(), original_.end(), head_.get());
+    : layout_(layout), original_(entries_of(layout, map)), head_(new std::uint64_t[head_words]()) {
+    std::memcpy(head_.get(), reinterpret_cast<const void*>(map), layout.head_size());
     if (layout.kind == RegistryLayout::Kind::string_map)
         copy_string_map(instead_of);
     else
         copy_dense_map(instead_of);
 }
 
-bool RegistryCopy::is_current(std::uintptr_t map) const noexcept {
-    return std::memcmp(original_.data(), reinterpret_cast<const void*>(map),
-                       original_.size() * sizeof(std::uint64_t)) == 0;
+bool RegistryCopy::is_current(std::uintptr_t map) const {
+    try {
+        return entries_of(layout_, map) == original_;
+    } catch (const Misfit&) {
+        return false;
+    }
 }
 
 void RegistryCopy::copy_string_map(const std::function<std::uintptr_t(std::uintptr_t)>& instead_of) {

@@ -1,7 +1,8 @@
 // A copy of LLVM's map of registered options that points at other Option objects.
 #pragma once
 
-#include "image/registry.hpp"
+#include "image/registry_entries.hpp"
+#include "image/registry_layouts.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -22,7 +23,7 @@ public:
     // A map that callers of LLVM's functions may read and change.
     std::uintptr_t map() const noexcept { return reinterpret_cast<std::uintptr_t>(head_.get()); }
     // Whether `map` still has the entries that were copied.
-    bool is_current(std::uintptr_t map) const noexcept;
+    bool is_current(std::uintptr_t map) const;
 
 private:
     void copy_string_map(const std::function<std::uintptr_t(std::uintptr_t)>& instead_of);
@@ -31,7 +32,7 @@ private:
     static constexpr std::size_t head_words = 5;  // no map has more
 
     const RegistryLayout layout_;
-    std::vector<std::uint64_t> original_;  // the head of the map that was copied
+    std::vector<RegistryEntry> original_;  // of the map that was copied
     std::unique_ptr<std::uint64_t[]> head_;
 };
 

@@ -26,6 +26,7 @@ namespace {
 
 std::atomic<FindBound> find_bound{nullptr};
 std::atomic<LetIn> let_in{&scopes::admit};
+std::atomic<TakeInLate> take_in_late{nullptr};
 
 int32_t fail(optctx_error* error, optctx_status status, std::string_view message) noexcept {
     if (error == nullptr) return status;
@@ -101,17 +102,34 @@ void release(const optctx_context* handle) noexcept {
     if (handle != nullptr && handle->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete handle;
 }
 
+// An option that was registered late is asked for in Python once, which knows types and places.
+const OptionEntry* find_entry(const Table& table, std::string_view name) {
+    const OptionEntry* entry = table.find(name);
+    const TakeInLate take_in = take_in_late.load(std::memory_order_acquire);
+    if (entry != nullptr || take_in == nullptr || !table.is_late(name)) return entry;
+    take_in(table.index());
+    return table.find(name);
+}
+
 int32_t find(const optctx_image* image, const char* name, std::size_t length, const optctx_option** out,
              optctx_error* error) noexcept {
-    const Table& table = table_of(image);
-    const std::string_view wanted(name, length);
-    if (const OptionEntry* entry = table.find(wanted)) {
-        *out = entry;
-        return OPTCTX_OK;
-    }
-    if (error == nullptr) return OPTCTX_UNKNOWN_OPTION;  // no caller reads the message, which takes long to build
-    return guarded(error, [&] { return fail(error, OPTCTX_UNKNOWN_OPTION, table.unknown(wanted)); });
+    return guarded(error, [&]() -> int32_t {
+        const Table& table = table_of(image);
+        const std::string_view wanted(name, length);
+        *out = find_entry(table, wanted);
+        if (*out != nullptr) return OPTCTX_OK;
+        if (error == nullptr) return OPTCTX_UNKNOWN_OPTION;  // no caller reads the message, which takes long to build
+        return fail(error, OPTCTX_UNKNOWN_OPTION, table.unknown(wanted));
+    });
 }
+
+int32_t gone(const OptionEntry& entry, optctx_error* error) {
+    return fail(error, OPTCTX_UNKNOWN_OPTION,
+                "cannot look up '" + std::string(entry.name) +
+                    "': it is no longer registered; what registered it has removed it, or was unloaded");
+}
+
+bool entry_is_there(const OptionEntry& entry) noexcept { return table_of(entry.image).is_there(entry); }
 
 bool is_of(const OptionEntry& entry, const contexts::Context* context) noexcept {
     return context == nullptr || context->space().image() == table_of(entry.image).index();
@@ -132,6 +150,7 @@ int32_t read(const optctx_context* handle, const optctx_option* option, optctx_v
                         "cannot look up '" + std::string(option->name) + "': the option is of type " + option->type +
                             ", whose value has no readable form");
         if (!is_of(entry, context_of(handle))) return other_image(entry, error);
+        if (!entry_is_there(entry)) return gone(entry, error);
         read_value(context_of(handle), entry, *out);
         return OPTCTX_OK;
     });
@@ -144,6 +163,7 @@ int32_t occurrences(const optctx_context* handle, const optctx_option* option, s
     const OptionEntry& entry = entry_of(option);
     return guarded(error, [&]() -> int32_t {
         if (!is_of(entry, context_of(handle))) return other_image(entry, error);
+        if (!entry_is_there(entry)) return gone(entry, error);
         *out = occurrences_of(context_of(handle), entry);
         return OPTCTX_OK;
     });
@@ -245,6 +265,7 @@ constexpr optctx_interface functions{OPTCTX_INTERFACE_VERSION,
 void set_find_bound(FindBound find) noexcept { find_bound.store(find, std::memory_order_release); }
 
 void set_let_in(LetIn admit) noexcept { let_in.store(admit, std::memory_order_release); }
+void set_take_in_late(TakeInLate take_in) noexcept { take_in_late.store(take_in, std::memory_order_release); }
 
 }  // namespace optctx::interface
 

@@ -19,4 +19,9 @@ using LetIn = void (*)(engines::Frame& frame);
 // Until this is called, scopes::admit does.
 void set_let_in(LetIn let_in) noexcept;
 
+// Has Python publish the options of the image that were registered late. Called without the GIL, and needs it.
+using TakeInLate = void (*)(unsigned image) noexcept;
+// Until this is called, only options that were published are found.
+void set_take_in_late(TakeInLate take_in) noexcept;
+
 }  // namespace optctx::interface

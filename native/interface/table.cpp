@@ -97,35 +97,52 @@ OptionEntry::OptionEntry(const optctx_image& of_image, std::string own_name, std
     size = element_kind == values::Kind::enumeration ? enum_size : stored_size(element_kind);
 }
 
+void Names::add(std::unique_ptr<OptionEntry> entry, const std::vector<std::string>& names) {
+    for (const std::string& name : names) names_.emplace(name, entry.get());
+    entries_.push_back(std::move(entry));
+}
+
+const OptionEntry* Names::find(std::string_view name) const {
+    const auto found = names_.find(name);
+    return found == names_.end() ? nullptr : found->second;
+}
+
+void Names::append_to(std::vector<std::string_view>& known) const {
+    for (const auto& [name, entry] : names_) known.push_back(name);
+}
+
 Table::Table(values::Space& space, std::string library, std::string its_build_id, std::uintptr_t begin,
-             std::uintptr_t end)
+             std::uintptr_t end, std::shared_ptr<const image::LateOptions> late)
     : optctx_image{},
       space_(space),
       path_(std::move(library)),
       build_id_(std::move(its_build_id)),
       begin_(begin),
-      end_(end) {
+      end_(end),
+      late_options_(std::move(late)) {
     path = path_.c_str();
     build_id = build_id_.c_str();
 }
 
-void Table::add(std::unique_ptr<OptionEntry> entry, const std::vector<std::string>& names) {
-    for (const std::string& name : names) names_.emplace(name, entry.get());
-    entries_.push_back(std::move(entry));
+void Table::replace_late(std::unique_ptr<const Names> late) const {
+    late_.store(late.release(), std::memory_order_release);
 }
 
 const OptionEntry* Table::find(std::string_view name) const {
-    const auto found = names_.find(name);
-    return found == names_.end() ? nullptr : found->second;
+    if (const OptionEntry* entry = names_.find(name)) return entry;
+    const Names* late = late_.load(std::memory_order_acquire);
+    const OptionEntry* entry = late == nullptr ? nullptr : late->find(name);
+    return entry != nullptr && is_there(*entry) ? entry : nullptr;
 }
 
 std::string Table::unknown(std::string_view name) const {
     std::string bare(name.substr(std::min(name.find_first_not_of('-'), name.size())));
     std::replace(bare.begin(), bare.end(), '_', '-');
     std::vector<std::string_view> known;
-    for (const auto& [known_name, entry] : names_) known.push_back(known_name);
+    names_.append_to(known);
+    if (const Names* late = late_.load(std::memory_order_acquire)) late->append_to(known);
     const std::string_view near = nearest(bare, known);
-    return "no LLVM option is called '" + std::string(name) + "' among the " + std::to_string(names_.size()) + " of " +
+    return "no LLVM option is called '" + std::string(name) + "' among the " + std::to_string(known.size()) + " of " +
            path_.substr(path_.rfind('/') + 1) +
            (near.empty() ? "; `optctx options` shows every name" : "; did you mean " + std::string(near) + "?");
 }
@@ -135,6 +152,8 @@ void publish(std::unique_ptr<const Table> table) {
     if (tables[table->index()].compare_exchange_strong(none, table.get(), std::memory_order_release)) table.release();
 }
 
+const Table* published(unsigned image) noexcept { return tables[image].load(std::memory_order_acquire); }
+
 const Table* published_at(std::uintptr_t address) noexcept {
     for (const auto& each : tables)
         if (const Table* table = each.load(std::memory_order_acquire); table != nullptr && table->contains(address))
@@ -142,9 +161,7 @@ const Table* published_at(std::uintptr_t address) noexcept {
     return nullptr;
 }
 
-void begin_with(unsigned image) noexcept {
-    default_table.store(tables[image].load(std::memory_order_acquire), std::memory_order_release);
-}
+void begin_with(unsigned image) noexcept { default_table.store(published(image), std::memory_order_release); }
 
 const Table* published_by_default() noexcept { return default_table.load(std::memory_order_acquire); }
 

@@ -1,15 +1,18 @@
 // Every option of an image by name, with its type and the place of its value. Python fills the table once, when optctx
-// attaches to the image.
+// attaches to the image, and adds the options that are registered later.
 #pragma once
 
+#include "image/late_options.hpp"
 #include "values/space.hpp"
 
 #include "optctx/interface.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -52,37 +55,59 @@ public:
     std::vector<std::string> own_names;  // without those of aliases
     std::string reason;                  // why it cannot be set per thread
     unsigned expected_index = 0;         // of getValueExpectedFlagDefault in LLVM's virtual functions, or 0
+    std::optional<image::LateOption> late;  // if the option can be removed
 };
 
-// The table of an image is the object by which the interface knows that image.
-class Table : public optctx_image {
+// Entries by name.
+class Names {
 public:
-    // `begin` to `end`: the addresses of the library's code. The space lives as long as the process.
-    Table(values::Space& space, std::string library, std::string its_build_id, std::uintptr_t begin,
-          std::uintptr_t end);
-    Table(const Table&) = delete;  // `path` and `build_id` point into it
-    Table& operator=(const Table&) = delete;
-    unsigned index() const noexcept { return space_.image(); }
-    values::Space& space() const noexcept { return space_; }
-    bool contains(std::uintptr_t address) const noexcept { return address - begin_ < end_ - begin_; }
     // Finds the entry under each of these names.
     void add(std::unique_ptr<OptionEntry> entry, const std::vector<std::string>& names);
     const OptionEntry* find(std::string_view name) const;
-    // Returns the message for an unknown name: how many options there are, and the nearest name.
-    std::string unknown(std::string_view name) const;
+    void append_to(std::vector<std::string_view>& known) const;
 
 private:
     struct Hash : std::hash<std::string_view> {
         using is_transparent = void;
     };
 
+    std::vector<std::unique_ptr<OptionEntry>> entries_;
+    std::unordered_map<std::string, const OptionEntry*, Hash, std::equal_to<>> names_;
+};
+
+// The table of an image is the object by which the interface knows that image.
+class Table : public optctx_image {
+public:
+    // `begin` to `end`: the addresses of the library's code. `late`: what is registered later. The space lives as
+    // long as the process.
+    Table(values::Space& space, std::string library, std::string its_build_id, std::uintptr_t begin, std::uintptr_t end,
+          std::shared_ptr<const image::LateOptions> late);
+    Table(const Table&) = delete;  // `path` and `build_id` point into it
+    Table& operator=(const Table&) = delete;
+    unsigned index() const noexcept { return space_.image(); }
+    values::Space& space() const noexcept { return space_; }
+    bool contains(std::uintptr_t address) const noexcept { return address - begin_ < end_ - begin_; }
+    void add(std::unique_ptr<OptionEntry> entry, const std::vector<std::string>& names) {
+        names_.add(std::move(entry), names);
+    }
+    // Takes the place of the late options so far. Handles may lead to their entries, which are never freed.
+    void replace_late(std::unique_ptr<const Names> late) const;
+    const OptionEntry* find(std::string_view name) const;
+    // Whether LLVM has an option of this name that may not be among the late ones yet.
+    bool is_late(std::string_view name) const { return late_options_->has_name(name); }
+    bool is_there(const OptionEntry& entry) const noexcept { return !entry.late || late_options_->has(*entry.late); }
+    // Returns the message for an unknown name: how many options there are, and the nearest name.
+    std::string unknown(std::string_view name) const;
+
+private:
     values::Space& space_;
     std::string path_;
     std::string build_id_;
     std::uintptr_t begin_;
     std::uintptr_t end_;
-    std::vector<std::unique_ptr<OptionEntry>> entries_;
-    std::unordered_map<std::string, const OptionEntry*, Hash, std::equal_to<>> names_;
+    Names names_;
+    std::shared_ptr<const image::LateOptions> late_options_;
+    mutable std::atomic<const Names*> late_{nullptr};
 };
 
 // Returns the name in `known` with the smallest edit distance to `name`, or an empty view if that distance is more than
@@ -91,7 +116,8 @@ std::string_view nearest(std::string_view name, const std::vector<std::string_vi
 
 // Makes lookups find the table. It lives until the process ends. Only the first call for an image has an effect.
 void publish(std::unique_ptr<const Table> table);
-// Returns the table of the image with code at this address. Null before `publish`.
+// Return the table of the image with this number, or with code at this address. Null before `publish`.
+const Table* published(unsigned image) noexcept;
 const Table* published_at(std::uintptr_t address) noexcept;
 // The image of lookups that name none. `begin_with` takes a published one.
 void begin_with(unsigned image) noexcept;

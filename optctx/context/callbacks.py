@@ -153,15 +153,12 @@ def _tell(image: int, problem: BaseException) -> None:
 
 def _not_contained(image: int, address: int) -> None:
     """Warn, from inside LLVM, that code in a context sets the option at `address` for the whole process."""
-    option = engine_of(image).plan.options.get(address)
-    if option is None:
-        words = "an option that was registered after optctx attached has no storage of its own in contexts"
-        advice = "set it before the scope"
-        name = "an LLVM option"
-    else:
-        name = repr(option.name)
-        words = f"contexts cannot contain it: {option.reason or 'it takes several values at once'}"
-        advice = 'set it before the scope, or leave it to OptionContext(..., process_wide="exclusive")'
+    option = engine_of(image).option_at(address)
+    name, reason = "an LLVM option", "it is not registered"
+    if option is not None:
+        name, reason = repr(option.name), option.reason or "it takes several values at once"
+    words = f"contexts cannot contain it: {reason}"
+    advice = 'set it before the scope, or leave it to OptionContext(..., process_wide="exclusive")'
     _tell(
         image, ContainmentWarning(f"{name} was set for the whole process inside a context; {words}; {advice}")
     )
@@ -169,7 +166,7 @@ def _not_contained(image: int, address: int) -> None:
 
 def _ends_with_call(image: int, address: int) -> None:
     """Warn, from inside LLVM, that a value ends with this call: another thread entered this task's scope."""
-    option = engine_of(image).plan.options.get(address)
+    option = engine_of(image).option_at(address)
     what = "a reset of LLVM's options" if option is None else f"the value given to {option.name!r}"
     _tell(
         image,
@@ -182,7 +179,7 @@ def _ends_with_call(image: int, address: int) -> None:
 
 def _not_set(image: int, address: int) -> None:
     """Leave an error, from inside LLVM: the context of this thread refuses LLVM's setters."""
-    option = engine_of(image).plan.options.get(address)
+    option = engine_of(image).option_at(address)
     what = "reset LLVM's options" if address == 0 else "set an LLVM option"
     if option is not None:
         what = f"set {option.name!r}"

@@ -383,13 +383,16 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
             raise no_attribute(self, name)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._layers.engine.options
+        return isinstance(name, str) and self._layers.engine.look_up(name) is not None
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._layers.engine.options))
+        return iter(sorted(self._layers.engine.refresh().options))
 
     def __len__(self) -> int:
-        return len(self._layers.engine.options)
+        return len(self._layers.engine.refresh().options)
+
+    def __bool__(self) -> bool:
+        return True  # counting the options looks at LLVM's map
 
     @property
     def overrides(self) -> Mapping[str, Value]:

@@ -79,8 +79,16 @@ def named_values(engine: Engine, overrides: object, keywords: Mapping[str, objec
             f"{shown(overrides)} of type {type(overrides).__name__}{_instead(overrides)}"
         )
     for name, value in keywords.items():
-        values[name if name in engine.options else name.replace("_", "-")] = value
+        values[_option_name(engine, name)] = value
     return values
+
+
+def _option_name(engine: Engine, keyword: str) -> str:
+    """Return the name of the option that a keyword stands for."""
+    dashed = keyword.replace("_", "-")
+    if dashed == keyword or keyword in engine.options:
+        return keyword
+    return dashed if dashed in engine.options or engine.look_up(keyword) is None else keyword
 
 
 def _instead(overrides: object) -> str:

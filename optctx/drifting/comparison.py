@@ -68,7 +68,8 @@ class Comparison:
         self._engine = engine
         self._busy = lock_held_by_fork(Rank.COMPARING)
         self._explained: dict[int, State] = {}  # states that were reported already
-        self._refused = refused(engine)
+        # Not late ones: they can be unloaded between two comparisons.
+        self._refused = [each for each in refused(engine) if each.late is None]
         self._spans = Spans([span for option in self._refused for span in _spans(option)])
         self.begin_again()
 

@@ -233,7 +233,9 @@ def drift(image: Image | None = None) -> Drifts:
     states.update(_outside_contexts(engine))
     found = []
     for address, state in states.items():
-        option = engine.plan.options[address]
+        option = engine.registered.by_address.get(address)
+        if option is None:
+            continue  # it has been removed since
         registered = registered_state(engine, option)
         if state != registered:
             found.append(_drift(option.name, registered, state))
@@ -242,7 +244,7 @@ def drift(image: Image | None = None) -> Drifts:
 
 def refused(engine: Engine) -> list[RegisteredOption]:
     """List the options that contexts have no storage for, without aliases."""
-    options = engine.plan.options.values()
+    options = engine.refresh().registered.by_address.values()
     return [each for each in options if not each.alias_of and each.slot is None]
 
 

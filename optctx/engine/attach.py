@@ -6,9 +6,8 @@ import atexit
 import time
 from collections.abc import Callable
 
-from optctx._native import begin_lookups_with, inside, process_ends, trim_heap
+from optctx._native import begin_lookups_with, inside, process_ends, set_callbacks, trim_heap
 from optctx.engine.choice import cannot_redirect, choose, fall_back, warn_of_fallback
-from optctx.engine.cpp_lookups import publish_options
 from optctx.engine.engine import CannotRedirectError, Clock, Engine, Users
 from optctx.engine.host import Host, default_host, host_of
 from optctx.engine.kept import Kept
@@ -155,7 +154,7 @@ def _commit(found: _Attachment, clock: Clock) -> None:
 def _finish(found: _Attachment, engine: Engine, clock: Clock) -> None:
     """Publish the options, with the plan in force, for lookups from C++; keep what can be kept."""
     atexit.register(process_ends)
-    publish_options(engine.plan, engine.space, engine.image)
+    engine.registered.publish(engine.space)
     if _default is found:
         begin_lookups_with(engine.index)
     found.used = True
@@ -286,3 +285,6 @@ def _refuse(users: Users) -> None:
             f"cannot detach from LLVM: {counted(users.recorders, 'block records', 'blocks record')} what it "
             "reads; leave every record() block first"
         )
+
+
+set_callbacks(registered_late=lambda image: engine_of(image).registered.refresh())

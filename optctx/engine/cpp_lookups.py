@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 
-from optctx._native import NO_SLOT, Kind, LookupTable, Space
+from optctx._native import NO_SLOT, Kind, LateLookups, LateOptions, LookupTable, Space
 from optctx.image.abi import element_size, type_name
 from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
 from optctx.plan.plan import Plan
 
-__all__ = ["publish_options"]
+__all__ = ["publish_late", "publish_options"]
 
 
 _Form = tuple[str, Kind, Kind, int]
+_Place = tuple[int, int, int]
+_HowSet = tuple[int, str, int]
+_Described = tuple[_Form, _Place, _Place, _HowSet, int, list[str], list[int]]
 
 
-def publish_options(plan: Plan, space: Space, image: Image) -> None:
-    """Publish the options of the image that the space is for. The first call for it counts."""
-    table = LookupTable(space, image)
+def publish_options(plan: Plan, space: Space, image: Image, late: LateOptions) -> None:
+    """Publish the options of the image that the space is for. The first call for it counts.
+
+    `late`: where to look for options that are registered later.
+    """
+    table = LookupTable(space, image, late)
     aliases: dict[int, list[str]] = {}
     for option in plan.options.values():
         if option.alias_of:
@@ -26,16 +32,30 @@ def publish_options(plan: Plan, space: Space, image: Image) -> None:
     forms: dict[int, _Form] = {}
     for option in plan.options.values():
         if not option.alias_of:
-            _add(table, option, aliases.get(option.address, ()), forms)
+            table.add([*option.names, *aliases.get(option.address, ())], *_described(option, forms))
     table.publish()
 
 
-def _add(
-    table: LookupTable,
-    option: RegisteredOption,
-    aliases: Sequence[str],
-    forms: dict[int, _Form],
+def publish_late(
+    index: int, late: Iterable[RegisteredOption], by_address: Mapping[int, RegisteredOption]
 ) -> None:
+    """Publish the late options of an image whose own were published, in place of earlier late ones.
+
+    `by_address`: all options, which aliases lead to.
+    """
+    table = LateLookups(index)
+    forms: dict[int, _Form] = {}
+    for option in late:
+        target = option
+        while target.alias_of:
+            target = by_address[target.alias_of]
+        assert option.late is not None
+        table.add(list(option.names), *_described(target, forms), option.late)
+    table.publish()
+
+
+def _described(option: RegisteredOption, forms: dict[int, _Form]) -> _Described:
+    """Return what LookupTable.add takes after the names."""
     form = forms.get(id(option.type))  # the type itself has no cheap hash
     if form is None:
         kind, element = option.type.kind, option.type.element
@@ -45,4 +65,4 @@ def _add(
     own = (NO_SLOT if option.slot is None else option.slot, 0, option.address)
     names, stored, enum_size = option.stored_choices()
     how_set = len(option.names), option.reason, option.flag_default_index
-    table.add([*option.names, *aliases], form, value, own, how_set, enum_size, names, stored)
+    return form, value, own, how_set, enum_size, names, stored

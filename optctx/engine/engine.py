@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from optctx._native import Context, Setting, Space, is_attached
+from optctx.engine.registered import Registered, gone
 from optctx.image.options import RegisteredOption
 from optctx.image.survey import Survey
 from optctx.plan.plan import Plan
@@ -48,6 +49,7 @@ class Engine(ABC):
     `reason`: why this engine. `fell_back`: the user did not ask for it.
     `kept`: what was done with what earlier processes have kept.
     `setters`: pointers that lead what gives a value to an option to optctx.
+    `registered`: the options as LLVM has them registered now.
     """
 
     name: ClassVar[str]
@@ -64,7 +66,7 @@ class Engine(ABC):
         self.index = survey.image.index
         self.survey = survey
         self.plan = plan
-        self.options = {name: option for option in plan.options.values() for name in option.names}
+        self.registered = Registered(survey, plan, self.index)
         self.setters = setter_tables(survey, self.index)
         self.reason = ""
         self.fell_back = False
@@ -104,11 +106,47 @@ class Engine(ABC):
             f"threads take turns in this process, and nothing tells when LLVM starts to work ({self.reason})"
         )
 
-    # The image's options
+    # The options
+
+    @property
+    def options(self) -> Mapping[str, RegisteredOption]:
+        """By name, as of the last look at LLVM's map."""
+        return self.registered.by_name
+
+    def refresh(self) -> Engine:
+        """Take in options that were registered late, and drop those that were removed. Returns itself.
+
+        Raises UnsupportedImageError if other threads do not stop registering options.
+        """
+        self.registered.refresh()
+        return self
+
+    def look_up(self, name: str) -> RegisteredOption | None:
+        """Return the option that LLVM has registered under this name now, or None. Raises as `refresh`."""
+        option = self.options.get(name)
+        return option if option is not None and option.late is None else self.refresh().options.get(name)
+
+    def option_at(self, address: int) -> RegisteredOption | None:
+        """Return the option whose object is there now, or None. Raises as `refresh`."""
+        option = self.registered.by_address.get(address)
+        if option is not None and option.late is None:
+            return option
+        return self.refresh().registered.by_address.get(address)
+
+    def check(self, option: RegisteredOption) -> RegisteredOption:
+        """Return the option itself. Raises UnknownOptionError if it has been removed, and as `refresh`."""
+        if option.late is None:
+            return option
+        found = self.option_at(option.address)
+        if found is None or found.late != option.late:
+            raise gone(option.name)
+        return option
 
     def resolve(self, option: RegisteredOption) -> RegisteredOption:
         """Return the option that an alias stands for, or the option itself."""
-        return self.plan.resolve(option)
+        while option.alias_of:
+            option = self.registered.by_address[option.alias_of]
+        return option
 
     def process_wide(self, option: RegisteredOption) -> Storage:
         """Find where the process-wide value of an option is now, even while threads are inside contexts."""

@@ -50,7 +50,7 @@ def info(image: Image | None = None) -> dict[str, Any]:
 
 
 def _image(engine: Engine) -> dict[str, Any]:
-    options = engine.options
+    options = engine.refresh().options
     return {
         "path": engine.image.path,
         "build_id": engine.image.build_id,
@@ -59,7 +59,7 @@ def _image(engine: Engine) -> dict[str, Any]:
             "layout": engine.survey.registry.layout,
             "value_offset": engine.survey.registry.value_offset,
             "names": len(options),
-            "options": len(engine.plan.options),
+            "options": len(engine.registered.by_address),
         },
         "scopes": dict(Counter(engine.resolve(option).scope for option in options.values())),
         "refused_options": {

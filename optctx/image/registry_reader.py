@@ -10,6 +10,7 @@ from optctx._native import (
     call_pointer,
     option_at,
     read_checked,
+    symbol_near,
     walk_registry,
 )
 from optctx.image.abi import MANY_PARTS, OptionType, element_size, parse_vtable_name, prove_contents
@@ -27,12 +28,22 @@ from optctx.image.loaded import Image
 from optctx.image.memory import WORD, MisfitError, checking, load_words
 from optctx.image.options import Choices, RegisteredOption, find_element_names
 
-__all__ = ["ImageRegistry", "keep_registry", "read_registry"]
+__all__ = [
+    "ImageRegistry",
+    "Vtable",
+    "Vtables",
+    "has_callback",
+    "is_placeholder",
+    "keep_registry",
+    "read_option",
+    "read_registry",
+]
 
 _QUESTION = "registry"
 _VTABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
 _SMALLEST = 0xA0  # bytes of an option with a value, its default and a parser; on the heap nothing says more
 _LIST, _OLD_LIST = 0x50, 0x30  # bytes of a list before its parser, with and without default elements
+_DEFAULT = 0x10  # of cl::MiscFlags
 _HEAD = 0x50  # bytes of an Option before its value can come
 _EARLIEST, _SAMPLE = 0x60 // WORD, 24  # words: where a value's default can begin; what is looked at for it
 
@@ -41,28 +52,29 @@ class ImageRegistry(NamedTuple):
     """The registry of one image as it was when it was read."""
 
     layout: str
+    map: int  # its address
     value_offset: int
     options: list[RegisteredOption]
 
 
-class _Vtable(NamedTuple):
+class Vtable(NamedTuple):
     name: str
     slots: dict[str, int]  # part of a mangled function name -> index
 
 
-class _Vtables:
+class Vtables:
     """Vtables of options and parsers by the address that objects hold."""
 
     def __init__(self, image: Image) -> None:
         self._image = image
-        self._known: dict[int, _Vtable | None] = {}
+        self._known: dict[int, Vtable | None] = {}
 
-    def get(self, address: int) -> _Vtable | None:
+    def get(self, address: int) -> Vtable | None:
         if address not in self._known:
             self._known[address] = self._read(address)
         return self._known[address]
 
-    def _read(self, address: int) -> _Vtable | None:
+    def _read(self, address: int) -> Vtable | None:
         symbol = self._image.object_at(address) if self._image.contains(address) else None
         if (
             symbol is None
@@ -79,11 +91,14 @@ class _Vtables:
             for part in mangled_names.VIRTUAL_FUNCTIONS:
                 if part in function.name:
                     slots[part] = index
-        return _Vtable(symbol.name, slots)
+        return Vtable(symbol.name, slots)
 
 
 def read_registry(image: Image) -> ImageRegistry:
     """Walk LLVM's registry and prove what every option holds and points at, with reads that cannot fault.
+
+    Leaves out the options of other libraries, which can be unloaded: those are read when they are asked for
+    (late_options.py).
 
     Raises UnsupportedImageError with what does not fit.
     """
@@ -108,21 +123,31 @@ def _read(image: Image, registry: int) -> ImageRegistry:
     layout, entries = walk_registry(registry)
     names: dict[int, tuple[str, ...]] = {}
     for name, address in entries:
-        names[address] = (*names.get(address, ()), name)
+        beside = not image.contains(address) and symbol_near(address)[1]
+        if not beside and not is_placeholder(address):
+            names[address] = (*names.get(address, ()), name)
     named = [(own, address) for address, own in names.items()]
     kept = image.findings.recall(_QUESTION, question_of(image, layout, named))
     if kept is not None and (known := unpack_registry(image, named, kept)) is not None:
-        found = ImageRegistry(layout, *known)
+        found = ImageRegistry(layout, registry, *known)
         for option in found.options:
             if option.type.external or option.type.kind in MANY_PARTS:
                 _prove_value(option)
         return found
     offset = _probe_value_offset(image, list(names))
-    vtables = _Vtables(image)
-    options = [_option(image, vtables, offset, own, address) for own, address in named]
+    vtables = Vtables(image)
+    options = [read_option(image, vtables, offset, own, address) for own, address in named]
     _prove_aliases(options)
     _measure_heap(image, options)
-    return ImageRegistry(layout, offset, options)
+    return ImageRegistry(layout, registry, offset, options)
+
+
+def is_placeholder(address: int) -> bool:
+    """Tell whether an option is one of those that LLVM adds when it parses a command line: -h, for `help`.
+
+    They are left out: what is registered must not depend on whether anything has parsed a command line yet.
+    """
+    return bool(option_at(address).misc & _DEFAULT)
 
 
 def keep_registry(image: Image, registry: ImageRegistry) -> None:
@@ -153,7 +178,7 @@ def _measure_heap(image: Image, options: list[RegisteredOption]) -> None:
             option.heap_size = sizes.get(option_at(option.address).vtable)
             if option.heap_size is not None:
                 words = load_words(option.address, option.heap_size // WORD, "an option")
-                option.callback = _has_callback(image, words)
+                option.callback = has_callback(image, words)
 
 
 def _probe_value_offset(image: Image, addresses: list[int]) -> int:
@@ -169,9 +194,10 @@ def _probe_value_offset(image: Image, addresses: list[int]) -> int:
     raise MisfitError(f"no offset holds the value in all {len(samples)} opt<unsigned> objects")
 
 
-def _option(
-    image: Image, vtables: _Vtables, offset: int, names: tuple[str, ...], address: int
+def read_option(
+    image: Image, vtables: Vtables, offset: int, names: tuple[str, ...], address: int
 ) -> RegisteredOption:
+    """Read one option whose head is proven. Raises MisfitError for what does not fit."""
     symbol = image.object_at(address) if image.contains(address) else None
     size = symbol.size if symbol is not None and symbol.address == address else None
     vtable = vtables.get(option_at(address).vtable)
@@ -203,7 +229,7 @@ def _option(
     if option_type.kind == Kind.list:
         _find_list_layout(vtables, option)
     if size is not None:
-        option.callback = _has_callback(image, words)
+        option.callback = has_callback(image, words)
     _prove_value(option)
     return option
 
@@ -215,7 +241,7 @@ def _prove_value(option: RegisteredOption) -> None:
         )
 
 
-def _find_list_layout(vtables: _Vtables, option: RegisteredOption) -> None:
+def _find_list_layout(vtables: Vtables, option: RegisteredOption) -> None:
     """Find what the list holds, which is told by where its parser begins. No other layout is known here."""
     if not option.type.supported:
         return
@@ -237,7 +263,7 @@ def _find_variable(image: Image, name: str, address: int) -> tuple[int, int | No
     return address, variable.size
 
 
-def _has_callback(image: Image, words: list[int]) -> bool:
+def has_callback(image: Image, words: list[int]) -> bool:
     """Return whether setting the option calls anything that does something."""
     *_, manager, invoker = words  # std::function is the last member: {functor, functor, manager, invoker}
     function = image.function_at(invoker) if image.contains(invoker) else None
@@ -245,7 +271,7 @@ def _has_callback(image: Image, words: list[int]) -> bool:
     return manager != 0 and not idle
 
 
-def _find_choices(vtables: _Vtables, address: int, words: list[int], offset: int) -> Choices | None:
+def _find_choices(vtables: Vtables, address: int, words: list[int], offset: int) -> Choices | None:
     for index in range(offset // WORD, len(words)):
         vtable = vtables.get(words[index])
         if vtable is not None and "getNumOptions" in vtable.slots:

@@ -288,6 +288,6 @@ def _taken(engine: Engine, stamp: Stamp) -> tuple[Layers, dict[str, Texts]]:
                 raise OptctxError  # LLVM never frees the texts of some options
             made.append(stamped_override(engine, name, texts, "exclusive"))
         except OptctxError:
-            known = engine.options.get(name)
+            known = engine.look_up(name)
             refused[engine.resolve(known).name if known else name] = texts
     return Layers.registered(engine).on_top(made), refused

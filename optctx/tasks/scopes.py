@@ -19,10 +19,12 @@ from typing import TypeAlias, cast
 from optctx import _native
 from optctx.engine.engine import Engine
 from optctx.engine.host import host_of
+from optctx.engine.registered import gone
 from optctx.errors import (
     OptctxError,
     OptionValueError,
     ScopeError,
+    UnknownOptionError,
     UnsupportedImageError,
     clipped,
     llvms_reason,
@@ -89,6 +91,8 @@ def cannot_enter(context: object, kind: type[Exception], text: str) -> OptctxErr
     """Return the error for a context that the native module refused to enter."""
     if issubclass(kind, _native.GateError):
         return ScopeError(f"cannot enter {shown(context)}: {clipped(text)}")
+    if issubclass(kind, _native.GoneError):
+        return UnknownOptionError(f"cannot enter {shown(context)}: {gone(text)}", text)
     if issubclass(kind, _native.UnwatchedError):
         return UnsupportedImageError(f"cannot tell what LLVM reads inside {shown(context)}: {text}")
     return OptionValueError(f"cannot enter {shown(context)}: LLVM says: {llvms_reason(text)}")

@@ -30,6 +30,7 @@ from optctx.trust import TUNING, Trust, trusting
 from optctx.values.args import parse_args
 from optctx.values.layers import Layers
 from optctx.values.overrides import make_override
+from optctx.values.registry import find
 
 if TYPE_CHECKING:
     from optctx.engine.engine import Engine
@@ -177,7 +178,7 @@ def _read(image: int, text: bytes, here: Owner | None, before: int, trust: Trust
 def _overrides(engine: Engine, text: str, trust: Trust) -> list[Override]:
     made = []
     for name, texts in parse_args(engine, text, check=trust.check).items():
-        option = engine.resolve(engine.options[name])
+        option = engine.resolve(find(engine, name))
         if belongs_to_machine(option):
             raise OptionValueError(
                 f"LLVM reads {name!r} when it makes a target machine, which all functions of a module share; "

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from optctx._native import Kind, demangle, option_at
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
+from optctx.engine.registered import gone
 from optctx.errors import UnknownOptionError, shown
 from optctx.image.abi import type_name
 from optctx.image.loaded import Image
@@ -23,7 +24,11 @@ _HIDDEN = ("not", "hidden", "really")
 
 
 class Option:
-    """What LLVM registered under `name`. Reading it changes nothing and ignores the scope of the thread."""
+    """What LLVM registered under `name`. Reading it changes nothing and ignores the scope of the thread.
+
+    Another library can register an option, and remove it. From then on every attribute but `name` raises
+    UnknownOptionError.
+    """
 
     # A view, made on demand, of a RegisteredOption: design/options.md says why.
     __slots__ = ("_engine", "_option", "name")
@@ -69,7 +74,7 @@ class Option:
     @property
     def help(self) -> str:
         """LLVM's one-line description."""
-        return option_at(self._option.address).help
+        return option_at(self._own.address).help
 
     @property
     def choices(self) -> dict[str, str]:
@@ -79,14 +84,14 @@ class Option:
     @property
     def alias_of(self) -> str | None:
         """The name of the option that this one stands for."""
-        return self._target.name if self._option.alias_of else None
+        return self._target.name if self._own.alias_of else None
 
     @property
     def aliases(self) -> tuple[str, ...]:
         """Other names under which the same option can be given."""
         own = self._target.address
         names = [name for name in self._target.names if name != self.name]
-        for option in self._engine.plan.options.values():
+        for option in self._engine.registered.by_address.values():
             if option.alias_of == own:
                 names.extend(name for name in option.names if name != self.name)
         return tuple(sorted(names))
@@ -94,18 +99,18 @@ class Option:
     @property
     def categories(self) -> tuple[str, ...]:
         """Names of the categories under which LLVM lists it."""
-        return tuple(option_at(self._option.address).categories)
+        return tuple(option_at(self._own.address).categories)
 
     @property
     def hidden(self) -> str:
         """ "not" (shown by -help), "hidden" (by -help-hidden) or "really"."""
-        return _HIDDEN[min(option_at(self._option.address).hidden, 2)]
+        return _HIDDEN[min(option_at(self._own.address).hidden, 2)]
 
     @property
     def storage(self) -> str:
         """Where the value is: internal (in the Option), external (where `cl::location` points) or heap."""
         option = self._target
-        if option.size is None:
+        if option.size is None and option.late is None:
             return "heap"
         return "external" if option.type.external else "internal"
 
@@ -152,12 +157,19 @@ class Option:
         return tuple(dict.fromkeys(demangle(name) for name in self._target.readers))
 
     @property
+    def _own(self) -> RegisteredOption:
+        return self._engine.check(self._option)
+
+    @property
     def _target(self) -> RegisteredOption:
-        return self._engine.resolve(self._option)
+        return self._engine.check(self._engine.resolve(self._own))
 
 
 class Registry(Mapping[str, Option]):
-    """Every option that LLVM has registered in this process, by name without the leading hyphen."""
+    """Every option that LLVM has registered in this process, by name without the leading hyphen.
+
+    Follows what is registered late and removed.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -166,13 +178,13 @@ class Registry(Mapping[str, Option]):
         return Option(self._engine, find(self._engine, name), name)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._engine.options
+        return isinstance(name, str) and self._engine.look_up(name) is not None
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._engine.options))
+        return iter(sorted(self._engine.refresh().options))
 
     def __len__(self) -> int:
-        return len(self._engine.options)
+        return len(self._engine.refresh().options)
 
     def _repr_html_(self) -> str:
         headings = ("option", "type", "value", "scope", "help")
@@ -197,7 +209,7 @@ def registry(image: Image | None = None) -> Registry:
 
 def find(engine: Engine, name: str) -> RegisteredOption:
     """Return the option called `name`. Raises UnknownOptionError as `unknown` words it."""
-    option = engine.options.get(name) if isinstance(name, str) else None
+    option = engine.look_up(name) if isinstance(name, str) else None
     if option is None:
         raise unknown(engine, name)
     return option
@@ -209,6 +221,8 @@ def unknown(engine: Engine, name: object) -> UnknownOptionError:
         return UnknownOptionError(
             f"an option name is a string, found {shown(name)} of type {type(name).__name__}", shown(name)
         )
+    if name in engine.registered.removed:
+        return gone(name)
     if advice := advice_for(engine.image, name):
         return UnknownOptionError(f"no LLVM option is called {shown(name)}: {advice}", name)
     bare = name.lstrip("-").replace("_", "-")

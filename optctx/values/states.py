@@ -165,7 +165,7 @@ def process_texts(engine: Engine) -> list[str]:
     """Write name and state of each option that cannot be scoped. Reads of these options are not seen."""
     return [
         f"{option.name}: {_process_text(engine, option)}"
-        for option in engine.plan.options.values()
+        for option in engine.refresh().registered.by_address.values()
         if option.scope == "process" and not option.alias_of
     ]
 

@@ -40,6 +40,7 @@ __all__ = [
     "NEW_STRING",
     "ONCE",
     "OPT",
+    "OPTION_VALUE",
     "OPTION_VALUE_OF_UNSIGNED",
     "OPT_BISECTOR",
     "OPT_OF_UNSIGNED",
@@ -322,6 +323,7 @@ REGISTRY_PARSER: Final = "RegisterPassParser"
 VTABLE: Final = "_ZTV"
 GUARD: Final = "_ZGV"  # how the names begin of what guards the making of a variable: a word
 ALIAS: Final = "_ZTVN4llvm2cl5aliasE"
+OPTION_VALUE: Final = "_ZTVN4llvm2cl11OptionValueI"  # of each type
 OPT: Final = r"_ZTVN4llvm2cl3optI(?P<type>.+?)Lb(?P<external>[01])E(?P<parser>.+)EE"
 # A set of an enum, ordered and allocated as any other.
 SET: Final = r"St3setI(?P<enum>N.+E)St4lessIS\w*_ESaIS\w*_EE"

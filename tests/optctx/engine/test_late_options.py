@@ -1,0 +1,288 @@
+"""Options that another library registers: listed, looked up, changed, removed and unloaded."""
+
+from __future__ import annotations
+
+import pathlib
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from optctx import OptionContext, contained, current, drift, info, lookup, registry, watch
+from optctx.compiling import FreshProcess, Job, compile_job
+from optctx.engine.attach import attach
+from optctx.errors import (
+    ContainmentWarning,
+    OptctxError,
+    OptionValueError,
+    ProcessWideOptionError,
+    UnknownOptionError,
+)
+from tests.support.alone import alone
+from tests.support.ir_texts import X86
+from tests.support.late_options import HELP, INITIAL, NAME, LateLibrary, compile_late_library, shown_names
+from tests.support.processes import in_child
+from tests.support.scopes import four, in_threads, reset_all, set_option
+
+GONE = "is no longer registered"
+VALUES = (2, 4, 8)
+
+
+@pytest.fixture(scope="module")
+def assembly(library: pathlib.Path, fresh: FreshProcess) -> dict[int, bytes]:
+    """What the library has LLVM make of its loop, by the value of its option, in a process without optctx."""
+    template = LateLibrary(library).module()  # not registered: it reads 0
+    assert 'unroll.count", i32 0}' in template
+    made = {
+        value: fresh.compile(job(template.replace("i32 0}", f"i32 {value}}}")))
+        for value in (INITIAL, *VALUES)
+    }
+    assert len({result.code for result in made.values()}) == len(made)
+    return {value: result.code for value, result in made.items()}
+
+
+def job(module: str) -> Job:
+    return Job(module, "default<O3>", triple=X86, emit="assembly")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    return compile_late_library(tmp_path_factory.mktemp("late") / "late.so")
+
+
+def scoped(value: int) -> OptionContext:
+    return OptionContext({NAME: value}, process_wide="exclusive")
+
+
+@alone
+def test_an_option_that_is_registered_late_is_like_any_other_that_contexts_refuse(
+    library: pathlib.Path,
+) -> None:
+    attach()
+    names, before = set(registry()), OptionContext(unroll_count=2)
+    late = LateLibrary(library)
+    late.register()
+    assert set(registry()) - names == {NAME}
+    option = registry()[NAME]
+    assert (option.type, option.default, option.value, option.help) == ("uint", INITIAL, INITIAL, HELP)
+    assert (option.scope, option.storage, option.trust) == ("process", "internal", "code")
+    assert "late.so registered it" in option.reason
+    assert info()["images"][0]["refused_options"][NAME] == option.reason
+    assert [before[NAME], OptionContext()[NAME], current()[NAME], lookup(NAME, int)] == [INITIAL] * 4
+    assert NAME in before
+    assert set(before) == set(OptionContext()) == set(registry())
+    with pytest.raises(ProcessWideOptionError, match=f"'{NAME}' for one thread: late.so registered it"):
+        OptionContext(late_count=4)
+    with pytest.raises(UnknownOptionError, match=f"did you mean {NAME}"):
+        OptionContext(late_cuont=4)
+    with before:  # entered after the registration
+        assert (late.read(), lookup(NAME), lookup("unroll-count")) == (INITIAL, INITIAL, 2)
+    set_option(NAME, "9")
+    assert [before[NAME], lookup(NAME), late.read()] == [9] * 3
+
+
+def check_scopes(library: pathlib.Path, assembly: dict[int, bytes]) -> None:
+    """Threads whose contexts give the option different values; what LLVM compiles for the library there."""
+    late = LateLibrary(library)
+    late.register()
+
+    def work(value: int) -> None:
+        context = scoped(value)
+        for _ in range(5):
+            with context:
+                assert (late.read(), registry()[NAME].value, lookup(NAME)) == (value, value, str(value))
+                assert compile_job(job(late.module())).code == assembly[value]
+
+    in_threads([lambda value=value: work(value) for value in (*VALUES, VALUES[0])])  # type: ignore[misc]
+    assert (late.read(), compile_job(job(late.module())).code) == (INITIAL, assembly[INITIAL])
+    wrong = OptionContext({NAME: "x"}, process_wide="exclusive")
+    with pytest.raises(OptionValueError, match="'x' value invalid for uint argument"):
+        wrong.__enter__()
+    assert (late.read(), registry()[NAME].occurrences) == (INITIAL, 0)
+
+
+@alone
+def test_scopes_reach_the_librarys_own_code(library: pathlib.Path, assembly: dict[int, bytes]) -> None:
+    check_scopes(library, assembly)
+
+
+@alone(OPTCTX_ENGINE="exclusive")
+def test_scopes_reach_it_where_threads_take_turns(library: pathlib.Path, assembly: dict[int, bytes]) -> None:
+    check_scopes(library, assembly)
+
+
+@alone
+def test_an_option_that_was_registered_before_attaching_is_no_other(library: pathlib.Path) -> None:
+    late = LateLibrary(library)
+    late.register()
+    assert NAME not in [option.name for option in attach().survey.options]
+    assert "late.so registered it" in registry()[NAME].reason
+    with scoped(8):
+        assert late.read() == 8
+    late.remove()
+    assert NAME not in registry()
+
+
+@alone
+def test_what_holds_an_option_that_was_removed_gets_an_error(library: pathlib.Path) -> None:
+    late, before = LateLibrary(library), OptionContext()
+    late.register()
+    context, view = scoped(4), registry()[NAME]
+    uses: list[Callable[[], object]] = [
+        lambda: view.value,
+        lambda: view.help,
+        lambda: registry()[NAME],
+        lambda: context[NAME],
+        lambda: before[NAME],
+        lambda: lookup(NAME),
+        lambda: context.__enter__(),
+        lambda: OptionContext(late_count=4),
+        lambda: scoped(4),
+        lambda: hash(context),
+    ]
+    with context:
+        assert late.read() == 4
+        late.remove()
+        assert late.read() == 4
+    assert late.read() == 4  # nothing was written to it any more
+    for use in uses:
+        with pytest.raises(UnknownOptionError, match=GONE):
+            use()
+    assert NAME not in registry()
+    assert NAME not in context
+    assert "late-count" in repr(context)
+    assert not drift()
+    late.register()
+    with context:  # the same option again
+        assert (late.read(), view.value) == (4, 4)
+    assert late.read() == INITIAL
+
+
+@alone
+def test_a_library_that_was_unloaded_leaves_nothing_that_is_read(library: pathlib.Path) -> None:
+    """LLVM's map leads to memory that is not there any more, as stock LLVM's does after dlclose."""
+    late = LateLibrary(library)
+    late.register()
+    context, view = scoped(4), registry()[NAME]
+    late.unload()
+    for use in (lambda: view.value, lambda: context.__enter__(), lambda: OptionContext()[NAME]):
+        with pytest.raises(UnknownOptionError, match=GONE):
+            use()
+    assert NAME not in registry()
+    assert not drift()
+    with four():
+        assert current()["unroll-count"] == 4
+
+
+@alone
+def test_changes_of_it_are_noticed_and_resets_reach_it(library: pathlib.Path) -> None:
+    late = LateLibrary(library)
+    late.register()
+    with watch(lambda event: None) as watcher:
+        set_option(NAME, "9")
+    assert [(event.name, event.before, event.after, event.exact) for event in watcher.events] == [
+        (NAME, INITIAL, 9, True)
+    ]
+    assert (drift()[NAME].registered, drift()[NAME].value, late.read()) == (INITIAL, 9, 9)
+    with contained(), pytest.warns(ContainmentWarning, match=f"'{NAME}' was set for the whole process"):
+        set_option(NAME, "5")
+    assert (late.read(), registry()[NAME].occurrences) == (5, 2)
+    with contained():
+        reset_all()
+        assert late.read() == 5  # as every option that contexts refuse
+    reset_all()
+    assert (late.read(), dict(drift())) == (INITIAL, {})
+
+
+@alone
+def test_threads_may_register_and_remove_beside_everything_else(library: pathlib.Path) -> None:
+    late = LateLibrary(library)
+    late.register()
+    late.remove()
+    done = threading.Event()
+
+    def register() -> None:
+        try:
+            late.register_and_remove(20_000)
+        finally:
+            done.set()
+
+    def use() -> None:
+        while not done.is_set():
+            try:
+                assert registry()[NAME].value == INITIAL
+                with scoped(4):
+                    assert lookup(NAME) == "4"
+            except UnknownOptionError:
+                pass
+            assert len(set(registry())) in (2596, 2597)
+            with four():
+                assert current()["unroll-count"] == 4
+            assert not drift()
+
+    in_threads([register, use, use])
+    assert NAME not in registry()
+
+
+@alone
+def test_a_child_of_fork_has_what_is_registered_there(library: pathlib.Path) -> None:
+    late = LateLibrary(library)
+    late.register()
+    context = scoped(4)
+
+    def removes() -> None:
+        assert late.read() == 4  # the child is inside
+        late.remove()
+        with pytest.raises(UnknownOptionError, match=GONE):
+            lookup(NAME)
+
+    with context:
+        in_child(removes)
+        assert (late.read(), registry()[NAME].value) == (4, 4)
+    in_child(lambda: OptionContext(late.remove()))
+    assert late.read() == registry()[NAME].value == INITIAL
+
+
+@alone
+def test_an_option_of_another_layout_is_listed_without_a_value(library: pathlib.Path) -> None:
+    late = LateLibrary(library)
+    late.register("misplaced", misplaced=-8)
+    option = registry()["misplaced"]
+    assert (option.type, option.value, option.scope) == ("other", None, "process")
+    with pytest.raises(ProcessWideOptionError, match="not even process-wide"):
+        OptionContext(misplaced=1, process_wide="exclusive")
+    assert OptionContext()["misplaced"] is None
+    late.remove()
+    with pytest.raises(OptctxError, match=GONE):
+        OptionContext(misplaced=1)
+
+
+@alone
+def test_cpp_looks_it_up_on_any_thread_before_python_has(library: pathlib.Path) -> None:
+    late = LateLibrary(library)
+    attach()
+    assert late.look_up() is None
+    late.register()
+    assert late.look_up() == INITIAL
+    set_option(NAME, "9")
+    assert late.look_up() == 9
+    late.remove()
+    assert late.look_up() is None  # by a handle that was good before
+    late.register()
+    with scoped(4):
+        assert late.look_up() == 4
+    assert late.look_up() == INITIAL
+
+
+@alone
+def test_the_map_that_a_scope_shows_follows_what_is_registered(library: pathlib.Path) -> None:
+    late = LateLibrary(library)
+    attach()
+    late.register("second")
+    late.remove()
+    late.register("first")
+    with contained():
+        assert {"first", "second"} & shown_names() == {"first"}
+        late.remove()
+        late.register("second")  # where it was before: the head of LLVM's map is the same
+        assert {"first", "second"} & shown_names() == {"second"}

@@ -1,0 +1,110 @@
+// A library that registers a cl::opt<unsigned> of its own with the LLVM of this process, as a plugin does, and reads
+// it. It is compiled without LLVM's headers: it copies one of LLVM's options and lets the copy lead to itself.
+#include <optctx/option_context.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+namespace {
+
+constexpr std::size_t most = 1024;  // bytes of an option
+
+alignas(16) unsigned char option[most];
+std::size_t value_at;
+
+template <class T>
+void put(std::size_t at, T value) {
+    std::memcpy(option + at, &value, sizeof value);
+}
+
+// Pointers into the object, such as that to the inline storage of a SmallVector, lead into the copy.
+void copy(const void* model, std::size_t size) {
+    std::memcpy(option, model, size);
+    const auto from = reinterpret_cast<std::uintptr_t>(model);
+    for (std::size_t at = 0; at + sizeof(std::uintptr_t) <= size; at += sizeof(std::uintptr_t)) {
+        std::uintptr_t word;
+        std::memcpy(&word, option + at, sizeof word);
+        if (word - from < size) put(at, reinterpret_cast<std::uintptr_t>(option) + (word - from));
+    }
+}
+
+}  // namespace
+
+// `model`: an option of LLVM's own that was never given, `size` its bytes, `value` where its value is. `name` must
+// outlive the option. `add`: llvm::cl::Option::addArgument.
+extern "C" void* register_option(const void* model, std::size_t size, std::size_t value, const char* name,
+                                 const char* help, unsigned initial, void (*add)(void*)) {
+    if (size > most) return nullptr;
+    copy(model, size);
+    value_at = value;
+    std::uint16_t bits;
+    std::memcpy(&bits, option + 0x0A, sizeof bits);
+    put(0x0A, static_cast<std::uint16_t>(bits & ~0x4000u));  // FullyInitialized: it is not registered yet
+    put(0x10, name);
+    put(0x18, std::strlen(name));
+    put(0x20, help);
+    put(0x28, std::strlen(help));
+    put(value, initial);
+    put(value + 16, initial);  // its default
+    put(value + 20, true);     // which is there
+    add(option);
+    return option;
+}
+
+// `remove`: llvm::cl::Option::removeArgument.
+extern "C" void remove_option(void (*remove)(void*)) { remove(option); }
+
+extern "C" void register_and_remove(void (*add)(void*), void (*remove)(void*), std::size_t times) {
+    for (std::size_t i = 0; i < times; ++i) {
+        std::uint16_t bits;
+        std::memcpy(&bits, option + 0x0A, sizeof bits);
+        put(0x0A, static_cast<std::uint16_t>(bits & ~0x4000u));
+        add(option);
+        remove(option);
+    }
+}
+
+// What the code of this library reads, as `Option` converts to its value.
+extern "C" unsigned read_option() {
+    unsigned value;
+    std::memcpy(&value, const_cast<const unsigned char*>(option + value_at), sizeof value);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    return value;
+}
+
+// What a lookup of the option gives on a thread that Python does not know; `missing` if there is no such option.
+extern "C" unsigned look_up_option(unsigned missing) {
+    static const optctx::Option<unsigned> late{"late-count"};
+    unsigned found = missing;
+    std::thread([&found] {
+        try {
+            found = late.get();
+        } catch (const optctx::UnknownOption&) {
+        }
+    }).join();
+    return found;
+}
+
+// A pass of this library, in a word: asks LLVM to unroll the loop as often as the option says.
+extern "C" int write_module(char* out, std::size_t room) {
+    return std::snprintf(out, room,
+                         "define void @f(ptr %%p) {\n"
+                         "entry:\n"
+                         "  br label %%loop\n"
+                         "loop:\n"
+                         "  %%i = phi i32 [ 0, %%entry ], [ %%next, %%loop ]\n"
+                         "  store volatile i32 %%i, ptr %%p\n"
+                         "  %%next = add i32 %%i, 1\n"
+                         "  %%again = icmp ult i32 %%next, 64\n"
+                         "  br i1 %%again, label %%loop, label %%done, !llvm.loop !0\n"
+                         "done:\n"
+                         "  ret void\n"
+                         "}\n"
+                         "!0 = distinct !{!0, !1}\n"
+                         "!1 = !{!\"llvm.loop.unroll.count\", i32 %u}\n",
+                         read_option());
+}

@@ -1,0 +1,95 @@
+"""tests/programs/cpp/late_option.cpp, a library that registers an option with the LLVM of this process."""
+
+from __future__ import annotations
+
+import _ctypes
+import ctypes
+import pathlib
+from ctypes import c_char_p, c_size_t, c_uint, c_void_p
+
+from optctx._native import call_pointer, walk_registry
+from optctx.engine.attach import attach, made
+from optctx.engine.host import default_host
+from optctx.image.facts.mangled_names import REGISTERED_OPTIONS, TOP_LEVEL
+from optctx.image.registry_reader import read_registry
+from tests.support.cpp_build import ROOT, SHARED, compile_cpp
+
+NAME = "late-count"
+HELP = "How often this library unrolls."
+INITIAL = 3
+
+_kept: list[bytes] = []  # names and help texts, which LLVM keeps pointers to
+
+
+def compile_late_library(out: pathlib.Path) -> pathlib.Path:
+    """Build the library. With unique symbols it could not be unloaded."""
+    return compile_cpp(ROOT / "tests/programs/cpp/late_option.cpp", out, *SHARED, "-fno-gnu-unique")
+
+
+def shown_names() -> set[str]:
+    """The names that `cl::getRegisteredOptions` gives on this thread. Needs an image that is attached."""
+    need = attach().image.findings.need
+    top_level = call_pointer(need(TOP_LEVEL).address)
+    _, options = walk_registry(call_pointer(need(REGISTERED_OPTIONS).address, top_level))
+    return {name for name, _ in options}
+
+
+class LateLibrary:
+    """The library, loaded. Attaches nothing. Make it outside scopes."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        image, engine = default_host().image(), made()
+        survey = read_registry(image) if engine is None else engine.survey.registry
+        self._model = next(option for option in survey.options if option.name == "unroll-count")
+        self._add = c_void_p(image.symbol("_ZN4llvm2cl6Option11addArgumentEv"))
+        self._remove = c_void_p(image.symbol("_ZN4llvm2cl6Option14removeArgumentEv"))
+        self._library = ctypes.CDLL(str(path))
+        self._library.register_option.restype = c_void_p
+        self._library.read_option.restype = self._library.look_up_option.restype = c_uint
+
+    def register(self, name: str = NAME, *, misplaced: int = 0) -> int:
+        """Register the option, as loading does with a static cl::opt<unsigned>. Returns its address.
+
+        `misplaced`: by how many bytes its value is not where LLVM has it.
+        """
+        model = self._model
+        _kept.extend((name.encode(), HELP.encode()))
+        address: int = self._library.register_option(
+            c_void_p(model.address),
+            c_size_t(model.size or 0),
+            c_size_t(model.value_offset + misplaced),
+            c_char_p(_kept[-2]),
+            c_char_p(_kept[-1]),
+            c_uint(INITIAL),
+            self._add,
+        )
+        return address
+
+    def remove(self) -> None:
+        """Take the option back, as a library does that is unloaded properly."""
+        self._library.remove_option(self._remove)
+
+    def unload(self) -> None:
+        """Unload the library, whatever LLVM has of it."""
+        _ctypes.dlclose(self._library._handle)
+        del self._library
+
+    def register_and_remove(self, times: int) -> None:
+        """Do both many times, without the GIL."""
+        self._library.register_and_remove(self._add, self._remove, c_size_t(times))
+
+    def read(self) -> int:
+        """What the library's own code reads."""
+        return int(self._library.read_option())
+
+    def look_up(self) -> int | None:
+        """What C++ code finds under its name on a thread of its own; None if there is no such option."""
+        missing = 2**32 - 1
+        found = int(self._library.look_up_option(c_uint(missing)))
+        return None if found == missing else found
+
+    def module(self) -> str:
+        """A loop that the library wants unrolled as often as it reads."""
+        text = ctypes.create_string_buffer(1024)
+        assert self._library.write_module(text, c_size_t(len(text))) < len(text)
+        return text.value.decode()
