@@ -73,7 +73,7 @@ class Registered:
         inside(_lock, self._refresh)
 
     def publish(self, space: Space) -> None:
-        """Let lookups and scopes from C++ find the options, from now on those that are registered later as well."""
+        """Let C++ code find the options, from now on those that are registered later as well."""
         inside(_lock, self._publish, space)
 
     def _refresh(self) -> None:

@@ -63,7 +63,7 @@ class Layers:
     def without_owner(cls, engine: Engine) -> Layers:
         """Make layers of what LLVM sees on this thread where it is in no scope of Python's.
 
-        These are the values of the innermost scope that C++ code has entered here, or those outside all contexts.
+        These are the values of the innermost scope that C++ code has entered here, or those outside.
         """
         scope = _native.thread_scope(engine.index)
         return cls.outside(engine) if scope is None else cls.of_thread(engine, scope)
