@@ -6,6 +6,7 @@ The next function of optctx, or of the host's that runs LLVM, to return raises i
 
 from __future__ import annotations
 
+import itertools
 import threading
 import warnings
 from collections.abc import Callable
@@ -85,28 +86,31 @@ class _Unraised:
 def raise_problems(stacklevel: int = 3) -> None:
     """Issue this thread's warnings, raise its first error, forget both. Without an error, call listeners."""
     found, _problems.found = _problems.found, []
-    error: BaseException | None = None
+    problem: BaseException | None = None
     try:
-        error = _first_error(found, stacklevel + 1)
-        if error is not None:
-            raise error
+        for problem, place in filter(_is_warning, found):
+            _issue(problem, place, stacklevel + 1)
+        for problem, _ in itertools.filterfalse(_is_warning, found):
+            raise problem
     finally:  # else the error and this frame form a cycle, which keeps the caller's module and LLVMContext
-        del found, error
+        del found, problem
     for listener in _listeners:
         listener()
 
 
-def _first_error(found: list[_Problem], stacklevel: int) -> BaseException | None:
-    """Issue the warnings among problems and return the first error."""
-    errors = []
-    for problem, place in found:
-        if not isinstance(problem, Warning):
-            errors.append(problem)
-        elif place is None:
+def _is_warning(found: _Problem) -> bool:
+    return isinstance(found[0], Warning)
+
+
+def _issue(problem: BaseException, place: Place | None, stacklevel: int) -> None:
+    assert isinstance(problem, Warning)
+    try:
+        if place is None:
             warnings.warn(problem, stacklevel=stacklevel)
         else:
             warnings.warn_explicit(problem, type(problem), *place)
-    return errors[0] if errors else None
+    finally:  # as above, where warnings are errors
+        del problem
 
 
 def raise_forbidden() -> NoReturn:
