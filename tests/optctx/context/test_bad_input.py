@@ -33,9 +33,12 @@ def generate() -> Iterator[None]:
     yield
 
 
+def blank() -> OptionContext:
+    return OptionContext(base="defaults")  # attaches, which collecting the tests must not
+
+
 LONG = "x" * 1_000_000
 generate.__qualname__ = LONG
-BLANK = OptionContext(base="defaults")
 # Quoted by LLVM, in the repr of a context or of another object, or by its name.
 LONG_INPUT: dict[str, Callable[[], object]] = {
     **{
@@ -52,15 +55,15 @@ LONG_INPUT: dict[str, Callable[[], object]] = {
     "a name": lambda: OptionContext({LONG: 1}),
     "an argument": lambda: OptionContext.from_args([f"-unroll-count={LONG}"]),
     "a bare argument": lambda: OptionContext.from_args([LONG]),
-    "a lookup": lambda: BLANK[LONG],
-    "a type": lambda: BLANK.get("unroll-count", type(LONG, (), {})),
-    "an attribute": lambda: getattr(BLANK, LONG),
-    "a function": lambda: BLANK.run(generate),
+    "a lookup": lambda: blank()[LONG],
+    "a type": lambda: blank().get("unroll-count", type(LONG, (), {})),
+    "an attribute": lambda: getattr(blank(), LONG),
+    "a function": lambda: blank().run(generate),
     "a generator": lambda: OptionContext({"print-after": [LONG]}).run(lambda: generate()),
     "a context": lambda: OptionContext({"print-after": [LONG]}).__exit__(None, None, None),
     "a context of another block": lambda: OptionContext({"print-after": [LONG]}).with_sets(),
     "unread": lambda: OptionContext({"print-after": [LONG]}, unread="error").run(int),
-    "a mode": lambda: BLANK.bind(create_context(), on_mismatch=LONG),  # type: ignore[arg-type]
+    "a mode": lambda: blank().bind(create_context(), on_mismatch=LONG),  # type: ignore[arg-type]
     "an executor": lambda: propagating(LONG),  # type: ignore[arg-type]
     "a pipeline": lambda: run_passes(parse_assembly("", create_context()), LONG),
     "an open pipeline": lambda: run_passes(parse_assembly("", create_context()), "function(" * 100_000),

@@ -55,6 +55,12 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
     return tmp_path
 
 
+@pytest.fixture(scope="module", autouse=True)
+def started() -> None:
+    """Have Numba make its runtime functions and call its extensions, outside scopes, as it first compiles."""
+    numba.njit("int64(int64)")(scales)
+
+
 def scope(options: dict[str, Any] | None) -> contextlib.AbstractContextManager[Any]:
     return contextlib.nullcontext() if options is None else OptionContext(options)
 
