@@ -1,4 +1,4 @@
-"""The build compiles the files of a folder as one: what each keeps to itself has a name of its own there.
+"""The build compiles the files of folders as one: what each keeps to itself has a name of its own there.
 
 Two functions of one name would be overloads, and a call might reach the one of another file.
 """
@@ -17,13 +17,18 @@ UNNAMED = re.compile(r"^namespace \{\n(.*?)^\}  // namespace$", re.MULTILINE | r
 DECLARED = re.compile(
     r"(?:struct|class|enum(?: class)?) (\w+)|using (\w+) =|\w[^={;(]*?[ *&](\w+)(?:\(|\[| =|\{|;)"
 )
+UNITS = re.findall(
+    r'elseif\(group MATCHES "\^\((.*)\)\$"\)\s+set\(group (\w+)\)', (NATIVE.parent / "CMakeLists.txt").read_text()
+)
 NOT_A_NAME = ("using namespace", "namespace", "template", "static_assert", "return")
 
 
 def unit_of(file: Path) -> str:
     """The translation unit in which a file is compiled, as CMakeLists.txt has them."""
     folder = file.relative_to(NATIVE).parts[0]
-    return "bindings" if folder == "python" and file.name.startswith("bind_") else folder
+    if folder == "python":
+        return "bindings" if file.name.startswith("bind_") else folder
+    return next(unit for folders, unit in UNITS if folder in folders.split("|"))
 
 
 def own_names(text: str) -> set[tuple[str, str]]:
