@@ -18,7 +18,8 @@ DECLARED = re.compile(
     r"(?:struct|class|enum(?: class)?) (\w+)|using (\w+) =|\w[^={;(]*?[ *&](\w+)(?:\(|\[| =|\{|;)"
 )
 UNITS = re.findall(
-    r'elseif\(group MATCHES "\^\((.*)\)\$"\)\s+set\(group (\w+)\)', (NATIVE.parent / "CMakeLists.txt").read_text()
+    r'elseif\(group MATCHES "\^\((.*)\)\$"\)\s+set\(group (\w+)\)',
+    (NATIVE.parent / "CMakeLists.txt").read_text(),
 )
 NOT_A_NAME = ("using namespace", "namespace", "template", "static_assert", "return")
 
