@@ -103,8 +103,8 @@ stub: $(VENV)/.built
 # The extra of pyproject.toml that has wheels for an interpreter.
 EXTRA = test$(if $(filter 1,$(shell $(1) -c 'import sysconfig; print(sysconfig.get_config_var("Py_GIL_DISABLED"))')),-free-threaded)
 
-# The editable install finds changed Python files by itself. Of changed native code, the folders that changed are
-# compiled: what builds is in the environment, so its paths stay the same. UNITY=OFF compiles changed files alone.
+# The editable install finds changed Python files by itself. Of changed native code, the units that changed are compiled:
+# what builds is in the environment, so its paths stay the same. UNITY=OFF compiles changed files alone.
 UNITY ?= ON
 INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation \
   $(addprefix --config-settings=cmake.define.OPTCTX_,WERROR=ON LAB=ON PORTABLE=ON UNITY=$(UNITY)) -e
