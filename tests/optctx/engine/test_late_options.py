@@ -174,6 +174,7 @@ def test_a_library_that_was_unloaded_leaves_nothing_that_is_read(library: pathli
         assert current()["unroll-count"] == 4
 
 
+@pytest.mark.redirected  # where threads take turns, resets are not contained, and setters do not tell
 @alone
 def test_changes_of_it_are_noticed_and_resets_reach_it(library: pathlib.Path) -> None:
     late = LateLibrary(library)
