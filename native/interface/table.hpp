@@ -52,9 +52,9 @@ public:
     Place value;
     Place object;  // the cl::Option object
     std::vector<Choice> choices;
-    std::vector<std::string> own_names;  // without those of aliases
-    std::string reason;                  // why it cannot be set per thread
-    unsigned expected_index = 0;         // of getValueExpectedFlagDefault in LLVM's virtual functions, or 0
+    std::vector<std::string> own_names;     // without those of aliases
+    std::string reason;                     // why it cannot be set per thread
+    unsigned expected_index = 0;            // of getValueExpectedFlagDefault in LLVM's virtual functions, or 0
     std::optional<image::LateOption> late;  // if the option can be removed
 };
 

@@ -44,7 +44,8 @@ interface::Place converted(const Place& place) {
 
 std::unique_ptr<interface::OptionEntry> make_entry(const optctx_image& image, const std::vector<std::string>& names,
                                                    const Form& form, const Place& value, const Place& object,
-                                                   const Setting& how_set, unsigned enum_size, const std::vector<std::string>& choices,
+                                                   const Setting& how_set, unsigned enum_size,
+                                                   const std::vector<std::string>& choices,
                                                    const std::vector<std::uint64_t>& stored) {
     if (choices.size() != stored.size()) throw std::invalid_argument("expected a stored integer for each choice");
     const auto& [type, kind, element, element_size] = form;
@@ -92,7 +93,8 @@ void add_interface(nb::module_& m) {
             [](TableBuilder& self, const std::vector<std::string>& names, const Form& form, const Place& value,
                const Place& object, const Setting& how_set, unsigned enum_size, const std::vector<std::string>& choices,
                const std::vector<std::uint64_t>& stored) {
-                self.table->add(make_entry(*self.table, names, form, value, object, how_set, enum_size, choices, stored), names);
+                self.table->add(
+                    make_entry(*self.table, names, form, value, object, how_set, enum_size, choices, stored), names);
             },
             "names"_a, "form"_a, "value"_a, "object"_a, "how_set"_a, "enum_size"_a, "choices"_a, "stored"_a, about_add)
         .def(
@@ -116,7 +118,8 @@ void add_interface(nb::module_& m) {
                 entry->late = late;
                 self.names->add(std::move(entry), names);
             },
-            "names"_a, "form"_a, "value"_a, "object"_a, "how_set"_a, "enum_size"_a, "choices"_a, "stored"_a, "late"_a, about_add)
+            "names"_a, "form"_a, "value"_a, "object"_a, "how_set"_a, "enum_size"_a, "choices"_a, "stored"_a, "late"_a,
+            about_add)
         .def(
             "publish", [](LateBuilder& self) { self.table->replace_late(std::move(self.names)); },
             "Make lookups from C++ find these late options, and no others. Empties this object.");
