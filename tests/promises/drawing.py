@@ -11,6 +11,7 @@ Where threads take turns, no two can be inside different values at once: togethe
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from hypothesis import strategies as st
 
@@ -65,7 +66,10 @@ class _Drawing:
         self.plain = [number for number, each in enumerate(self.contexts) if not each.process_wide]
         self.changing = [number for number, each in enumerate(self.contexts) if each.process_wide]
         self.drift: Options = draw(_options(_DRIFTING, 2))
-        self.model = Model(Program(self.drift, self.contexts, ()), turns, THREADS)
+        self.outside: Literal["allow", "defaults"] = "allow"
+        if not turns:  # where it is refused
+            self.outside = draw(st.sampled_from(("allow", "defaults")))
+        self.model = Model(Program(self.drift, self.contexts, (), self.outside), turns, THREADS)
         self.rounds: list[Round] = []
         self.is_alone = False  # the thread whose steps are drawn
 
@@ -84,7 +88,7 @@ class _Drawing:
         kinds += [self.shared] if self.turns else [self.together, self.together]
         for number in self.draw(st.lists(st.integers(0, len(kinds) - 1), min_size=3, max_size=6)):
             kinds[number]()
-        return Program(self.drift, self.contexts, tuple(self.rounds))
+        return Program(self.drift, self.contexts, tuple(self.rounds), self.outside)
 
     # Rounds
 

@@ -108,6 +108,7 @@ class Model:
     def __init__(self, program: Program, turns: bool, threads: int) -> None:
         self.turns = turns
         self.process: dict[str, str] = dict(program.drift)
+        self.outside: Given = {} if program.outside == "defaults" else self.process  # what is seen there
         self.stacks: list[list[Frame]] = [[] for _ in range(threads)]
         self.copies: list[Frame | None] = [None] * threads  # of contextvars; None: outside every scope
         self.contexts: list[Frame] = []
@@ -115,7 +116,8 @@ class Model:
             self.contexts.append(self._made(number, context))
 
     def _made(self, number: int, context: Context) -> Frame:
-        base = {"inherit": self.process, "defaults": {}}.get(str(context.base))
+        bases: dict[str, Given] = {"inherit": self.outside, "defaults": {}}
+        base = bases.get(str(context.base))
         process_wide = dict(context.process_wide)
         if isinstance(context.base, int):
             base = dict(self.contexts[context.base].values)
@@ -187,7 +189,7 @@ class Model:
             return [here._replace(llvm=self._key(thread, top.current), current=_sorted(top.current))]
         if step.action == "look in copy":
             copied = self.copies[thread]
-            values = self.process if copied is None else copied.values
+            values = self.outside if copied is None else copied.values
             return [Sight(key_of(values), _sorted(values), None, 0)]
         if step.action == "tasks":
             inner = self._sight(thread, self._nested(thread, step.options))
@@ -196,7 +198,7 @@ class Model:
             bound = self.contexts[step.context].values
             return [here._replace(llvm=self._key(thread, bound)), here]
         if step.action == "fork":
-            outside = Sight(key_of(self.process), _sorted(self.process), (), 0)
+            outside = Sight(key_of(self.outside), _sorted(self.outside), (), 0)
             contexts = [self._entered(self.contexts[index]) for index in (step.context, step.other)]
             return [here, outside, *(self._alone(frame) for frame in contexts)]
         return []
@@ -221,7 +223,7 @@ class Model:
         return next((frame for frame in reversed(self.stacks[thread]) if frame.of_task), None)
 
     def _outside(self) -> Frame:
-        return Frame(-1, self.process, (), self.process, self.process)
+        return Frame(-1, self.outside, (), self.outside, self.outside)
 
     def _here(self, thread: int) -> Sight:
         return self._sight(thread, self._top(thread))

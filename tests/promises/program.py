@@ -60,16 +60,21 @@ Round: TypeAlias = tuple[tuple[Step, ...], ...]
 
 
 class Program(NamedTuple):
-    """`drift`: what is set for the process before anything else."""
+    """What several threads do.
+
+    `drift`: what is set for the process before anything else. `outside`: the rule for compilations outside
+    every scope.
+    """
 
     drift: Options
     contexts: tuple[Context, ...]
     rounds: tuple[Round, ...]
+    outside: Literal["allow", "defaults"] = "allow"
 
 
 def described(program: Program) -> str:
     """The program in lines."""
-    lines = [f"drift {program.drift}"]
+    lines = [f"drift {program.drift}", f"outside {program.outside}"]
     lines += [f"context {number}: {context}" for number, context in enumerate(program.contexts)]
     for number, steps in enumerate(program.rounds):
         for thread, own in enumerate(steps):

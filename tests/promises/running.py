@@ -25,6 +25,7 @@ from llvmlite import binding
 from optctx import (
     OptionContext,
     ScopeError,
+    attach,
     bound,
     current,
     detach,
@@ -323,6 +324,7 @@ class _Run:
         self._defaults = {name: options[name].default for name in (*CHOICES, *PROCESS_WIDE)}
         for name, text in program.drift:
             binding.set_option("", f"-{name}={text}")
+        attach(outside=program.outside)
         self.contexts: list[OptionContext] = []
         for context in program.contexts:
             self.contexts.append(self._made(context))
