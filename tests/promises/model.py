@@ -137,7 +137,8 @@ class Model:
     def is_by_itself(self, thread: int) -> bool:
         """Whether no other thread shares what this one is inside of, where threads take turns."""
         stack = self.stacks[thread]
-        return len(stack) > 1 and stack[-1] is not stack[0]
+        values = [(frame.values, frame.process_wide) for frame in stack]
+        return len(stack) > 1 and values[-1] != values[0]
 
     def in_force(self, thread: int) -> Options:
         """The process-wide values that a thread has put in force."""
@@ -163,6 +164,8 @@ class Model:
             stack.clear()
         elif step.action == "set":
             self._set(stack[-1], dict(step.options))
+        elif step.action == "detach" and not self.inside():
+            self.outside = self.process
         elif step.action == "drift":
             self.process.update(step.options)
         elif step.action == "write":

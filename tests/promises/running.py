@@ -176,9 +176,11 @@ class _Worker:
         self._push(self._run.contexts[step.context])
 
     def _nest(self, step: Step) -> None:
-        self._push(
-            NativeScope(dict(step.options)) if step.way == "C++" else OptionContext(dict(step.options))
-        )
+        if step.way == "C++":
+            attach()  # which C++ code cannot do, after `detach`
+            self._push(NativeScope(dict(step.options)))
+        else:
+            self._push(OptionContext(dict(step.options)))
 
     def _leave(self, step: Step) -> None:
         self.stack.pop().__exit__(None, None, None)
