@@ -91,6 +91,7 @@ class Wanted(NamedTuple):
 class Frame:
     """One entry of one thread into a context. `context`: its index, or -1 for one that the thread made.
 
+    `shown`: what LLVM sees, which frames of equal values share where threads take turns.
     `of_task`: contextvars carry it to other threads. They do not carry what C++ has entered.
     """
 
@@ -98,7 +99,7 @@ class Frame:
     values: Given
     process_wide: Options
     current: Given
-    shown: Given
+    shown: dict[str, str]
     of_task: bool = True
 
 
@@ -169,17 +170,22 @@ class Model:
         elif step.action == "drift":
             self.process.update(step.options)
         elif step.action == "write":
-            stack[-1].shown = {**stack[-1].shown, WRITES: WRITTEN}
+            stack[-1].shown[WRITES] = WRITTEN
         elif step.action == "copy":
             self.copies[thread] = self._of_task(thread)
 
     def _push(self, stack: list[Frame], frame: Frame) -> None:
+        stack.append(self._on(stack, frame))
+
+    def _on(self, stack: list[Frame], frame: Frame) -> Frame:
         """Where threads take turns, a thread that is inside the same values already stays as it is."""
-        if self.turns and stack and frame.context == stack[-1].context >= 0:
-            frame = stack[-1]
-        if stack and not frame.process_wide:  # they stay in force
-            frame.process_wide = stack[-1].process_wide
-        stack.append(frame)
+        if not stack:
+            return frame
+        top = stack[-1]
+        frame = replace(frame, process_wide=frame.process_wide or top.process_wide)  # they stay in force
+        if self.turns and (frame.values, frame.process_wide) == (top.values, top.process_wide):
+            frame.shown = top.shown
+        return frame
 
     def _sights(self, thread: int, step: Step) -> list[Sight]:
         here = self._here(thread)
@@ -195,7 +201,7 @@ class Model:
             values = self.outside if copied is None else copied.values
             return [Sight(key_of(values), _sorted(values), None, 0)]
         if step.action == "tasks":
-            inner = self._sight(thread, self._nested(thread, step.options))
+            inner = self._sight(thread, self._on(self.stacks[thread], self._nested(thread, step.options)))
             return [inner, here]
         if step.action == "bind":
             bound = self.contexts[step.context].values
@@ -208,14 +214,16 @@ class Model:
 
     @staticmethod
     def _entered(context: Frame) -> Frame:
-        return Frame(context.context, context.values, context.process_wide, context.values, context.values)
+        return Frame(
+            context.context, context.values, context.process_wide, context.values, dict(context.values)
+        )
 
     def _nested(self, thread: int, options: Options) -> Frame:
         values = {**self._top(thread).current, **dict(options)}
-        return Frame(-1, values, self.in_force(thread), values, values)
+        return Frame(-1, values, self.in_force(thread), values, dict(values))
 
     def _set(self, frame: Frame, given: Given) -> None:
-        frame.shown = {**frame.shown, **given}
+        frame.shown.update(given)
         if not self.turns:  # there the storage is changed, and no context knows
             frame.current = {**frame.current, **given}
 
@@ -226,7 +234,7 @@ class Model:
         return next((frame for frame in reversed(self.stacks[thread]) if frame.of_task), None)
 
     def _outside(self) -> Frame:
-        return Frame(-1, self.outside, (), self.outside, self.outside)
+        return Frame(-1, self.outside, (), self.outside, dict(self.outside))
 
     def _here(self, thread: int) -> Sight:
         return self._sight(thread, self._top(thread))
