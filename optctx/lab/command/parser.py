@@ -66,14 +66,14 @@ class Parser(argparse.ArgumentParser):
 
 def add_version(parser: argparse.ArgumentParser) -> None:
     """Add `--version`."""
-    parser.add_argument("-V", "--version", action=_ShowVersion)
+    parser.add_argument("-V", "--version", action=_Show, help="print the version and exit")
 
 
 def add_folders(parser: argparse.ArgumentParser) -> None:
     """Add the flags that say where C++ projects find optctx's headers."""
     group = parser.add_argument_group("flags for C++ projects")
     for flag, (_, words) in FOLDERS.items():
-        group.add_argument(flag, action=_ShowFolder, help=words)
+        group.add_argument(flag, action=_Show, help=words)
 
 
 def add_talk(parser: argparse.ArgumentParser) -> None:
@@ -83,27 +83,8 @@ def add_talk(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-v", "--verbose", action="store_true", help="print all that LLVM prints")
 
 
-class _ShowVersion(argparse.Action):
-    """Print the version and exit. argparse's own action would look up the version for every command."""
-
-    def __init__(self, option_strings: Sequence[str], dest: str, **more: Any) -> None:
-        super().__init__(
-            option_strings, argparse.SUPPRESS, nargs=0, help="print the version and exit", **more
-        )
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: object,
-        option_string: str | None = None,
-    ) -> None:
-        say(f"optctx {optctx.__version__}")
-        parser.exit()
-
-
-class _ShowFolder(argparse.Action):
-    """Print where something is and exit. The program itself does it where nothing else is asked."""
+class _Show(argparse.Action):
+    """Print a text and exit. argparse's own action would look it up for every command."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, **more: Any) -> None:
         super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **more)
@@ -115,7 +96,7 @@ class _ShowFolder(argparse.Action):
         values: object,
         option_string: str | None = None,
     ) -> None:
-        say(said_of(option_string or ""))
+        say(said_of(option_string) if option_string in FOLDERS else f"optctx {optctx.__version__}")
         parser.exit()
 
 

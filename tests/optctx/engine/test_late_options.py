@@ -21,6 +21,7 @@ from optctx.errors import (
 from tests.support.alone import alone
 from tests.support.ir_texts import X86
 from tests.support.late_options import HELP, INITIAL, NAME, LateLibrary, compile_late_library, shown_names
+from tests.support.native_interface import NativeScope
 from tests.support.processes import in_child
 from tests.support.scopes import four, in_threads, reset_all, set_option
 
@@ -62,7 +63,11 @@ def test_an_option_that_is_registered_late_is_like_any_other_that_contexts_refus
     names, before = set(registry()), OptionContext(unroll_count=2)
     late = LateLibrary(library)
     late.register()
+    with pytest.raises(RuntimeError, match=f"'{NAME}' for one thread: code outside LLVM registered it"):
+        NativeScope({NAME: "4"})
     assert set(registry()) - names == {NAME}
+    with pytest.raises(RuntimeError, match=f"'{NAME}' for one thread: late.so registered it"):
+        NativeScope({NAME: "4"})
     option = registry()[NAME]
     assert (option.type, option.default, option.value, option.help) == ("uint", INITIAL, INITIAL, HELP)
     assert (option.scope, option.storage, option.trust) == ("process", "internal", "code")
