@@ -5,7 +5,8 @@ trials at once, and for each of them `opt` and `llc` as subprocesses, those that
 compiles what it has compiled before. Then the points of one search are compiled without any search, by
 optctx's helper process and by the subprocesses.
 
-`--by-hand N` does so many trials by hand, by default all 500.
+The kernel is what the clang on PATH makes of `kernel.c`, without optimisation. `--by-hand N` does so many
+trials by hand, by default all 500.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ from evidence.benchmarks._report import Report
 from evidence.strategies.tools import CommandLineStrategy
 from optctx.compiling import Job
 from optctx.errors import OptctxError
+from optctx.lab.command.inputs import Clang, read_input
 from optctx.lab.space import Choices, Integers, Value, Values, text_of
 from optctx.lab.tuning import Limits, Search, Space, Study, parse_space, tune
 from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, search_plan
@@ -87,9 +89,8 @@ def main(words: Sequence[str] = ()) -> int:
     report = Report("A search of 500 trials")
     by_hand = int(words[words.index("--by-hand") + 1]) if "--by-hand" in words else _TRIALS
     space = parse_space(OPTIONS)
-    job = Job(kernel(), triple="x86_64-pc-linux-gnu")
-    lines = [len(text.splitlines()) for text in (_KERNEL.read_text(), kernel())]
-    report.line("lines of the kernel: C, LLVM IR", f"{lines[0]}, {lines[1]}")
+    job = kernel_job()
+    report.line("lines of C of the kernel", str(len(_KERNEL.read_text().splitlines())))
     tools = _Tools(job)
     report.line("tools", f"{tools.opt}, {tools.llc}")
     for sampler in _SAMPLERS:
@@ -123,12 +124,10 @@ def _tune(job: Job, space: Space, sampler: str, file: str | None) -> Study:
     return tune(job, space, search=search, limits=Limits(jobs=_PROCESSORS), keep=file)
 
 
-def kernel() -> str:
-    """The IR that clang 19 made of `kernel.c`, without optimisation:
-
-    clang-19 -c -S -emit-llvm -O2 -Xclang -disable-llvm-passes -o kernel.ll kernel.c
-    """
-    return _KERNEL.with_suffix(".ll").read_text()
+def kernel_job() -> Job:
+    """The compilation that is searched. Raises OptctxError without a clang that LLVM can read."""
+    job = Job("", triple="x86_64-pc-linux-gnu")
+    return replace(job, ir=read_input(str(_KERNEL), job, Clang()))
 
 
 class _Tools:
@@ -143,10 +142,10 @@ class _Tools:
 
     def size(self, folder: Path, place: int, options: Mapping[str, str]) -> int:
         """Bytes of the object under these options."""
-        source, code, out = folder / "kernel.ll", folder / f"{place}.bc", folder / f"{place}.o"
+        source, code, out = folder / "kernel.bc", folder / f"{place}.bc", folder / f"{place}.o"
         if not source.exists():
-            assert isinstance(self._job.ir, str)
-            source.write_text(self._job.ir)
+            assert isinstance(self._job.ir, bytes)
+            source.write_bytes(self._job.ir)
         words = [f"-{name}={value}" for name, value in options.items()]
         _run([self.opt, f"-passes={self._job.passes}", *words, str(source), "-o", str(code)])
         # llc knows options of its own passes alone.

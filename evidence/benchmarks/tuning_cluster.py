@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from evidence.benchmarks._report import Report, spread
-from evidence.benchmarks.tuning import OPTIONS, kernel
+from evidence.benchmarks.tuning import OPTIONS, kernel_job
 from optctx.compiling import Job
 from optctx.lab.tuning import Limits, Search, Space, Study, parse_space, tune
 from optctx.lab.tuning.dask import dask_executor
@@ -29,7 +29,7 @@ _WINDOWS = {"a window of 8": 8, "default": None}
 
 def main() -> int:
     report = Report("One search on a Dask cluster: two workers against one")
-    job = Job(kernel(), triple="x86_64-pc-linux-gnu")
+    job = kernel_job()
     space = parse_space(OPTIONS)
     for name, window in _WINDOWS.items():
         seconds: dict[int, list[float]] = {1: [], 2: []}

@@ -1,41 +1,28 @@
 """A process in which programs run, so that whatever a strategy does there reaches nothing else.
 
-Where a strategy compiles in its process, each program runs in a forked child of its own: strategies change
-options for the process, wait for ever, and end it. Elsewhere one process runs them all.
+Where a strategy compiles in its process, each program runs in a child of its own: strategies change options
+for the process, wait for ever, and end it. Elsewhere one child runs them all.
 """
 
 from __future__ import annotations
 
-import os
-import resource
-from collections.abc import Sequence
-from typing import NamedTuple
-
-from evidence.strategies.answering import AnsweringHelper
-from evidence.strategies.choosing import open_strategy
+from evidence.strategies.choosing import STRATEGIES, open_strategy
 from evidence.strategies.program import Outcome, Program
 from evidence.strategies.running import run_program
-from evidence.strategies.strategy import Strategy
-from optctx.children.death import cause_of_end, printed_to
-from optctx.children.frames import Reader, encode, write_all
-from optctx.children.limits import lower_limit
-from optctx.children.spawning import answers_of_helper, end_with_parent
+from optctx.children.answers import Talk
+from optctx.children.child import Channel
+from optctx.children.death import Death
+from optctx.children.limits import Limits
+from optctx.children.pool import Pool
 from optctx.compiling import Job
 from optctx.compiling.job import compile_unchecked, initialise_targets
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError
 from optctx.process import reset_process_options
 
-__all__ = ["Host", "main"]
+__all__ = ["Host"]
 
-_GRACE = 30.0  # seconds that the helper may take to end
-_SECONDS = 120  # of processor time that a program may take
-
-
-class _Order(NamedTuple):
-    strategy: str
-    program: Program
-    job: Job
+_SECONDS = 600.0  # that a program may take, however busy the machine is
 
 
 class Host:
@@ -45,106 +32,71 @@ class Host:
         """`job`: what every compilation of the programs compiles."""
         self.strategy = strategy
         self._job = job
-        self._helper: AnsweringHelper | None = None
-        self._stopped = False
+        self._in_process = STRATEGIES[strategy].in_process
+        self._pool = Pool(prepared, strategy, job, name=f"process that runs {strategy!r}")
+        self._talk: Talk[Outcome] | None = None
 
     def __enter__(self) -> Host:
-        self._helper = AnsweringHelper("evidence.strategies.host", _GRACE)
-        if self._stopped:
-            self._helper.kill()
+        self._pool.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        helper, self._helper = self._helper, None
-        if helper is not None:
-            helper.close()
+        self._pool.close()
 
     def stop(self) -> None:
-        """Kill the process and what it runs, from any thread."""
-        self._stopped = True
-        if (helper := self._helper) is not None:
-            helper.kill()
+        """End the process and what it runs, from any thread."""
+        self._pool.close()
 
-    def run(self, program: Sequence[tuple[object, ...]] | Program) -> Outcome:
+    def run(self, program: Program) -> Outcome:
         """Run a program. Raises OptctxError if the process that runs programs has ended, or cannot run it."""
-        if self._helper is None:
-            raise OptctxError("this host is not running; use it inside its `with` block")
-        order = _Order(self.strategy, tuple(program), self._job)  # type: ignore[arg-type]
-        try:
-            outcome = self._helper.ask(order, Outcome)
-        except OptctxError as error:
-            raise OptctxError(f"the process that runs {self.strategy!r} has ended: {error}") from None
+        outcome = self._called(program) if self._in_process else self._told(program)
         if outcome.unmade:
             raise OptctxError(f"a program cannot be run with {self.strategy!r}: {outcome.unmade}")
         return outcome
 
+    def _called(self, program: Program) -> Outcome:
+        order = (self.strategy, program, self._job)
+        done = self._pool.call(run_here, *order, gives=Outcome, limits=Limits(_SECONDS))
+        if done.death is not None:
+            return self._of_death(done.death)
+        return done.value if done.value is not None else Outcome(death=done.error)
 
-def main() -> None:
-    """Answer orders on standard input until it ends."""
-    answers = answers_of_helper()
-    initialise_targets()
-    strategy: Strategy | None = None
-    try:
-        for order in Reader(0, _Order):
-            if strategy is None:
-                strategy = open_strategy(order.strategy)
-                _warm(strategy, order.job)
-            outcome = _forked(order) if strategy.in_process else _run(strategy, order)
-            write_all(answers, encode(outcome))
-    finally:
-        if strategy is not None and not strategy.in_process:
-            strategy.__exit__(None, None, None)
+    def _told(self, program: Program) -> Outcome:
+        if self._talk is None:
+            self._talk = self._pool.talk(serve, self.strategy, self._job, gives=Outcome)
+        self._talk.line.tell(program)
+        heard = self._talk.hear()
+        return self._of_death(heard) if isinstance(heard, Death) else heard
+
+    def _of_death(self, death: Death) -> Outcome:
+        """What it says of the strategy, or of this machine."""
+        if self._pool.end is not None or not self._in_process:
+            raise OptctxError(f"the process that runs {self.strategy!r} has ended: {death}")
+        if death.how in ("out of memory", "lost"):
+            return Outcome(unmade=str(death))
+        return Outcome(death=str(death))
 
 
-def _warm(strategy: Strategy, job: Job) -> None:
+def prepared(strategy: str, job: Job) -> None:
     """Do once what every child would do again."""
-    if not strategy.in_process:
-        strategy.__enter__()
-        return
-    with strategy:  # what it looks up, it looks up once
-        attach()
-        compile_unchecked(job)
+    initialise_targets()
+    if STRATEGIES[strategy].in_process:
+        with open_strategy(strategy):  # what it looks up, it looks up once
+            attach()
+            compile_unchecked(job)
 
 
-def _run(strategy: Strategy, order: _Order) -> Outcome:
-    try:
-        return run_program(strategy, order.program, order.job, judge_process=False)
-    finally:
-        if any(step.action == "set" for step in order.program):
-            reset_process_options()  # this process runs the next program as well
+def run_here(_: None, name: str, program: Program, job: Job) -> Outcome:
+    """Run one program in this child. Raises OptctxError."""
+    with open_strategy(name) as strategy:
+        return run_program(strategy, program, job, judge_process=True)
 
 
-def _forked(order: _Order) -> Outcome:
-    """Run a program in a child. What ends the child is the outcome."""
-    reading, writing = os.pipe()
-    printed = os.memfd_create("printed")
-    host = os.getpid()
-    pid = os.fork()
-    if not pid:
-        end_with_parent(host)
-        _child(order, writing, printed)
-    os.close(writing)
-    outcomes = list(Reader(reading, Outcome))
-    _, status = os.waitpid(pid, 0)
-    said = printed_to(printed)
-    os.close(reading)
-    os.close(printed)
-    if outcomes:
-        return outcomes[0]
-    return Outcome(death=cause_of_end(os.waitstatus_to_exitcode(status), said))
-
-
-def _child(order: _Order, writing: int, printed: int) -> None:
-    try:
-        lower_limit(resource.RLIMIT_CPU, _SECONDS)
-        os.dup2(printed, 1)
-        os.dup2(printed, 2)
-        with open_strategy(order.strategy) as strategy:
-            outcome = run_program(strategy, order.program, order.job, judge_process=True)
-            write_all(writing, encode(outcome))
-    except OptctxError as error:
-        write_all(writing, encode(Outcome(death=str(error))))
-    except BaseException as error:  # becomes an answer: the parent waits for one
-        write_all(writing, encode(Outcome(unmade=f"{type(error).__name__}: {error}")))
-    finally:
-        os._exit(0)
+def serve(_: None, channel: Channel, name: str, job: Job) -> None:
+    """Run program after program."""
+    with open_strategy(name) as strategy:
+        for program in channel.hear(Program):
+            outcome = run_program(strategy, program, job, judge_process=False)
+            if any(step.action == "set" for step in program):
+                reset_process_options()  # this process runs the next program as well
+            channel.send(outcome)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections import OrderedDict
 from dataclasses import replace
 
 from evidence.strategies.strategy import Strategy
 from evidence.strategies.workers import Worker
-from optctx.children.death import cause_of_end
-from optctx.children.frames import Frames, decode, encode
-from optctx.children.python import python_command
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import OptctxError
 from optctx.locks import lock_left_behind
@@ -63,18 +59,11 @@ class ColdProcessStrategy(_ProcessStrategy):
     name = "process-cold"
 
     def _compile(self, job: Job) -> Result:
-        done = subprocess.run(
-            python_command("from evidence.strategies.cold import main; main()"),
-            input=encode(job),
-            capture_output=True,
-            check=False,
-        )
-        answers = Frames().feed(done.stdout)
-        if not answers:
-            return Result(
-                error=cause_of_end(done.returncode, done.stderr.decode(errors="replace")), died="exit"
-            )
-        return decode(answers[0], Result)
+        worker = Worker(job.options)
+        try:
+            return _compiled(worker, job)
+        finally:
+            worker.close()
 
 
 class WarmProcessStrategy(_ProcessStrategy):
@@ -102,12 +91,11 @@ class WarmProcessStrategy(_ProcessStrategy):
 
     def _compile(self, job: Job) -> Result:
         worker = self._take(job.options)
-        try:
-            result = worker.compile(replace(job, options=()))
-        except OptctxError as error:  # it has ended, and said why
+        result = _compiled(worker, job)
+        if result.died == "exit":  # it has ended, and said why
             worker.close()
-            return Result(error=str(error), died="exit")
-        self._give_back(worker)
+        else:
+            self._give_back(worker)
         return result
 
     def _take(self, options: tuple[str, ...]) -> Worker:
@@ -124,3 +112,10 @@ class WarmProcessStrategy(_ProcessStrategy):
             late = [self._free.popitem(last=False)[1] for _ in range(len(self._free) - self._kept)]
         for each in late:
             each.close()
+
+
+def _compiled(worker: Worker, job: Job) -> Result:
+    try:
+        return worker.compile(replace(job, options=()))
+    except OptctxError as error:
+        return Result(error=str(error), died="exit")

@@ -1,40 +1,63 @@
-"""A process that has parsed one set of options and compiles job after job under them."""
+"""A new process that parses the options of its first job, and compiles job after job under them."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import tempfile
 from dataclasses import replace
 
-from evidence.strategies.answering import AnsweringHelper
+from optctx.children.death import cause_of_end, printed_to
 from optctx.children.frames import Reader, encode, write_all
-from optctx.children.spawning import answers_of_helper
+from optctx.children.python import python_command
 from optctx.compiling import Job, Result
 from optctx.compiling.job import compile_unchecked, initialise_targets
+from optctx.errors import OptctxError
 from optctx.process import set_process_options
 
 __all__ = ["Worker", "main"]
 
-_GRACE = 5.0  # seconds that a worker may take to end
-
 
 class Worker:
-    """Starts at once; the options go with the first job. Not for two threads at once."""
+    """Starts at once; its options go with the first job. Not for two threads at once.
+
+    It ends when its standard input does, so with the process that made it.
+    """
 
     def __init__(self, options: tuple[str, ...]) -> None:
         self.options = options
-        self._helper = AnsweringHelper("evidence.strategies.workers", _GRACE)
+        self._printed = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the process
+        self._process = subprocess.Popen(
+            python_command("from evidence.strategies.workers import main; main()"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._printed,
+            bufsize=0,
+        )
 
     def compile(self, job: Job) -> Result:
         """Compile; the job has no options of its own. Raises OptctxError if the worker has ended."""
-        return self._helper.ask(replace(job, options=self.options), Result)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            write_all(self._process.stdin.fileno(), encode(replace(job, options=self.options)))
+            for result in Reader(self._process.stdout.fileno(), Result):
+                return result
+        except OSError:
+            pass
+        raise OptctxError(cause_of_end(self._process.wait(), printed_to(self._printed.fileno())))
 
     def close(self) -> None:
         """End the process."""
-        self._helper.close()
+        self._process.kill()  # it holds nothing that is lost
+        self._process.communicate()
+        self._printed.close()
 
 
 def main() -> None:
-    """Answer jobs on standard input until it ends. The options are those of the first job."""
-    answers = answers_of_helper()
+    """Answer jobs on standard input until it ends. LLVM ends the process for a bad option."""
+    answers = os.dup(1)
+    os.dup2(2, 1)
     initialise_targets()
     parsed = False
     for job in Reader(0, Job):

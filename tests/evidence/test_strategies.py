@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from evidence.main import main
 from evidence.strategies import STRATEGIES, open_strategy
 from evidence.strategies.arguments import merged
 from evidence.strategies.figures import figures_of
@@ -21,25 +22,27 @@ from evidence.strategies.properties import PROPERTIES, valid
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError, OptionValueError, ScopeError
 from tests.support.processes import run_python
+from tests.support.rows import rows
 
 JOB = Job(KERNEL, emit="assembly")
 WIDE, NARROW, UNROLLED, INTEL = OPTIONS[1], OPTIONS[0], OPTIONS[2], OPTIONS[3]
+BOTH = merged((*WIDE, *UNROLLED))
+Options = tuple[str, ...]
 LLVMLITES = [name for name in STRATEGIES if name != "command-line"]
-# Copies of a library of 179 MB, and locks whose waiters are given time to show that they wait.
-SLOW = {"private-copy", "process-cold", "exclusive", "exclusive-comgr", "exclusive-triton"}
+QUICK = ("thread", "process-forkserver")  # one that compiles in its process, and one that does not
 pytestmark = pytest.mark.redirected
 
 
 def ways(*names: str) -> list[object]:
-    """As parameters; `make test-long` has those that take long."""
-    return [pytest.param(name, marks=[pytest.mark.long] * (name in SLOW)) for name in names]
+    """As parameters; `make test-long` has those that are not QUICK."""
+    return [pytest.param(name, marks=[pytest.mark.long] * (name not in QUICK)) for name in names]
 
 
 @pytest.fixture(scope="module")
-def alone() -> dict[tuple[str, ...], str]:
+def alone() -> dict[Options, str]:
     """What fresh processes give under each set of options, as digests."""
     with FreshProcess() as fresh:
-        sets = [(), *OPTIONS, merged((*WIDE, *UNROLLED))]
+        sets = [(), *OPTIONS, BOTH]
         found = {options: digest(fresh.compile(replace(JOB, options=options))) for options in sets}
     assert len(set(found.values())) == len(found), "each set must matter"
     return found
@@ -47,17 +50,16 @@ def alone() -> dict[tuple[str, ...], str]:
 
 @pytest.fixture(scope="module")
 def hosts() -> Iterator[dict[str, Host]]:
-    made = {name: Host(name, JOB) for name in LLVMLITES}
+    made: dict[str, Host] = {}
     yield made
     for host in made.values():
         host.__exit__(None, None, None)
 
 
 def run(hosts: dict[str, Host], name: str, *steps: Step) -> Outcome:
-    host = hosts[name]
-    if host._helper is None:
-        host.__enter__()
-    return host.run(steps)
+    if name not in hosts:
+        hosts[name] = Host(name, JOB).__enter__()
+    return hosts[name].run(steps)
 
 
 def digests(outcome: Outcome) -> list[str]:
@@ -66,7 +68,7 @@ def digests(outcome: Outcome) -> list[str]:
     return [each.digest for each in outcome.seen]
 
 
-def enter(thread: int, options: tuple[str, ...]) -> Step:
+def enter(thread: int, options: Options) -> Step:
     return Step(thread, "enter", options)
 
 
@@ -75,23 +77,119 @@ NOT_AS_GIVEN = ("save-restore", "library-options", "library-options-default", "o
 
 @pytest.mark.parametrize("name", ways(*(name for name in LLVMLITES if name not in NOT_AS_GIVEN)))
 def test_options_do_what_they_do_on_a_command_line(
-    hosts: dict[str, Host], alone: dict[tuple[str, ...], str], name: str
+    hosts: dict[str, Host], alone: dict[Options, str], name: str
 ) -> None:
-    steps = [Step(0, "compile", options) for options in ((), *OPTIONS, ())]
-    assert digests(run(hosts, name, *steps)) == [alone[options] for options in ((), *OPTIONS, ())]
+    for _ in range(2):  # what a worker is kept for
+        steps = [Step(0, "compile", options) for options in ((), *OPTIONS, ())]
+        assert digests(run(hosts, name, *steps)) == [alone[options] for options in ((), *OPTIONS, ())]
 
 
-def test_a_value_that_is_stored_past_the_parser_does_not_count_as_given(
-    hosts: dict[str, Host], alone: dict[tuple[str, ...], str]
+@pytest.mark.parametrize("name", ways("thread", "llvm-context", "private-copy"))
+def test_threads_nested_scopes_and_strangers_do_not_meet(
+    hosts: dict[str, Host], alone: dict[Options, str], name: str
 ) -> None:
-    """LLVM asks whether `unroll-count` was given at all, so TVM's way sets it to no effect."""
-    seen = digests(run(hosts, "save-restore", Step(0, "compile", UNROLLED), Step(0, "compile", WIDE)))
-    assert seen == [alone[()], alone[WIDE]]
+    seen = run(
+        hosts,
+        name,
+        enter(0, WIDE),
+        enter(1, NARROW),
+        Step(BYSTANDER, "plain"),
+        Step(0, "compile"),
+        Step(1, "compile"),
+        enter(0, UNROLLED),
+        Step(0, "compile"),
+        Step(1, "leave"),
+        Step(1, "task"),
+        Step(0, "fail"),
+        Step(0, "task"),
+        Step(0, "die"),
+        Step(0, "compile"),
+        Step(BYSTANDER, "set", INTEL),
+        Step(0, "compile"),
+    )
+    assert digests(seen) == [alone[each] for each in ((), WIDE, NARROW, BOTH, (), WIDE, (), ())]
+    assert seen.changed == ("x86-asm-syntax",), "which the bystander has set"
 
 
+@pytest.mark.parametrize("name", ways("thread", "llvm-context", "private-copy", "process-forkserver"))
+def test_a_tool_inside_leaves_its_caller_alone(
+    hosts: dict[str, Host], alone: dict[Options, str], name: str
+) -> None:
+    seen = run(hosts, name, enter(0, WIDE), Step(0, "tool", UNROLLED), Step(0, "compile"))
+    assert digests(seen) == [alone[UNROLLED], alone[WIDE]]
+
+
+@pytest.mark.parametrize("name", ways(*LLVMLITES))
+def test_a_misspelt_option_is_an_error_or_ends_what_it_is_known_to_end(
+    hosts: dict[str, Host], alone: dict[Options, str], name: str
+) -> None:
+    outcome = run(hosts, name, Step(0, "compile", ("-unroll-cout=4",)), Step(0, "compile"))
+    if name in ("exclusive", "exclusive-comgr", "once", "private-copy"):
+        assert "exited with status 1" in outcome.death
+        assert not outcome.seen
+    elif name == "exclusive-triton":
+        assert digests(outcome) == [alone[()]] * 2, "which ignores it"
+    else:
+        refused, after = outcome.seen
+        assert "unroll-cout" in refused.error or "unroll-count" in refused.error
+        assert after.digest == alone[()]
+
+
+# What is told of single ways: a program, and what it gives
+
+
+@pytest.mark.long
+@rows(
+    ("name", "steps", "gives"),
+    [
+        # LLVM asks whether `unroll-count` was given at all, so TVM's way sets it to no effect.
+        ("save-restore", (Step(0, "compile", UNROLLED), Step(0, "compile", WIDE)), ((), WIDE)),
+        # The first options of a process stay.
+        ("once", (Step(0, "compile", WIDE), Step(1, "compile", NARROW), Step(0, "compile")), (WIDE,) * 3),
+        ("once", (Step(0, "compile"), Step(0, "compile", WIDE)), ((), ())),
+        # Under Triton's lock a tool waits for scopes, and for nothing else.
+        ("exclusive-triton", (Step(0, "tool", UNROLLED), Step(0, "compile", WIDE)), (UNROLLED, WIDE)),
+        ("exclusive-comgr", (Step(0, "task"),), ((),)),
+    ],
+)
+def test_what_a_program_gives(
+    hosts: dict[str, Host],
+    alone: dict[Options, str],
+    name: str,
+    steps: tuple[Step, ...],
+    gives: tuple[Options, ...],
+) -> None:
+    assert digests(run(hosts, name, *steps)) == [alone[options] for options in gives]
+
+
+@pytest.mark.long
+@rows(
+    ("name", "steps", "waiting"),
+    [
+        # Under a lock a scope inside another one waits for itself.
+        *(
+            (name, (enter(0, WIDE), enter(0, NARROW), Step(0, "compile")), (1, 2))
+            for name in ("exclusive", "exclusive-comgr", "exclusive-triton")
+        ),
+        # Who has Comgr's lock alone cannot hand work over.
+        ("exclusive-comgr", (enter(0, WIDE), Step(0, "task")), (1,)),
+        ("exclusive-triton", (enter(0, WIDE), Step(0, "tool", UNROLLED)), (1,)),
+        # A task does not join while thread 2 waits to switch.
+        ("exclusive-triton", (enter(0, WIDE), enter(1, NARROW), Step(0, "task")), (1, 2)),
+    ],
+)
+def test_what_waits_for_ever(
+    hosts: dict[str, Host], name: str, steps: tuple[Step, ...], waiting: tuple[int, ...]
+) -> None:
+    outcome = run(hosts, name, *steps)
+    assert outcome.waiting == waiting
+    assert not outcome.seen
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["library-options", "library-options-default"])
 def test_library_options_reach_the_readers_that_have_a_context(
-    hosts: dict[str, Host], alone: dict[tuple[str, ...], str], name: str
+    hosts: dict[str, Host], alone: dict[Options, str], name: str
 ) -> None:
     """`x86-asm-syntax` is read where a target's description of assembly is made, without a context."""
     others = INTEL if name == "library-options" else ()
@@ -110,6 +208,7 @@ def test_library_options_reach_the_readers_that_have_a_context(
     assert digests(seen) == [alone[WIDE], alone[UNROLLED], alone[()], alone[others], alone[others]]
 
 
+@pytest.mark.long
 def test_library_options_need_a_process_of_their_own() -> None:
     run_python("""
     import pytest
@@ -135,45 +234,9 @@ def test_library_options_need_a_process_of_their_own() -> None:
     """)
 
 
-@pytest.mark.parametrize("name", ways("thread", "llvm-context", "private-copy"))
-def test_threads_nested_scopes_and_strangers_do_not_meet(
-    hosts: dict[str, Host], alone: dict[tuple[str, ...], str], name: str
-) -> None:
-    seen = run(
-        hosts,
-        name,
-        enter(0, WIDE),
-        enter(1, NARROW),
-        Step(BYSTANDER, "plain"),
-        Step(0, "compile"),
-        Step(1, "compile"),
-        enter(0, UNROLLED),
-        Step(0, "compile"),
-        Step(1, "leave"),
-        Step(1, "task"),
-        Step(0, "fail"),
-        Step(0, "task"),
-        Step(0, "die"),
-        Step(0, "compile"),
-        Step(BYSTANDER, "set", INTEL),
-        Step(0, "compile"),
-    )
-    both = merged((*WIDE, *UNROLLED))
-    assert digests(seen) == [alone[each] for each in ((), WIDE, NARROW, both, (), WIDE, (), ())]
-    assert seen.changed == ("x86-asm-syntax",), "which the bystander has set"
-
-
-@pytest.mark.parametrize("name", ways("thread", "llvm-context", "private-copy", "process-forkserver"))
-def test_a_tool_inside_leaves_its_caller_alone(
-    hosts: dict[str, Host], alone: dict[tuple[str, ...], str], name: str
-) -> None:
-    seen = run(hosts, name, enter(0, WIDE), Step(0, "tool", UNROLLED), Step(0, "compile"))
-    assert digests(seen) == [alone[UNROLLED], alone[WIDE]]
-
-
 @pytest.mark.long
 def test_under_xlas_lock_other_options_wait_and_equal_ones_do_not(
-    hosts: dict[str, Host], alone: dict[tuple[str, ...], str]
+    hosts: dict[str, Host], alone: dict[Options, str]
 ) -> None:
     outcome = run(
         hosts,
@@ -190,24 +253,9 @@ def test_under_xlas_lock_other_options_wait_and_equal_ones_do_not(
     assert outcome.changed == ("force-vector-width",), "leaving puts nothing back"
 
 
-@pytest.mark.parametrize("name", ways("exclusive", "exclusive-comgr", "exclusive-triton"))
-def test_under_a_lock_a_scope_inside_another_waits_for_itself(hosts: dict[str, Host], name: str) -> None:
-    outcome = run(hosts, name, enter(0, WIDE), enter(0, NARROW), Step(0, "compile"))
-    assert outcome.waiting == (1, 2)
-    assert not outcome.seen
-
-
-@pytest.mark.long
-def test_who_has_comgrs_lock_alone_cannot_hand_work_over(
-    hosts: dict[str, Host], alone: dict[tuple[str, ...], str]
-) -> None:
-    assert run(hosts, "exclusive-comgr", enter(0, WIDE), Step(0, "task")).waiting == (1,)
-    assert digests(run(hosts, "exclusive-comgr", Step(0, "task"))) == [alone[()]]
-
-
 @pytest.mark.long
 def test_under_tritons_lock_the_last_user_puts_defaults_back(
-    hosts: dict[str, Host], alone: dict[tuple[str, ...], str]
+    hosts: dict[str, Host], alone: dict[Options, str]
 ) -> None:
     """And a set that waits is not overtaken by more users of the present one."""
     outcome = run(
@@ -222,52 +270,8 @@ def test_under_tritons_lock_the_last_user_puts_defaults_back(
         Step(1, "leave"),
         Step(0, "compile"),
     )
-    both = merged((*WIDE, *UNROLLED))
-    assert digests(outcome) == [alone[both], alone[NARROW], alone[()]]
+    assert digests(outcome) == [alone[BOTH], alone[NARROW], alone[()]]
     assert outcome.changed == ()
-    queue = run(hosts, "exclusive-triton", enter(0, WIDE), enter(1, NARROW), Step(0, "task"))
-    assert queue.waiting == (1, 2), "the task does not join while thread 2 waits to switch"
-
-
-@pytest.mark.long
-def test_under_tritons_lock_a_tool_waits_for_scopes(
-    hosts: dict[str, Host], alone: dict[tuple[str, ...], str]
-) -> None:
-    assert run(hosts, "exclusive-triton", enter(0, WIDE), Step(0, "tool", UNROLLED)).waiting == (1,)
-    outside = run(hosts, "exclusive-triton", Step(0, "tool", UNROLLED), Step(0, "compile", WIDE))
-    assert digests(outside) == [alone[UNROLLED], alone[WIDE]]
-
-
-def test_the_first_options_of_a_process_stay(
-    hosts: dict[str, Host], alone: dict[tuple[str, ...], str]
-) -> None:
-    outcome = run(hosts, "once", Step(0, "compile", WIDE), Step(1, "compile", NARROW), Step(0, "compile"))
-    assert digests(outcome) == [alone[WIDE]] * 3
-    assert digests(run(hosts, "once", Step(0, "compile"), Step(0, "compile", WIDE))) == [alone[()]] * 2
-
-
-@pytest.mark.parametrize("name", ways(*LLVMLITES))
-def test_a_misspelt_option_is_an_error_or_ends_what_it_is_known_to_end(
-    hosts: dict[str, Host], alone: dict[tuple[str, ...], str], name: str
-) -> None:
-    outcome = run(hosts, name, Step(0, "compile", ("-unroll-cout=4",)), Step(0, "compile"))
-    if name in ("exclusive", "exclusive-comgr", "once", "private-copy"):
-        assert "exited with status 1" in outcome.death
-        assert not outcome.seen
-    elif name == "exclusive-triton":
-        assert digests(outcome) == [alone[()]] * 2, "which ignores it"
-    else:
-        refused, after = outcome.seen
-        assert "unroll-cout" in refused.error or "unroll-count" in refused.error
-        assert after.digest == alone[()]
-
-
-def test_a_worker_outlives_the_thread_that_started_it(
-    hosts: dict[str, Host], alone: dict[tuple[str, ...], str]
-) -> None:
-    """The kernel ends a worker with the thread that started it: here, a thread of the first program."""
-    for _ in range(2):
-        assert digests(run(hosts, "process", Step(0, "compile", WIDE))) == [alone[WIDE]]
 
 
 @pytest.mark.long
@@ -313,6 +317,9 @@ def test_the_command_line_compiles() -> None:
         assert "--unroll-count=4" in str(strategy.compile(replace(JOB, options=("-unroll-cout=4",))).error)
 
 
+# Properties
+
+
 @pytest.mark.long
 def test_the_machine_of_properties_finds_what_does_not_hold_and_makes_it_small() -> None:
     with Judge("save-restore", JOB, OPTIONS) as judge:
@@ -327,17 +334,11 @@ def test_the_machine_of_properties_finds_what_does_not_hold_and_makes_it_small()
         assert judge.judge("nesting", programs=10, seconds=60).holds
 
 
-@pytest.mark.parametrize("name", list(PROPERTIES))
-def test_every_property_holds_for_scopes(scopes: Judge, name: str) -> None:
-    found = scopes.judge(name, programs=8, seconds=60)
-    assert found.holds, found
-    assert found.programs > 2
-
-
-@pytest.fixture(scope="module")
-def scopes() -> Iterator[Judge]:
+@pytest.mark.long
+def test_every_property_holds_for_scopes() -> None:
     with Judge("thread", JOB, OPTIONS, seed=7) as judge:
-        yield judge
+        found = [judge.judge(name, programs=8, seconds=60) for name in PROPERTIES]
+    assert [each for each in found if not each.holds or each.programs < 3] == []
 
 
 def test_what_a_program_has_to_give() -> None:
@@ -361,11 +362,8 @@ def test_scopes_are_left_only_where_one_is_entered_and_nest_where_they_may() -> 
     drawn = [Step(0, "leave"), enter(0, WIDE), enter(0, NARROW), Step(0, "compile", UNROLLED)]
     assert valid(PROPERTIES["nesting"], drawn) == (*drawn[1:],)
     assert valid(PROPERTIES["isolation"], drawn) == (drawn[1], Step(0, "compile"))
-    assert valid(PROPERTIES["thread-death"], drawn)[2:] == (
-        Step(0, "die"),
-        Step(BYSTANDER, "plain"),
-        Step(1, "compile"),
-    )
+    ending = (Step(0, "die"), Step(BYSTANDER, "plain"), Step(1, "compile"))
+    assert valid(PROPERTIES["thread-death"], drawn)[2:] == ending
 
 
 def test_arguments() -> None:
@@ -378,7 +376,7 @@ def test_arguments() -> None:
         open_strategy("threads")
 
 
-@pytest.mark.parametrize("name", ["thread", "save-restore"])
+@pytest.mark.parametrize("name", ways("thread", "save-restore"))
 def test_figures(name: str) -> None:
     sets = [(f"-unroll-count={count}",) for count in (2, 3, 4)]
     figures = figures_of(name, Job(KERNEL), sets, threads=2, seconds=0.05)
@@ -391,25 +389,19 @@ def test_figures(name: str) -> None:
     assert (figures.memory is None) == (name == "save-restore")
 
 
-def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "evidence", "compare", "-", *arguments],
-        input=KERNEL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+# The command
 
 
 def test_the_command() -> None:
-    found = command(
-        "--strategies", "thread", "exclusive", "--properties", "nesting", "misspelling",
-        "--programs", "6", "--no-figures", "--format", "json",
-    )  # fmt: skip
-    assert found.returncode == 0, found.stderr
-    thread, exclusive = json.loads(found.stdout)["strategies"]
-    assert thread["strategy"] == "thread"
-    assert exclusive["strategy"] == "exclusive"
+    words = ["--strategies", "thread", "exclusive", "--properties", "nesting", "misspelling"]
+    words += ["--programs", "6", "--no-figures", "--format", "json"]
+    command = [sys.executable, "-m", "evidence", "compare", "-", *words]
+    done = subprocess.run(command, input=KERNEL, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["finished"] is True
+    thread, exclusive = found["strategies"]
+    assert (thread["strategy"], exclusive["strategy"]) == ("thread", "exclusive")
     assert thread["properties"]["nesting"]["holds"]
     assert thread["properties"]["nesting"]["counterexample"] is None
     broken = exclusive["properties"]["nesting"]
@@ -418,23 +410,24 @@ def test_the_command() -> None:
     assert not exclusive["properties"]["misspelling"]["holds"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("arguments", "message"),
     [
         (["--strategies", "threads"], "no strategy is called 'threads'; did you mean thread"),
         (["--properties", "isolaton"], "no property is called 'isolaton'; did you mean isolation?"),
     ],
 )
-def test_bad_input_of_the_command(arguments: list[str], message: str) -> None:
-    done = command(*arguments)
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert done.returncode == 2
+def test_bad_input_of_the_command(
+    arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", "-", *arguments]) == 2
+    said = capfd.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
 
 
 def test_without_hypothesis_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "evidence.strategies.drawing", None)
-    with Judge("process-cold", JOB, ()) as judge:
-        judge._sets = [WIDE]
-        with pytest.raises(OptctxError, match=r"pip install 'hypothesis>=6\.136'"):
-            judge.judge("obeyed")
+    judge = Judge("process-cold", JOB, [WIDE])
+    with pytest.raises(OptctxError, match=r"pip install 'hypothesis>=6\.136'"):
+        judge.judge("obeyed")
