@@ -5,6 +5,7 @@ from __future__ import annotations
 import faulthandler
 import json
 import os
+import re
 import resource
 import signal
 import warnings
@@ -12,10 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, TypeVar
 
-from tests.long.probe.watching import only_forced
+from optctx.children.limits import address_space
 from tests.support.seccomp import confine
 
-__all__ = ["FINE", "Limits", "Outcome", "address_space", "outcomes"]
+__all__ = ["FINE", "Limits", "Outcome", "outcomes"]
 
 C = TypeVar("C")
 
@@ -24,6 +25,13 @@ FINE = ("compiled", "warned", "refused", "invalid")
 _FATAL = ("dies", "exits", "hangs", "reaches")
 _KEPT = 1500  # bytes of what was printed
 _JUDGED = 1 << 24  # and of which it is decided whether it may be printed
+# What LLVM says of a loop that it was told to vectorise and cannot, as it does for the metadata of a loop;
+# and of a loop whose metadata asks for what it could not do.
+_FORCED = re.compile(
+    r"remark: \S+ .*(vectoriz|UserVF|loop not distributed).*"
+    r"|warning: \S+ .*(unable to perform the requested transformation"
+    r"|loop not distributed: failed explicitly specified loop distribution).*"
+)
 _WAITING = 8  # times the processor time that a case may take: a wait, or a busy machine
 
 
@@ -49,13 +57,18 @@ class Outcome:
         return self.how not in FINE
 
     @property
+    def fatal(self) -> bool:
+        """Whether it ended its process."""
+        return self.kind in _FATAL
+
+    @property
     def kind(self) -> str:
         """The same for outcomes of one cause: dies, exits, hangs, reaches, prints, raises, changes ..."""
         return self.how.partition(" ")[0]
 
     def excuses(self, other: Outcome) -> bool:
         """Whether `other` is nothing to wonder at where the same without hostile parts ends like this."""
-        return self.kind == other.kind or self.kind in _FATAL
+        return self.kind == other.kind or self.fatal
 
     def __str__(self) -> str:
         return f"{self.how}; prints {self.printed!r}" if self.printed else self.how
@@ -92,7 +105,7 @@ def _child(cases: Sequence[C], perform: Callable[[C], str], limits: Limits) -> I
                 ended += 1
                 printed = _text(streams, position, size, _JUDGED)
                 position = size
-                prints = printed and how in FINE and not only_forced(printed)
+                prints = printed and how in FINE and not _only_forced(printed)
                 yield Outcome("prints" if prints else how, printed[:_KEPT])
     finally:
         _, status = os.waitpid(pid, 0)
@@ -146,7 +159,6 @@ def _performed(case: C, perform: Callable[[C], str]) -> str:
         return f"raises {type(error).__name__}: {error}"[:_KEPT]
 
 
-def address_space() -> int:
-    """Bytes that this process has reserved."""
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[0]) * resource.getpagesize()
+def _only_forced(text: str) -> bool:
+    """Whether LLVM says nothing but that it cannot transform a loop as it was told to."""
+    return all(_FORCED.fullmatch(line) for line in text.splitlines())

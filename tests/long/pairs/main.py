@@ -9,9 +9,13 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from tests.long.pairs.pair import Pair, judge, make_pairs
+from evidence.conformance.job import source
+from tests.long.fuzz.confined import Limits, outcomes
+from tests.long.pairs.pair import KINDS, WRONG, Pair, judge, make_pairs
+from tests.support.seccomp import FORBIDDEN
 
 __all__ = ["Tally", "judge_all", "main"]
 
@@ -30,47 +34,18 @@ class Tally:
 
 def judge_all(pairs: Sequence[Pair]) -> Tally:
     """In a forked child, and another one after whatever pair ends it."""
+    for path in {pair.job.path for pair in pairs}:
+        source(path)
     tally = Tally()
-    at = 0
-    while at < len(pairs):
-        reading, writing = os.pipe()
-        pid = os.fork()
-        if not pid:
-            _child(pairs[at:], writing)
-        os.close(writing)
-        with os.fdopen(reading) as lines:
-            for line in lines:
-                _count(tally, pairs[at], line.strip())
-                at += 1
-        os.waitpid(pid, 0)
-        if at < len(pairs):
-            tally.died.append(str(pairs[at]))
-            at += 1
+    limits = Limits(allowed=tuple(FORBIDDEN))  # what a pair reaches is not judged here
+    for pair, outcome in zip(pairs, outcomes(pairs, judge, limits), strict=True):
+        if outcome.how in KINDS:
+            tally.counts[outcome.how] += 1
+        else:
+            tally.died.append(str(pair))
+        if outcome.how == WRONG:
+            tally.wrong.append(str(pair))
     return tally
-
-
-def _child(pairs: Sequence[Pair], writing: int) -> None:
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what LLVM says of a command line that it refuses
-        for pair in pairs:
-            verdict = judge(pair)
-            os.write(writing, f"{verdict.same_fingerprint:d}{verdict.same_output:d}\n".encode())
-    finally:
-        os._exit(0)
-
-
-_WORDS = {
-    "11": "equal fingerprints, equal output",
-    "10": "equal fingerprints, different output",
-    "00": "different fingerprints, different output",
-    "01": "different fingerprints, equal output",
-}
-
-
-def _count(tally: Tally, pair: Pair, verdict: str) -> None:
-    tally.counts[_WORDS[verdict]] += 1
-    if verdict == "10":
-        tally.wrong.append(str(pair))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -91,29 +66,26 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _all(count: int, seed: int, jobs: int) -> Tally:
-    batches = [min(_BATCH, count - begin) for begin in range(0, count, _BATCH)]
-    tally = Tally()
-    running: list[subprocess.Popen[str]] = []
-    for number, size in enumerate(batches):
-        if len(running) == jobs:
-            _take(tally, running.pop(0))
+    """A process for each batch."""
+
+    def batch(number: int) -> tuple[dict[str, int], list[str], list[str]]:
+        size = min(_BATCH, count - number * _BATCH)
         command = ["-m", "tests.long.pairs", "--json", "--count", str(size), "--seed", str(seed + number)]
-        running.append(subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True))
-    for process in running:
-        _take(tally, process)
+        done = subprocess.run([sys.executable, *command], stdout=subprocess.PIPE, check=True)
+        counts, wrong, died = json.loads(done.stdout)
+        return counts, wrong, died
+
+    tally = Tally()
+    with ThreadPoolExecutor(jobs) as pool:
+        for counts, wrong, died in pool.map(batch, range(-(-count // _BATCH))):
+            tally.counts.update(counts)
+            tally.wrong += wrong
+            tally.died += died
     return tally
 
 
-def _take(tally: Tally, process: subprocess.Popen[str]) -> None:
-    out, _ = process.communicate()
-    counts, wrong, died = json.loads(out)
-    tally.counts.update(counts)
-    tally.wrong += wrong
-    tally.died += died
-
-
 def _report(tally: Tally) -> int:
-    for words in _WORDS.values():
+    for words in KINDS:
         print(f"{tally.counts[words]:6}  {words}")
     print(f"{len(tally.died):6}  that LLVM does not survive")
     for pair in tally.wrong:

@@ -15,7 +15,15 @@ from evidence.conformance.runlines import read_jobs
 from optctx import OptionContext
 from optctx.errors import OptctxError
 
-__all__ = ["Pair", "Verdict", "judge", "make_pairs"]
+__all__ = ["KINDS", "WRONG", "Pair", "judge", "make_pairs"]
+
+WRONG = "equal fingerprints, different output"
+KINDS = (
+    "equal fingerprints, equal output",
+    WRONG,
+    "different fingerprints, different output",
+    "different fingerprints, equal output",
+)
 
 _TESTS = Path(__file__).parents[2] / "programs"
 _MOST = 4  # options of one set, before the second one gets more
@@ -28,14 +36,6 @@ class Pair:
     job: Job
     first: tuple[str, ...]
     second: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Whether the fingerprints are equal, and whether the outputs are."""
-
-    same_fingerprint: bool
-    same_output: bool
 
 
 def make_pairs(number: int, count: int) -> list[Pair]:
@@ -58,10 +58,11 @@ def make_pairs(number: int, count: int) -> list[Pair]:
     return made
 
 
-def judge(pair: Pair) -> Verdict:
-    """Compiles both on this thread, one after the other, each inside a context and a recording of its own."""
-    first, second = _compile(pair.job, pair.first), _compile(pair.job, pair.second)
-    return Verdict(first[1] == second[1], first[0] == second[0])
+def judge(pair: Pair) -> str:
+    """One of KINDS. Compiles both on this thread, each inside a context and a recording of its own."""
+    (first, one), (second, other) = (_compile(pair.job, options) for options in (pair.first, pair.second))
+    same = {True: "equal", False: "different"}
+    return f"{same[one == other]} fingerprints, {same[first == second]} output"
 
 
 def _compile(job: Job, options: tuple[str, ...]) -> tuple[object, str]:

@@ -49,7 +49,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             out.flush()
             if _accepted(finding.case):
                 wrong += 1
-                print(f"modules may set {finding.case.name}={finding.case.value}: {finding.how}", flush=True)
+                print(
+                    f"modules may set {finding.case.name}={finding.case.value}: {finding.outcome.how}",
+                    flush=True,
+                )
     print(f"{wrong} findings of values that modules may set")
     return int(wrong > 0)
 
@@ -79,8 +82,9 @@ def _llvm_tests(folders: Sequence[str]) -> int:
     wrong = 0
     for finding in findings_of_tests(found):
         wrong += 1
-        words = " ".join(finding.words.split())[:200]
-        print(f"{finding.case.job.where} {finding.case.job.options}: {finding.how} {words}", flush=True)
+        job, outcome = finding.case.job, finding.outcome
+        words = " ".join(outcome.printed.split())[:200]
+        print(f"{job.where} {job.options}: {outcome.how} {words}", flush=True)
     print(f"{wrong} findings")
     return int(wrong > 0)
 
@@ -136,6 +140,12 @@ def _accepted(case: Case) -> bool:
 
 
 def _plain(finding: Finding) -> dict[str, object]:
-    case = finding.case
+    case, outcome = finding.case, finding.outcome
     job = {key: value for key, value in vars(case.job).items() if value not in ("", (), "default")}
-    return {"option": case.name, "value": case.value, "how": finding.how, "words": finding.words, "job": job}
+    return {
+        "option": case.name,
+        "value": case.value,
+        "how": outcome.how,
+        "words": outcome.printed,
+        "job": job,
+    }
