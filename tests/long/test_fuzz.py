@@ -20,10 +20,12 @@ from typing import Any
 import pytest
 
 from optctx.errors import OptctxError
+from tests.long.fuzz import case as module
 from tests.long.fuzz.case import Case
 from tests.long.fuzz.confined import Limits
 from tests.long.fuzz.hunt import Hunt
-from tests.long.fuzz.watched import Watched
+from tests.long.fuzz.options import options_fuzzer
+from tests.long.fuzz.watched import attached
 from tests.support.processes import run_python
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -95,14 +97,9 @@ WRONG: list[tuple[Callable[[Case], None], str]] = [
 ]
 
 
-def find(fault: str, when: str) -> None:
-    """Prints what a run finds if it goes wrong to make a context from a case with `when` in it.
-
-    For a process of its own, which it leaves attached and faulty.
-    """
-    from tests.long.fuzz import case as module
-    from tests.long.fuzz.options import Fuzzer
-
+def planted(fault: str) -> None:
+    """Prepare children in which it goes wrong to make a context from a case with a dash in it."""
+    attached()
     make = module._make
     wrong: Callable[[Case], None] = globals()[fault]
 
@@ -111,24 +108,11 @@ def find(fault: str, when: str) -> None:
             text = str(case.line or case.overrides)
         except ValueError:  # an int of more digits than str() gives
             text = ""
-        if when in text:
+        if "-" in text:
             wrong(case)
         return make(case)
 
     module._make = faulty  # type: ignore[assignment]
-    from optctx.compiling import FreshProcess
-    from optctx.engine.attach import attach
-
-    attach()
-    sys.set_int_max_str_digits(0)
-    with FreshProcess() as fresh, Watched(1.0 if wrong is hanging else 20.0) as watched:
-        fuzzer = Fuzzer(watched, fresh)
-        if wrong is hanging:  # to make it smaller takes a hang for each step
-            print(fuzzer.check(Case(line=when)))
-        else:
-            fuzzer.run_batch(1, 60)
-    for finding in fuzzer.findings:
-        print(len(finding.history), finding)
 
 
 @pytest.mark.parametrize(
@@ -139,22 +123,28 @@ def find(fault: str, when: str) -> None:
     ],
 )
 def test_what_goes_wrong_is_found_and_made_small(fault: Callable[[Case], None], words: str) -> None:
-    said = run_python("import sys, test_fuzz; test_fuzz.find(*sys.argv[1:])", fault.__name__, "-")
-    [line] = said.splitlines()
-    assert line.startswith("0 Case(")
+    with options_fuzzer(20.0, planted, fault.__name__) as fuzzer:
+        fuzzer.run_batch(1, 60)
+    [finding] = fuzzer.findings
+    assert finding.history == ()
+    line = str(finding)
+    assert line.startswith("Case(")
     assert line.endswith(f": {words}")
     assert len(line) < 150  # one option, and little else
 
 
 @pytest.mark.long
 def test_a_hang_is_found() -> None:
-    said = run_python("import sys, test_fuzz; test_fuzz.find(*sys.argv[1:])", "hanging", "-")
-    assert said == "a hang of 1 s while making; prints ''\n"
+    with options_fuzzer(1.0, planted, "hanging") as fuzzer:
+        found = fuzzer.check(Case(line="-"))  # to make it smaller takes a hang for each step
+    assert found == "a hang of 1 s while making; prints ''"
 
 
 @pytest.mark.long
 def test_an_error_of_ours_is_nothing_to_find() -> None:
-    assert run_python("import sys, test_fuzz; test_fuzz.find(*sys.argv[1:])", "refusing", "-") == ""
+    with options_fuzzer(20.0, planted, "refusing") as fuzzer:
+        fuzzer.run_batch(1, 60)
+    assert fuzzer.findings == []
 
 
 @pytest.mark.long

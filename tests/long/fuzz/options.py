@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-import tempfile
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from unittest.mock import patch
@@ -18,7 +17,7 @@ from optctx.compiling import FreshProcess
 from optctx.engine.attach import attach
 from tests.long.fuzz.case import JOB, Case
 from tests.long.fuzz.inputs import cases
-from tests.long.fuzz.watched import Seen, Watched
+from tests.long.fuzz.watched import Seen, Watched, attached
 
 __all__ = ["Finding", "Fuzzer", "options_fuzzer"]
 
@@ -88,11 +87,10 @@ class Fuzzer:
 
     def check(self, case: Case) -> str:
         """What is wrong with a case by itself. What is wrong only after others becomes a finding at once."""
-        was_fresh = self.watched.fresh
         words = self._words(case, self.watched.run(case))
-        if not words or was_fresh:
+        if not words:
             self._history.append(case)
-            return words
+            return ""
         self.watched.restart()
         alone = self._words(case, self.watched.run(case, thoroughly=True))
         self.watched.restart()
@@ -139,15 +137,16 @@ class Fuzzer:
 
 
 @contextmanager
-def options_fuzzer(seconds: float) -> Iterator[Fuzzer]:
-    """`seconds`: that a case may take."""
+def options_fuzzer(
+    seconds: float, prepare: Callable[..., None] = attached, *arguments: str
+) -> Iterator[Fuzzer]:
+    """`seconds`: that a case may take. `prepare`: what the children find done."""
     attach()
-    sys.set_int_max_str_digits(0)  # findings are shown whole; the child has the usual limit
     with ExitStack() as stack:
-        # Options that the program itself sets may have LLVM write files where it runs.
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
-        stack.callback(os.chdir, os.getcwd())
-        os.chdir(folder)
+        # Findings are shown whole; the child has the usual limit.
+        stack.callback(sys.set_int_max_str_digits, sys.get_int_max_str_digits())
+        sys.set_int_max_str_digits(0)
         # A viewer that LLVM finds would be started, and print when other cases run.
         stack.enter_context(patch.dict(os.environ, PATH=""))
-        yield Fuzzer(stack.enter_context(Watched(seconds)), stack.enter_context(FreshProcess()))
+        watched = Watched(seconds, prepare, *arguments)
+        yield Fuzzer(stack.enter_context(watched), stack.enter_context(FreshProcess()))
