@@ -1,15 +1,14 @@
-"""What every module gives under every option set, from fresh processes."""
+"""What every module gives under every option set: each set in a process of its own, that never attaches."""
 
 from __future__ import annotations
 
-import pickle
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from optctx.compiling import FreshProcess, Job, Result
-from tests.long.soak.inputs import MODULES, PASSES, Key, cases
+from optctx.compiling import Job, Result, llvm_pool
+from optctx.compiling.job import compile_unchecked
+from optctx.process import set_process_options
+from tests.long.soak.inputs import MODULES, PASSES, Key, by_llvmlite, keys
 from tests.support.ir_texts import X86
 
 __all__ = ["Answers", "job", "known_answers"]
@@ -28,14 +27,26 @@ class Answers:
 
 
 def known_answers() -> Answers:
-    """Raises RuntimeError where a fresh process gives no code."""
-    with FreshProcess() as fresh, ThreadPoolExecutor(4) as pool:
-        wanted = list(cases())
-        jobs = [Job(MODULES[name], PASSES, key, X86, emit="assembly") for name, key in wanted]
-        passes = dict(zip(wanted, pool.map(fresh.compile, jobs), strict=True))
-    for case, result in passes.items():
-        if result.error is not None:
-            raise RuntimeError(f"no answer for {case}: {result.error}")
-    command = [sys.executable, "-m", "tests.long.soak.stock", "answers"]
-    llvmlite = pickle.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-    return Answers(passes, llvmlite)
+    """Raises RuntimeError where a process gives no code."""
+    answers = Answers({}, {})
+    with ThreadPoolExecutor(4) as threads:
+        for found in threads.map(_answers_under, keys()):
+            answers.passes.update(found.passes)
+            answers.llvmlite.update(found.llvmlite)
+    return answers
+
+
+def _answers_under(key: Key) -> Answers:
+    done = llvm_pool().call(answer, key, gives=Answers)
+    if done.value is None or any(result.error for result in done.value.passes.values()):
+        raise RuntimeError(f"no answer for {key}: {done}")
+    return done.value
+
+
+def answer(_: None, key: Key) -> Answers:
+    """In a child."""
+    set_process_options(key)
+    return Answers(
+        {(name, key): compile_unchecked(job(name)) for name in MODULES},
+        {(name, key): by_llvmlite(name) for name in MODULES},
+    )

@@ -1,59 +1,37 @@
 """One fault in a process of its own: an error of ours or none, and right results afterwards.
 
-    python -m tests.long.soak.faulty membarrier SEED < answers
-
 A system call filter (seccomp) makes membarrier(2), mprotect(2) of executable memory, or mremap(2) to a fixed
-address fail from then on.
-RLIMIT_AS makes mmap(2) fail. Another thread is there, so that code is changed under it.
+address fail from then on. RLIMIT_AS makes mmap(2) fail. Another thread is there, so that code is changed
+under it.
 """
 
 from __future__ import annotations
 
 import errno
-import pickle
 import random
 import resource
-import sys
 import threading
 import warnings
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from functools import partial
 
 import optctx
 from optctx import OptctxError
-from optctx.compiling import initialise_targets
 from tests.long.soak.actor import Actor, Shared, context_of
+from tests.long.soak.answers import Answers
 from tests.support.kernel_refusals import refuse
+
+__all__ = ["FAULTS", "run_with_fault"]
 
 _SYNC_CORE = 1 << 5  # MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE: not the query, and not the registration
 _EXECUTE = 4  # PROT_EXEC
 _FIXED = 2  # MREMAP_FIXED: how changed code comes into place
-
-
-def fail_membarrier() -> None:
-    refuse("membarrier", errno.EPERM, 0, _SYNC_CORE)
-
-
-def fail_mprotect() -> None:
-    refuse("mprotect", errno.EACCES, 2, _EXECUTE)
-
-
-def fail_mremap() -> None:
-    refuse("mremap", errno.ENOMEM, 3, _FIXED)
-
-
-def membarrier(actor: Actor) -> None:
-    fail_membarrier()
-    attaching(actor)
-
-
-def mprotect(actor: Actor) -> None:
-    fail_mprotect()
-    attaching(actor)
-
-
-def mremap(actor: Actor) -> None:
-    fail_mremap()
-    attaching(actor)
+_REFUSALS: dict[str, Callable[[], None]] = {
+    "membarrier": partial(refuse, "membarrier", errno.EPERM, 0, _SYNC_CORE),
+    "mprotect": partial(refuse, "mprotect", errno.EACCES, 2, _EXECUTE),
+    "mremap": partial(refuse, "mremap", errno.ENOMEM, 3, _FIXED),
+}
 
 
 def attaching(actor: Actor) -> None:
@@ -70,19 +48,14 @@ def detaching(actor: Actor) -> None:
     """The fault comes when code has been changed: it stays, or goes, as a whole."""
     optctx.attach()
     compiling(actor)
-    actor.rng.choice((fail_membarrier, fail_mprotect, fail_mremap))()
+    actor.rng.choice(list(_REFUSALS.values()))()
     for _ in range(3):
-        try:
+        with suppress(OptctxError):
             optctx.detach()
             optctx.attach()
-        except OptctxError:
-            pass
         actor.compare(actor.module(), by_optctx=False)
-        try:
-            with context_of(options := actor.options(), base="defaults"):
-                actor.check(options)
-        except OptctxError:
-            pass
+        with suppress(OptctxError), context_of(options := actor.options(), base="defaults"):
+            actor.check(options)
 
 
 def memory(actor: Actor) -> None:
@@ -105,14 +78,9 @@ def memory(actor: Actor) -> None:
 
 
 def exhaust(actor: Actor) -> None:
-    scopes = ExitStack()
-    try:
+    with suppress(MemoryError), ExitStack() as scopes:
         for number in range(2000):
             scopes.enter_context(context_of({"unroll-count": str(number)}))
-    except MemoryError:
-        pass
-    finally:
-        scopes.close()
 
 
 def compiling(actor: Actor) -> None:
@@ -125,15 +93,16 @@ def compiling(actor: Actor) -> None:
     actor.check()
 
 
-def main(name: str, seed: str) -> None:
+FAULTS = (*_REFUSALS, "detaching", "memory")
+
+
+def run_with_fault(_: None, name: str, seed: int, answers: Answers) -> None:
+    """In a child that has not attached."""
     warnings.simplefilter("ignore", optctx.EngineWarning)
-    answers = pickle.loads(sys.stdin.buffer.read())
-    initialise_targets()
-    actor = Actor(Shared(answers, int(seed)), random.Random(seed))
+    actor = Actor(Shared(answers, seed), random.Random(seed))
     threading.Thread(target=threading.Event().wait, daemon=True).start()
-    kinds = (membarrier, mprotect, mremap, detaching, memory)
-    {each.__name__: each for each in kinds}[name](actor)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if name in _REFUSALS:
+        _REFUSALS[name]()
+        attaching(actor)
+    else:
+        {"detaching": detaching, "memory": memory}[name](actor)

@@ -1,8 +1,8 @@
-"""What is compiled, and under which options. Imports no optctx: the stock program uses it, too."""
+"""What is compiled, and under which options."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import product
 
 from llvmlite import binding
@@ -10,18 +10,7 @@ from llvmlite.binding.newpassmanagers import NewPassManager
 
 from tests.support.ir_texts import CALLS, SCALE, X86
 
-__all__ = [
-    "DEFAULTS",
-    "MODULES",
-    "PASSES",
-    "SETS",
-    "Key",
-    "by_llvmlite",
-    "cases",
-    "initialise",
-    "key_of",
-    "keys",
-]
+__all__ = ["DEFAULTS", "MODULES", "PASSES", "SETS", "Key", "by_llvmlite", "key_of", "keys"]
 
 PASSES = "default<O2>"
 
@@ -54,16 +43,6 @@ def key_of(*scopes: Options) -> Key:
 def keys() -> list[Key]:
     """Of no scope, of one, and of any two inside one another."""
     return sorted({DEFAULTS, *map(key_of, SETS), *(key_of(*pair) for pair in product(SETS, SETS))})
-
-
-def cases() -> Iterator[tuple[str, Key]]:
-    return product(MODULES, keys())
-
-
-def initialise() -> None:
-    binding.initialize_all_targets()
-    binding.initialize_all_asmprinters()
-    binding.initialize_native_asmparser()
 
 
 def by_llvmlite(name: str) -> str:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import pickle
-import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from optctx.children.pool import Pool
+from optctx.compiling import llvm_pool
 from tests.long.soak.answers import known_answers
 from tests.long.soak.kinds import KINDS, chosen
 from tests.long.soak.memory import Growth
-from tests.long.soak.watched import Plan, StockProcess, WatchedWorker, resident
+from tests.long.soak.watched import StockProcess, WatchedWorker, resident
+from tests.long.soak.worker import Plan, keep
 
 __all__ = ["main"]
 
 _MOST = 10  # findings before giving up
-_STEP = 0.25  # seconds between looks
 _SAMPLE = 1.0  # seconds between samples of memory
 _TOLD = 60.0  # seconds between lines of progress
 
@@ -31,7 +30,7 @@ class Soak:
 
     options: argparse.Namespace
     kinds: list[str]
-    folder: Path
+    pool: Pool
     findings: list[str] = field(default_factory=list)
     operations: int = 0
     workers: int = 0
@@ -39,7 +38,6 @@ class Soak:
     stock: Growth = field(default_factory=Growth)
 
     def run(self) -> None:
-        (self.folder / "answers").write_bytes(pickle.dumps(known_answers()))
         until = time.monotonic() + 60 * self.options.minutes
         stock = StockProcess(self.options.threads, self.options.seed)
         try:
@@ -51,26 +49,21 @@ class Soak:
             stock.stop()
 
     def _run_worker(self, seconds: float, stock: StockProcess) -> None:
-        (self.folder / "board").unlink(missing_ok=True)
-        seed = self.options.seed + self.workers
-        self.workers += 1
         given = self.options
-        plan = Plan(self.folder, seed, given.threads, seconds, given.operations, self.kinds)
-        worker = WatchedWorker(plan, given.seconds)
+        seed = given.seed + self.workers
+        self.workers += 1
+        plan = Plan(seed, given.threads, seconds, given.operations, tuple(self.kinds))
+        worker = WatchedWorker(self.pool, plan, given.seconds)
         growth = Growth()
-        sampled = told = time.monotonic()
-        while (found := worker.poll()) is None:
-            time.sleep(_STEP)
-            now = time.monotonic()
-            if now - sampled >= _SAMPLE:
-                sampled = now
-                if worker.board.operations():
-                    growth.add(worker.board.compilations(), resident(worker.pid))
-                self.stock.add(stock.finished(), resident(stock.pid))
-            if now - told >= _TOLD:
-                told = now
-                print(f"seed {seed}: {worker.board.operations()} operations, {growth}", flush=True)
-        self.operations += worker.board.operations()
+        told = time.monotonic()
+        while (found := worker.watch(_SAMPLE)) is None:
+            if worker.operations:
+                growth.add(worker.compilations, resident(worker.pid))
+            self.stock.add(stock.finished(), resident(stock.pid))
+            if time.monotonic() - told >= _TOLD:
+                told = time.monotonic()
+                print(f"seed {seed}: {worker.operations} operations, {growth}", flush=True)
+        self.operations += worker.operations
         if len(growth.samples) >= len(self.growth.samples):
             self.growth = growth  # of the worker that lived longest
         if found:
@@ -119,12 +112,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         kinds = chosen(**names)
     except ValueError as error:
         parser.error(str(error))
-    folder = Path(tempfile.mkdtemp(prefix="soak-"))
-    soak = Soak(options, kinds, folder)
-    try:
+    answers = known_answers()
+    with (
+        tempfile.TemporaryDirectory(prefix="soak-") as folder,
+        Pool(keep, answers, within=llvm_pool(), directory=folder) as pool,
+    ):
+        soak = Soak(options, kinds, pool)
         soak.run()
-    finally:
-        shutil.rmtree(folder)
     print(soak)
     return int(bool(soak.findings))
 

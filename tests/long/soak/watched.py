@@ -2,115 +2,140 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import resource
 import signal
-import subprocess
-import sys
 import time
-from dataclasses import dataclass
-from pathlib import Path
+from collections import deque
 
-from tests.long.soak.board import Board
-from tests.long.soak.worker import FINISHED
+from optctx.children.answers import Talk
+from optctx.children.death import Death
+from optctx.children.pool import Pool
+from optctx.compiling import llvm_pool
+from tests.long.soak.worker import News, Plan, compile_on_threads, work
 
-__all__ = ["Plan", "StockProcess", "WatchedWorker", "resident"]
+__all__ = ["StockProcess", "WatchedWorker", "resident"]
 
+HISTORY = 12  # operations of a thread that are kept
 _GRACE = 2.0  # seconds for a dump of stacks
-_KEPT = 4000  # characters of a dump or of standard error that a finding shows
+_KEPT = 4000  # characters of what it has printed that a finding shows
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What a worker does: see `tests.long.soak.worker`."""
+class _Thread:
+    """What a thread of a worker has been doing."""
 
-    folder: Path
-    seed: int
-    threads: int
-    seconds: float
-    operations: int
-    kinds: list[str]
+    def __init__(self) -> None:
+        self.begun: deque[News] = deque(maxlen=HISTORY)
+        self.since = 0.0  # time.monotonic() of the last beginning
+        self.ended = News("ends")
+
+    def is_late(self, patience: float) -> bool:
+        return bool(self.begun) and self.begun[-1].number > self.ended.number and self._age > patience
+
+    @property
+    def _age(self) -> float:
+        return time.monotonic() - self.since
+
+    def __str__(self) -> str:
+        return ", ".join(f"{each.number} {each.words}" for each in self.begun)
 
 
 class WatchedWorker:
     """One worker process."""
 
-    def __init__(self, plan: Plan, patience: float) -> None:
+    def __init__(self, pool: Pool, plan: Plan, patience: float) -> None:
         """`patience`: seconds that one operation may take."""
-        self._plan = plan
-        self._patience = patience
-        (plan.folder / "wrong").write_text("")
-        self.board = Board(plan.folder / "board", plan.threads)
-        command = [sys.executable, "-m", "tests.long.soak.worker", str(plan.folder), "--seed", str(plan.seed)]
-        command += ["--threads", str(plan.threads), "--seconds", str(plan.seconds)]
-        command += ["--operations", str(plan.operations), "--kinds", ",".join(plan.kinds)]
-        path = os.pathsep.join(entry for entry in sys.path if entry)
-        environment = {**os.environ, "PYTHONPATH": path}
-        with (plan.folder / "errors").open("wb") as errors:
-            self._process = subprocess.Popen(command, stderr=errors, env=environment, start_new_session=True)
+        self._plan, self._patience = plan, patience
+        self._talk: Talk[News] = pool.talk(work, plan, gives=News)
         self._started = time.monotonic()
+        self._threads = [_Thread() for _ in range(plan.threads)]
+        self._wrong = ""
+        self._finished = False
+        self.pid = 0
 
     @property
-    def pid(self) -> int:
-        return self._process.pid
+    def operations(self) -> int:
+        return sum(each.ended.number for each in self._threads)
 
-    def poll(self) -> str | None:
-        """None while it runs; then what was found, an empty string if nothing."""
-        status = self._process.poll()
-        if status is None:
-            late = self.board.oldest() > self._patience
-            starting = time.monotonic() - self._started > self._plan.seconds + 2 * self._patience
-            return self._hang() if late or starting else None
-        self._clean_up()
-        if status == FINISHED:
+    @property
+    def compilations(self) -> int:
+        return sum(each.ended.compiled for each in self._threads)
+
+    def watch(self, seconds: float) -> str | None:
+        """Listen for so long. None if it runs on; else what was found, an empty string if nothing."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            try:
+                heard = self._talk.hear(left)
+            except TimeoutError:
+                break
+            if isinstance(heard, Death):
+                return self._judged(heard)
+            self._take(heard)
+        late = any(each.is_late(self._patience) for each in self._threads)
+        starting = time.monotonic() - self._started > self._plan.seconds + 2 * self._patience
+        return self._hang() if late or starting else None
+
+    def _take(self, news: News) -> None:
+        thread = self._threads[news.thread]
+        match news.what:
+            case "started":
+                self.pid = news.number
+            case "begins":
+                thread.begun.append(news)
+                thread.since = time.monotonic()
+            case "ends":
+                thread.ended = news
+            case "wrong":
+                kind = thread.begun[-1].words
+                where = f"seed {self._plan.seed}, thread {news.thread}, operation {news.number}, {kind}"
+                self._wrong += f"{where}: {news.words}\n"
+            case "finished":
+                self._finished = True
+
+    def _judged(self, death: Death) -> str:
+        if self._finished and not death.status:
             return ""
-        wrong = (self._plan.folder / "wrong").read_text()
-        if wrong:
-            return f"WRONG {wrong}{self._words()}"
-        how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-        return f"CRASH {how}, {self._words()}"
+        if self._wrong:
+            return f"WRONG {self._wrong}{self._words(death)}"
+        how = signal.Signals(-death.status).name if death.status < 0 else f"exit status {death.status}"
+        return f"CRASH {how}, {self._words(death)}"
 
     def _hang(self) -> str:
-        os.kill(self.pid, signal.SIGUSR1)
-        time.sleep(_GRACE)
-        self._clean_up()
-        self._process.wait()
-        return f"HANG of more than {self._patience:g} s, {self._words()}"
+        if self.pid:
+            os.kill(self.pid, signal.SIGUSR1)  # faulthandler
+            time.sleep(_GRACE)
+        self._talk.line.kill()
+        while not isinstance(heard := self._talk.hear(), Death):
+            self._take(heard)
+        return f"HANG of more than {self._patience:g} s, {self._words(heard)}"
 
-    def _clean_up(self) -> None:
-        """Kills the worker and what it has started."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.pid, signal.SIGKILL)
-
-    def _words(self) -> str:
-        stacks = (self._plan.folder / "stacks").read_text(errors="replace")[-_KEPT:]
-        errors = (self._plan.folder / "errors").read_text(errors="replace")[-_KEPT:]
-        again = f"--seed {self._plan.seed} --threads {self._plan.threads} --only {','.join(self._plan.kinds)}"
-        return f"repeat it with {again}; the last operations were\n{self.board}\n{errors}{stacks}"
+    def _words(self, death: Death) -> str:
+        plan = self._plan
+        again = f"--seed {plan.seed} --threads {plan.threads} --only {','.join(plan.kinds)}"
+        doing = "".join(f"  thread {number}: {each}\n" for number, each in enumerate(self._threads))
+        return f"repeat it with {again}; the last operations were\n{doing}{death.printed[-_KEPT:]}"
 
 
 class StockProcess:
     """llvmlite without optctx, compiling the same modules on as many threads."""
 
     def __init__(self, threads: int, seed: int) -> None:
-        command = [sys.executable, "-m", "tests.long.soak.stock", "soak", str(threads), str(seed)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
+        self._talk: Talk[News] = llvm_pool().talk(compile_on_threads, threads, seed, gives=News)
+        self.pid = self._heard().number
 
     def finished(self) -> int:
         """Compilations so far."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write("\n")
-        self._process.stdin.flush()
-        return int(self._process.stdout.readline())
+        self._talk.line.tell(0)
+        return self._heard().compiled
+
+    def _heard(self) -> News:
+        heard = self._talk.hear()
+        assert isinstance(heard, News), heard
+        return heard
 
     def stop(self) -> None:
-        self._process.communicate()  # closes its input, which ends it
+        self._talk.line.kill()
 
 
 def resident(pid: int) -> int:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import pickle
 import signal
-import subprocess
-import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -19,9 +16,11 @@ from llvmlite.binding import ffi
 
 import optctx
 from optctx import OptionContext, ScopeError, current, drift, propagating
-from optctx.compiling import Job, Result, compile_job
+from optctx.children.limits import Limits
+from optctx.compiling import Job, Result, compile_job, llvm_pool
 from tests.long.soak.actor import Actor, Operation, WrongError, context_of, expect
 from tests.long.soak.answers import job
+from tests.long.soak.faulty import FAULTS, run_with_fault
 from tests.long.soak.scoping import exceptions, generators, lookups, recording, scopes
 from tests.long.soak.travelling import cached
 from tests.support.forking import run_and_end
@@ -194,8 +193,7 @@ def faults(actor: Actor) -> None:
     """Calls of the system that fail, in a process of its own."""
     if actor.child:
         return
-    name = actor.rng.choice(("membarrier", "mprotect", "mremap", "detaching", "memory"))
-    command = [sys.executable, "-m", "tests.long.soak.faulty", name, str(actor.rng.randrange(1 << 30))]
-    given = pickle.dumps(actor.shared.answers)
-    done = subprocess.run(command, input=given, capture_output=True, timeout=CHILD_SECONDS, check=False)
-    expect(done.returncode == 0, f"{' '.join(command)} ends with {done.returncode}: {done.stderr.decode()}")
+    name, seed = actor.rng.choice(FAULTS), actor.rng.randrange(1 << 30)
+    given = (name, seed, actor.shared.answers)
+    done = llvm_pool().call(run_with_fault, *given, gives=type(None), limits=Limits(CHILD_SECONDS))
+    expect(not done.error and done.death is None, f"{name} with seed {seed}: {done}")

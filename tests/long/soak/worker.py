@@ -2,32 +2,50 @@
 
 from __future__ import annotations
 
-import argparse
 import contextvars
 import faulthandler
 import gc
 import os
-import pickle
 import random
-import resource
 import signal
 import threading
 import time
 import traceback
 import warnings
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
 from optctx import attach
-from optctx.compiling import initialise_targets
+from optctx.children.child import Channel
 from tests.long.soak.actor import Actor, Shared, WrongError
-from tests.long.soak.board import Board
-from tests.long.soak.inputs import MODULES
+from tests.long.soak.answers import Answers
+from tests.long.soak.inputs import MODULES, by_llvmlite
 from tests.long.soak.kinds import KINDS
 
-__all__ = ["FINISHED", "main"]
+__all__ = ["News", "Plan", "compile_on_threads", "keep", "work"]
 
-FINISHED = 42  # exit status; LLVM itself may exit with 0
+
+class Plan(NamedTuple):
+    """What a worker does: operations of these kinds, so many of each thread at most."""
+
+    seed: int
+    threads: int
+    seconds: float
+    operations: int
+    kinds: tuple[str, ...]
+
+
+class News(NamedTuple):
+    """What a worker says: of its start, of an operation of a thread, what is wrong, and that all is well.
+
+    `number`: of the operation, from 1; at the start the process. `compiled`: by the thread so far.
+    """
+
+    what: Literal["started", "begins", "ends", "wrong", "finished"]
+    thread: int = 0
+    number: int = 0
+    words: str = ""
+    compiled: int = 0
 
 
 @dataclass
@@ -35,18 +53,17 @@ class Worker:
     """`until`: time.monotonic() at which threads stop."""
 
     shared: Shared
-    board: Board
-    kinds: list[str]
+    channel: Channel
+    plan: Plan
     until: float
-    most: int  # operations of a thread
-    wrong: Path  # what is wrong is appended here
     failed: bool = False
+    saying: threading.Lock = field(default_factory=threading.Lock)
 
-    def run(self, threads: int) -> bool:
+    def run(self) -> bool:
         """The main thread is the first of the threads. Whether nothing was wrong."""
         others = [
             threading.Thread(target=contextvars.Context().run, args=(self._work, number))
-            for number in range(1, threads)
+            for number in range(1, self.plan.threads)
         ]
         for each in others:
             each.start()
@@ -56,58 +73,67 @@ class Worker:
         return not self.failed
 
     def _work(self, thread: int) -> None:
-        weights = [KINDS[kind].weight for kind in self.kinds]
+        kinds = self.plan.kinds
+        weights = [KINDS[kind].weight for kind in kinds]
         number = compiled = 0
-        while time.monotonic() < self.until and number < self.most and not self.failed:
+        while time.monotonic() < self.until and number < self.plan.operations and not self.failed:
             number += 1
             rng = random.Random(f"{self.shared.seed} {thread} {number}")  # each can be repeated by itself
-            [kind] = rng.choices(self.kinds, weights)
-            self.board.begin(thread, number, kind)
+            [kind] = rng.choices(kinds, weights)
+            self._say(News("begins", thread, number, kind))
             actor = Actor(self.shared, rng, main=thread == 0)
             try:
                 KINDS[kind].operation(actor)
             except BaseException as error:
-                self._tell(thread, number, kind, error)
+                self.failed = True
+                wrong = isinstance(error, WrongError)
+                words = str(error) if wrong else "".join(traceback.format_exception(error))
+                self._say(News("wrong", thread, number, words.encode(errors="backslashreplace").decode()))
             compiled += actor.compiled
-            self.board.end(thread, number, compiled)
+            self._say(News("ends", thread, number, compiled=compiled))
             if rng.random() < 0.02:
                 gc.collect(rng.randrange(3))
 
-    def _tell(self, thread: int, number: int, kind: str, error: BaseException) -> None:
-        self.failed = True
-        words = str(error) if isinstance(error, WrongError) else "".join(traceback.format_exception(error))
-        with self.wrong.open("a") as file:
-            file.write(f"seed {self.shared.seed}, thread {thread}, operation {number}, {kind}: {words}\n")
+    def _say(self, news: News) -> None:
+        with self.saying:
+            self.channel.send(news)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.long.soak.worker")
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--threads", type=int, required=True)
-    parser.add_argument("--seconds", type=float, required=True)
-    parser.add_argument("--operations", type=int, required=True)
-    parser.add_argument("--kinds", required=True)
-    given = parser.parse_args()
-    dump = (given.folder / "stacks").open("w")
-    faulthandler.enable(dump)
-    faulthandler.register(signal.SIGUSR1, dump)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+def keep(answers: Answers) -> Answers:
+    """Prepare a server of workers, which attach by themselves."""
+    return answers
+
+
+def work(answers: Answers, channel: Channel, plan: Plan) -> None:
+    """Be a worker."""
+    faulthandler.enable()
+    faulthandler.register(signal.SIGUSR1)
     warnings.simplefilter("ignore", DeprecationWarning)  # of fork with threads, which is the point
-    os.chdir(given.folder)
-    initialise_targets()
     attach()
-    answers = pickle.loads((given.folder / "answers").read_bytes())
-    shared = Shared(answers, given.seed)
+    shared = Shared(answers, plan.seed)
     actor = Actor(shared, random.Random(0))
     for name in MODULES:  # with the memory that LLVM takes once
         actor.compare(name, by_optctx=True)
         actor.compare(name, by_optctx=False)
-    board = Board(given.folder / "board", given.threads)
-    until = time.monotonic() + given.seconds
-    worker = Worker(shared, board, given.kinds.split(","), until, given.operations, given.folder / "wrong")
-    return FINISHED if worker.run(given.threads) else 1
+    channel.send(News("started", number=os.getpid()))
+    if Worker(shared, channel, plan, time.monotonic() + plan.seconds).run():
+        channel.send(News("finished"))
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+def compile_on_threads(_: None, channel: Channel, threads: int, seed: int) -> None:
+    """Compile by llvmlite alone, where optctx never attaches. Tell the compilations so far when asked."""
+    done = [0] * threads
+
+    def compile_on(number: int) -> None:
+        rng = random.Random(f"{seed} {number}")
+        while True:
+            by_llvmlite(rng.choice(sorted(MODULES)))
+            if rng.random() < 0.05:
+                gc.collect()
+            done[number] += 1
+
+    for number in range(threads):
+        threading.Thread(target=compile_on, args=(number,), daemon=True).start()
+    channel.send(News("started", number=os.getpid()))
+    for _asked in channel.hear(int):
+        channel.send(News("ends", compiled=sum(done)))
