@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 
-__all__ = ["Report", "Spread", "fresh_output", "spread"]
+__all__ = ["Report", "Spread", "compile_cpp", "fresh_output", "spread"]
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,13 @@ def fresh_output(code: str, *arguments: str) -> str:
         [sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, text=True, check=True
     )
     return done.stdout
+
+
+def compile_cpp(source: str, out: Path, *flags: str) -> None:
+    """Compile a file of this folder with $CXX, or c++."""
+    compiler = (os.environ.get("CXX") or shutil.which("c++") or "g++").split()
+    path = Path(__file__).with_name(source)
+    subprocess.run([*compiler, "-std=c++20", "-O2", *flags, path, "-o", out, "-ldl"], check=True)
 
 
 def _processor() -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from contextlib import AbstractContextManager
 
 from llvmlite import binding
 
-from evidence.benchmarks._callgrind import counted, run_counted
+from evidence.benchmarks._callgrind import counted, is_missing, run_python_counted
 from evidence.benchmarks._module import module_text
 from evidence.benchmarks._report import Report, Spread, spread
 from optctx import OptionContext, attach, emit_object, record, run_passes
@@ -53,15 +52,14 @@ _OVERRIDES = {
 
 def main() -> int:
     report = Report("Instructions executed by -O3 and object emission")
-    if shutil.which("valgrind") is None:
-        print("needs valgrind (Debian: apt-get install valgrind)", file=sys.stderr)
+    if is_missing():
         return 2
     print(f"module    {len(module_text().splitlines())} lines of IR, x86-64, default<O3>")
     counts: dict[str, list[int]] = {state: [] for state in _STATES}
     objects = set()
     for _ in range(_REPEATS):
         for state in _STATES:
-            count, said = run_counted("evidence.benchmarks.instructions", state)
+            count, said = run_python_counted("evidence.benchmarks.instructions", state)
             counts[state].append(count)
             objects.add(said)
     for state in _STATES:

@@ -6,9 +6,6 @@ The baselines are a hash map of as many names, Python's own lookup, and a scope 
 from __future__ import annotations
 
 import ctypes
-import os
-import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -16,7 +13,7 @@ import timeit
 from collections.abc import Callable
 from pathlib import Path
 
-from evidence.benchmarks._report import Report, spread
+from evidence.benchmarks._report import Report, compile_cpp, spread
 from optctx import OptionContext, get_include
 
 _REPEATS = 15
@@ -48,7 +45,9 @@ def main() -> int:
     context = OptionContext(_VALUES)
     report = Report("Lookups and scopes from C++")
     with tempfile.TemporaryDirectory() as folder:
-        library = _library(Path(folder) / "lookups.so")
+        file = Path(folder) / "lookups.so"
+        compile_cpp("lookups.cpp", file, "-std=c++17", "-shared", "-fPIC", f"-I{get_include()}")
+        library = ctypes.CDLL(str(file))
     measured = {name: _repeats(library, name) for name in ("map_of_names", *_LOOKUPS)}
     print("\nnanoseconds for one lookup, outside any scope")
     report.line("std::unordered_map of 2,596 names (baseline)", spread(measured["map_of_names"]).text(1, 1))
@@ -76,14 +75,6 @@ def main() -> int:
         "with an Option and a context held, median", inside["by_option_held"].median, _OPTION_LIMIT, " ns"
     )
     return report.end()
-
-
-def _library(path: Path) -> ctypes.CDLL:
-    compiler = os.environ.get("CXX") or shutil.which("c++") or "g++"
-    source = Path(__file__).with_name("lookups.cpp")
-    flags = ["-std=c++17", "-O2", "-shared", "-fPIC", f"-I{get_include()}"]
-    subprocess.run([*compiler.split(), *flags, str(source), "-o", str(path), "-ldl"], check=True)
-    return ctypes.CDLL(str(path))
 
 
 def _repeats(library: ctypes.CDLL, name: str, loops: int = _LOOPS) -> list[float]:

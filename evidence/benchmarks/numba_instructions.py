@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import gc
 import os
-import shutil
 import sys
 import time
 from contextlib import ExitStack
 from types import SimpleNamespace
 
-from evidence.benchmarks._callgrind import counted, run_counted
+from evidence.benchmarks._callgrind import counted, is_missing, run_python_counted
 from evidence.benchmarks._report import Report
 from evidence.benchmarks.numba_compile import BASELINE, LIMITS, OWN, compile_once, prepared
 
@@ -25,13 +24,12 @@ _SLOWER = 50  # a program under callgrind, about
 
 def main() -> int:
     report = Report("Instructions executed by compilations of Numba's")
-    if shutil.which("valgrind") is None:
-        print("needs valgrind (Debian: apt-get install valgrind)", file=sys.stderr)
+    if is_missing():
         return 2
     os.environ["PYTHONHASHSEED"] = "0"  # or sets would be walked in other orders
     counts = {}
     for way in _WAYS:
-        counts[way], _ = run_counted("evidence.benchmarks.numba_instructions", way)
+        counts[way], _ = run_python_counted("evidence.benchmarks.numba_instructions", way)
         report.line(f"{way}, millions", f"{counts[way] / 1e6:.1f}")
     for way, (limit, base) in LIMITS.items():
         report.target(f"{way}, of {base.partition(' (')[0]}", counts[way] / counts[base], limit)

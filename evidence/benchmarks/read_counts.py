@@ -12,8 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -22,19 +20,18 @@ from pathlib import Path
 
 from llvmlite import binding
 
+from evidence.benchmarks._callgrind import counted, is_missing, run_python_counted
 from evidence.benchmarks._module import module_text
 from evidence.benchmarks._report import Report
 from optctx.engine.attach import attach
 from optctx.hosts.llvmlite import emit_object, run_passes
-from optctx.lab.timing.x86_64.callgrind import counted
 from optctx.reads.readers import reader_index
 
 _SHOWN = 25
 
 
 def main(arguments: argparse.Namespace) -> int:
-    if shutil.which("valgrind") is None:
-        print("needs valgrind (Debian: apt-get install valgrind)", file=sys.stderr)
+    if is_missing():
         return 2
     report = Report("Reads of each option in one compile")
     text = arguments.file.read_text() if arguments.file else module_text()
@@ -72,14 +69,11 @@ def compile_once(path: str) -> None:
 
 def _executed(module: Path, profile: Path) -> tuple[dict[int, int], int]:
     """(address in the library's file -> how often the instruction ran, instructions in all)."""
-    command = [
-        *("valgrind", "--tool=callgrind", "--instr-atstart=no", "--dump-instr=yes", "--smc-check=all"),
-        *("--compress-pos=no", "--compress-strings=no", f"--callgrind-out-file={profile}"),
-        *(sys.executable, "-m", "evidence.benchmarks.read_counts", "--compile", str(module)),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
+    run_python_counted(
+        *("evidence.benchmarks.read_counts", "--compile", str(module)),
+        flags=("--dump-instr=yes", "--compress-pos=no", "--compress-strings=no"),
+        profile=profile,
+    )
     library = os.path.basename(attach().image.path)
     executed: dict[int, int] = {}
     total = 0

@@ -60,7 +60,7 @@ def main() -> int:
                 "import sys; from evidence.benchmarks.scopes import measure; measure(sys.argv[1])", name
             )
         )
-        _contexts(report, name, **measured)
+        _contexts(report, name, measured)
     return report.end()
 
 
@@ -131,28 +131,19 @@ def _enter_exit(
     return loop.timeit(_SCOPE_LOOPS) / _SCOPE_LOOPS * 1e6
 
 
-def _contexts(
-    report: Report,
-    name: str,
-    empty: list[float],
-    cold: list[float],
-    cold_cpu: float,
-    entered: list[float],
-    made_kb: float,
-    entered_kb: float,
-    inside_kb: float,
-) -> None:
+def _contexts(report: Report, name: str, found: dict[str, list[float]]) -> None:
     print(f"\n{name}, {_ALIVE:,} contexts alive at once; microseconds each, over batches of {_BATCH}")
-    report.line("a context without overrides (baseline)", spread(empty).text(1, 2))
-    report.line("made from cold", spread(cold).text(1, 2))
-    report.line("made from cold, processor time, mean", f"{cold_cpu:.2f}")
-    report.line("entered and left for the first time", spread(entered).text(1, 2))
-    report.line("memory, made (RSS)", f"{made_kb:.2f} KB each")
-    report.line("memory, entered once as well (RSS)", f"{entered_kb:.2f} KB each")
-    report.line("memory, all of them inside one another (RSS)", f"{inside_kb:.2f} KB each")
-    report.target("made from cold, median", spread(cold).median, _TIME_LIMIT, " us")
-    report.target("memory, made", made_kb, _MEMORY_LIMIT, " KB")
-    report.target("memory, entered once", entered_kb, _MEMORY_LIMIT, " KB")
+    report.line("a context without overrides (baseline)", spread(found["empty"]).text(1, 2))
+    report.line("made from cold", spread(found["cold"]).text(1, 2))
+    report.line("made from cold, processor time, mean", f"{found['processor'][0]:.2f}")
+    report.line("entered and left for the first time", spread(found["entered"]).text(1, 2))
+    made, entered, inside = found["kb"]
+    report.line("memory, made (RSS)", f"{made:.2f} KB each")
+    report.line("memory, entered once as well (RSS)", f"{entered:.2f} KB each")
+    report.line("memory, all of them inside one another (RSS)", f"{inside:.2f} KB each")
+    report.target("made from cold, median", spread(found["cold"]).median, _TIME_LIMIT, " us")
+    report.target("memory, made", made, _MEMORY_LIMIT, " KB")
+    report.target("memory, entered once", entered, _MEMORY_LIMIT, " KB")
 
 
 def measure(name: str) -> None:
@@ -165,27 +156,16 @@ def measure(name: str) -> None:
     before = _rss()
     processor = time.process_time()
     cold = _batches(lambda n: alive.append(OptionContext(values[n])))
-    cold_cpu = (time.process_time() - processor) / _ALIVE * 1e6
-    made = _rss()
+    spent = (time.process_time() - processor) / _ALIVE * 1e6
+    sizes = [_rss()]
     entered = _batches(lambda n: _enter(alive[n]))
-    after = _rss()
+    sizes.append(_rss())
     with contextlib.ExitStack() as stack:
         for context in alive:
             stack.enter_context(context)
-        inside = _rss()
-    print(
-        json.dumps(
-            {
-                "empty": empty,
-                "cold": cold,
-                "cold_cpu": cold_cpu,
-                "entered": entered,
-                "made_kb": (made - before) / _ALIVE / 1e3,
-                "entered_kb": (after - before) / _ALIVE / 1e3,
-                "inside_kb": (inside - before) / _ALIVE / 1e3,
-            }
-        )
-    )
+        sizes.append(_rss())
+    kb = [(size - before) / _ALIVE / 1e3 for size in sizes]
+    print(json.dumps({"empty": empty, "cold": cold, "processor": [spent], "entered": entered, "kb": kb}))
 
 
 def _values(name: str, n: int) -> dict[str, object]:

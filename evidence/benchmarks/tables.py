@@ -6,14 +6,12 @@ with $CXX, or c++.
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from evidence.benchmarks._report import Report, spread
+from evidence.benchmarks._report import Report, compile_cpp, spread
 from optctx.facts import Facts, facts
 
 _FORMS = {
@@ -39,9 +37,7 @@ def main() -> int:
     print("\n{:,} options in {} libraries, {:,} bytes of values".format(*size))
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "tables")
-        compiler = (os.environ.get("CXX") or shutil.which("c++") or "g++").split()
-        source = Path(__file__).with_name("tables.cpp")
-        subprocess.run([*compiler, "-std=c++20", "-O2", source, "-o", program], check=True)
+        compile_cpp("tables.cpp", program)
         for overrides in _OVERRIDES:
             print(f"\n{overrides} overrides: bytes; microseconds to make, to copy, to free (medians)")
             for form, title in _FORMS.items():

@@ -30,10 +30,10 @@ class Sighting:
     jobs: list[str] = field(default_factory=list)
 
 
-def compile_audited(job: Job, context: OptionContext, *, keep_text: bool) -> Outcome:
+def compile_audited(job: Job, context: OptionContext) -> Outcome:
     """The job inside the context, from before it is entered until after it is left."""
     with audit() as seen, context:
-        outcome = compile_job(job, keep_text=keep_text)
+        outcome = compile_job(job)
     base = attach().image.base
     accesses = [
         replace(access, instruction=access.instruction - base, address=access.address - base)

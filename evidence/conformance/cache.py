@@ -13,14 +13,14 @@ __all__ = ["ReferenceCache"]
 class ReferenceCache:
     """A file of JSON lines, one for each outcome; appended to as they come. A context manager."""
 
-    def __init__(self, folder: Path, build_id: str, *, printed: bool) -> None:
+    def __init__(self, folder: Path, build_id: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._path = folder / f"reference-{build_id[:16]}{'-printed' if printed else ''}.jsonl"
+        self._path = folder / f"reference-{build_id[:16]}.jsonl"
         self._known: dict[str, Outcome] = {}
         if self._path.exists():
             for line in self._path.read_text().splitlines():
-                key, *fields = json.loads(line)
-                self._known[key] = Outcome(*fields)
+                key, kind, digest, *text = json.loads(line)
+                self._known[key] = Outcome(kind, digest, text=text[-1])
         self._file = self._path.open("a")
 
     def __enter__(self) -> ReferenceCache:
@@ -35,7 +35,5 @@ class ReferenceCache:
     def put(self, job: Job, outcome: Outcome) -> None:
         key = job.key()
         self._known[key] = outcome
-        self._file.write(
-            json.dumps([key, outcome.kind, outcome.digest, outcome.printed, outcome.text]) + "\n"
-        )
+        self._file.write(json.dumps([key, outcome.kind, outcome.digest, outcome.text]) + "\n")
         self._file.flush()

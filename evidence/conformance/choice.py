@@ -6,55 +6,79 @@ import argparse
 import os
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from evidence.conformance.forked import run_forked
-from evidence.conformance.job import Job, Outcome
+from evidence.conformance.forked import ask_child
+from evidence.conformance.job import Job, initialise
 from evidence.conformance.runlines import NeedsValue, read_jobs
 from evidence.conformance.scoped import shuffled
 from evidence.conformance.source import SourceError, default_cache, llvm_tests
 from evidence.conformance.verdict import option_names
 
-__all__ = ["add_choice", "add_source", "choose", "leave_for", "read_tests", "tests_root", "value_needs"]
+__all__ = [
+    "absolute",
+    "add_choice",
+    "add_source",
+    "choose",
+    "new_parser",
+    "read_tests",
+    "tests_root",
+    "value_needs",
+    "work_apart",
+]
+
+
+def new_parser(program: str, about: str | None) -> argparse.ArgumentParser:
+    """The parser of a program of this package, "" for its own."""
+    return argparse.ArgumentParser(
+        prog=f"python -m evidence.conformance{program}",
+        description=about,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
 
 
 def add_source(
     parser: argparse.ArgumentParser, tests: str = "a folder with FOLDERs, in place of llvm/test"
 ) -> None:
     """The arguments that `tests_root` needs."""
-    parser.add_argument("--tests", type=Path, help=tests)
-    parser.add_argument("--cache", type=Path, default=default_cache(), help="where LLVM's tests are kept")
+    parser.add_argument("--tests", type=absolute, help=tests)
+    parser.add_argument("--cache", type=absolute, default=default_cache(), help="where LLVM's tests are kept")
 
 
-def add_choice(parser: argparse.ArgumentParser, *, seed: str) -> None:
-    """The folders, and the arguments that `choose` and `tests_root` need. `seed`: what it decides."""
+def add_choice(parser: argparse.ArgumentParser, *, seed: str, seconds: float = 20.0) -> None:
+    """The folders, what `choose` and `tests_root` need, and a limit. `seed`: what it decides."""
     parser.add_argument("folders", nargs="*", default=["Transforms", "Analysis", "CodeGen"])
     add_source(parser)
     parser.add_argument("--limit", type=int, default=0, help="so many jobs, chosen at random; 0 is all")
     parser.add_argument("--per-option", type=int, default=0, help="so many jobs for each option; 0 is all")
     parser.add_argument("--option", action="append", help="only jobs that set it, or another that is named")
     parser.add_argument("--seed", type=int, default=1, help=seed)
+    parser.add_argument("--timeout", type=float, default=seconds, help="seconds for one job in its process")
+
+
+def absolute(text: str) -> Path:
+    """A file or folder, also for a program that goes to another folder."""
+    return Path(text).resolve()
 
 
 def tests_root(options: argparse.Namespace, command: str) -> Path:
-    """The folder of tests, which is fetched if it has to be. Makes `options.cache` an absolute path.
+    """The folder of tests, which is fetched if it has to be.
 
     Where there is no source, the command says so and ends with status 2.
     """
-    options.cache = options.cache.resolve()
     try:
-        return options.tests.resolve() if options.tests else llvm_tests(options.cache)
+        return options.tests or llvm_tests(options.cache)
     except SourceError as error:
         print(f"{command}: {error}", file=sys.stderr)
         raise SystemExit(2) from None
 
 
-def leave_for(folder: Path) -> None:
-    """Some passes write files into the current folder, and some print its name."""
+def work_apart(options: argparse.Namespace) -> None:
+    """Prepare LLVM, in a folder of its own: some passes write files there, and some print its name."""
+    folder = options.cache / "work"
     folder.mkdir(parents=True, exist_ok=True)
     os.chdir(folder)
+    initialise()
 
 
 def choose(jobs: list[Job], options: argparse.Namespace) -> list[Job]:
@@ -86,18 +110,16 @@ def value_needs() -> NeedsValue:
     return needs
 
 
-def read_tests(root: Path, folders: Sequence[str]) -> tuple[list[Job], Counter[str], str]:
+def read_tests(options: argparse.Namespace, command: str) -> tuple[list[Job], Counter[str], str]:
     """(jobs, what was left out and why, the library's build ID).
 
     In a child, because reading the registry attaches and this process must stay stock.
     """
+    root = tests_root(options, command)
 
-    def work() -> Any:
+    def work() -> tuple[list[Job], Counter[str], str]:
         from optctx.engine.attach import attach
 
-        return (*read_jobs(root, folders, value_needs()), attach().image.build_id)
+        return (*read_jobs(root, options.folders, value_needs()), attach().image.build_id)
 
-    [(_, found)] = run_forked([(0, work)], timeout=600.0)
-    if isinstance(found, Outcome):
-        raise RuntimeError(f"cannot read the tests: {found.text}")
-    return found
+    return ask_child(work)

@@ -24,7 +24,7 @@ class Blame:
 
 
 def assign_blame(
-    jobs: Sequence[Job], crashes: Sequence[Crash], timeout: float, *, printed: bool
+    jobs: Sequence[Job], crashes: Sequence[Crash], timeout: float
 ) -> tuple[list[Blame], dict[int, Outcome]]:
     """(who did it, outcomes of the suspects that did not, from runs of their own)."""
     blames: list[Blame] = []
@@ -32,7 +32,7 @@ def assign_blame(
     for crash in crashes:
         guilty = False
         for suspect in crash.running:
-            run = run_scoped(jobs, [suspect], threads=1, timeout=timeout, printed=printed)
+            run = run_scoped(jobs, [suspect], threads=1, timeout=timeout)
             if run.crashes:
                 blames.append(Blame(suspect, run.crashes[0].how, "alone"))
                 guilty = True

@@ -26,9 +26,9 @@ from typing import Any, Final, NamedTuple
 
 from llvmlite import binding
 
-from evidence.conformance.choice import add_choice, choose, leave_for, read_tests, tests_root
+from evidence.conformance.choice import add_choice, choose, new_parser, read_tests, work_apart
 from evidence.conformance.forked import run_forked
-from evidence.conformance.job import Job, Outcome, digest, initialise, make_machine, source
+from evidence.conformance.job import Job, Outcome, digest, make_machine, source
 from optctx.errors import OptctxError
 from optctx.hosts.llvmlite import run_passes
 from optctx.process import set_process_options
@@ -364,11 +364,9 @@ def crossed(job: Job, kind: Object, place: Callable[[Where], Outcome], other: Jo
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program."""
     options = make_parser().parse_args(arguments)
-    root = tests_root(options, "crossed")
-    jobs, _, _ = read_tests(root, options.folders)
+    jobs, _, _ = read_tests(options, "crossed")
     jobs = [job for job in choose(jobs, options) if job.options and not job.solitary]
-    leave_for(options.cache / "work")
-    initialise()
+    work_apart(options)
     known = _references(jobs, options)
     rows = list(_rows(known, options))
     import optctx
@@ -453,12 +451,8 @@ def _report(rows: Sequence[_Row], known: Known, found: dict[int, Outcome]) -> in
 
 def make_parser() -> argparse.ArgumentParser:
     """Of the command's arguments."""
-    parser = argparse.ArgumentParser(
-        prog="python -m evidence.conformance.crossed",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_choice(parser, seed="of the choice and of the other tests")
+    parser = new_parser(".crossed", __doc__)
+    add_choice(parser, seed="of the choice and of the other tests", seconds=30.0)
     parser.add_argument(
         "--object", action="append", choices=list(OBJECTS), help="only these kinds of objects"
     )
@@ -466,7 +460,6 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--places", type=int, default=len(PLACES), help="so many places for each object of a test"
     )
-    parser.add_argument("--timeout", type=float, default=30.0, help="seconds for one use")
     return parser
 
 

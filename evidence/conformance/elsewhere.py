@@ -22,12 +22,12 @@ _ALLOCATIONS = 1000
 _START = "import sys; sys.path[:] = {path!r}; from evidence.conformance.elsewhere import main; main()"
 
 
-def elsewhere(jobs: Sequence[Job], timeout: float, *, on_thread: bool, printed: bool) -> list[Outcome]:
+def elsewhere(jobs: Sequence[Job], timeout: float, *, on_thread: bool) -> list[Outcome]:
     """The jobs in fresh processes of a new parent; `on_thread`: in a second thread, whose heap is another."""
     path = [os.path.abspath(entry) for entry in sys.path]
     done = subprocess.run(
         [sys.executable, "-c", _START.format(path=path)],
-        input=pickle.dumps((list(jobs), timeout, on_thread, printed)),
+        input=pickle.dumps((list(jobs), timeout, on_thread)),
         stdout=subprocess.PIPE,
         check=True,
     )
@@ -37,11 +37,11 @@ def elsewhere(jobs: Sequence[Job], timeout: float, *, on_thread: bool, printed: 
 
 def main() -> None:
     """The program."""
-    jobs, timeout, on_thread, printed = pickle.load(sys.stdin.buffer)
+    jobs, timeout, on_thread = pickle.load(sys.stdin.buffer)
     initialise()
     run = _on_thread if on_thread else reference
     tasks = [(index, partial(run, job)) for index, job in enumerate(jobs)]
-    outcomes = dict(run_forked(tasks, timeout, printed=printed))
+    outcomes = dict(run_forked(tasks, timeout))
     sys.stdout.buffer.write(pickle.dumps([outcomes[index] for index in range(len(jobs))]))
     sys.stdout.buffer.flush()
 

@@ -23,15 +23,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from llvmlite import binding
 
 from evidence.conformance.cache import ReferenceCache
-from evidence.conformance.choice import add_choice, choose, leave_for, read_tests, tests_root
+from evidence.conformance.choice import absolute, add_choice, choose, new_parser, read_tests, work_apart
 from evidence.conformance.forked import reference, run_forked
-from evidence.conformance.job import Job, Outcome, compile_job, initialise, make_machine, source
+from evidence.conformance.job import Job, Outcome, compile_job, make_machine, source
 from evidence.conformance.judging import compute_references
 from evidence.conformance.verdict import option_names
 from optctx.process import reset_process_options, set_process_options
@@ -102,14 +101,11 @@ EXPERIMENTS: Final[dict[str, Callable[[Job, Job], Outcome]]] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0; 1 if nothing could be compiled; 2 if there is no source."""
     options = make_parser().parse_args(arguments)
-    started_in = Path.cwd()
-    root = tests_root(options, "experiments")
-    jobs, _, build_id = read_tests(root, options.folders)
+    jobs, _, build_id = read_tests(options, "experiments")
     jobs = choose(jobs, options)
-    leave_for(options.cache / "work")
-    initialise()
-    with ReferenceCache(options.cache, build_id, printed=False) as cache:
-        compute_references(jobs, cache, options.timeout, printed=False)
+    work_apart(options)
+    with ReferenceCache(options.cache, build_id) as cache:
+        compute_references(jobs, cache, options.timeout)
         known = [(job, cache.get(job)) for job in jobs]
     well = [(job, outcome) for job, outcome in known if outcome is not None and outcome.kind == "output"]
     if options.experiment == "written":
@@ -122,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(_summary(rows))
     if options.list:
         lines = (f"{row.job.where}\t{' '.join(row.job.options)}\t{row.what}\n" for row in rows if row.what)
-        (started_in / options.list).write_text("".join(lines))
+        options.list.write_text("".join(lines))
     return int(not rows)
 
 
@@ -169,15 +165,10 @@ def _summary(rows: Sequence[_Row]) -> str:
 
 def make_parser() -> argparse.ArgumentParser:
     """Of the command's arguments."""
-    parser = argparse.ArgumentParser(
-        prog="python -m evidence.conformance.experiments",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = new_parser(".experiments", __doc__)
     parser.add_argument("experiment", choices=list(EXPERIMENTS))
     add_choice(parser, seed="of the choice and of the strangers")
-    parser.add_argument("--timeout", type=float, default=20.0, help="seconds for one job")
-    parser.add_argument("--list", type=Path, metavar="FILE.tsv", help="write each test that differs there")
+    parser.add_argument("--list", type=absolute, metavar="FILE.tsv", help="write what differs there")
     return parser
 
 

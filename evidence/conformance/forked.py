@@ -14,15 +14,15 @@ import signal
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar, cast
 
-from evidence.conformance.job import Job, Outcome, compile_job, digest
+from evidence.conformance.job import Job, Outcome, compile_job
 from optctx.children.frames import write_all
 from optctx.children.limits import lower_limit
 from optctx.process import set_process_options
 
-__all__ = ["reference", "run_forked"]
+__all__ = ["ask_child", "reference", "run_forked"]
 
 T = TypeVar("T")
 _PARALLEL = 2
@@ -42,21 +42,26 @@ def reference(job: Job, before: Callable[[], None] | None = None) -> Outcome:
 
 
 def run_forked(
-    tasks: Iterable[tuple[T, Callable[[], Outcome]]], timeout: float, *, printed: bool = False
+    tasks: Iterable[tuple[T, Callable[[], Outcome]]], timeout: float
 ) -> Iterator[tuple[T, Outcome]]:
-    """Runs each task in a child of its own; yields (its name, how it ended) in order of ending.
-
-    `printed`: outcomes name what the job wrote on standard error, too.
-    """
+    """Runs each task in a child of its own; yields (its name, how it ended) in order of ending."""
     for ending in _endings(tasks, timeout):
-        yield ending.name, _outcome(ending, printed)
+        yield ending.name, _outcome(ending)
 
 
-def _outcome(ending: _Ending[T], printed: bool) -> Outcome:
+def ask_child(work: Callable[[], T]) -> T:
+    """What the work gives in a child, of which nothing else stays. Raises RuntimeError if it fails."""
+    [(_, found)] = run_forked([(0, cast(Any, work))], timeout=600.0)
+    if isinstance(found, Outcome):
+        raise RuntimeError(f"a child failed: {found.text}")
+    return cast(T, found)
+
+
+def _outcome(ending: _Ending[T]) -> Outcome:
     said = ending.said
     if ending.data:
         outcome: Outcome = pickle.loads(ending.data)
-        return replace(outcome, printed=digest(said.split(b"\2")[-1])) if printed else outcome
+        return outcome
     words = " ".join(said.decode(errors="replace").replace("\1", "").replace("\2", "").split())[:_TEXT]
     if ending.late:
         return Outcome("late", text=words)

@@ -86,7 +86,6 @@ class Outcome:
 
     kind: str
     digest: str = ""  # of the output
-    printed: str = ""  # digest of what went to standard error, where that is compared
     text: str = field(default="", compare=False)  # message, or the output itself where it was asked for
     accesses: tuple[Access, ...] = field(default=(), compare=False)  # seen by the audit
     neighbours: int | None = field(default=None, compare=False)  # if audited: accesses beside options
@@ -95,8 +94,8 @@ class Outcome:
     process: tuple[str, ...] = field(default=(), compare=False)
 
     def words(self) -> str:
-        """Kind and digests, for evidence."""
-        return " ".join(word for word in (self.kind, self.digest, self.printed) if word)
+        """Kind and digest, for evidence."""
+        return f"{self.kind} {self.digest}".strip()
 
 
 def digest(data: bytes) -> str:

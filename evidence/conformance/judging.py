@@ -27,28 +27,27 @@ class Settings:
     seed: int = 1  # of their order
     threads: int = 2  # inside contexts at once
     timeout: float = 20.0  # seconds for one job in a fresh process
-    printed: bool = False  # standard error counts, too; one thread
 
 
 def judge_all(jobs: Sequence[Job], cache: ReferenceCache, settings: Settings) -> list[Verdict]:
     """A verdict for each job, in their order. In a process with one thread that never attached."""
-    timeout, printed = settings.timeout, settings.printed
+    timeout = settings.timeout
     wanted = [*jobs, *{job.bare(): None for job in jobs}]
-    compute_references(wanted, cache, timeout, printed=printed)
+    compute_references(wanted, cache, timeout)
     expected = [_known(cache, job) for job in jobs]
     usable = [i for i, outcome in enumerate(expected) if outcome.kind not in ("died", "late")]
     order = [usable[i] for i in shuffled(len(usable), settings.seed)]
-    threads, limit = 1 if printed else settings.threads, timeout * _SCOPED
-    run = run_all(jobs, order, threads, limit, printed=printed)
+    limit = timeout * _SCOPED
+    run = run_all(jobs, order, settings.threads, limit)
     print(f"{len(run.crashes)} crashes", flush=True)
-    blames, innocent = assign_blame(jobs, run.crashes, limit, printed=printed)
+    blames, innocent = assign_blame(jobs, run.crashes, limit)
     scoped = {**run.outcomes, **innocent}
     judged = [i for i in usable if i in scoped and scoped[i].kind != "refused"]
     differing = [i for i in judged if scoped[i] != expected[i]]
     print(f"{len(differing)} differ; alone and in stock LLVM", flush=True)
     alone = {}
     for i in differing:
-        alone[i] = run_scoped(jobs, [i], threads=1, timeout=limit, printed=printed).outcomes.get(i)
+        alone[i] = run_scoped(jobs, [i], threads=1, timeout=limit).outcomes.get(i)
     safe = [i for i in usable if expected[i].kind == "output"]
     stability = measure(
         jobs,
@@ -57,7 +56,6 @@ def judge_all(jobs: Sequence[Job], cache: ReferenceCache, settings: Settings) ->
         timeout,
         settings.seed,
         order=order,
-        printed=printed,
         shared_machines=Mode.machines is not None,
     )
     blamed = {blame.index: blame for blame in blames}
@@ -75,28 +73,26 @@ def judge_all(jobs: Sequence[Job], cache: ReferenceCache, settings: Settings) ->
     ]
 
 
-def run_all(
-    jobs: Sequence[Job], order: Sequence[int], threads: int, limit: float, *, printed: bool
-) -> ScopedRun:
+def run_all(jobs: Sequence[Job], order: Sequence[int], threads: int, limit: float) -> ScopedRun:
     """In one process, on all threads; what is solitary in a process of its own each."""
     together = [i for i in order if not jobs[i].solitary]
     meter = _Meter("inside contexts", len(order))
-    run = run_scoped(jobs, together, threads=threads, timeout=limit, printed=printed, progress=meter.show)
+    run = run_scoped(jobs, together, threads=threads, timeout=limit, progress=meter.show)
     for i in order:
         if jobs[i].solitary:
-            single = run_scoped(jobs, [i], threads=1, timeout=limit, printed=printed)
+            single = run_scoped(jobs, [i], threads=1, timeout=limit)
             run.outcomes.update(single.outcomes)
             run.crashes += single.crashes
             meter.show(len(run.outcomes))
     return run
 
 
-def compute_references(jobs: Sequence[Job], cache: ReferenceCache, timeout: float, *, printed: bool) -> None:
+def compute_references(jobs: Sequence[Job], cache: ReferenceCache, timeout: float) -> None:
     """Puts into the cache what fresh processes give. In a process with one thread that never attached."""
     missing = [job for job in jobs if cache.get(job) is None]
     meter = _Meter("fresh processes", len(missing))
     tasks = ((job, partial(reference, job)) for job in missing)
-    for number, (job, outcome) in enumerate(run_forked(tasks, timeout, printed=printed), 1):
+    for number, (job, outcome) in enumerate(run_forked(tasks, timeout), 1):
         cache.put(job, outcome)
         meter.show(number)
 

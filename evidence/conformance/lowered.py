@@ -25,9 +25,9 @@ from typing import Final, NamedTuple
 
 from llvmlite import binding
 
-from evidence.conformance.choice import add_choice, choose, leave_for, read_tests, tests_root
+from evidence.conformance.choice import absolute, add_choice, choose, new_parser, read_tests, work_apart
 from evidence.conformance.forked import run_forked
-from evidence.conformance.job import Job, Outcome, compile_job, initialise, source
+from evidence.conformance.job import Job, Outcome, compile_job, source
 from evidence.conformance.scoped import shuffled
 from evidence.conformance.verdict import option_names
 from optctx.lowering import EQUIVALENTS
@@ -79,18 +79,15 @@ class Case:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 if every case that can be judged agrees; 1 if one does not; 2 if there is no source."""
     options = make_parser().parse_args(arguments)
-    started_in = Path.cwd()
-    root = tests_root(options, "lowered")
-    jobs, _, _ = read_tests(root, options.folders)
+    jobs, _, _ = read_tests(options, "lowered")
     cases = list(_cases(jobs, options))
     print(f"{len(cases)} cases", flush=True)
-    leave_for(options.cache / "work")
-    initialise()
+    work_apart(options)
     with tempfile.TemporaryDirectory() as folder:
         rows = [*_rows(cases, Path(folder), options.timeout)]
     print(_summary(rows))
     if options.list:
-        (started_in / options.list).write_text("".join(f"{row}\n" for row in rows))
+        options.list.write_text("".join(f"{row}\n" for row in rows))
     return int(any(row.what == "differs" for row in rows))
 
 
@@ -233,15 +230,10 @@ def _summary(rows: Sequence[Row]) -> str:
 
 def make_parser() -> argparse.ArgumentParser:
     """Of the command's arguments."""
-    parser = argparse.ArgumentParser(
-        prog="python -m evidence.conformance.lowered",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = new_parser(".lowered", __doc__)
     add_choice(parser, seed="of the choice")
     parser.add_argument("--crossed", type=int, default=0, help="so many other tests for each option")
-    parser.add_argument("--timeout", type=float, default=20.0, help="seconds for one compilation")
-    parser.add_argument("--list", type=Path, help="write every case there")
+    parser.add_argument("--list", type=absolute, help="write every case there")
     return parser
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 from evidence.conformance.audited import find_sightings, sightings_as_json, sightings_as_text
 from evidence.conformance.cache import ReferenceCache
-from evidence.conformance.choice import add_choice, choose, leave_for, read_tests, tests_root
-from evidence.conformance.job import initialise
+from evidence.conformance.choice import absolute, add_choice, choose, new_parser, read_tests, work_apart
 from evidence.conformance.judging import Settings, compute_references, judge_all
 from evidence.conformance.machines import SharedMachines
 from evidence.conformance.recorded import (
@@ -36,32 +34,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.shared_machines and (options.audit or options.record):
         parser.error("--shared-machines goes with neither --audit nor --record")
-    started_in = Path.cwd()
     Mode.process_wide = options.process_wide
     Mode.spoil = options.spoil
     Mode.audit = options.audit
     Mode.record = options.record
     Mode.machines = SharedMachines() if options.shared_machines else None
     options.threads = 1 if options.audit else options.threads
-    root = tests_root(options, "conformance")
-    jobs, left_out, build_id = read_tests(root, options.folders)
+    jobs, left_out, build_id = read_tests(options, "conformance")
     jobs = choose(jobs, options)
     print(f"{len(jobs)} jobs in {', '.join(options.folders)}", flush=True)
-    leave_for(options.cache / "work")
-    initialise()
-    how = Settings(options.seed, options.threads, options.timeout, options.printed)
-    with ReferenceCache(options.cache, build_id, printed=options.printed) as cache:
+    work_apart(options)
+    how = Settings(options.seed, options.threads, options.timeout)
+    with ReferenceCache(options.cache, build_id) as cache:
         verdicts = judge_all(jobs, cache, how)
         recorded = None
         if options.record:
             without = {changed: None for job in sensitive_jobs(verdicts) for _, changed in removals(job)}
-            compute_references([*without], cache, options.timeout, printed=options.printed)
+            compute_references([*without], cache, options.timeout)
             recorded = find_recorded(verdicts, cache)
     settings = {
         name: getattr(options, name)
         for name in (
             *("folders", "limit", "seed", "threads", "timeout"),
-            *("printed", "process_wide", "spoil", "audit", "record", "shared_machines"),
+            *("process_wide", "spoil", "audit", "record", "shared_machines"),
         )
     }
     settings["library"] = build_id
@@ -76,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             told["audit"] = sightings_as_json(verdicts)
         if recorded is not None:
             told["record"] = recorded_as_json(recorded)
-        (started_in / options.json).write_text(json.dumps(told, indent=1) + "\n")
+        options.json.write_text(json.dumps(told, indent=1) + "\n")
     return int(
         bool(find_sightings(verdicts))
         or bool(recorded is not None and recorded.missing)
@@ -85,7 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m evidence.conformance", description=__doc__)
+    """Of the command's arguments."""
+    parser = new_parser("", __doc__)
     add_choice(parser, seed="of the order of jobs and of the choice")
     parser.add_argument("--threads", type=int, default=2, help="inside contexts at once")
     parser.add_argument(
@@ -103,7 +99,5 @@ def make_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="one target machine for each triple, processor and other property, used by all contexts",
     )
-    parser.add_argument("--printed", action="store_true", help="standard error counts, too; one thread")
-    parser.add_argument("--timeout", type=float, default=20.0, help="seconds for one job in a fresh process")
-    parser.add_argument("--json", type=Path, help="write the whole report there")
+    parser.add_argument("--json", type=absolute, help="write the whole report there")
     return parser

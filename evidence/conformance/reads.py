@@ -12,12 +12,11 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from evidence.census.tables import totals_lines
-from evidence.conformance.choice import add_choice, choose, tests_root, value_needs
+from evidence.conformance.choice import absolute, add_choice, choose, new_parser, tests_root, value_needs
 from evidence.conformance.job import Job
 from evidence.conformance.recorded import reads_of
 from evidence.conformance.runlines import read_jobs
@@ -40,14 +39,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     jobs = [jobs[index] for index in shuffled(len(jobs), options.seed)]
     reads = Reads()
     given = ((job.where, job) for job in jobs)
-    begun = time.monotonic()
     for ended in run_in_children(reads_of, given, jobs=options.jobs, seconds=options.timeout):
         if ended.problem:
             reads.failed[ended.name] = ended.problem
         else:
             reads.add(ended.reads)
-        if options.minutes and time.monotonic() - begun > 60 * options.minutes:
-            break
     if options.json:
         options.json.write_text(reads_as_json(reads, reads.places) + "\n")
     if options.without:
@@ -87,17 +83,11 @@ def _short(function: str) -> str:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m evidence.conformance.reads",
-        description=__doc__,
-        formatter_class=argparse.RawTextHelpFormatter,
-    )
-    add_choice(parser, seed="of the choice")
-    parser.add_argument("--minutes", type=float, default=0, help="stop after so many; 0 is never")
+    parser = new_parser(".reads", __doc__)
+    add_choice(parser, seed="of the choice", seconds=30.0)
     parser.add_argument("--jobs", type=int, default=2, help="children at once")
-    parser.add_argument("--timeout", type=float, default=30.0, help="seconds for one job")
-    parser.add_argument("--json", type=Path, help="write every place there")
-    parser.add_argument("--without", type=Path, help="write the stacks without a context there, as Markdown")
+    parser.add_argument("--json", type=absolute, help="write every place there")
+    parser.add_argument("--without", type=absolute, help="write stacks without a context there")
     return parser
 
 

@@ -50,10 +50,10 @@ class Recorded:
     missing: list[Missing]
 
 
-def compile_recorded(job: Job, context: OptionContext, *, keep_text: bool) -> Outcome:
+def compile_recorded(job: Job, context: OptionContext) -> Outcome:
     """The job inside the context, recorded from before that is entered until after it is left."""
     with record() as log, context:
-        outcome = compile_job(job, keep_text=keep_text)
+        outcome = compile_job(job)
     engine = attach()
     read = log.reads
     options = {name: engine.resolve(engine.options[name]) for name in option_names(job)}

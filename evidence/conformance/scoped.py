@@ -11,22 +11,21 @@ import pickle
 import random
 import selectors
 import signal
-import struct
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NoReturn
 
-from evidence.conformance.job import Job, Machines, Outcome, compile_job, digest
+from evidence.conformance.job import Job, Machines, Outcome, compile_job
+from optctx.children.frames import Frames, decode, encode, write_all
 
 if TYPE_CHECKING:
     from optctx.plan import Narrow
 
 __all__ = ["Crash", "Mode", "ScopedRun", "run_scoped", "scoped_outcome"]
 
-_LENGTH = struct.Struct("<I")
 _TEXT = 400  # bytes of standard error that are kept
 
 
@@ -59,7 +58,7 @@ class Mode:
     narrow: Narrow | None = None
 
 
-def scoped_outcome(job: Job, *, keep_text: bool = False) -> Outcome:
+def scoped_outcome(job: Job) -> Outcome:
     """The job inside an OptionContext of its own, in this thread."""
     from optctx import OptionContext, ProcessWideOptionError
     from optctx.errors import OptionValueError
@@ -73,15 +72,15 @@ def scoped_outcome(job: Job, *, keep_text: bool = False) -> Outcome:
     if Mode.audit:
         from evidence.conformance.audited import compile_audited
 
-        return compile_audited(job, context, keep_text=keep_text)
+        return compile_audited(job, context)
     if Mode.record:
         from evidence.conformance.recorded import compile_recorded
 
-        return compile_recorded(job, context, keep_text=keep_text)
+        return compile_recorded(job, context)
     if Mode.narrow is not None:
-        return compile_job(job, keep_text=keep_text, prepare=context.bind)
+        return compile_job(job, prepare=context.bind)
     with context:
-        return compile_job(job, keep_text=keep_text, machines=Mode.machines)
+        return compile_job(job, machines=Mode.machines)
 
 
 def run_scoped(
@@ -90,20 +89,14 @@ def run_scoped(
     *,
     threads: int = 2,
     timeout: float = 60.0,
-    keep_text: bool = False,
-    printed: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> ScopedRun:
-    """Runs jobs[i] for each i of `order`. After a death, the jobs that were under way are not run again.
-
-    `printed`, with one thread only: outcomes name what the job wrote on standard error, too.
-    """
-    assert threads == 1 or not printed
+    """Runs jobs[i] for each i of `order`. After a death, the jobs that were under way are not run again."""
     threads = 1 if Mode.audit else threads
     run = ScopedRun()
     left = list(order)
     while left:
-        crash = _run_child(jobs, left, threads, timeout, keep_text, printed, run, progress)
+        crash = _run_child(jobs, left, threads, timeout, run, progress)
         if crash is None:
             break
         run.crashes.append(crash)
@@ -119,8 +112,6 @@ def _run_child(
     order: list[int],
     threads: int,
     timeout: float,
-    keep_text: bool,
-    printed: bool,
     run: ScopedRun,
     progress: Callable[[int], None] | None,
 ) -> Crash | None:
@@ -131,7 +122,7 @@ def _run_child(
         os.close(reading)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.dup2(stderr, 2)
-        _child(jobs, order, threads, keep_text, printed, writing)
+        _child(jobs, order, threads, writing)
     os.close(writing)
     running, finished = _listen(reading, pid, timeout, run, progress)
     _, status = os.waitpid(pid, 0)
@@ -150,7 +141,7 @@ def _listen(
 ) -> tuple[set[int], list[int]]:
     running: dict[int, float] = {}
     finished: list[int] = []
-    data = bytearray()
+    frames = Frames()
     selector = selectors.DefaultSelector()
     selector.register(reading, selectors.EVENT_READ)
     while True:
@@ -158,16 +149,16 @@ def _listen(
             read = os.read(reading, 1 << 20)
             if not read:
                 return set(running), finished
-            data += read
-        for index, outcome in _frames(data):
-            if outcome is None:
-                running[index] = time.monotonic()
-                continue
-            running.pop(index, None)
-            run.outcomes[index] = outcome
-            finished.append(index)
-            if progress is not None:
-                progress(len(run.outcomes))
+            for body in frames.feed(read):
+                index, outcome = pickle.loads(decode(body, bytes))
+                if outcome is None:
+                    running[index] = time.monotonic()
+                    continue
+                running.pop(index, None)
+                run.outcomes[index] = outcome
+                finished.append(index)
+                if progress is not None:
+                    progress(len(run.outcomes))
         now = time.monotonic()
         if any(now - began > timeout for began in running.values()):
             os.kill(pid, signal.SIGKILL)
@@ -175,29 +166,13 @@ def _listen(
             return set(running), finished
 
 
-def _frames(data: bytearray) -> list[tuple[int, Outcome | None]]:
-    found: list[Any] = []
-    while len(data) >= _LENGTH.size:
-        (length,) = _LENGTH.unpack_from(data)
-        if len(data) < _LENGTH.size + length:
-            break
-        found.append(pickle.loads(data[_LENGTH.size : _LENGTH.size + length]))
-        del data[: _LENGTH.size + length]
-    return found
-
-
-def _child(
-    jobs: Sequence[Job], order: list[int], threads: int, keep_text: bool, printed: bool, writing: int
-) -> NoReturn:
+def _child(jobs: Sequence[Job], order: list[int], threads: int, writing: int) -> NoReturn:
     """Attach, work through the jobs on all threads, die without clean-up."""
     lock = threading.Lock()
     rest = iter(order)
 
     def send(index: int, outcome: Outcome | None) -> None:
-        body = pickle.dumps((index, outcome))
-        data = _LENGTH.pack(len(body)) + body
-        while data:
-            data = data[os.write(writing, data) :]
+        write_all(writing, encode(pickle.dumps((index, outcome))))
 
     def work() -> None:
         while True:
@@ -206,11 +181,7 @@ def _child(
                 if index is None:
                     return
                 send(index, None)
-            begin = os.lseek(2, 0, os.SEEK_CUR)
-            outcome = scoped_outcome(jobs[index], keep_text=keep_text)
-            if printed and outcome.kind in ("output", "error"):
-                said = os.pread(2, os.lseek(2, 0, os.SEEK_CUR) - begin, begin)
-                outcome = replace(outcome, printed=digest(said))
+            outcome = scoped_outcome(jobs[index])
             with lock:
                 send(index, outcome)
 

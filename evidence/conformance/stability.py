@@ -64,7 +64,6 @@ def measure(
     seed: int,
     *,
     order: Sequence[int],
-    printed: bool,
     shared_machines: bool = False,
 ) -> dict[int, Stability]:
     """For each of `indices`. `safe`: jobs that end well in a fresh process, to be their company; `order`: in
@@ -74,9 +73,7 @@ def measure(
     if shared_machines:
         tasks = chain(tasks, _on_used_machines(jobs, indices))
     died_beside = []
-    for (index, name), outcome in run_forked(tasks, timeout * 3, printed=printed):
-        if printed and name.startswith("beside"):
-            continue  # both write on standard error
+    for (index, name), outcome in run_forked(tasks, timeout * 3):
         if outcome.kind == "died" and name.startswith("beside"):
             died_beside.append((index, name, outcome))
         if outcome.kind == "late" or (outcome.kind in ("died", "rejected") and not name.startswith("alone")):
@@ -88,7 +85,7 @@ def measure(
     for number in range(_ROUNDS):
         on_thread = number % 2 == 1
         name = f"another process {number}" + (", on a thread" if on_thread else "")
-        outcomes = elsewhere([jobs[i] for i in indices], timeout, on_thread=on_thread, printed=printed)
+        outcomes = elsewhere([jobs[i] for i in indices], timeout, on_thread=on_thread)
         for index, outcome in zip(indices, outcomes, strict=True):
             if outcome.kind != "late":
                 found[index].runs[name] = outcome.words()

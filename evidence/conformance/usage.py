@@ -20,16 +20,15 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from evidence.census.counts import constructs
-from evidence.conformance.choice import add_source, tests_root
+from evidence.conformance.choice import absolute, add_source, new_parser, tests_root
 from evidence.conformance.runlines import commands
 from evidence.strategies.library_options import has_context
 from optctx import registry
 from optctx.facts import OptionFacts, Reader, facts
 
-__all__ = ["fate", "main", "make_parser", "uses"]
+__all__ = ["fate", "main", "new_parser", "uses"]
 
 FATES = ("delete", "process", "untested", "pass parameter", "attribute", "module flag", "argument")
 _FUNCTION = frozenset({"Function", "MachineFunction"})
@@ -93,13 +92,9 @@ def _makes_passes(reader: Reader) -> bool:
 
 def make_parser() -> argparse.ArgumentParser:
     """Of the command's arguments."""
-    parser = argparse.ArgumentParser(
-        prog="python -m evidence.conformance.usage",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = new_parser(".usage", __doc__)
     add_source(parser, "a folder of tests, in place of llvm/test")
-    parser.add_argument("--list", type=Path, metavar="FILE.tsv", help="write each option there")
+    parser.add_argument("--list", type=absolute, metavar="FILE.tsv", help="write each option there")
     return parser
 
 

@@ -61,7 +61,7 @@ _other_began = threading.Event()
 _both = threading.Barrier(2)
 
 
-def _inside(job: Job, *, keep_text: bool = False) -> Outcome:
+def _inside(job: Job) -> Outcome:
     """In place of `scoped_outcome`."""
     name = _NAMES.get(job, "right")
     if name == "right":
@@ -83,7 +83,7 @@ def _inside(job: Job, *, keep_text: bool = False) -> Outcome:
         with contextlib.suppress(threading.BrokenBarrierError):
             _both.wait(_PATIENCE)
             _die()
-    return scoped_outcome(job, keep_text=keep_text)
+    return scoped_outcome(job)
 
 
 def _die() -> None:
@@ -134,7 +134,7 @@ def judge_jobs(cache: str, *names: str) -> None:
     chosen = [_JOBS[name] for name in names or _JOBS if names or name not in _APART]
     with (
         contextlib.redirect_stdout(io.StringIO()),  # progress
-        ReferenceCache(pathlib.Path(cache), "library", printed=False) as known,
+        ReferenceCache(pathlib.Path(cache), "library") as known,
     ):
         verdicts = judge_all(chosen, known, Settings(timeout=_SOON_LATE if "hangs" in names else _LATE))
     report, text = as_json(verdicts, Counter(), {}), as_text(verdicts, Counter())
@@ -145,5 +145,5 @@ def judge_jobs(cache: str, *names: str) -> None:
 def run_command(fault: str, *arguments: str) -> int:
     """The command with every job inside a context going wrong; its exit status."""
     if fault:
-        scoped.scoped_outcome = lambda _, **more: _inside(_JOBS[fault])
+        scoped.scoped_outcome = lambda job: _inside(_JOBS[fault])
     return main.main(arguments)

@@ -64,7 +64,7 @@ def run_design(
     Mode.narrow = None if design.contexts is None else Reach(Model(has_one)).narrow
     try:
         limit = 3 * how.timeout
-        run = run_all(jobs, order, how.threads, limit, printed=False)
+        run = run_all(jobs, order, how.threads, limit)
         # Of the jobs that were under way in a crash, those did it that crash with no other beside them.
         suspects = [index for crash in run.crashes for index in crash.running]
         alone = run_scoped(jobs, suspects, threads=1, timeout=limit)
@@ -85,7 +85,7 @@ def _find_unstable(
     if not odd:
         return
     safe = [i for i in well if (known := cache.get(jobs[i])) is not None and known.kind == "output"]
-    found = measure(jobs, odd, safe, how.timeout, how.seed, order=order, printed=False)
+    found = measure(jobs, odd, safe, how.timeout, how.seed, order=order)
     for index, stability in found.items():
         if not stability.stable:
             judged[index].end = "unstable"
