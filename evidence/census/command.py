@@ -7,9 +7,8 @@ import fnmatch
 from typing import TYPE_CHECKING
 
 from evidence.census.counts import totals
-from evidence.census.plot import save_census_plot
+from evidence.census.plot import check_plot, save_census_plot
 from evidence.census.tables import OPTION_HEADINGS, option_cells, totals_lines
-from evidence.plots import check_plot
 from optctx.errors import OptctxError, shown
 from optctx.facts import facts
 from optctx.lab.command.console import say, show

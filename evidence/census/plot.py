@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import io
+import os
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from evidence.plots import save_figure
+from optctx.errors import OptctxError
 from optctx.facts import Facts, OptionFacts
+from optctx.outputs import hindrance, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["save_census_plot"]
+__all__ = ["check_plot", "save_census_plot"]
 
+FORMATS = ("png", "svg", "pdf")
+# No dates and no random names, so the same rows give the same file.
+_METADATA: dict[str, dict[str, str | None]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
+# A font that comes with matplotlib; text stays text in SVG. Any, as releases type the settings differently.
+_STYLE: Any = {"svg.hashsalt": "optctx", "svg.fonttype": "none", "font.family": "DejaVu Sans"}
 _MOST = 25  # bars
 _STATES: dict[str, tuple[str, Callable[[OptionFacts], bool]]] = {
     "set per thread": ("tab:blue", lambda facts: facts.scope == "thread"),
@@ -23,13 +35,39 @@ _STATES: dict[str, tuple[str, Callable[[OptionFacts], bool]]] = {
 }
 
 
+def check_plot(path: str) -> str:
+    """Return the format that a file's suffix chooses. Changes nothing.
+
+    Raises OptctxError for another format, for a file that cannot be written, and without matplotlib.
+    """
+    form = os.path.splitext(path)[1].lstrip(".").lower()
+    if form not in FORMATS:
+        raise OptctxError(f"cannot plot to {path!r}: expected a name that ends with .{', .'.join(FORMATS)}")
+    if problem := hindrance(path):
+        raise OptctxError(f"cannot plot to {path!r}: {problem}")
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise OptctxError("cannot plot without matplotlib: pip install matplotlib") from None
+    return form
+
+
 def save_census_plot(census: Facts, path: str) -> None:
     """Write bar charts of the options by library and by type, divided by scope.
 
     The suffix of `path` chooses the format: png, svg or pdf. The same census gives the same file. Raises
     OptctxError as `check_plot` does, and if the file cannot be written.
     """
-    save_figure(path, (13, 8), lambda figure: _draw(figure, census))
+    form = check_plot(path)
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(_STYLE):  # a Figure of its own: pyplot would keep state, and look for a window system
+        figure = Figure(figsize=(13, 8), layout="constrained")
+        _draw(figure, census)
+        drawn = io.BytesIO()
+        figure.savefig(drawn, format=form, dpi=120, metadata=_METADATA[form])
+    write_whole(path, drawn.getvalue())
 
 
 def _draw(figure: Figure, census: Facts) -> None:

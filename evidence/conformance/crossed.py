@@ -20,6 +20,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
@@ -62,14 +63,9 @@ def _builder(job: Job, triple: str) -> Any:
     return binding.create_pass_builder(make_machine(job, triple), _tuning())
 
 
-def _module_pipeline(job: Job, triple: str) -> Any:
+def _pipeline(kind: str, job: Job, triple: str) -> Any:
     builder = _builder(job, triple)
-    return builder, builder.getModulePassManager()
-
-
-def _function_pipeline(job: Job, triple: str) -> Any:
-    builder = _builder(job, triple)
-    return builder, builder.getFunctionPassManager()
+    return builder, getattr(builder, kind)()
 
 
 def _filled(manager: Any, job: Job) -> Any:
@@ -161,8 +157,8 @@ def _run_lljit(_: Job, jit: Any, module: binding.ModuleRef) -> bytes:
 
 
 OBJECTS: Final = {
-    "getModulePassManager": Object(_module_pipeline, _run_on_module),
-    "getFunctionPassManager": Object(_function_pipeline, _run_on_functions),
+    "getModulePassManager": Object(partial(_pipeline, "getModulePassManager"), _run_on_module),
+    "getFunctionPassManager": Object(partial(_pipeline, "getFunctionPassManager"), _run_on_functions),
     "module manager": Object(
         lambda job, triple: (_builder(job, triple), _filled(binding.create_new_module_pass_manager(), job)),
         _run_on_module,
@@ -200,30 +196,20 @@ class Where(NamedTuple):
     options: tuple[str, ...]
 
 
-def _scope_then_outside(at: Where) -> Outcome:
-    with at.made_in:
-        made = at.make()
-    return at.use(made)
+def _in_turn(make_inside: bool, use_inside: bool, nested: bool = False) -> Callable[[Where], Outcome]:
+    """Made inside the other options or outside, used inside the test's or outside, within those if nested."""
 
+    def place(at: Where) -> Outcome:
+        with ExitStack() as other:
+            if make_inside:
+                other.enter_context(at.made_in)
+            made = at.make()
+            if not nested:
+                other.close()
+            with at.used_in if use_inside else nullcontext():
+                return at.use(made)
 
-def _outside_then_scope(at: Where) -> Outcome:
-    made = at.make()
-    with at.used_in:
-        return at.use(made)
-
-
-def _two_scopes(at: Where) -> Outcome:
-    with at.made_in:
-        made = at.make()
-    with at.used_in:
-        return at.use(made)
-
-
-def _nested(at: Where) -> Outcome:
-    with at.made_in:
-        made = at.make()
-        with at.used_in:
-            return at.use(made)
+    return place
 
 
 def _thread(at: Where) -> Outcome:
@@ -275,7 +261,7 @@ def _bound(at: Where) -> Outcome:
 
 def _bound_in_scope(at: Where) -> Outcome:
     with at.made_in:
-        return at.use(at.make(), prepare=at.used_in.bind)
+        return _bound(at)
 
 
 def _contained(at: Where) -> Outcome:
@@ -290,10 +276,10 @@ def _contained(at: Where) -> Outcome:
 
 
 PLACES: Final[dict[str, Callable[[Where], Outcome]]] = {
-    "scope, outside": _scope_then_outside,
-    "outside, scope": _outside_then_scope,
-    "scope, scope": _two_scopes,
-    "scope, nested scope": _nested,
+    "scope, outside": _in_turn(True, False),
+    "outside, scope": _in_turn(False, True),
+    "scope, scope": _in_turn(True, True),
+    "scope, nested scope": _in_turn(True, True, nested=True),
     "scope, another thread": _thread,
     "scope, forked child": _fork,
     "task, task": _task,

@@ -11,9 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from .errors import UpstreamError
 from .setup import Setup
-from .shell import run
+from .shell import UpstreamError, run
 from .stamps import Stamp, digest
 
 __all__ = ["Breaks", "Kind", "count_breaks", "without_helpers"]

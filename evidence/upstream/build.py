@@ -8,11 +8,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from . import objects
-from .errors import UpstreamError
 from .objects import Library, Member
 from .setup import Setup
-from .shell import run, run_logged
-from .stamps import Stamp, digest
+from .shell import UpstreamError, run, run_logged
+from .stamps import digest, step
 
 __all__ = ["Builder"]
 
@@ -99,13 +98,12 @@ class Builder:
 
     def _copy(self, stock: Path, replaced: Sequence[Path]) -> Path:
         copy = self._setup.linked / stock.name
-        state = digest(stock.name, *replaced)
-        stamp = Stamp(self._setup.stamps, f"archive-{stock.stem}")
-        if not (stamp.holds(state) and copy.exists()):
-            stamp.clear()
+
+        def work() -> None:
             shutil.copy(stock, copy)
             run(["ar", "r", copy, *replaced])
-            stamp.set(state)
+
+        step(self._setup.stamps, f"archive-{stock.stem}", digest(stock.name, *replaced), copy, work)
         return copy
 
     def _read_targets(self) -> dict[Member, str]:

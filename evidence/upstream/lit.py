@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import UpstreamError
 from .setup import Setup
+from .shell import UpstreamError
 
 __all__ = ["LitOutcome", "run_lit"]
 

@@ -11,16 +11,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
 
+from evidence.strategies.properties import Verdict
+
 from . import objects
 from .breaks import Breaks, count_breaks
 from .build import Builder
-from .errors import UpstreamError
 from .lit import run_lit
 from .programs import CPP, compile_object, headers, link, patched_includes
 from .proof import Outcome, prove
-from .properties import Held, judge_prototype
+from .properties import judge_prototype
 from .reads import Cost, measure_reads
 from .setup import Setup, find_setup
+from .shell import UpstreamError
 from .source import configure, patch, unpack
 from .unit import run_layout, run_unit
 
@@ -171,7 +173,7 @@ def _step(name: str, work: Callable[[], _T], say: Callable[[_T], str] = str) -> 
     return result
 
 
-def _print_held(held: list[Held]) -> str:
+def _print_held(held: list[Verdict]) -> str:
     lines = [f"{sum(each.holds for each in held)} of {len(held)} hold"]
     for each in held:
         if not each.holds:
@@ -201,7 +203,7 @@ def _keep(
     setup: Setup,
     everything: bool,
     rebuilt: int,
-    found: tuple[dict[str, object], int, Outcome, list[Held], list[Cost], Breaks | None],
+    found: tuple[dict[str, object], int, Outcome, list[Verdict], list[Cost], Breaks | None],
 ) -> None:
     unit, same, outcome, held, costs, breaks = found
     report = {
@@ -210,7 +212,7 @@ def _keep(
         "unit": unit,
         "layout": same,
         "threads": asdict(outcome),
-        "properties": [asdict(each) for each in held],
+        "properties": [each._asdict() for each in held],
         "reads": [asdict(cost) for cost in costs],
         "breaks": asdict(breaks) if breaks else None,
     }

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .errors import UpstreamError
-from .shell import run
+from .shell import UpstreamError, run
 
 __all__ = [
     "Library",

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import UpstreamError
-from .shell import run
+from .shell import UpstreamError, run
 
 __all__ = ["Patch", "apply", "read_patch", "series"]
 

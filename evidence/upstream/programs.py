@@ -8,7 +8,7 @@ from pathlib import Path
 from .build import Builder
 from .setup import Setup
 from .shell import run
-from .stamps import Stamp, digest
+from .stamps import digest, step
 
 __all__ = [
     "CPP",
@@ -36,11 +36,7 @@ def compile_object(
     made = setup.linked / f"{name}.o"
     words = ["clang++-19", "-std=c++17", "-O2", "-DNDEBUG", "-fPIC", "-w", *flags]
     state = digest(source, words, *inputs)
-    stamp = Stamp(setup.stamps, f"object-{name}")
-    if not (stamp.holds(state) and made.exists()):
-        stamp.clear()
-        run([*words, "-c", source, "-o", made])
-        stamp.set(state)
+    step(setup.stamps, f"object-{name}", state, made, lambda: run([*words, "-c", source, "-o", made]))
     return made
 
 
@@ -61,11 +57,11 @@ def link(setup: Setup, builder: Builder, name: str, parts: Sequence[Path], archi
     """Links `linked/NAME`. Raises UpstreamError with the linker's words."""
     made = setup.linked / name
     state = digest(name, *parts, [f"{path} {path.stat().st_mtime_ns}" for path in archives])
-    stamp = Stamp(setup.stamps, f"program-{name}")
-    if not (stamp.holds(state) and made.exists()):
-        stamp.clear()
+
+    def work() -> None:
         grouped: list[str | Path] = ["-Wl,--start-group", *archives, "-Wl,--end-group"]
         words: list[str | Path] = ["clang++-19", "-fuse-ld=gold", "-Wl,--gc-sections", "-o", made]
         run([*words, *parts, stock_options(setup), *grouped, *SYSTEM_LIBRARIES])
-        stamp.set(state)
+
+    step(setup.stamps, f"program-{name}", state, made, work)
     return made

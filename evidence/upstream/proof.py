@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import UpstreamError
 from .setup import Setup
-from .shell import run
+from .shell import UpstreamError, run
 
 __all__ = ["EMITTED", "EMIT_SETS_OF_ALL", "INPUTS", "OPTION_SETS", "PASSES", "Outcome", "prove"]
 

@@ -5,22 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import subprocess
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from evidence.strategies.judging import Judge
 from evidence.strategies.kernel import KERNEL
 from evidence.strategies.program import Outcome, Program, Seen
-from evidence.strategies.properties import PROPERTIES
+from evidence.strategies.properties import PROPERTIES, Verdict
 from optctx.compiling import Job
 from optctx.errors import OptctxError
 
-from .errors import UpstreamError
 from .setup import Setup
-from .shell import run
+from .shell import UpstreamError, run
 
-__all__ = ["Held", "PrototypeHost", "judge_prototype"]
+__all__ = ["PrototypeHost", "judge_prototype"]
 
 # Read in passes whose files every run rebuilds.
 OPTIONS = (
@@ -32,16 +30,6 @@ OPTIONS = (
 _PASSES = "default<O2>"
 _PROGRAMS, _SECONDS = 30, 20.0
 _LONGEST = 60.0  # seconds that a program may take
-
-
-@dataclass(frozen=True)
-class Held:
-    """One property. `counterexample`: the smallest program found that breaks it, in words."""
-
-    property: str
-    holds: bool
-    programs: int
-    counterexample: list[str]
 
 
 class PrototypeHost:
@@ -82,7 +70,7 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def judge_prototype(setup: Setup, program: Path) -> list[Held]:
+def judge_prototype(setup: Setup, program: Path) -> list[Verdict]:
     """Every property. What a process has to give is what Debian's opt gives. Raises UpstreamError."""
     raw, source = setup.build / "kernel.ll", setup.build / "properties.ll"
     raw.write_text(KERNEL)
@@ -95,7 +83,6 @@ def judge_prototype(setup: Setup, program: Path) -> list[Held]:
     host = PrototypeHost(program, source)
     try:
         with Judge("source-prototype", Job(KERNEL), OPTIONS, host=host, alone=alone) as judge:
-            verdicts = [judge.judge(name, programs=_PROGRAMS, seconds=_SECONDS) for name in PROPERTIES]
+            return [judge.judge(name, programs=_PROGRAMS, seconds=_SECONDS) for name in PROPERTIES]
     except OptctxError as error:
         raise UpstreamError(str(error)) from error
-    return [Held(each.property, each.holds, each.programs, [*each.counterexample]) for each in verdicts]

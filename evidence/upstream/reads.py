@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import UpstreamError
 from .programs import CPP, SYSTEM_LIBRARIES, compile_object, headers, patched_includes
 from .setup import Setup
-from .shell import run
+from .shell import UpstreamError, run
 
 __all__ = ["Cost", "measure_reads"]
 

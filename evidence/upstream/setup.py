@@ -7,8 +7,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import UpstreamError
-from .shell import run
+from .shell import UpstreamError, run
 
 __all__ = ["VERSION", "Setup", "find_setup"]
 

@@ -7,9 +7,11 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from .errors import UpstreamError
+__all__ = ["UpstreamError", "run", "run_logged"]
 
-__all__ = ["run", "run_logged"]
+
+class UpstreamError(Exception):
+    """A step failed; the message says which, why, and what to do."""
 
 
 def run(

@@ -9,43 +9,34 @@ from pathlib import Path
 from evidence.conformance.source import SourceError, default_cache, source_package
 
 from . import patches
-from .errors import UpstreamError
 from .setup import VERSION, Setup
-from .shell import run, run_logged
-from .stamps import Stamp, digest
+from .shell import UpstreamError, run, run_logged
+from .stamps import digest, step
 
 __all__ = ["configure", "patch", "unpack"]
 
 
 def unpack(setup: Setup) -> bool:
     """Downloads the package into `make conformance`'s cache and unpacks it. False if it was there."""
-    stamp = Stamp(setup.stamps, "source")
-    if stamp.holds(VERSION) and setup.source.is_dir():
-        return False
-    stamp.clear()
-    try:
-        package = source_package(default_cache())
-    except SourceError as error:
-        raise UpstreamError(f"cannot get LLVM's source: {error}") from error
-    if VERSION not in package.name:
-        raise UpstreamError(f"apt-get source gave {package.name}; the patches are for {VERSION}")
-    shutil.rmtree(setup.source, ignore_errors=True)
-    run(["dpkg-source", "--no-check", "-x", package, setup.source])
-    stamp.set(VERSION)
-    return True
+
+    def work() -> None:
+        try:
+            package = source_package(default_cache())
+        except SourceError as error:
+            raise UpstreamError(f"cannot get LLVM's source: {error}") from error
+        if VERSION not in package.name:
+            raise UpstreamError(f"apt-get source gave {package.name}; the patches are for {VERSION}")
+        shutil.rmtree(setup.source, ignore_errors=True)
+        run(["dpkg-source", "--no-check", "-x", package, setup.source])
+
+    return step(setup.stamps, "source", VERSION, setup.source, work)
 
 
 def patch(setup: Setup) -> bool:
     """Applies the series. False if the source has it already."""
     series = patches.series()
     state = digest(*[patch.path for patch in series])
-    stamp = Stamp(setup.stamps, "patch")
-    if stamp.holds(state):
-        return False
-    stamp.clear()
-    patches.apply(series, setup.source)
-    stamp.set(state)
-    return True
+    return step(setup.stamps, "patch", state, setup.source, lambda: patches.apply(series, setup.source))
 
 
 # As Debian's archives were built, without optional libraries of Support and without other targets.
@@ -82,12 +73,10 @@ def configure(setup: Setup) -> bool:
         options |= {"CMAKE_C_COMPILER_LAUNCHER": launcher, "CMAKE_CXX_COMPILER_LAUNCHER": launcher}
     words = [f"-D{name}={value}" for name, value in sorted(options.items())]
     state = digest(words, str(setup.source))
-    stamp = Stamp(setup.stamps, "configure")
-    if stamp.holds(state) and (setup.objects / "build.ninja").exists():
-        return False
-    stamp.clear()
-    shutil.rmtree(setup.objects, ignore_errors=True)
-    cmake: list[str | Path] = ["cmake", "-G", "Ninja", "-S", setup.source / "llvm", "-B", setup.objects]
-    run_logged([*cmake, *words], setup.logs / "configure.log")
-    stamp.set(state)
-    return True
+
+    def work() -> None:
+        shutil.rmtree(setup.objects, ignore_errors=True)
+        cmake: list[str | Path] = ["cmake", "-G", "Ninja", "-S", setup.source / "llvm", "-B", setup.objects]
+        run_logged([*cmake, *words], setup.logs / "configure.log")
+
+    return step(setup.stamps, "configure", state, setup.objects / "build.ninja", work)

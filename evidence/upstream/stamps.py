@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-__all__ = ["Stamp", "digest"]
+__all__ = ["Stamp", "digest", "step"]
 
 
 def digest(*parts: str | bytes | Path | Iterable[str]) -> str:
@@ -39,3 +39,14 @@ class Stamp:
     def set(self, state: str) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._path.write_text(state)
+
+
+def step(folder: Path, name: str, state: str, made: Path, work: Callable[[], object]) -> bool:
+    """Do the work, unless `made` is there and was made for this state. Whether it was done now."""
+    stamp = Stamp(folder, name)
+    if stamp.holds(state) and made.exists():
+        return False
+    stamp.clear()
+    work()
+    stamp.set(state)
+    return True

@@ -6,10 +6,9 @@ import re
 from typing import TypedDict
 
 from .build import Builder
-from .errors import UpstreamError
 from .programs import CPP, compile_object, link, patched_includes
 from .setup import Setup
-from .shell import run
+from .shell import UpstreamError, run
 
 __all__ = ["Counts", "passed_tests", "run_layout", "run_unit"]
 

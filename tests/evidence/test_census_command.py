@@ -11,6 +11,7 @@ from evidence.census import command as census_command
 from evidence.census.counts import flags, totals
 from evidence.main import main
 from optctx.facts import Facts, facts
+from tests.support.rows import rows
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +44,7 @@ def test_it_prints_a_line_for_each_option_and_totals(
     )
 
 
+@pytest.mark.long
 def test_the_plot_is_drawn(
     taken: Facts, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -53,7 +55,7 @@ def test_the_plot_is_drawn(
     assert capfd.readouterr().err == ""
 
 
-@pytest.mark.parametrize(
+@rows(
     ("words", "answer"),
     [
         (["--options", "unrol-count"], "no option matches"),

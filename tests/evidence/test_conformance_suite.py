@@ -18,10 +18,8 @@ from evidence.conformance import choice
 from evidence.conformance import main as conformance
 from evidence.conformance.cache import ReferenceCache
 from evidence.conformance.job import Job, Outcome
-from evidence.conformance.report import as_json, as_text
 from evidence.conformance.runlines import NotApplicableError, command_job, commands, read_jobs
 from evidence.conformance.source import SourceError
-from evidence.conformance.verdict import Verdict
 from tests.support.processes import run_python
 from tests.support.rows import rows
 
@@ -179,93 +177,82 @@ def test_reference_outcomes_are_kept_for_the_next_run(tmp_path: pathlib.Path) ->
 
 @cache
 def judged(*names: str) -> Any:
-    """What the suite makes of the jobs in `suite_faults`, each with the fault that it is named after."""
+    """What the suite makes of the jobs in `suite_faults`, each with the fault that it is named after.
+
+    With names, of a run with these jobs only.
+    """
     with tempfile.TemporaryDirectory() as references:
         script = "import sys, tests.evidence.suite_faults as it; it.judge_jobs(*sys.argv[1:])"
         return json.loads(run_python(script, references, *names))
 
 
-def verdict(name: str, *company: str) -> tuple[str, str]:
-    """(verdict, detail) of the job with that name; with `company`, of a run with these two jobs only."""
-    found = judged(*([name, *company] if company else []))["verdicts"][name]
-    return found["verdict"], found["detail"]
+ALONE = "differs alone in a process too"
+SAME = "; stock LLVM gives this very output as well"
 
 
-@pytest.mark.long
-def test_a_job_that_is_right_agrees_whatever_happens_to_others() -> None:
-    for name in ("right", "right with two options", "insensitive", "rejected"):
-        assert verdict(name) == ("agreed", ""), name
-    rejected = judged()["verdicts"]["rejected"]
-    assert rejected["reference"]["kind"] == rejected["scoped"]["kind"] == "rejected"
+@rows(
+    ("names", "wanted"),
+    [
+        (
+            (),
+            {
+                "right": ("agreed", ""),  # whatever happens to others
+                "right with two options": ("agreed", ""),
+                "insensitive": ("agreed", ""),
+                "rejected": ("agreed", ""),
+                "refused": ("refused", "debug-only: its Option object is on the heap"),
+                "wrong": ("differing", ALONE),
+                "ignored": ("differing", f"as with no option set; {ALONE}"),
+                "wrong and remembering": (
+                    "differing",
+                    f"{ALONE}; stock LLVM, too, keeps state of options set before",
+                ),
+                "unstable": ("unstable", f"{ALONE}{SAME}"),
+                "dies fresh": ("not applicable", "died in a fresh process"),
+                "killed": ("crashed", "alone: SIGSEGV: last words"),
+                "exits": ("crashed", "alone: status 3: "),
+            },
+        ),
+        (
+            ("wrong in company", "right"),
+            {"wrong in company": ("differing", "agrees alone in a process"), "right": ("agreed", "")},
+        ),
+        (
+            ("killed together", "killed together, too"),  # a crash that takes two is blamed on both
+            dict.fromkeys(("killed together", "killed together, too"), ("crashed", "together: SIGSEGV: ")),
+        ),
+        (
+            ("hangs", "right"),
+            {"hangs": ("crashed", "alone: SIGKILL: "), "right": ("agreed", "")},
+        ),
+    ],
+)
+def test_every_fault_is_told_from_every_other(
+    names: tuple[str, ...], wanted: dict[str, tuple[str, str]]
+) -> None:
+    verdicts = judged(*names)["verdicts"]
+    found = {name: (each["verdict"], each["detail"]) for name, each in verdicts.items()}
+    assert found.keys() == wanted.keys()
+    assert [
+        (name, each)
+        for name, each in found.items()
+        if each[0] != wanted[name][0] or not each[1].startswith(wanted[name][1])
+    ] == []
 
 
-def test_a_job_is_sensitive_if_its_options_change_what_comes_out() -> None:
-    sensitive = {name: found["sensitive"] for name, found in judged()["verdicts"].items()}
+def test_the_evidence_is_what_was_seen() -> None:
+    verdicts = judged()["verdicts"]
+    sensitive = {name: found["sensitive"] for name, found in verdicts.items()}
     assert [name for name in sensitive if not sensitive[name]] == ["insensitive", "refused"]
-
-
-def test_a_refused_job_is_refused_with_the_reason() -> None:
-    kind, detail = verdict("refused")
-    assert kind == "refused"
-    assert detail.startswith("debug-only: its Option object is on the heap")
-
-
-def test_other_output_is_found_and_tried_alone() -> None:
-    assert verdict("wrong") == ("differing", "differs alone in a process too")
-    found = judged()["verdicts"]["wrong"]
-    assert found["scoped"]["digest"] == "odd" != found["reference"]["digest"]
-    assert len(set(found["evidence"].values())) == 1  # stock LLVM is of one mind
-    assert len(found["evidence"]) > 15
-
-
-def test_an_option_without_effect_is_found() -> None:
-    assert verdict("ignored") == ("differing", "as with no option set; differs alone in a process too")
-
-
-@pytest.mark.long
-def test_other_output_in_company_only_is_told_apart() -> None:
-    assert verdict("wrong in company", "right") == ("differing", "agrees alone in a process")
-
-
-def test_state_that_stock_llvm_keeps_is_told_apart() -> None:
-    assert verdict("wrong and remembering") == (
-        "differing",
-        "differs alone in a process too; stock LLVM, too, keeps state of options set before",
-    )
-
-
-def test_an_unstable_job_is_no_differing_one() -> None:
-    kind, detail = verdict("unstable")
-    assert kind == "unstable"
-    assert detail.endswith("; stock LLVM gives this very output as well")
-
-
-def test_a_job_that_dies_in_stock_llvm_is_not_judged() -> None:
-    assert verdict("dies fresh") == ("not applicable", "died in a fresh process")
-    assert judged()["report"]["not_applicable"] == {"died in a fresh process: SIGABRT: ": 1}
-
-
-def test_a_crash_is_blamed_on_the_job_that_did_it() -> None:
-    assert verdict("killed") == ("crashed", "alone: SIGSEGV: last words")
-    assert verdict("exits") == ("crashed", "alone: status 3: ")
-
-
-@pytest.mark.long
-def test_a_crash_that_takes_two_is_blamed_on_both() -> None:
-    verdicts = judged("killed together", "killed together, too")["verdicts"].values()
-    assert [(found["verdict"], found["detail"]) for found in verdicts] == [
-        ("crashed", "together: SIGSEGV: ")
-    ] * 2
-
-
-@pytest.mark.long
-def test_a_hang_is_ended_and_blamed() -> None:
-    assert verdict("hangs", "right") == ("crashed", "alone: SIGKILL: ")
-    assert judged("hangs", "right")["verdicts"]["right"]["verdict"] == "agreed"
+    assert {verdicts["rejected"][of]["kind"] for of in ("reference", "scoped")} == {"rejected"}
+    wrong = verdicts["wrong"]
+    assert wrong["scoped"]["digest"] == "odd" != wrong["reference"]["digest"]
+    assert len(set(wrong["evidence"].values())) == 1  # stock LLVM is of one mind
+    assert len(wrong["evidence"]) > 15
 
 
 def test_the_report_counts_jobs_options_and_refusals() -> None:
-    report = judged()["report"]
+    report, lines = judged()["report"], judged()["text"].splitlines()
     assert report["totals"] == {
         "commands": 12, "judged": 11, "agreed": 4, "refused": 1, "differing": 3, "unstable": 1, "crashed": 2,
         "not applicable": 1, "sensitive": 9, "sensitive and agreed": 3, "options used": 3,
@@ -275,23 +262,18 @@ def test_the_report_counts_jobs_options_and_refusals() -> None:
         "inline-threshold": {"agreed": 2, "sensitive": 1},
         "unroll-count": {"agreed": 3, "differing": 3, "unstable": 1, "crashed": 2, "sensitive": 9},
     }
+    assert report["not_applicable"] == {"died in a fresh process: SIGABRT: ": 1}
     assert list(report["refusals"].values()) == [1]
     assert sorted(job["job"]["where"] for job in report["jobs"]) == [
         "exits", "ignored", "killed", "unstable", "wrong", "wrong and remembering",
     ]  # fmt: skip
-
-
-def test_the_report_is_written_as_text() -> None:
-    lines = judged()["text"].splitlines()
     assert "       9  sensitive" in lines
     rows = [line.split() for line in lines if line.startswith(("unroll-count ", "debug-only "))]
     assert rows == [["unroll-count", "3", "9", "3", "1", "2"], ["debug-only", "1"]]
     assert "1 other options: every job agrees" in lines
-    begin = lines.index("Differing: 3")
-    assert lines[begin + 1].startswith(
-        "  wrong opt -passes='function(loop-unroll)' -unroll-count=4: differs alone"
-    )
-    assert lines[begin + 1].endswith("[1 outputs in stock LLVM]")
+    first = lines[lines.index("Differing: 3") + 1]
+    assert first.startswith("  wrong opt -passes='function(loop-unroll)' -unroll-count=4: differs alone")
+    assert first.endswith("[1 outputs in stock LLVM]")
 
 
 # The command
@@ -313,12 +295,7 @@ def run_command(fault: str, folder: pathlib.Path, *arguments: str) -> subprocess
 
 
 @pytest.mark.parametrize(
-    ("fault", "status", "verdict"),
-    [
-        ("wrong", 1, "differing"),
-        pytest.param("", 0, "agreed", marks=pytest.mark.long),
-        pytest.param("killed", 1, "crashed", marks=pytest.mark.long),
-    ],
+    ("fault", "status", "verdict"), [("wrong", 1, "differing"), ("", 0, "agreed"), ("killed", 1, "crashed")]
 )
 def test_the_exit_status_says_whether_all_is_well(
     fault: str, status: int, verdict: str, tmp_path: pathlib.Path
@@ -346,7 +323,7 @@ def test_jobs_are_chosen_by_option(arguments: list[str], expected: list[str]) ->
     assert [" ".join(job.options) for job in chosen] == expected
 
 
-@pytest.mark.parametrize(("given", "least"), [(["--per-option", "2"], 2), (["--limit", "3"], 0)])
+@rows(("given", "least"), [(["--per-option", "2"], 2), (["--limit", "3"], 0)])
 def test_a_part_of_the_jobs_is_the_same_every_time(given: list[str], least: int) -> None:
     jobs = [Job("opt", "a.ll", "licm", (f"-{name}={i}",)) for name in "abc" for i in range(9)]
     options = conformance.make_parser().parse_args(given)
@@ -367,17 +344,3 @@ def test_without_the_tests_the_command_says_so(
         conformance.main(["--cache", str(tmp_path)])
     assert ended.value.code == 2
     assert capsys.readouterr().err == "conformance: no source here\n"
-
-
-def test_a_long_list_is_cut_in_text_and_whole_in_json() -> None:
-    verdicts = [
-        Verdict(
-            Job("opt", "a.ll", "licm", ("-x=1",), where=f"a.ll:{i}"),
-            "differing",
-            True,
-            Outcome("output", "1"),
-        )
-        for i in range(70)
-    ]
-    assert as_text(verdicts, Counter()).count("  a.ll:") == 60
-    assert len(as_json(verdicts, Counter(), {})["jobs"]) == 70

@@ -10,7 +10,6 @@ import time
 
 import pytest
 
-from evidence.main import main
 from evidence.strategies.comparison import Comparison, compare
 from optctx import Interrupted
 from optctx.compiling import Job
@@ -71,6 +70,7 @@ def test_while_figures_are_measured_verdicts_are_kept(tmp_path: pathlib.Path) ->
     assert (thread["figures"], thread["left"]) == (None, ["figures"])
 
 
+@pytest.mark.long
 def test_from_python_its_threads_and_processes_end() -> None:
     children = set(children_of_this_process())
 
@@ -101,10 +101,3 @@ def children_of_this_process() -> list[str]:
         for pid in (task / "children").read_text().split()
         if "Z" not in pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:1]
     ]
-
-
-def test_what_is_whole_says_nothing_of_interrupts(capfd: pytest.CaptureFixture[str]) -> None:
-    kernel = pathlib.Path(__file__).parents[1] / "programs" / "sample" / "counted.ll"
-    words = ["compare", str(kernel), "--strategies", "thread", "--properties", "isolation", "--programs", "1"]
-    assert main([*words, "--no-figures"]) == 0
-    assert "interrupted" not in capfd.readouterr().out

@@ -9,7 +9,9 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
+import subprocess
 import time
 from functools import partial
 from typing import Any
@@ -17,6 +19,7 @@ from typing import Any
 import capstone
 import pytest
 
+from evidence.benchmarks.reads import KINDS, build, nanoseconds
 from evidence.main import main
 from evidence.reads import stacks
 from evidence.reads.children import recorded, run_in_children
@@ -102,6 +105,7 @@ def test_options_that_are_read_without_a_context() -> None:
     assert place.frames == names(place.example).index("llvm::CodeGenTargetMachineImpl::initAsmInfo")
 
 
+@pytest.mark.long
 def test_a_pass_over_machine_code_has_its_function() -> None:
     [place] = [
         place
@@ -182,6 +186,7 @@ def test_stacks_go_through_the_code_that_optctx_made(monkeypatch: pytest.MonkeyP
     assert all(read.whole for read in whole_stacks(O3))
 
 
+@pytest.mark.long
 def test_stacks_of_registers_that_a_trampoline_saves_are_whole() -> None:
     engine = attach()
     saved = {reader for _, _, reader, _, is_saved in engine.reading_instructions() if is_saved}  # type: ignore[attr-defined]
@@ -203,6 +208,7 @@ def test_stacks_change_nothing_that_is_recorded_or_compiled() -> None:
     assert {o.name for read in stacks_in(recording) for o in options[read.reader]} >= set(log.reads)
 
 
+@pytest.mark.long
 def test_recordings_nest() -> None:
     outer = recording_stacks()
     with outer:
@@ -215,6 +221,7 @@ def test_recordings_nest() -> None:
     assert inner < set(seen)
 
 
+@pytest.mark.long
 def test_inside_a_scope_the_stacks_are_the_same() -> None:
     outside = {read.reader: read.addresses[:3] for read in whole_stacks(UNROLLED)}
     with OptionContext(unroll_count=4):
@@ -301,6 +308,7 @@ def test_names_are_taken_apart(
     assert bool(found.constructs) == bool(constructs)
 
 
+@pytest.mark.long
 def test_the_names_of_the_whole_library_can_be_taken_apart() -> None:
     [found] = attach().image.functions_named([("_ZN", "")])
     sample = [symbol.name for symbol in found[::40]]
@@ -333,14 +341,15 @@ def act(_: None, name: str) -> list[FirstRead]:
 
 
 def test_children_tell_reads_errors_deaths_and_delays() -> None:
-    given = [(name, name) for name in ("good", "bad", "dead", "gone", "slow")]
-    ended = {each.name: each for each in run_in_children(act, given, jobs=3, seconds=2.0)}
+    given = [(name, name) for name in ("good", "bad", "dead", "gone")]
+    ended = {each.name: each for each in run_in_children(act, given, jobs=3, seconds=60.0)}
     assert ended.pop("good").reads == first_reads(lambda: compile_job(UNROLLED))
-    assert {name: each.problem for name, each in ended.items()} == {
+    [slow] = run_in_children(act, [("slow", "slow")], jobs=1, seconds=0.1)
+    assert {name: each.problem for name, each in {**ended, "slow": slow}.items()} == {
         "bad": "it cannot be",
         "dead": "the process ended: killed by SIGKILL",
         "gone": "the process ended: exited with status 3",
-        "slow": "it took more than 2 seconds",
+        "slow": "it took more than 0.1 seconds",
     }
 
 
@@ -384,3 +393,13 @@ def test_nothing_that_compiles_is_one_clear_error(
     (tmp_path / "empty").mkdir()
     assert main(["reads", str(tmp_path / "empty")]) == 2
     assert "expected .ll or .bc files in it, found none" in capfd.readouterr().err
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("c++") is None, reason="needs a C++ compiler (Debian: g++)")
+def test_every_kind_of_read_that_is_timed_gives_the_right_value(tmp_path: pathlib.Path) -> None:
+    """The program fails if the sum of what was read is wrong. The figures are those of a benchmark."""
+    program = build(tmp_path)
+    assert all(nanoseconds(program, kind, 10) > 0 for kind in KINDS)
+    with pytest.raises(subprocess.CalledProcessError):
+        nanoseconds(program, "no such kind", 10)

@@ -16,6 +16,7 @@ from evidence.census.tablegen import as_tablegen
 from evidence.main import main
 from optctx.facts import OptionFacts, facts
 from optctx.lab.lookup import by_library
+from tests.support.rows import rows
 
 pytestmark = pytest.mark.long
 
@@ -68,7 +69,7 @@ def test_llvm_tblgen_reads_the_records_of_every_library(
     assert (record["Type"], record["Default"], record["Member"]) == ("unsigned", "0", "unroll_count")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("words", "answer"),
     [
         (["--output", "/no/folder"], "expected a folder; make it first"),

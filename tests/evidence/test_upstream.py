@@ -13,7 +13,6 @@ import pytest
 
 from evidence.upstream import moved, patches
 from evidence.upstream.breaks import without_helpers
-from evidence.upstream.errors import UpstreamError
 from evidence.upstream.main import main
 from evidence.upstream.objects import (
     Member,
@@ -26,8 +25,10 @@ from evidence.upstream.objects import (
     untagged,
     users,
 )
+from evidence.upstream.shell import UpstreamError
 from evidence.upstream.stamps import Stamp, digest
 from evidence.upstream.unit import passed_tests
+from tests.support.rows import rows
 
 pytestmark = pytest.mark.long
 
@@ -64,24 +65,23 @@ def test_patches_say_what_they_do_and_stay_inside_llvm() -> None:
     assert found == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("hunk", "problem"),
     [
         ("@@ -1,3 +1,4 @@\n a\n+b\n c\n", "fewer lines than it says"),
         ("@@ -1,1 +1,2 @@\n a\n-b\n+c\n+d\n", "more lines than it says"),
         ("", "changes nothing"),
+        (None, "no patches"),
     ],
 )
-def test_a_malformed_patch_is_refused(tmp_path: pathlib.Path, hunk: str, problem: str) -> None:
-    path = tmp_path / "0001-x.patch"
-    path.write_text(f"Subject: x\n\nwhy\n---\n--- a/llvm/f\n+++ b/llvm/f\n{hunk}")
+def test_a_malformed_series_is_refused(tmp_path: pathlib.Path, hunk: str | None, problem: str) -> None:
+    folder = tmp_path / problem
+    folder.mkdir()
+    if hunk is not None:
+        text = f"Subject: x\n\nwhy\n---\n--- a/llvm/f\n+++ b/llvm/f\n{hunk}"
+        (folder / "0001-x.patch").write_text(text)
     with pytest.raises(UpstreamError, match=problem):
-        patches.series(tmp_path)
-
-
-def test_a_folder_without_patches_is_refused(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(UpstreamError, match="no patches"):
-        patches.series(tmp_path)
+        patches.series(folder)
 
 
 def write_series(folder: pathlib.Path, *hunks: tuple[str, str]) -> list[patches.Patch]:
@@ -145,7 +145,7 @@ def test_what_is_not_installed_is_one_error(
     assert not (tmp_path / "build").exists()
 
 
-@pytest.mark.parametrize("arguments", [["--jobs", "0"], ["--jobs", "many"], ["--every"], ["now"]])
+@rows("arguments", [["--jobs", "0"], ["--jobs", "many"], ["--every"], ["now"]])
 def test_bad_arguments_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)

@@ -17,6 +17,8 @@ from optctx.compiling import Job
 from optctx.errors import OptctxError
 from tests.support.rows import rows
 
+pytestmark = pytest.mark.long
+
 SET = ("-unroll-count=2",)
 FOUND = "found another one"
 COMPILE: Program = (Step(0, "compile", SET),)

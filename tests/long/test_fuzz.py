@@ -181,6 +181,7 @@ class Numbers:
     """A target of numbers, which goes wrong where 13 is among them."""
 
     name = "numbers"
+    again = "from nowhere import target"
 
     def __init__(
         self,
@@ -212,9 +213,6 @@ class Numbers:
 
     def words(self, case: tuple[str, ...]) -> str:
         return " ".join(case)
-
-    def program(self, case: tuple[str, ...]) -> str:
-        return f"run{case}"
 
     def avoid(self, case: tuple[str, ...]) -> None:
         pass
@@ -253,7 +251,7 @@ def test_a_fault_of_a_confined_case_is_found_and_made_small(
     for finding in hunt.findings:
         assert finding.case == ("hostile", "13")
         assert str(finding).startswith(f"hostile 13: {words}")
-        assert "run('hostile', '13')" in str(finding)
+        assert "perform(('hostile', '13'))" in str(finding)
     assert os.listdir(tmp_path) == []
 
 
@@ -268,11 +266,10 @@ def test_a_hang_of_a_confined_case_is_found() -> None:
 
 
 def test_what_stock_llvm_does_too_is_no_finding() -> None:
-    for fault in (crash, lambda: os.write(1, b"words")):
-        hunt = Hunt(Numbers(fault, fault))
-        hunt.run_batch(1, 25)
-        assert hunt.counts["compiled"] < 25
-        assert hunt.findings == []
+    hunt = Hunt(Numbers(crash, crash))
+    hunt.run_batch(1, 25)
+    assert hunt.counts["compiled"] < 25
+    assert hunt.findings == []
     hunt = Hunt(Numbers(lambda: os.open("/", 0), lambda: os.write(1, b"words")))
     hunt.run_batch(1, 25)
     assert hunt.findings  # printing excuses nothing else
@@ -365,9 +362,7 @@ def find_in_modules() -> None:
 @pytest.mark.redirected
 def test_a_finding_in_modules_is_one_option_and_a_program() -> None:
     program = run_python("from tests.long.test_fuzz import find_in_modules; find_in_modules()")
-    assert program.count('"optctx"="') == 1
-    assert program.count("define ") == 1
-    [options] = re.findall(r'"optctx"="(.*?)"', program)
+    [options] = re.findall(r"words=\(b'(.*?)',\)", program)
     assert "unroll" in options
     assert " " not in options
-    run_python(program)
+    assert run_python(program) in ("compiled\n", "refused\n")  # without the fault

@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from tests.long.soak.main import main
+
 ROOT = pathlib.Path(__file__).parents[2]
 
 pytestmark = pytest.mark.redirected
@@ -51,7 +53,8 @@ def test_what_goes_wrong_is_found_with_its_seed_and_what_was_going_on() -> None:
     assert 'broken.py", line' in done.stdout  # the stack of what hangs
 
 
-def test_a_kind_that_is_none_is_an_error() -> None:
-    done = soak("--without", "fork")
-    assert done.returncode == 2
-    assert "no kind of operation is called fork; there are scopes, " in done.stderr
+def test_a_kind_that_is_none_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--without", "fork"])
+    assert ended.value.code == 2
+    assert "no kind of operation is called fork; there are scopes, " in capsys.readouterr().err

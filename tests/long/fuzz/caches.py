@@ -58,6 +58,7 @@ class CachesTarget:
     """See `Target` in tests/long/fuzz/hunt.py."""
 
     name = "caches"
+    again = "from tests.long.fuzz.caches import CacheCase, CachesTarget, Damage\ntarget = CachesTarget()"
 
     def __init__(self, seconds: float = 20) -> None:
         self.limits = Limits(seconds, _MEMORY, _FILES)
@@ -122,14 +123,6 @@ class CachesTarget:
 
     def words(self, case: CacheCase) -> str:
         return f"{', '.join(map(str, case.damage))}, {'with' if case.keyed else 'without'} a key"
-
-    def program(self, case: CacheCase) -> str:
-        return f"""\
-from tests.long.fuzz.caches import CacheCase, CachesTarget, Damage
-target = CachesTarget()
-target.prepare()
-print(target.perform({case!r}))
-"""
 
     def avoid(self, case: CacheCase) -> None:
         pass

@@ -24,6 +24,7 @@ class Target(Protocol[C]):
 
     name: str
     limits: Limits
+    again: str  # a program that makes the target, and imports what the `repr` of a case names
 
     def prepare(self) -> None:
         """Does, before the first fork, everything once that opens files or imports modules."""
@@ -40,9 +41,6 @@ class Target(Protocol[C]):
 
     def words(self, case: C) -> str:
         """One line of what is hostile in it."""
-
-    def program(self, case: C) -> str:
-        """A Python program that does the same."""
 
     def avoid(self, case: C) -> None:
         """From now on, makes no case that is sure to end like this smallest one."""
@@ -61,6 +59,15 @@ class Finding(Generic[C]):
     def __str__(self) -> str:
         after = f" after {self.before} other cases" if self.before else ""
         return f"{self.words}: {self.outcome}{after}\n{self.program.rstrip()}\n"
+
+
+def program(target: Target[C], case: C) -> str:
+    """A Python program that does the same, from the project's folder."""
+    return f"""\
+{target.again}
+target.prepare()
+print(target.perform({case!r}))
+"""
 
 
 @dataclass
@@ -110,7 +117,7 @@ class Hunt(Generic[C]):
 
     def _found(self, case: C, outcome: Outcome, before: int = 0) -> None:
         target = self.target
-        self.findings.append(Finding(case, outcome, target.words(case), target.program(case), before))
+        self.findings.append(Finding(case, outcome, target.words(case), program(target, case), before))
 
     def _smallest(self, case: C, outcome: Outcome) -> tuple[C, Outcome]:
         """A case that ends the same way, and of which no part can be left out."""

@@ -16,8 +16,8 @@ from optctx.compiling import initialise_targets
 from tests.long.fuzz.bases import Part, draw_part, files
 from tests.long.fuzz.confined import Limits
 from tests.long.fuzz.module_case import Attribute, Case, translate
-from tests.long.fuzz.programs import module_program
 from tests.long.fuzz.words import accepted, garbage, hostile, known_value, name_of, without_avoided
+from tests.long.probe.jobs import PASSES
 
 __all__ = ["TRIPLES", "ModulesTarget"]
 
@@ -48,21 +48,6 @@ _PIPELINES = (
     "default<O0>", "default<O1>", "default<O2>", "default<O2>", "default<O3>", "default<O3>", "default<Os>",
     "default<Oz>", "lto<O2>", "thinlto-pre-link<O2>",
 )  # fmt: skip
-_PASSES = (
-    "function(loop-mssa(licm,simple-loop-unswitch<nontrivial>),loop(loop-idiom,indvars,loop-deletion,"
-    "loop-interchange),loop-fusion,loop-distribute,loop-unroll-and-jam)",
-    "function(newgvn,gvn-hoist,gvn-sink,constraint-elimination,dfa-jump-threading,irce,guard-widening,"
-    "loop-data-prefetch,nary-reassociate)",
-    "function(separate-const-offset-from-gep,slsr,speculative-execution,lower-switch,structurizecfg,consthoist,"
-    "chr,callsite-splitting,partially-inline-libcalls)",
-    "partial-inliner,hotcoldsplit,iroutliner,mergefunc,globalopt,argpromotion,ipsccp,attributor,openmp-opt",
-    "function(sandbox-vectorizer,loop-versioning,loop-load-elim,float2int,div-rem-pairs,mergeicmps,"
-    "expand-memcmp,jump-table-to-switch,sink)",
-    "function(lower-matrix-intrinsics,safe-stack,dwarf-eh-prepare,codegenprepare,complex-deinterleaving,"
-    "interleaved-access,select-optimize,typepromotion)",
-    "asan", "msan", "hwasan", "function(tsan)", "sancov-module", "dfsan", "memprof-module", "nsan", "tysan",
-    "pgo-instr-gen,instrprof",
-)  # fmt: skip
 _FEATURES = {  # another target would print that it does not know them
     # No LVI hardening: with it, and the large code model, LLVM ends the process for any large stack frame.
     "x86_64-pc-windows": ("", "", "", "+avx512f", "+avx2"),
@@ -81,6 +66,12 @@ class ModulesTarget:
     """See `Target` in tests/long/fuzz/hunt.py."""
 
     name = "modules"
+    again = (
+        "from tests.long.fuzz.bases import Part\n"
+        "from tests.long.fuzz.module_case import Attribute, Case\n"
+        "from tests.long.fuzz.modules import ModulesTarget\n"
+        "target = ModulesTarget()"
+    )
 
     def __init__(self, seconds: float = 20) -> None:
         self.limits = Limits(seconds)
@@ -142,7 +133,7 @@ class ModulesTarget:
             tuple(attributes),
             random.choice(("error", "warn")),
             triple,
-            "" if way > 0.8 else random.choice(_PIPELINES if way < 0.6 else _PASSES),
+            "" if way > 0.8 else random.choice(_PIPELINES if way < 0.6 else PASSES),
             "" if way < 0.25 else random.choice(emissions(triple)),
             random.randrange(4),
             bitcode=random.random() < 0.3,
@@ -210,9 +201,6 @@ class ModulesTarget:
         return (
             f"{hostile_parts}{flipped}, {case.mode}, {case.triple}, {case.passes or 'no passes'}, {case.emit}"
         )
-
-    def program(self, case: Case) -> str:
-        return module_program(case)
 
     def avoid(self, case: Case) -> None:
         self._avoided.append(frozenset(map(name_of, case.options)))

@@ -88,6 +88,12 @@ class SetsTarget:
     """See `Target` in tests/long/fuzz/hunt.py."""
 
     name = "sets"
+    again = (
+        "from evidence.conformance.job import Job\n"
+        "from tests.long.fuzz.sets import Case, SetsTarget\n"
+        "from tests.long.fuzz.words import Setting\n"
+        "target = SetsTarget(most=2)"  # learns little
+    )
 
     def __init__(self, seconds: float = 20, llvm_tests: Sequence[str] = (), most: int | None = None) -> None:
         """`llvm_tests`: folders of llvm/test whose inputs are compiled beside those of tests/sample.
@@ -213,19 +219,6 @@ class SetsTarget:
         job = case.job
         where = f"{job.path.rpartition('/')[2]} {job.tool} {job.passes} {job.triple} -O{job.opt_level}"
         return f"{' '.join(case.words)} {'as attribute ' if case.attribute else ''}in {where}"
-
-    def program(self, case: Case) -> str:
-        return "\n".join(
-            (
-                "import optctx",
-                "from evidence.conformance.job import Job, initialise",
-                "from tests.long.fuzz.sets import Case, compile_case",
-                "from tests.long.fuzz.words import Setting",
-                "initialise()",
-                'optctx.attach(attributes="error")',
-                f"print(compile_case({case}))",
-            )
-        )
 
     def avoid(self, case: Case) -> None:
         self._avoided.append(frozenset(setting.name for setting in case.settings))

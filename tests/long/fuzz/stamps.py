@@ -22,7 +22,6 @@ from tests.long.fuzz.confined import Limits
 from tests.long.fuzz.module_case import attribute_text
 from tests.long.fuzz.modules import TRIPLES
 from tests.long.fuzz.nodes import fewer, stamp_lines
-from tests.long.fuzz.programs import literal
 
 __all__ = ["StampCase", "StampsTarget"]
 
@@ -52,6 +51,11 @@ class StampsTarget:
     """See `Target` in tests/long/fuzz/hunt.py."""
 
     name = "stamps"
+    again = (
+        "from tests.long.fuzz.bases import Part\n"
+        "from tests.long.fuzz.stamps import StampCase, StampsTarget\n"
+        "target = StampsTarget()"
+    )
 
     def __init__(self, seconds: float = 20) -> None:
         self.limits = Limits(seconds, _MEMORY)
@@ -133,33 +137,6 @@ class StampsTarget:
         more = f" ({len(lines)} characters)" if len(lines) > 400 else ""
         trust = ", ".join(case.trust) or "nothing"
         return f"{lines[:400]}{more}, {case.triple}, {case.passes or 'no passes'}, trusting {trust}"
-
-    def program(self, case: StampCase) -> str:
-        texts = ", ".join(map(literal, case.texts()))
-        target = "binding.Target.from_triple(modules[0].triple)"
-        return f"""\
-from contextlib import suppress
-from llvmlite import binding
-import optctx
-binding.initialize_all_targets()
-binding.initialize_all_asmprinters()
-modules = [binding.parse_assembly(text) for text in [{texts}]]
-if {case.linked}:
-    for other in modules[1:]:
-        modules[0].link_in(other, preserve=True)
-    del modules[1:]
-modules[0].triple = {case.triple!r} or modules[0].triple
-with suppress(optctx.OptctxError), optctx.OptionContext.from_module(modules[0]):
-    machine = {target}.create_target_machine(opt={case.opt_level})
-    if {case.passes!r}:
-        optctx.run_passes(modules[0], {case.passes!r}, target_machine=machine)
-    optctx.emit_assembly(modules[0], machine)
-with suppress(optctx.OptctxError):
-    with optctx.OptionContext.from_module(modules[0], process_wide="exclusive", trust={case.trust!r}):
-        pass
-with suppress(optctx.OptctxError):
-    str(optctx.check_link(modules))
-"""
 
     def avoid(self, case: StampCase) -> None:
         pass  # what is found hardly ever lies at the option

@@ -4,9 +4,7 @@ Stock: without optctx. Attached: after `optctx.attach()`. Scope: all inside `wit
 module of tests runs in a process of its own for each. A test that ends differently is run again by itself,
 and counts only if it differs again. The exit status is 1 if any does.
 
-The whole suite takes hours: --scope-first runs the other two ways only for what does not pass inside a scope,
---share runs a part of the tests of every module, chosen by their names, and --keep writes down what came of
-each module, so that the same command goes on after a stop.
+The whole suite takes hours: --scope-first runs the other two ways only for what does not pass inside a scope.
 """
 
 from __future__ import annotations
@@ -25,10 +23,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import llvmlite
-import numba
-
-import optctx
 from tests.long.numba_suite.child import MODES
 
 CHILD = Path(__file__).parent / "child.py"
@@ -61,9 +55,6 @@ def main() -> int:
         action="store_true",
         help="what passes inside a scope is not run in the other ways (a third of the time)",
     )
-    parser.add_argument("--share", type=float, default=1.0, help="of the tests, from 0 to 1; 1")
-    parser.add_argument("--together", type=int, default=1, metavar="N", help="modules in one process; 1")
-    parser.add_argument("--keep", type=Path, metavar="FILE", help="where to go on after a stop")
     jobs = os.cpu_count() or 1
     parser.add_argument("--jobs", type=int, default=jobs, help="processes at once; one for each processor")
     parser.add_argument("--seconds", type=float, default=1800, help="a process may take; 1800")
@@ -74,14 +65,12 @@ def main() -> int:
     if missing:
         parser.error(f"this Numba has no {', '.join(missing)}")
     modes = MODES if options.options else MODES[:3]
-    runs = Runs(options.share, options.seconds, options.keep)
-    count = -(-len(modules) // options.together)
-    groups = [modules[at::count] for at in range(count)]
+    groups = [[each] for each in modules]
     if options.scope_first:
-        found, seconds = scope_first(groups, modes, options.jobs, runs)
+        found, seconds = scope_first(groups, modes, options.jobs, options.seconds)
         judged = {mode: without_passed(found[mode], found["scope"]) for mode in modes}
     else:
-        found, seconds = run_all(groups, modes, options.jobs, runs)
+        found, seconds = run_all(groups, modes, options.jobs, options.seconds)
         judged = found
     differing = confirmed(judged, options.jobs, options.seconds)
     print("\n".join(table(found, seconds)))
@@ -101,39 +90,15 @@ def every_module() -> list[str]:
     return [f"numba.tests.{name}" for name in sorted(names) if name.startswith("test_")]
 
 
-class Runs:
-    """Runs modules of tests, unless an earlier command for the same versions wrote down what came of them."""
-
-    def __init__(self, share: float, limit: float, keep: Path | None) -> None:
-        self._share, self._limit, self._keep = share, limit, keep
-        versions = (optctx.__version__, llvmlite.__version__, numba.__version__, sys.version)
-        self._of = f"{share} {' '.join(map(str, versions))}"
-        self._done: dict[tuple[str, str], tuple[Outcomes, float]] = {}
-        if keep is not None and keep.exists():
-            for line in keep.read_text().splitlines():
-                of, names, mode, outcomes, took = json.loads(line)
-                if of == self._of:
-                    self._done[names, mode] = ({test: tuple(end) for test, end in outcomes.items()}, took)
-
-    def run(self, modules: Sequence[str], mode: str) -> tuple[Outcomes, float]:
-        names = " ".join(modules)
-        if (names, mode) not in self._done:
-            self._done[names, mode] = outcomes, took = run(modules, mode, self._limit, self._share)
-            if self._keep is not None:
-                with self._keep.open("a") as file:
-                    file.write(json.dumps([self._of, names, mode, outcomes, took]) + "\n")
-        return self._done[names, mode]
-
-
 def run_all(
-    groups: Sequence[Sequence[str]], modes: Sequence[str], jobs: int, runs: Runs
+    groups: Sequence[Sequence[str]], modes: Sequence[str], jobs: int, limit: float
 ) -> tuple[dict[str, Outcomes], dict[str, float]]:
     """What came of every test, and the seconds that processes took, by mode."""
     found: dict[str, Outcomes] = {mode: {} for mode in modes}
     seconds = dict.fromkeys(modes, 0.0)
 
     def work(modules: Sequence[str], mode: str) -> None:
-        outcomes, took = runs.run(modules, mode)
+        outcomes, took = run(modules, mode, limit)
         found[mode].update(outcomes)
         seconds[mode] += took
         counts = Counter(outcome for outcome, _ in outcomes.values())
@@ -147,16 +112,16 @@ def run_all(
 
 
 def scope_first(
-    groups: Sequence[Sequence[str]], modes: Sequence[str], jobs: int, runs: Runs
+    groups: Sequence[Sequence[str]], modes: Sequence[str], jobs: int, limit: float
 ) -> tuple[dict[str, Outcomes], dict[str, float]]:
     """As `run_all`, but in the other ways only what does not pass inside a scope."""
-    found, seconds = run_all(groups, ("scope",), jobs, runs)
+    found, seconds = run_all(groups, ("scope",), jobs, limit)
     left: dict[str, list[str]] = {}  # by module
     for test, (outcome, _) in sorted(found["scope"].items()):
         if outcome != "passed":
             left.setdefault(".".join(test.split(".")[:3]), []).append(test)
     others = [mode for mode in modes if mode != "scope"]
-    there, more = run_all(list(left.values()), others, jobs, runs)
+    there, more = run_all(list(left.values()), others, jobs, limit)
     seconds.update(more)
     return {mode: there.get(mode, found["scope"]) for mode in modes}, seconds
 
@@ -166,7 +131,7 @@ def without_passed(outcomes: Outcomes, scope: Outcomes) -> Outcomes:
     return {test: end for test, end in outcomes.items() if scope.get(test, NOT_RUN)[0] != "passed"}
 
 
-def run(names: Sequence[str], mode: str, limit: float, share: float = 1.0) -> tuple[Outcomes, float]:
+def run(names: Sequence[str], mode: str, limit: float) -> tuple[Outcomes, float]:
     """What came of the tests of these names, and the seconds that it took."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
@@ -175,7 +140,7 @@ def run(names: Sequence[str], mode: str, limit: float, share: float = 1.0) -> tu
         ended, status = "timed out", -1
         try:
             done = subprocess.run(
-                [sys.executable, str(CHILD), mode, str(file), str(share), *names],
+                [sys.executable, str(CHILD), mode, str(file), *names],
                 cwd=folder,
                 env=environment(names, folder),
                 stdout=subprocess.DEVNULL,

@@ -1,9 +1,8 @@
 """One process of the suite: runs tests of Numba's in one mode, and writes what came of each as it ends.
 
-    python child.py MODE FILE SHARE NAME...
+    python child.py MODE FILE NAME...
 
 Does not import optctx where the mode is "stock". NAME: a module, or one test of it, as unittest takes them.
-SHARE of the tests are run, from 0 to 1: the same ones in every mode.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ import contextlib
 import json
 import sys
 import unittest
-import zlib
-from collections.abc import Iterator
 from typing import Any
 
 MODES = ("stock", "attached", "scope", "options")
@@ -89,25 +86,12 @@ def inside(mode: str) -> contextlib.AbstractContextManager[object]:
     return optctx.OptionContext() if mode == "scope" else contextlib.nullcontext()
 
 
-def chosen(tests: unittest.TestSuite, share: float) -> unittest.TestSuite:
-    """The share of tests that their names choose."""
-    return unittest.TestSuite(test for test in each(tests) if zlib.crc32(test.id().encode()) < share * 2**32)
-
-
-def each(tests: unittest.TestSuite) -> Iterator[unittest.TestCase]:
-    for test in tests:
-        if isinstance(test, unittest.TestSuite):
-            yield from each(test)
-        else:
-            yield test
-
-
-def main(mode: str, path: str, share: float, names: list[str]) -> None:
+def main(mode: str, path: str, names: list[str]) -> None:
     with open(path, "a") as file, inside(mode):
-        chosen(unittest.defaultTestLoader.loadTestsFromNames(names), share).run(Writer(file))
+        unittest.defaultTestLoader.loadTestsFromNames(names).run(Writer(file))
     if mode == "stock":
         assert "optctx" not in sys.modules
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], float(sys.argv[3]), sys.argv[4:])
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])

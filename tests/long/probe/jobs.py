@@ -8,7 +8,7 @@ from evidence.conformance.job import Job, compile_job
 from evidence.conformance.runlines import read_jobs
 from optctx import record
 
-__all__ = ["jobs", "read_by_jobs"]
+__all__ = ["PASSES", "jobs", "read_by_jobs"]
 
 _ROOT = Path(__file__).parents[2] / "programs"
 _TRIPLES = [
@@ -42,7 +42,7 @@ _TRIPLES = [
     "powerpc64-ibm-aix",
 ]
 _PIPELINES = ("default<O0>", "default<O3>", "default<Oz>", "lto<O2>", "thinlto-pre-link<O2>")
-_PASSES = (
+PASSES = (
     "function(loop-mssa(licm,simple-loop-unswitch<nontrivial>),loop(loop-idiom,indvars,loop-deletion,"
     "loop-interchange),loop-fusion,loop-distribute,loop-unroll-and-jam)",
     "function(newgvn,gvn-hoist,gvn-sink,constraint-elimination,dfa-jump-threading,irce,"
@@ -81,7 +81,7 @@ def jobs() -> list[Job]:
         for triple in _TRIPLES:
             found.setdefault(Job("llc", path, triple=triple))
             found.setdefault(Job("llc", path, triple=triple, opt_level=0, as_object=True))
-        for passes in (*_PIPELINES, *_PASSES):
+        for passes in (*_PIPELINES, *PASSES):
             found.setdefault(Job("opt", path, passes, triple=_TRIPLES[0]))
     return list(found)
 

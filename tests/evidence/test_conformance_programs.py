@@ -1,0 +1,180 @@
+"""The programs over LLVM's tests, on the project's own sample in their place: each finds a planted fault."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from evidence.conformance.job import Job
+from evidence.conformance.recorded import removals
+from tests.support.lowering_modules import BRANCHES, STACK
+
+ROOT = pathlib.Path(__file__).parents[2]
+SAMPLE = ("sample", "--tests", "tests/programs")
+
+
+def run(*program: str, folder: pathlib.Path) -> tuple[int, str]:
+    """(exit status, what was printed) of a program that keeps what it needs in a folder."""
+    command = [sys.executable, *program, "--cache", str(folder / "cache")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.stderr == ""
+    return done.returncode, done.stdout
+
+
+def with_options(*names: str) -> list[str]:
+    return [word for name in names for word in ("--option", name)]
+
+
+# evidence.conformance --record
+
+RECORDED = ("unroll-count", "regalloc", "debug-only")
+# Runs the suite; in it, records do not see the options that are named.
+BLIND = """
+import sys
+from optctx.reads import Log
+seen = Log.reads.fget
+hidden = set(sys.argv.pop(1).split(","))
+Log.reads = property(lambda log: {name: read for name, read in seen(log).items() if name not in hidden})
+from evidence.conformance.main import main
+raise SystemExit(main(sys.argv[1:]))
+"""
+
+
+def recorded(folder: pathlib.Path, hidden: str) -> tuple[int, dict[str, Any], str]:
+    """(exit status, what is said of recording, the text)."""
+    report = folder / "report.json"
+    given = [*SAMPLE, "--record", "--json", str(report), *with_options(*RECORDED)]
+    status, text = run("-c", BLIND, hidden, *given, folder=folder)
+    return status, json.loads(report.read_text())["record"], text
+
+
+@pytest.mark.redirected
+@pytest.mark.long
+def test_every_sensitive_option_must_be_recorded(tmp_path: pathlib.Path) -> None:
+    status, found, text = recorded(tmp_path, "")
+    assert (status, found["missing"], found["process"]) == (0, [], 0)
+    assert found["pairs"] >= found["options"] >= len(RECORDED) - 1  # debug-only is refused
+    assert f"{found['pairs']} recorded as read" in text
+    status, blind, text = recorded(tmp_path, "unroll-count")
+    assert status == 1
+    assert blind["pairs"] == found["pairs"]
+    assert {name for name, _ in blind["missing"]} == {"unroll-count"}
+    assert all(where.startswith("sample/") for _, where in blind["missing"])
+    assert "unroll-count (sample/" in text
+
+
+def test_each_option_of_a_job_is_left_out_by_itself() -> None:
+    job = Job("opt", "x.ll", options=("-b=1", "--a", "-b=2"))
+    without = {name: each.options for name, each in removals(job)}
+    assert without == {"a": ("-b=1", "-b=2"), "b": ("--a",)}
+    assert [each for _, each in removals(Job("opt", "x.ll", options=("-a",)))] == [Job("opt", "x.ll")]
+
+
+# evidence.conformance.lowered
+
+# Judges `lower` with a row that does nothing.
+LOWERED = """
+import sys
+from evidence.conformance.lowered import EQUIVALENTS, main
+name = sys.argv.pop(1)
+if name != "none":
+    EQUIVALENTS[name] = EQUIVALENTS[name]._replace(make=lambda value: None)
+raise SystemExit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.llvm22
+@pytest.mark.long
+def test_a_wrong_row_of_lower_is_found(tmp_path: pathlib.Path) -> None:
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    hardened = "llc < %s -mtriple=x86_64-linux-gnu -x86-speculative-load-hardening"
+    (tests / "code.ll").write_text(f"; RUN: {hardened}\n{BRANCHES}")
+    small = "opt < %s -passes=inline -inline-max-stacksize=100 -inline-threshold=9 -S"
+    (tests / "text.ll").write_text(f"; RUN: {small}\n{STACK}")
+    given = ("tests", "--tests", str(tmp_path))
+    status, text = run("-c", LOWERED, "none", *given, folder=tmp_path)
+    assert (status, "2  agrees" in text, "2  agree and are sensitive" in text) == (0, True, True), text
+    for name, where in (("x86-speculative-load-hardening", "code.ll"), ("inline-max-stacksize", "text.ll")):
+        status, text = run("-c", LOWERED, name, *given, folder=tmp_path)
+        assert (status, "1  agrees" in text, "1  differs" in text) == (1, True, True), text
+        assert f"tests/{where}:1" in text.split("1  differs")[1]
+
+
+# evidence.conformance.designs
+
+DESIGNED = ("x86-asm-syntax", "unroll-count", "debug-only", "regalloc")
+# No option is said to be at fault, and whether stock LLVM is stable is not looked at, which takes long.
+WITHOUT_FAULTS = """
+import sys
+from evidence.conformance.designs import main, running
+main.faults = lambda *_: {}
+running.measure = lambda *_, **__: {}
+sys.exit(main.main(sys.argv[1:]))
+"""
+
+
+def designed(folder: pathlib.Path, *program: str) -> tuple[int, list[list[str]], str]:
+    """(exit status, rows of the list, what was printed)."""
+    listed = folder / "list.tsv"
+    status, text = run(*program, *SAMPLE, "--list", str(listed), folder=folder)
+    return status, [row.split("\t") for row in listed.read_text().splitlines()[1:]], text
+
+
+@pytest.mark.redirected
+@pytest.mark.long
+def test_running_shows_which_options_do_not_arrive(tmp_path: pathlib.Path) -> None:
+    """`x86-asm-syntax` is read where a description of assembly is made; `unroll-count` in a pass."""
+    chosen = [*with_options(*DESIGNED), "--design", "table", "--design", "library-options"]
+    status, rows, text = designed(tmp_path, "-m", "evidence.conformance.designs", *chosen)
+    assert status == 0, text
+    ends = {(design, at_fault): (fault, end) for design, _, _, _, fault, at_fault, end in rows}
+    assert ends["table", "debug-only"] == ends["library-options", "debug-only"] == ("process-wide", "not run")
+    syntax = [ends[design, "x86-asm-syntax"] for design in ("table", "library-options")]
+    assert syntax == [("no context", "differs")] * 2
+    assert ends["library-options", "regalloc"] == ("no field", "not run")
+    assert not any("unroll-count" in at_fault for *_, at_fault, _ in rows)
+
+
+@pytest.mark.redirected
+@pytest.mark.long
+def test_a_difference_that_nothing_explains_is_a_failure(tmp_path: pathlib.Path) -> None:
+    chosen = ("--option", "x86-asm-syntax", "--design", "table")
+    status, rows, _ = designed(tmp_path, "-c", WITHOUT_FAULTS, *chosen)
+    assert (status, [row[-1] for row in rows]) == (1, ["unexplained"])
+
+
+# evidence.conformance.experiments and .reads
+
+
+@pytest.mark.redirected
+@pytest.mark.long
+def test_a_machine_that_is_made_before_its_options_gives_another_output(tmp_path: pathlib.Path) -> None:
+    words = ("-m", "evidence.conformance.experiments", "machine-outside", *SAMPLE)
+    status, text = run(*words, "--option", "x86-asm-syntax", folder=tmp_path)
+    assert status == 0
+    rows = [line.split() for line in text.splitlines() if line]
+    assert ["1", "another", "output"] in rows
+    assert rows[-1] == ["1", "x86-asm-syntax"]
+
+
+@pytest.mark.redirected
+@pytest.mark.long
+def test_reads_are_recorded_with_their_stacks(tmp_path: pathlib.Path) -> None:
+    report, stacks = tmp_path / "reads.json", tmp_path / "without.md"
+    words = ("-m", "evidence.conformance.reads", *SAMPLE, "--limit", "5", "--seed", "3")
+    status, text = run(*words, "--json", str(report), "--without", str(stacks), folder=tmp_path)
+    assert status == 0
+    found = json.loads(report.read_text())
+    assert found["totals"]["compilations"] == {"compiled": 5, "failed": 0, "stacks cut": 0}
+    assert "5 compilations: " in text
+    without = [place for place in found["places"] if place["without"]]
+    assert without
+    assert all(f"`{place['option']}`" in stacks.read_text() for place in without)
+    assert "### llvm::PipelineTuningOptions::PipelineTuningOptions (Passes)" in stacks.read_text()
+    assert all(place["example"][0] == place["function"] for place in found["places"])
