@@ -19,7 +19,7 @@ from evidence.conformance.main import make_parser as make_conformance_parser
 from evidence.main import make_parser as make_evidence_parser
 from evidence.strategies import command as compare_command
 from evidence.upstream import moved
-from evidence.upstream.main import make_parser as make_upstream_parser
+from evidence.upstream.__main__ import make_parser as make_upstream_parser
 from optctx.errors import OptctxError
 from optctx.lab.command.main import parse as parse_optctx
 

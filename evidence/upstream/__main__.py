@@ -1,5 +1,225 @@
+"""`make upstream`: from Debian's source package to the figures of README.md, step by step."""
+
+from __future__ import annotations
+
+import argparse
+import json
 import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TypeVar
 
-from .main import main
+from evidence.strategies.properties import Verdict
 
-sys.exit(main())
+from . import objects
+from .breaks import Breaks, count_breaks
+from .build import Builder
+from .lit import run_lit
+from .programs import CPP, compile_object, headers, link, patched_includes
+from .proof import Outcome, prove
+from .properties import judge_prototype
+from .reads import Cost, measure_reads
+from .setup import Setup, find_setup
+from .shell import UpstreamError
+from .source import configure, patch, unpack
+from .unit import run_layout, run_unit
+
+__all__ = ["main", "make_parser"]
+
+_ROOT = Path(__file__).parents[2]
+_T = TypeVar("_T")
+_NAMED = 5  # files that break
+# What `opt` reaches: its driver, and what its driver asks of the one target that is configured.
+_ROOTS = (
+    "optMain",
+    *(f"LLVMInitializeX86{part}" for part in ("Target", "AsmPrinter", "AsmParser", "TargetMC", "TargetInfo")),
+)
+# Passes whose options the proof sets, then what binds an LLVMContext, then the driver of opt.
+_FIRST = {
+    "LLVMScalarOpts": "DeadStoreElimination EarlyCSE GVN IndVarSimplify JumpThreading LICM LoopDistribute "
+    "LoopRotation LoopStrengthReduce LoopUnrollPass MemCpyOptimizer SROA SimplifyCFGPass",
+    "LLVMTransformUtils": "LoopUnrollRuntime SimplifyCFG",
+    "LLVMAnalysis": "InlineCost LoopAccessAnalysis",
+    "LLVMInstCombine": "InstructionCombining",
+    "LLVMVectorize": "LoopVectorize SLPVectorizer",
+    "LLVMPasses": "PassBuilderPipelines",
+    "LLVMCore": "LLVMContext LLVMContextImpl LegacyPassManager PassManager",
+    "LLVMOptDriver": "NewPMDriver optdriver",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the steps that are asked for; 1 and one error on stderr if one fails."""
+    asked = make_parser().parse_args(arguments)
+    try:
+        setup = find_setup(asked.build, asked.llvm, asked.jobs)
+        setup.make_folders()
+        _run(setup, asked)
+    except UpstreamError as error:
+        print(f"upstream: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("upstream: interrupted; the next run goes on from here", file=sys.stderr)
+        return 130
+    return 0
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m evidence.upstream", description=__doc__)
+    parser.add_argument(
+        "--all", action="store_true", help="rebuild every file that knows options, not the first ones"
+    )
+    parser.add_argument(
+        "--lit", nargs="*", metavar="FOLDER", help="run these folders of llvm/test (Transforms/LICM)"
+    )
+    parser.add_argument("--no-breaks", action="store_true", help="do not count the places that break")
+    parser.add_argument("--llvm", type=Path, default=Path("/usr/lib/llvm-19"), help="prefix of llvm-19-dev")
+    parser.add_argument(
+        "--build", type=Path, default=_ROOT / "build" / "upstream", help="where everything is made"
+    )
+    parser.add_argument("--jobs", type=_positive, default=2, help="compilers at the same time")
+    return parser
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 1, found {text!r}")
+    return int(text)
+
+
+def _run(setup: Setup, asked: argparse.Namespace) -> None:
+    _step("source package", lambda: _done(unpack(setup)))
+    _step("patches", lambda: _done(patch(setup)))
+    _step("configure", lambda: _done(configure(setup)))
+    builder = _step("Debian's archives", lambda: Builder(setup), lambda made: f"{len(made.stock)} objects")
+    unit = _step(
+        "unit tests",
+        lambda: run_unit(setup, builder),
+        lambda counts: f"{counts['stock']} of LLVM's, {counts['contexts']} of contexts passed",
+    )
+    same = _step(
+        "layout", lambda: run_layout(setup, builder), lambda count: f"{count} sizes and offsets are the same"
+    )
+    programs, rebuilt = _programs(setup, builder, asked.all)
+    outcome = _step(
+        "two threads",
+        lambda: prove(setup, programs, _ROOT / "examples" / "kernel.ll", all_files=asked.all),
+        lambda found: (
+            f"{found.threads} threads in {found.runs} processes, {found.inputs} inputs, {found.distinct} "
+            "different modules: as processes of the patched and of Debian's opt; "
+            f"{found.emitted} threads emitted {found.distinct_emitted} different assemblies: as Debian's llc"
+        ),
+    )
+    held = _step("properties", lambda: judge_prototype(setup, programs["program"]), _print_held)
+    costs = _step("cost of a read", lambda: measure_reads(setup), _print_costs)
+    breaks = None if asked.no_breaks else _step("what breaks", lambda: count_breaks(setup), _print_breaks)
+    _keep(setup, asked.all, rebuilt, (dict(unit), same, outcome, held, costs, breaks))
+    if asked.lit is not None:
+        _step("lit", lambda: run_lit(setup, programs["opt"], asked.lit), str)
+
+
+def _first() -> set[str]:
+    """The files that every run rebuilds."""
+    return {f"{archive}/{name}.cpp" for archive, names in _FIRST.items() for name in names.split()}
+
+
+def _programs(setup: Setup, builder: Builder, everything: bool) -> tuple[dict[str, Path], int]:
+    """The patched opt, and the programs that run threads."""
+    linked = objects.reachable(builder.stock, _ROOTS)
+    wanted = builder.members(_first())
+    if everything:
+        wanted |= {
+            member for member in objects.option_members(builder.stock) & linked if builder.can_build(member)
+        }
+    name = "all files that know options" if everything else "first pass files"
+    rebuilt = _step(
+        name,
+        lambda: builder.build_closure(wanted, linked),
+        lambda made: f"{len(made)} objects are of this state",
+    )
+
+    def make() -> dict[str, Path]:
+        archives = builder.replace(rebuilt)
+        inputs = [*headers(setup), CPP / "compile.hpp"]
+        threads = compile_object(setup, CPP / "threads.cpp", "threads", patched_includes(setup), inputs)
+        program = compile_object(setup, CPP / "program.cpp", "program", patched_includes(setup), inputs)
+        driver = compile_object(
+            setup, setup.source / "llvm" / "tools" / "opt" / "opt.cpp", "opt", patched_includes(setup)
+        )
+        return {
+            "opt": link(setup, builder, "opt", [driver], archives),
+            "threads": link(setup, builder, "threads", [threads], archives),
+            "program": link(setup, builder, "program", [program], archives),
+        }
+
+    return _step("link", make, lambda made: ", ".join(sorted(made))), len(rebuilt)
+
+
+def _done(changed: bool) -> str:
+    return "done" if changed else "up to date"
+
+
+def _step(name: str, work: Callable[[], _T], say: Callable[[_T], str] = str) -> _T:
+    print(f"{name:28}", end="", flush=True)
+    started = time.monotonic()
+    try:
+        result = work()
+    except BaseException:
+        print("failed")
+        raise
+    print(f"{time.monotonic() - started:7.0f} s  {say(result)}")
+    return result
+
+
+def _print_held(held: list[Verdict]) -> str:
+    lines = [f"{sum(each.holds for each in held)} of {len(held)} hold"]
+    for each in held:
+        if not each.holds:
+            lines += [f"  {each.property} does not:", *(f"    {words}" for words in each.counterexample)]
+    return "\n".join(lines)
+
+
+def _print_costs(costs: list[Cost]) -> str:
+    lines = [
+        f"  {cost.way:34} {cost.where:8} {cost.nanoseconds:7.2f} ns {cost.instructions:6.1f} instructions"
+        for cost in costs
+    ]
+    return "\n".join(["call and read", *lines])
+
+
+def _print_breaks(breaks: Breaks) -> str:
+    lines = [
+        f"  {kind.name}: {kind.places} places in {kind.broken_files} of {kind.files} files"
+        + (f" ({', '.join(kind.broken)})" if 0 < kind.broken_files <= _NAMED else "")
+        for kind in breaks.kinds
+    ]
+    lines.append(f"  cl::location: {breaks.locations_in_contexts} of {breaks.locations} options in contexts")
+    return "\n".join(["", *lines])
+
+
+def _keep(
+    setup: Setup,
+    everything: bool,
+    rebuilt: int,
+    found: tuple[dict[str, object], int, Outcome, list[Verdict], list[Cost], Breaks | None],
+) -> None:
+    unit, same, outcome, held, costs, breaks = found
+    report = {
+        "all": everything,
+        "rebuilt": rebuilt,
+        "unit": unit,
+        "layout": same,
+        "threads": asdict(outcome),
+        "properties": [each._asdict() for each in held],
+        "reads": [asdict(cost) for cost in costs],
+        "breaks": asdict(breaks) if breaks else None,
+    }
+    path = setup.results / "report.json"
+    path.write_text(json.dumps(report, indent=1) + "\n")
+    print(f"{'report':28}           {path}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from evidence.answers.__main__ import EXCEPTED, MORE, more_arguments
 from evidence.answers.commands import PAGES, ROOT, Command, CommandError, check, commands
-from evidence.answers.main import EXCEPTED, MORE, more_arguments
 from tests.support.rows import rows
 
 FOLDER = ROOT / "design" / "upstream"

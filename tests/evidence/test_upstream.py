@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import pytest
 
 from evidence.upstream import moved, patches
+from evidence.upstream.__main__ import main
 from evidence.upstream.breaks import without_helpers
-from evidence.upstream.main import main
 from evidence.upstream.objects import (
     Member,
     Symbols,

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from tests.long.mutants.__main__ import MUTATIONS, ROOT
 from tests.long.mutants.core import CORE
-from tests.long.mutants.main import MUTATIONS, ROOT
 from tests.long.mutants.mutation import CannotMutateError, Mutation, mutated
 from tests.long.mutants.replica import Replica
 from tests.long.mutants.trial import run_tests

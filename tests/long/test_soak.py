@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.long.soak.main import main
+from tests.long.soak.__main__ import main
 
 ROOT = pathlib.Path(__file__).parents[2]
 

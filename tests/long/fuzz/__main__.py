@@ -1,7 +1,107 @@
-"""python -m tests.long.fuzz"""
+"""The command: python -m tests.long.fuzz."""
 
+from __future__ import annotations
+
+import argparse
 import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol
 
-from tests.long.fuzz.main import main
+from tests.long.fuzz.caches import CachesTarget
+from tests.long.fuzz.hunt import Hunt
+from tests.long.fuzz.modules import ModulesTarget
+from tests.long.fuzz.options import options_fuzzer
+from tests.long.fuzz.sets import SetsHunt, SetsTarget
+from tests.long.fuzz.stamps import StampsTarget
 
-sys.exit(main())
+__all__ = ["main"]
+
+
+class Fuzzer(Protocol):
+    """What runs the cases of a target."""
+
+    @property
+    def findings(self) -> Sequence[object]: ...
+    def run_batch(self, number: int, count: int, /) -> None:
+        """`count` cases from seed `number`."""
+
+    def summary(self) -> str: ...
+
+
+Options = argparse.Namespace
+
+
+def _hunting(
+    make: Callable[[Options], Any], kind: Callable[[Any], Fuzzer] = Hunt
+) -> Callable[[Options], AbstractContextManager[Fuzzer]]:
+    @contextmanager
+    def hunt(options: Options) -> Iterator[Fuzzer]:
+        target = make(options)
+        target.prepare()
+        yield kind(target)
+
+    return hunt
+
+
+_TARGETS: dict[str, tuple[Callable[[Options], AbstractContextManager[Fuzzer]], int]] = {  # cases for a seed
+    "options": (lambda options: options_fuzzer(options.seconds), 1000),
+    "modules": (_hunting(lambda options: ModulesTarget(options.seconds)), 200),
+    "stamps": (_hunting(lambda options: StampsTarget(options.seconds)), 200),
+    "caches": (_hunting(lambda options: CachesTarget(options.seconds)), 200),
+    "sets": (
+        _hunting(lambda options: SetsTarget(options.seconds, options.llvm_tests, options.jobs), SetsHunt),
+        1000,
+    ),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status: 0 if nothing was found, 1 if something was."""
+    parser = argparse.ArgumentParser(prog="python -m tests.long.fuzz", description=__doc__)
+    parser.add_argument(
+        "--target", nargs="+", choices=_TARGETS, default=list(_TARGETS), help="what is fuzzed (all)"
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=0, help="go on for so long, all targets together; 0 is --cases only"
+    )
+    parser.add_argument("--cases", type=int, help="for each seed")
+    parser.add_argument("--seed", type=int, default=1, help="the first of them")
+    parser.add_argument("--seconds", type=float, default=20, help="that a case may take")
+    parser.add_argument("--findings", type=int, default=10, help="of a target, before giving up on it")
+    parser.add_argument(
+        "--llvm-tests",
+        nargs="+",
+        default=(),
+        metavar="FOLDER",
+        help="of llvm/test (Transforms), whose inputs the target sets compiles, too",
+    )
+    parser.add_argument(
+        "--jobs", type=int, metavar="COUNT", help="of the target sets: compilations to choose from, at random"
+    )
+    options = parser.parse_args(arguments)
+    found = 0
+    for name in options.target:
+        end = time.monotonic() + 60 * options.minutes / len(options.target)
+        make, cases = _TARGETS[name]
+        with make(options) as fuzzer:
+            found += _run(name, fuzzer, options.seed, options.cases or cases, end, options.findings)
+    return int(found > 0)
+
+
+def _run(name: str, fuzzer: Fuzzer, seed: int, cases: int, end: float, most: int) -> int:
+    """How many findings there are, when the time has come."""
+    told = 0
+    while True:
+        fuzzer.run_batch(seed, cases)
+        print(f"{name}, seed {seed}: {fuzzer.summary()}", flush=True)
+        for finding in fuzzer.findings[told:]:
+            print(f"FOUND {finding}", flush=True)
+        told, seed = len(fuzzer.findings), seed + 1
+        if time.monotonic() >= end or told >= most:
+            return told
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -18,6 +18,7 @@ from random import Random
 from optctx import CacheWarning, CompileCache, OptctxError, OptionContext
 from tests.long.fuzz.bases import Part
 from tests.long.fuzz.confined import Limits
+from tests.long.fuzz.hunt import fewer
 
 __all__ = ["CacheCase", "CachesTarget", "Damage"]
 
@@ -118,8 +119,7 @@ class CachesTarget:
         return replace(case, damage=())
 
     def smaller(self, case: CacheCase) -> Iterator[CacheCase]:
-        for at in range(len(case.damage)):
-            yield replace(case, damage=case.damage[:at] + case.damage[at + 1 :])
+        yield from (replace(case, damage=each) for each in fewer(case.damage))
 
     def words(self, case: CacheCase) -> str:
         return f"{', '.join(map(str, case.damage))}, {'with' if case.keyed else 'without'} a key"

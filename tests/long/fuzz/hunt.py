@@ -10,9 +10,10 @@ from typing import Generic, Protocol, TypeVar
 
 from tests.long.fuzz.confined import Limits, Outcome, outcomes
 
-__all__ = ["Finding", "Hunt", "Target"]
+__all__ = ["Finding", "Hunt", "Target", "fewer"]
 
 C = TypeVar("C")
+P = TypeVar("P")
 
 _TOGETHER = 25  # cases in one child
 _TRIES = 300  # cases that are tried to make a finding smaller
@@ -59,6 +60,15 @@ class Finding(Generic[C]):
     def __str__(self) -> str:
         after = f" after {self.before} other cases" if self.before else ""
         return f"{self.words}: {self.outcome}{after}\n{self.program.rstrip()}\n"
+
+
+def fewer(given: tuple[P, ...]) -> Iterator[tuple[P, ...]]:
+    """The parts without some of them: without halves first, then quarters, at last without single ones."""
+    size = len(given)
+    while size > 1:
+        size = (size + 1) // 2
+        for at in range(0, len(given), size):
+            yield given[:at] + given[at + size :]
 
 
 def program(target: Target[C], case: C) -> str:

@@ -6,7 +6,6 @@ import gc
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
-from typing import Any
 
 from llvmlite import binding
 
@@ -15,6 +14,7 @@ from optctx import info
 from optctx.compiling import initialise_targets
 from tests.long.fuzz.bases import Part, draw_part, files
 from tests.long.fuzz.confined import Limits
+from tests.long.fuzz.hunt import fewer
 from tests.long.fuzz.module_case import Attribute, Case, translate
 from tests.long.fuzz.words import accepted, garbage, hostile, known_value, name_of, without_avoided
 from tests.long.probe.jobs import PASSES
@@ -162,14 +162,12 @@ class ModulesTarget:
     def smaller(self, case: Case) -> Iterator[Case]:
         if case.flips:
             yield replace(case, flips=())
-            yield from (
-                replace(case, flips=case.flips[:at] + case.flips[at + 1 :]) for at in range(len(case.flips))
-            )
+            yield from (replace(case, flips=each) for each in fewer(case.flips))
         if case.bitcode and not case.flips:
             yield replace(case, bitcode=False)
-        yield from (replace(case, attributes=each) for each in _fewer(case.attributes))
+        yield from (replace(case, attributes=each) for each in fewer(case.attributes))
         for at, attribute in enumerate(case.attributes):
-            for words in _fewer(attribute.words):
+            for words in fewer(attribute.words):
                 yield _with(case, at, replace(attribute, words=words))
             if attribute.features:
                 yield _with(case, at, replace(attribute, features=""))
@@ -208,16 +206,6 @@ class ModulesTarget:
 
 def _flips(random: Random) -> tuple[tuple[float, int], ...]:
     return tuple((random.random(), random.randint(1, 255)) for _ in range(random.choice((1, 1, 2, 5))))
-
-
-def _fewer(given: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    """Halves first, then all but one."""
-    size = len(given) // 2
-    if size > 1:
-        yield given[:size]
-        yield given[size:]
-    if len(given) > 1:
-        yield from (given[:at] + given[at + 1 :] for at in range(len(given)))
 
 
 def _with(case: Case, at: int, attribute: Attribute) -> Case:

@@ -20,7 +20,7 @@ from optctx.plan import belongs_to_machine
 from tests.long.fuzz.bases import attributed
 from tests.long.fuzz.confined import Limits, Outcome, outcomes
 from tests.long.fuzz.coverage import Coverage, Values
-from tests.long.fuzz.hunt import Hunt
+from tests.long.fuzz.hunt import Hunt, fewer
 from tests.long.fuzz.words import Setting, without_avoided
 from tests.long.probe.jobs import jobs
 from tests.long.probe.llvm_tests import tuning_jobs
@@ -201,12 +201,7 @@ class SetsTarget:
 
     def smaller(self, case: Case) -> Iterator[Case]:
         settings = case.settings
-        size = len(settings) // 2
-        while size:
-            for at in range(0, len(settings), size):
-                if len(settings) > size:
-                    yield replace(case, settings=settings[:at] + settings[at + size :])
-            size //= 2
+        yield from (replace(case, settings=each) for each in fewer(settings))
         if case.attribute:
             yield replace(case, attribute=False)
         for at, setting in enumerate(settings):

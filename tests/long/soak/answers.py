@@ -5,8 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from optctx.compiling import Job, Result, llvm_pool
-from optctx.compiling.job import compile_unchecked
+from optctx.compiling import Job, Result, compile_job, llvm_pool
 from optctx.process import set_process_options
 from tests.long.soak.inputs import MODULES, PASSES, Key, by_llvmlite, keys
 from tests.support.ir_texts import X86
@@ -47,6 +46,6 @@ def answer(_: None, key: Key) -> Answers:
     """In a child."""
     set_process_options(key)
     return Answers(
-        {(name, key): compile_unchecked(job(name)) for name in MODULES},
+        {(name, key): compile_job(job(name)) for name in MODULES},
         {(name, key): by_llvmlite(name) for name in MODULES},
     )
