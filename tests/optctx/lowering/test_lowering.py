@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from inspect import getfile
 from typing import NamedTuple
 
 import pytest
 from llvmlite import binding
 
-from optctx import OptctxError, OptionContext, OptionTypeError, emit_assembly, lower, registry, run_passes
+from optctx import (
+    OptctxError,
+    OptionContext,
+    OptionTypeError,
+    emit_assembly,
+    lower,
+    lowering,
+    registry,
+    run_passes,
+    stamp,
+    travelling,
+)
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.engine.attach import attach
 from optctx.lowering import EQUIVALENTS, NOT_EXACT
+from optctx.travelling import write_module_flag
 from tests.support.alone import alone
+from tests.support.each_instruction import interrupt_at
 from tests.support.ir_texts import X86, counted
 from tests.support.links_modules import context_of
 from tests.support.lowering_modules import ALLOCA, BRANCHES, KERNEL, STACK
@@ -150,6 +167,34 @@ def test_what_a_module_cannot_say_stays() -> None:
             assert str(module) == before
             with pytest.raises(OptctxError, match=words):
                 lower(context, module, strict=True)
+
+
+@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.long)])
+def test_an_interrupt_leaves_the_module_as_it_was_or_with_all_that_is_written(step: int) -> None:
+    """At each `step`th instruction; the same for what else optctx writes into modules."""
+    context = context_of(
+        {"inline-max-stacksize": 9, "x86-speculative-load-hardening": True, "amdhsa-code-object-version": 4}
+    )
+    places = tuple(os.path.dirname(getfile(folder)) for folder in (lowering, travelling))
+    with binding.create_context() as llvm_context, binding.parse_assembly(STACK, llvm_context) as module:
+        module.triple = X86
+        stamp(module, context_of({"unroll-count": 4}))
+        write_module_flag(module, "one", "1")
+        write_module_flag(module, "two", "2")
+
+        def interrupted(write: Callable[[binding.ModuleRef], object], number: int) -> tuple[str, int]:
+            with module.clone() as copy:
+                reached = interrupt_at(partial(write, copy), number, places)
+                return str(copy), reached
+
+        for write in (
+            partial(lower, context),
+            lambda module: stamp(module, context),
+            lambda module: write_module_flag(module, "one", "3"),
+        ):
+            whole, last = interrupted(write, sys.maxsize)
+            found = {interrupted(write, number)[0] for number in (*range(1, last, step), last)}
+            assert found == {str(module), whole}
 
 
 @alone
