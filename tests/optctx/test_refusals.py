@@ -7,6 +7,7 @@ The tables are `refusals/`. Every other front door has rows that show that it gi
 from __future__ import annotations
 
 import importlib
+import itertools
 import os
 import pathlib
 import re
@@ -31,13 +32,20 @@ PLACEHOLDERS = {"<NUMBER>": r"\d+", "<TRIPLE>": r"\S+", "<ADDRESS>": "0x[0-9a-f]
 NAMES = {
     name: getattr(place, name) for place in (optctx, refused_objects) for name in place.__all__
 }  # what the rows of programs may use
+# Tables of programs that need something, and all others.
+GROUPS = {
+    "redirected": {"binding", "reads"},
+    "attributes": {"attributes"},
+    "llvm22": {"llvm22"},
+    "numba": {"numba"},
+}
+GROUPS["everywhere"] = {path.stem for path in TABLES.iterdir()}.difference(["commands"], *GROUPS.values())
 MARKS = {
+    "redirected": [pytest.mark.redirected],
     "attributes": [pytest.mark.redirected],
-    "binding": [pytest.mark.redirected],
-    "numba": [pytest.mark.redirected],
-    "reads": [pytest.mark.redirected],
     "llvm22": [pytest.mark.redirected, pytest.mark.llvm22],
-}  # of tables
+    "numba": [pytest.mark.redirected, pytest.mark.skipif(FREE_THREADED, reason=NEEDS_NUMBA)],
+}
 SENTENCES = 2  # that a message may have
 
 
@@ -105,28 +113,19 @@ def answer_of(typed: str, names: dict[str, Any]) -> str:
 
 
 @pytest.mark.usefixtures("attached", "folder")
-@pytest.mark.parametrize(
-    "table",
-    [
-        pytest.param(name, marks=MARKS.get(name, []))
-        for name in sorted({path.stem for path in TABLES.iterdir()} - {"commands"})
-    ],
-)
+@pytest.mark.parametrize("group", [pytest.param(name, marks=MARKS.get(name, [])) for name in GROUPS])
 def test_each_attempt_gets_its_line_and_nothing_changes(
-    table: str, fresh: FreshProcess, capfd: pytest.CaptureFixture[str], request: pytest.FixtureRequest
+    group: str, fresh: FreshProcess, capfd: pytest.CaptureFixture[str], request: pytest.FixtureRequest
 ) -> None:
-    if table in ("attributes", "llvm22"):
+    if group in ("attributes", "llvm22"):
         request.getfixturevalue("attributes")  # elsewhere none counts
-    more = {}
-    if table == "numba":
-        if FREE_THREADED:
-            pytest.skip(NEEDS_NUMBA)
-        more["numba"] = importlib.import_module("optctx.numba")
+    names = {**NAMES, "fresh": fresh}
+    if group == "numba":
+        names["numba"] = importlib.import_module("optctx.numba")
     before, wrong = process_state(), []
     with OptionContext({"unroll-count": 4}, base="defaults") as context:
-        for typed, expected in rows(table, ">>> "):
-            answer = answer_of(typed, {**NAMES, **more, "context": context, "fresh": fresh})
-            wrong.append(differs(typed, answer, expected))
+        for typed, expected in itertools.chain(*(rows(table, ">>> ") for table in sorted(GROUPS[group]))):
+            wrong.append(differs(typed, answer_of(typed, {**names, "context": context}), expected))
             if (current() is context, unrolled(), capfd.readouterr()) != (True, 4, ("", "")):
                 wrong.append(f"{typed}\nchanges the scope, or something is printed")
     assert "\n\n".join(filter(None, wrong)) == ""
@@ -145,9 +144,8 @@ def test_the_advice_of_the_tables_works(capfd: pytest.CaptureFixture[str]) -> No
     for typed in (
         "show unroll-count",
         "options unroll-count",
-        f"record {KERNEL} --cpu native --set unroll-count=4",
-        f"record {KERNEL} --set arm-restrict-it=true --features=-avx2",
-        f"record {KERNEL} --passes loop-unroll",
+        f"record {KERNEL} --cpu native --set unroll-count=4 --passes loop-unroll",
+        f"record {KERNEL} --set arm-restrict-it=true --features=-avx2 --passes loop-unroll",
     ):
         assert main(shlex.split(typed)) == 0
     assert capfd.readouterr().err == ""
