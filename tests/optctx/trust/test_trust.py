@@ -16,12 +16,11 @@ from optctx import (
     UnknownOptionError,
     UntrustedOptionError,
     UntrustedOptionWarning,
-    registry,
 )
-from optctx.errors import OptionTypeError, OptionValueError
-from optctx.trust import CLASSES
+from optctx.errors import OptionTypeError
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED
+from tests.support.rows import rows
 from tests.support.runs import UNROLL, counted, stores_of_each
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
@@ -158,6 +157,10 @@ def test_attributes_count_only_after_the_program_asked_for_them(llvm_context: An
     optctx.attach()  # of somebody else: leaves it as it is
     assert unrolled_with("-unroll-count=3", llvm_context) == 3
     optctx.attach(attributes="ignore")
+    with pytest.raises(UnknownOptionError):
+        optctx.attach(attributes="error", trust=("tunning",))
+    with pytest.raises(OptionTypeError):
+        optctx.attach(attributes="yes")  # type: ignore[arg-type]
     assert unrolled_with("-unroll-count=3", llvm_context) == 1
 
 
@@ -231,18 +234,6 @@ def test_a_program_can_trust_classes_and_single_options(
     assert unrolled_with(f"-unroll-count={'0' * 100}3", llvm_context) == 3
 
 
-def test_a_wrong_name_in_trust_changes_nothing(llvm_context: Any) -> None:
-    with pytest.raises(UnknownOptionError):
-        optctx.attach(attributes="error", trust=("tunning",))
-    with pytest.raises(OptionTypeError):
-        optctx.attach(attributes="yes")  # type: ignore[arg-type]
-    assert unrolled_with("-unroll-count=3", llvm_context) == 1
-
-
-def test_no_option_is_called_like_a_class() -> None:
-    assert not set(CLASSES) & set(registry())
-
-
 @pytest.mark.llvm22
 def test_a_stamp_sets_only_what_is_trusted() -> None:
     assert from_text(stamped('!"unroll-count", !"3"')).overrides == {"unroll-count": 3}
@@ -269,7 +260,7 @@ def hostile_attributes() -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize(
+@rows(
     ("arguments", "words"),
     [
         (
@@ -330,9 +321,3 @@ def test_functions_with_too_many_different_attributes_are_one_problem(llvm_conte
         with pytest.warns(UntrustedOptionWarning, match="more than 1024 different") as caught:
             optctx.run_passes(module, UNROLL)
         assert len(caught) == 1
-
-
-def test_a_bad_attribute_of_another_kind_stays_an_error_of_values(llvm_context: Any) -> None:
-    optctx.attach(attributes="error")
-    with pytest.raises(OptionValueError, match="unroll-count"):
-        unrolled_with("-unroll-count=x", llvm_context)
