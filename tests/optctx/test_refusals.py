@@ -152,14 +152,18 @@ def test_the_advice_of_the_tables_works(capfd: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.redirected
-def test_no_refusal_recommends_what_is_refused_as_well() -> None:
-    recommended = set()
+def test_each_process_wide_option_is_refused_with_its_reason_and_advice_that_works(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    before, recommended = process_state(), set()
     for option in registry().values():
         if option.scope != "process":
             continue
         value = ["x"] if option.type == "list" else "true"
         with pytest.raises(optctx.ProcessWideOptionError) as refused:
             OptionContext({option.name: value})
+        assert (refused.value.name, refused.value.reason) == (option.name, option.reason)
+        assert option.reason in str(refused.value)
         if "exclusive" in str(refused.value):
             recommended.add(option.name)
             try:
@@ -172,3 +176,5 @@ def test_no_refusal_recommends_what_is_refused_as_well() -> None:
             with pytest.raises(optctx.ProcessWideOptionError):
                 OptionContext({option.name: value}, process_wide="exclusive")
     assert "time-passes" in recommended
+    assert process_state() == before
+    assert capfd.readouterr() == ("", "")

@@ -17,15 +17,12 @@ from optctx import (
     OptionTypeError,
     OptionValueError,
     PassPipelineError,
-    ProcessWideOptionError,
     ScopeError,
     UnknownOptionError,
     propagating,
-    registry,
     run_passes,
 )
 from tests.support.processes import run_python
-from tests.support.scopes import process_state
 
 
 def generate() -> Iterator[None]:
@@ -93,20 +90,6 @@ def test_each_error_is_also_the_built_in_one() -> None:
         ScopeError: RuntimeError,
     }
     assert [error for error, built_in in also.items() if not issubclass(error, built_in)] == []
-
-
-def test_no_process_wide_option_can_be_set_and_each_says_why(capfd: pytest.CaptureFixture[str]) -> None:
-    before = process_state()
-    refused = [option for option in registry().values() if option.scope == "process"]
-    assert len(refused) > 30
-    for option in refused:
-        with pytest.raises(ProcessWideOptionError) as raised:
-            OptionContext({option.name: "true"} if option.type != "list" else {option.name: ["x"]})
-        assert raised.value.name == option.name
-        assert raised.value.reason == option.reason
-        assert option.reason in str(raised.value)
-    assert capfd.readouterr() == ("", "")
-    assert process_state() == before
 
 
 def test_no_llvm_in_the_process_is_an_error_and_an_entry_in_the_report() -> None:

@@ -231,16 +231,6 @@ def test_equality_and_differences_are_by_what_llvm_would_see() -> None:
         assert OptionContext({"print-after": value})["print-after"] == value
 
 
-def test_a_context_survives_pickling() -> None:
-    overrides = {name: value for name, (_, value, _) in EVERY_TYPE.items() if name != "arm-restrict-it"}
-    context = OptionContext(overrides, base=OptionContext({"cold-branch-ratio": 0.5, "pass-remarks": "x"}))
-    again = pickle.loads(pickle.dumps(context))
-    assert again == context
-    assert hash(again) == hash(context)
-    assert dict(again.overrides) == dict(context.overrides)
-    assert again.args() == context.args()
-
-
 class Named(OptionContext):
     """Takes other arguments than its base, and has attributes."""
 

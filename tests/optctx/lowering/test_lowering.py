@@ -18,11 +18,9 @@ from optctx import (
     OptctxError,
     OptionContext,
     OptionTypeError,
-    emit_assembly,
     lower,
     lowering,
     registry,
-    run_passes,
     stamp,
     travelling,
 )
@@ -227,24 +225,3 @@ def test_the_rows_are_options_that_only_the_code_generator_of_their_pass_reads()
     assert readers == dict.fromkeys(EQUIVALENTS, 1) | several
     assert NOT_EXACT.keys() <= registry().keys()
     assert not NOT_EXACT.keys() & EQUIVALENTS.keys()
-
-
-def test_modules_are_compiled_here_as_they_were_lowered() -> None:
-    """In this process, by optctx's own calls: the rest is entered, and LLVM needs nothing else."""
-    context = context_of({"x86-speculative-load-hardening": True})
-    binding.initialize_all_targets()
-    binding.initialize_all_asmprinters()
-    target = binding.Target.from_triple(X86)
-    texts = []
-    for lowers in (False, True):
-        with (
-            binding.create_context() as llvm_context,
-            binding.parse_assembly(BRANCHES, llvm_context) as module,
-            target.create_target_machine() as machine,
-        ):
-            module.triple = X86
-            with lower(context, module) if lowers else context:
-                run_passes(module, "default<O2>", target_machine=machine)
-                texts.append(emit_assembly(module, machine))
-    assert texts[0] == texts[1]
-    assert "cmov" in texts[0]

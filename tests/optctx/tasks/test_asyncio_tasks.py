@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from llvmlite import binding
 
-from optctx import OptionContext, current, info, record
+from optctx import OptionContext, current, record
 from optctx.compiling import FreshProcess, Job, Result, compile_job
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.rows import rows
@@ -141,30 +141,6 @@ def test_asynchronous_generators_and_task_groups_keep_their_scopes() -> None:
         async with asyncio.TaskGroup() as group:
             for count in (2, 3, 4, 5):
                 group.create_task(work(count))
-
-    run(main)
-
-
-def test_a_cancelled_task_leaves_its_scope_and_nobody_elses() -> None:
-    async def hold(context: OptionContext, inside: asyncio.Event, stop: asyncio.Event) -> object:
-        with context:
-            inside.set()
-            await stop.wait()
-            return both()
-
-    async def main() -> None:
-        inside, stop = [asyncio.Event(), asyncio.Event()], asyncio.Event()
-        first = asyncio.create_task(hold(four(), inside[0], stop))
-        second = asyncio.create_task(hold(eight(), inside[1], stop))
-        for event in inside:
-            await event.wait()
-        assert info()["active_scopes"] == 2
-        first.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await first
-        assert info()["active_scopes"] == 1
-        stop.set()
-        assert await second == (8, 8)
 
     run(main)
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from llvmlite import binding
-from llvmlite.binding import ffi
 
 import optctx
 from optctx import OptionContext, current, unbind
 from optctx.compiling import FreshProcess, Job
-from optctx.engine.attach import attach
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
 from tests.support.rows import rows
 from tests.support.runs import (
@@ -138,49 +135,16 @@ def object_of_mcjit(module: Any) -> bytes:
     return bytes(objects[0])
 
 
-def object_of_orc(module: Any, target: Any) -> bytes:
-    """What the compiler that LLJIT uses, llvm::orc::SimpleCompiler, makes of the module.
-
-    llvmlite gives LLJIT only text, which gets an LLVMContext of its own, so the compiler is called directly:
-    {table, bool, TargetMachine *, ObjectCache *}, and the result is {MemoryBuffer *, whether it is an error}.
-    """
-    image = attach().image
-    table = image.symbol("_ZTVN4llvm3orc14SimpleCompilerE")
-    assert table is not None
-    target_at, module_at = (ctypes.cast(thing._ptr, ctypes.c_void_p).value for thing in (target, module))
-    compiler = (ctypes.c_void_p * 4)(table + 16, 0, target_at, None)
-    call = ctypes.c_void_p.from_address(table + 16 + 2 * 8).value
-    assert call is not None
-    result = (ctypes.c_void_p * 2)()
-    prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-    prototype(call)(ctypes.addressof(result), ctypes.addressof(compiler), module_at)
-    assert ((result[1] or 0) & 1) == 0  # no error
-    assert result[0] is not None
-    buffer = ctypes.cast(result[0], ffi.LLVMMemoryBufferRef)
-    try:
-        start, size = ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer)
-        return ctypes.string_at(start, size)
-    finally:
-        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
-
-
-def compiled_by_orc(module: Any) -> bytes:
-    with module, machine() as target:
-        module.data_layout = str(target.target_data)
-        return object_of_orc(module, target)
-
-
-@rows("compiled", [object_of_mcjit, compiled_by_orc])
-def test_compilers_of_jits_see_the_bound_context(llvm_context: Any, compiled: Callable[[Any], bytes]) -> None:
+def test_mcjit_compiles_a_module_under_its_bound_context(llvm_context: Any) -> None:
     context = OptionContext(EMISSION)
-    plain = compiled(binding.parse_assembly(SCALE, llvm_context))
+    plain = object_of_mcjit(binding.parse_assembly(SCALE, llvm_context))
     with context:
-        scoped = compiled(binding.parse_assembly(SCALE, llvm_context))
+        scoped = object_of_mcjit(binding.parse_assembly(SCALE, llvm_context))
     assert scoped != plain
     context.bind(llvm_context)
-    assert compiled(binding.parse_assembly(SCALE, llvm_context)) == scoped
+    assert object_of_mcjit(binding.parse_assembly(SCALE, llvm_context)) == scoped
     unbind(llvm_context)
-    assert compiled(binding.parse_assembly(SCALE, llvm_context)) == plain
+    assert object_of_mcjit(binding.parse_assembly(SCALE, llvm_context)) == plain
 
 
 def test_the_global_llvm_context_can_be_bound_as_well() -> None:

@@ -127,30 +127,22 @@ def emitted(made: binding.TargetMachine) -> bytes:
         return made.emit_assembly(module).encode()
 
 
-def test_values_are_names_and_names_are_values() -> None:
+def test_values_are_names_and_names_are_values_in_any_order() -> None:
     option = registry()["spirv-ext"]
-    assert (option.type, option.value, option.default, option.scope) == ("set", [], [], "thread")
+    assert (option.type, option.default, option.scope) == ("set", [], "thread")
     assert {WRAP, SHARE} < set(option.choices)
-    context = OptionContext({"spirv-ext": [WRAP, SHARE]})
-    found = context.get("spirv-ext", list)
-    assert sorted(found) == sorted([WRAP, SHARE])
     assert OptionContext({"spirv-ext": "all"})["spirv-ext"] == list(option.choices)
     assert OptionContext({"spirv-ext": []})["spirv-ext"] == []
     assert OptionContext({"spirv-ext": ["all", f"-{WRAP}"]}).diff(OptionContext({"spirv-ext": "all"}))
-    assert OptionContext(context.overrides) == context
-
-
-def test_equal_sets_are_equal_however_they_were_given() -> None:
-    contexts = [
-        OptionContext({"spirv-ext": text}, base="defaults")
-        for text in (f"+{WRAP},+{SHARE}", f"+{SHARE},+{WRAP},+{WRAP}", [WRAP, SHARE], {SHARE, WRAP})
-    ]
-    contexts.append(
-        OptionContext.from_args(f"-spirv-ext +{SHARE} --spirv-ext=+{WRAP},+{SHARE}", base="defaults")
-    )
+    texts = (f"+{WRAP},+{SHARE}", f"+{SHARE},+{WRAP},+{WRAP}", [WRAP, SHARE], {SHARE, WRAP})
+    contexts = [OptionContext({"spirv-ext": text}, base="defaults") for text in texts]
+    both = f"-spirv-ext +{SHARE} --spirv-ext=+{WRAP},+{SHARE}"
+    contexts.append(OptionContext.from_args(both, base="defaults"))
     contexts.append(pickle.loads(pickle.dumps(contexts[0])))
+    contexts.append(OptionContext(contexts[0].overrides, base="defaults"))
     assert len({*contexts}) == 1
     assert all(context.diff(contexts[0]) == {} for context in contexts)
+    assert sorted(contexts[0].get("spirv-ext", list)) == sorted([WRAP, SHARE])
     others = [OptionContext({"spirv-ext": text}, base="defaults") for text in ("", f"+{WRAP}", "all")]
     assert len({*contexts, *others, OptionContext(base="defaults")}) == 5
     assert contexts[0].diff(others[1]) == {"spirv-ext": (contexts[0]["spirv-ext"], [WRAP])}
