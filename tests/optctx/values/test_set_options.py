@@ -173,19 +173,6 @@ def test_what_is_set_process_wide_is_inherited(fresh: FreshProcess) -> None:
     in_child(child)
 
 
-def test_outside_any_scope_llvm_leaks_and_defaults_are_what_was_registered_all_the_same() -> None:
-    def child() -> None:
-        machine(INTEL).close()
-        assert (
-            registry()["spirv-ext"].value == OptionContext()["spirv-ext"] == ["SPV_INTEL_function_pointers"]
-        )
-        machine(AMD).close()
-        assert len(OptionContext().get("spirv-ext", list)) > 20
-        assert OptionContext(base="defaults")["spirv-ext"] == []
-
-    in_child(child)
-
-
 def test_what_was_set_before_optctx_was_there_is_told() -> None:
     assert (
         run_python(f"""
