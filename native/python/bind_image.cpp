@@ -201,6 +201,7 @@ void add_image(nb::module_& m) {
         "address"_a, "count"_a);
     m.def("demangle", &native_calls::demangle, "name"_a);
     m.def("call_pointer", &native_calls::call_pointer, "function"_a, "argument"_a = 0);
+    m.def("call_all", &native_calls::call_all, "calls"_a);
     m.def("call_virtual_uint", &native_calls::call_virtual_uint, "object"_a, "index"_a);
     m.def("call_virtual_pointer", &native_calls::call_virtual_pointer, "object"_a, "index"_a, "argument"_a);
     m.def("call_virtual_text", &native_calls::call_virtual_text, "object"_a, "index"_a, "argument"_a);

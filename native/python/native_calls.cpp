@@ -7,8 +7,10 @@
 #include <cxxabi.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
 #include <utility>
 
 namespace optctx::native_calls {
@@ -81,6 +83,18 @@ std::string demangle(const std::string& name) {
 
 std::uintptr_t call_pointer(std::uintptr_t function, std::uintptr_t argument) {
     return reinterpret_cast<std::uintptr_t (*)(std::uintptr_t)>(function)(argument);
+}
+
+void call_all(const std::vector<std::vector<std::uintptr_t>>& calls) {
+    using Function = void (*)(std::uintptr_t, std::uintptr_t, std::uintptr_t, std::uintptr_t, std::uintptr_t);
+    constexpr std::size_t most = 6;  // arguments that a function does not have are in registers that it ignores
+    for (const auto& call : calls)
+        if (call.empty() || call.size() > most) throw std::invalid_argument("a function and at most 5 arguments");
+    for (const auto& call : calls) {
+        std::array<std::uintptr_t, most> all{};
+        std::ranges::copy(call, all.begin());
+        reinterpret_cast<Function>(all[0])(all[1], all[2], all[3], all[4], all[5]);
+    }
 }
 
 // The objects are LLVM's own, even if the caller is inside a scope.

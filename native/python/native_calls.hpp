@@ -31,6 +31,9 @@ std::vector<std::uintptr_t> read_words(std::uintptr_t address, std::size_t count
 std::string demangle(const std::string& name);
 // Calls a uintptr_t f(uintptr_t) at an address.
 std::uintptr_t call_pointer(std::uintptr_t function, std::uintptr_t argument);
+// Makes calls one after the other: for each a function's address and its arguments, whole numbers and addresses.
+// Throws before the first call or not at all. No Python code runs in between.
+void call_all(const std::vector<std::vector<std::uintptr_t>>& calls);
 // Call unsigned f() const, T& f(unsigned) const and StringRef f(unsigned) const through an object's vtable.
 unsigned call_virtual_uint(std::uintptr_t object, unsigned index);
 std::uintptr_t call_virtual_pointer(std::uintptr_t object, unsigned index, unsigned argument);

@@ -49,9 +49,11 @@ def lower(ctx: OptionContext, module: object, *, strict: bool = False) -> Option
     Raises:
         TypeError: `module` is not a module.
         OptionTypeError: `ctx` is not an OptionContext.
-        OptctxError: The module is closed, or with `strict` an option stays; the message says why. On each
-            error the module is unchanged.
+        OptctxError: The module is closed, or with `strict` an option stays; the message says why.
         UnsupportedImageError: The library lacks a function that this needs.
+
+    On each error the module is unchanged. An exception that interrupts the call, such as KeyboardInterrupt,
+    leaves it unchanged or with all options written.
     """
     if not isinstance(ctx, OptionContext):
         raise OptionTypeError(f"the options to lower are an OptionContext, found {shown(ctx)}")
@@ -75,8 +77,9 @@ def lower(ctx: OptionContext, module: object, *, strict: bool = False) -> Option
             f"{', '.join(words[:_SHOWN])}{more}; call lower without strict, and compile under the context "
             "that it returns"
         )
+    rest = ctx._without(changes) if changes else ctx  # first: what fails changes nothing
     apply_changes(image, module, [change for change in changes.values() if change is not None])
-    return ctx._without(changes) if changes else ctx
+    return rest
 
 
 def _change(image: Image, module: object, triple: str, name: str, value: Value) -> Change | str | None:

@@ -144,8 +144,11 @@ def _problem(text: bytes, error: Exception, warns: bool) -> UntrustedOptionWarni
         problem = UntrustedOptionError(f"nothing has been run: cannot use {words}", error.name, error.trust)
     else:
         problem = OptionValueError(f"nothing has been run: cannot use {words}")
-    error.__context__ = None
-    problem.__cause__ = error.with_traceback(None)
+    problem.__cause__ = error
+    cause: BaseException | None = error
+    while cause is not None:
+        cause.__traceback__ = cause.__context__ = None
+        cause = cause.__cause__
     return problem
 
 

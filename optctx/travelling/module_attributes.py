@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from optctx.image.facts.mangled_names import ATTRIBUTES
 from optctx.image.loaded import Image
-from optctx.travelling.module_calls import typed_functions, with_module
+from optctx.travelling.module_calls import Write, typed_functions, with_module, write_all
 
 __all__ = [
     "Change",
@@ -118,25 +118,30 @@ def _read_attributes(api: _Api, module: int, name: bytes) -> set[bytes]:
 
 
 def apply_changes(image: Image, module: object, changes: Sequence[Change]) -> None:
-    """Write attributes and flags into a module. LLVM has to know the attributes without a value."""
+    """Write attributes and flags into a module, all or, after an exception, none.
+
+    LLVM has to know the attributes without a value.
+    """
     with_module(image, module, _api, _apply, changes)
 
 
 def _apply(api: _Api, module: int, changes: Sequence[Change]) -> None:
     context = api.llvm_context(module)
+    writes: list[Write] = []
     for change in changes:
         if isinstance(change, ModuleFlag):
-            _add_flag(api, module, context, change)
+            writes += _flag(api, module, context, change)
         else:
-            _add_attribute(api, module, context, change)
+            writes += _attributes(api, module, context, change)
+    write_all(writes)
 
 
-def _add_attribute(api: _Api, module: int, context: int, change: FunctionAttribute) -> None:
+def _attributes(api: _Api, module: int, context: int, change: FunctionAttribute) -> Iterator[Write]:
     name = change.name.encode()
     made = _made(api, context, change)
     for function in api.defined(module):
         if change.replace or change.value is None or api.attribute(function, name) is None:
-            api.add(function, _FUNCTION, made)
+            yield api.add, (function, _FUNCTION, made)
 
 
 def _made(api: _Api, context: int, change: FunctionAttribute) -> int:
@@ -148,8 +153,8 @@ def _made(api: _Api, context: int, change: FunctionAttribute) -> int:
     return int(api.make_text(context, name, len(name), value, len(value)))
 
 
-def _add_flag(api: _Api, module: int, context: int, flag: ModuleFlag) -> None:
+def _flag(api: _Api, module: int, context: int, flag: ModuleFlag) -> Iterator[Write]:
     key = flag.key.encode()
     if not api.find_flag(module, key, len(key)):
-        number = api.constant(api.int32(context), flag.value, 0)
-        api.add_flag(module, _ERROR, key, len(key), api.as_metadata(number))
+        number = api.as_metadata(api.constant(api.int32(context), flag.value, 0))
+        yield api.add_flag, (module, _ERROR, key, len(key), number)

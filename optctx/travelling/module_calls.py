@@ -1,24 +1,27 @@
 """Calls of LLVM's C API on a module, at the addresses that a library's symbol table gives.
 
 A library need not export these functions. The host's lock is held around each use, so that threads that share
-an LLVMContext through the host do not meet in it.
+an LLVMContext through the host do not meet in it. All that changes a module is made first, and written in one
+native step: an exception that a signal handler raises comes before it or after it.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
-from optctx._native import inside
+from optctx._native import call_all, inside
 from optctx.engine.host import host_of
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.fact import Fact
 from optctx.image.loaded import Image
 
-__all__ = ["Function", "typed_functions", "with_module"]
+__all__ = ["Function", "Write", "typed_functions", "with_module", "write_all"]
 
 Function: TypeAlias = Callable[..., Any]
+# A typed function that changes a module, and its arguments: numbers, addresses, texts
+Write: TypeAlias = tuple[Function, tuple[int | bytes, ...]]
 A = TypeVar("A")
 R = TypeVar("R")
 
@@ -53,3 +56,15 @@ def with_module(
     host = host_of(image)
     address = host.module_address(module)
     return inside(host.lock(), function, make(image), address, *arguments)
+
+
+def write_all(writes: Sequence[Write]) -> None:
+    """Make calls that change a module, in one step: an exception leaves all of them made, or none."""
+    call_all([[_word(each) for each in (function, *arguments)] for function, arguments in writes])
+
+
+def _word(passed: Function | bytes | int) -> int:
+    """Return what is passed in a register: a number, or the address of a function or of a text."""
+    if isinstance(passed, int):
+        return passed
+    return ctypes.cast(passed, ctypes.c_void_p).value or 0  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, Union
 
 from optctx.image.facts.mangled_names import METADATA
 from optctx.image.loaded import Image
-from optctx.travelling.module_calls import typed_functions, with_module
+from optctx.travelling.module_calls import Write, typed_functions, with_module, write_all
 
 __all__ = [
     "OTHER",
@@ -139,37 +139,39 @@ def _read_named(
 
 
 def write_named(image: Image, module: object, name: str, nodes: Sequence[Node]) -> None:
-    """Replace all that the module has under a name with `nodes`."""
+    """Replace all that the module has under a name with `nodes`; after an exception, nothing or all of it."""
     with_module(image, module, _api, _write_named, name.encode(), nodes)
 
 
 def _write_named(api: _Api, module: int, name: bytes, nodes: Sequence[Node]) -> None:
     context = api.llvm_context(module)
     values = [api.as_value(context, _make(api, context, node)) for node in nodes]
+    write_all(_replacing(api, module, name, values))
+
+
+def _replacing(api: _Api, module: int, name: bytes, values: Sequence[int]) -> list[Write]:
+    """Return the calls that replace what the module has under a name."""
     existing = api.find(module, name, len(name))
-    if existing:
-        api.clear(existing)
-    for value in values:
-        api.append(module, name, value)
+    clear: list[Write] = [(api.clear, (existing,))] if existing else []
+    return clear + [(api.append, (module, name, value)) for value in values]
 
 
 def write_flag(image: Image, module: object, key: str, text: str) -> None:
-    """Set the module flag of a key to a text. LLVM warns where it links modules that differ in it."""
+    """Set the module flag of a key to a text; after an exception, it is as before or set.
+
+    LLVM warns where it links modules that differ in it.
+    """
     with_module(image, module, _api, _write_flag, key.encode(), text.encode())
 
 
 def _write_flag(api: _Api, module: int, key: bytes, text: bytes) -> None:
     flag = api.make_string(api.llvm_context(module), text, len(text))
-    flags = api.find(module, _FLAGS, len(_FLAGS))
-    if flags:
+    writes: list[Write] = []
+    if api.find(module, _FLAGS, len(_FLAGS)):
         found = (c_void_p * api.count_named(module, _FLAGS))()
         api.named(module, _FLAGS, found)
-        kept = [node for node in found if not _is_flag(api, node, key)]
-        if len(kept) < len(found):
-            api.clear(flags)
-            for node in kept:
-                api.append(module, _FLAGS, node)
-    api.add_flag(module, _WARNING, key, len(key), flag)
+        writes = _replacing(api, module, _FLAGS, [node for node in found if not _is_flag(api, node, key)])
+    write_all([*writes, (api.add_flag, (module, _WARNING, key, len(key), flag))])
 
 
 def _is_flag(api: _Api, node: int, key: bytes) -> bool:

@@ -18,6 +18,7 @@ from optctx.errors import OptctxError
 from optctx.lab.command.main import main
 from optctx.lab.report import Source, write_report
 from optctx.outputs import write_whole
+from tests.support.rows import rows
 from tests.support.tuning_studies import study
 
 SOURCE = Source.of("kernel.ll", Job("", "default<O3>"))
@@ -56,7 +57,7 @@ def full_disk(most: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@rows("name", WRITERS)
 def test_on_a_full_disk_the_old_file_stays_and_nothing_else(name: str, tmp_path: pathlib.Path) -> None:
     path = tmp_path / name
     path.write_text("the old one")

@@ -21,6 +21,7 @@ from optctx import OptionContext, current, registry, run_passes
 from optctx.compiling import FreshProcess
 from optctx.lab.command.main import main
 from tests.optctx import refused_objects
+from tests.support.garbage import left_behind, no_collector
 from tests.support.installed import FREE_THREADED, NEEDS_NUMBA
 from tests.support.scopes import UNROLLED_ONCE, process_state, unrolled
 
@@ -31,13 +32,21 @@ PLACEHOLDERS = {"<NUMBER>": r"\d+", "<TRIPLE>": r"\S+", "<ADDRESS>": "0x[0-9a-f]
 NAMES = {
     name: getattr(place, name) for place in (optctx, refused_objects) for name in place.__all__
 }  # what the rows of programs may use
+# Tables of programs that need something, and all others.
+GROUPS = {
+    "redirected": {"binding", "reads"},
+    "attributes": {"attributes"},
+    "llvm22": {"llvm22"},
+    "numba": {"numba"},
+}
+GROUPS["everywhere"] = {path.stem for path in TABLES.iterdir()}.difference(["commands"], *GROUPS.values())
 MARKS = {
+    "redirected": [pytest.mark.redirected],
     "attributes": [pytest.mark.redirected],
-    "binding": [pytest.mark.redirected],
-    "numba": [pytest.mark.redirected],
-    "reads": [pytest.mark.redirected],
     "llvm22": [pytest.mark.redirected, pytest.mark.llvm22],
-}  # of tables
+    "numba": [pytest.mark.redirected, pytest.mark.skipif(FREE_THREADED, reason=NEEDS_NUMBA)],
+}
+SEARCHES = ("sweep(", "tune(", "rank(")  # with cycles of their own
 SENTENCES = 2  # that a message may have
 
 
@@ -104,32 +113,37 @@ def answer_of(typed: str, names: dict[str, Any]) -> str:
         return f"{type(error).__name__}: {error}"
 
 
+def wrong_answers(
+    attempts: list[tuple[str, str]], names: dict[str, Any], capfd: pytest.CaptureFixture[str]
+) -> list[str]:
+    wrong = []
+    for typed, expected in attempts:
+        wrong.append(differs(typed, answer_of(typed, dict(names)), expected))
+        if (current() is names["context"], unrolled(), capfd.readouterr()) != (True, 4, ("", "")):
+            wrong.append(f"{typed}\nchanges the scope, or something is printed")
+    return list(filter(None, wrong))
+
+
 @pytest.mark.usefixtures("attached", "folder")
-@pytest.mark.parametrize(
-    "table",
-    [
-        pytest.param(name, marks=MARKS.get(name, []))
-        for name in sorted({path.stem for path in TABLES.iterdir()} - {"commands"})
-    ],
-)
+@pytest.mark.parametrize("group", [pytest.param(name, marks=MARKS.get(name, [])) for name in GROUPS])
 def test_each_attempt_gets_its_line_and_nothing_changes(
-    table: str, fresh: FreshProcess, capfd: pytest.CaptureFixture[str], request: pytest.FixtureRequest
+    group: str, fresh: FreshProcess, capfd: pytest.CaptureFixture[str], request: pytest.FixtureRequest
 ) -> None:
-    if table in ("attributes", "llvm22"):
+    if group in ("attributes", "llvm22"):
         request.getfixturevalue("attributes")  # elsewhere none counts
-    more = {}
-    if table == "numba":
-        if FREE_THREADED:
-            pytest.skip(NEEDS_NUMBA)
-        more["numba"] = importlib.import_module("optctx.numba")
-    before, wrong = process_state(), []
+    names = {**NAMES, "fresh": fresh}
+    if group == "numba":
+        names["numba"] = importlib.import_module("optctx.numba")
+    before = process_state()
+    attempts = [row for table in sorted(GROUPS[group]) for row in rows(table, ">>> ")]
+    searches = [row for row in attempts if row[0].startswith(SEARCHES)]
     with OptionContext({"unroll-count": 4}, base="defaults") as context:
-        for typed, expected in rows(table, ">>> "):
-            answer = answer_of(typed, {**NAMES, **more, "context": context, "fresh": fresh})
-            wrong.append(differs(typed, answer, expected))
-            if (current() is context, unrolled(), capfd.readouterr()) != (True, 4, ("", "")):
-                wrong.append(f"{typed}\nchanges the scope, or something is printed")
-    assert "\n\n".join(filter(None, wrong)) == ""
+        names["context"] = context
+        wrong = wrong_answers(searches, names, capfd)
+        with no_collector():
+            wrong += wrong_answers([row for row in attempts if row not in searches], names, capfd)
+            assert left_behind() == [], "an error is in a cycle, and may keep objects of its caller"
+    assert "\n\n".join(wrong) == ""
     assert process_state() == before
     assert unrolled() == UNROLLED_ONCE
 
@@ -145,23 +159,26 @@ def test_the_advice_of_the_tables_works(capfd: pytest.CaptureFixture[str]) -> No
     for typed in (
         "show unroll-count",
         "options unroll-count",
-        f"record {KERNEL} --cpu native --set unroll-count=4",
-        f"record {KERNEL} --set arm-restrict-it=true --features=-avx2",
-        f"record {KERNEL} --passes loop-unroll",
+        f"record {KERNEL} --cpu native --set unroll-count=4 --passes loop-unroll",
+        f"record {KERNEL} --set arm-restrict-it=true --features=-avx2 --passes loop-unroll",
     ):
         assert main(shlex.split(typed)) == 0
     assert capfd.readouterr().err == ""
 
 
 @pytest.mark.redirected
-def test_no_refusal_recommends_what_is_refused_as_well() -> None:
-    recommended = set()
+def test_each_process_wide_option_is_refused_with_its_reason_and_advice_that_works(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    before, recommended = process_state(), set()
     for option in registry().values():
         if option.scope != "process":
             continue
         value = ["x"] if option.type == "list" else "true"
         with pytest.raises(optctx.ProcessWideOptionError) as refused:
             OptionContext({option.name: value})
+        assert (refused.value.name, refused.value.reason) == (option.name, option.reason)
+        assert option.reason in str(refused.value)
         if "exclusive" in str(refused.value):
             recommended.add(option.name)
             try:
@@ -174,3 +191,5 @@ def test_no_refusal_recommends_what_is_refused_as_well() -> None:
             with pytest.raises(optctx.ProcessWideOptionError):
                 OptionContext({option.name: value}, process_wide="exclusive")
     assert "time-passes" in recommended
+    assert process_state() == before
+    assert capfd.readouterr() == ("", "")

@@ -4,60 +4,41 @@ from __future__ import annotations
 
 from tests.support.processes import run_python
 
-START = """
-    import sys
-    try:
-        import _interpreters as interpreters
-    except ImportError:
-        import _xxsubinterpreters as interpreters
-    run = getattr(interpreters, "exec", None) or interpreters.run_string
-    from tests.support.scopes import unrolled
 
-    TRY = '''
-    import sys
-    try:
-        import optctx
-    except ImportError as error:
-        assert "subinterpreter" in str(error) and "main interpreter" in str(error), error
-    else:
-        raise AssertionError("imported")
-    assert not any(name.startswith("optctx") for name in sys.modules)
-    '''
+def test_it_is_refused_before_and_after_the_main_interpreter_imports_optctx() -> None:
+    run_python("""
+        import sys, textwrap
+        try:
+            import _interpreters as interpreters
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+        run = getattr(interpreters, "exec", None) or interpreters.run_string
 
-    def try_in_another() -> None:
-        import textwrap
-        made = interpreters.create()
-        for _ in range(2):
-            failed = run(made, textwrap.dedent(TRY))
-            assert failed is None, failed
-        interpreters.destroy(made)
-"""
+        TRY = '''
+        import sys
+        try:
+            import optctx
+        except ImportError as error:
+            assert "subinterpreter" in str(error) and "main interpreter" in str(error), error
+        else:
+            raise AssertionError("imported")
+        assert not any(name.startswith("optctx") for name in sys.modules)
+        '''
 
+        def try_in_another() -> None:
+            made = interpreters.create()
+            for _ in range(2):
+                failed = run(made, textwrap.dedent(TRY))
+                assert failed is None, failed
+            interpreters.destroy(made)
 
-def test_it_is_refused_beside_a_main_interpreter_that_uses_optctx() -> None:
-    run_python(
-        START
-        + """
-    from optctx import OptionContext, run_passes
-
-    with OptionContext(unroll_count=3) as context:
         try_in_another()
-        assert unrolled() == 3
-    with context, OptionContext(unroll_count=4):
-        assert unrolled() == 4
-    assert unrolled() == 1
-    """
-    )
-
-
-def test_it_is_refused_before_the_main_interpreter_imports_optctx() -> None:
-    run_python(
-        START.replace("from tests.support.scopes import unrolled", "")
-        + """
-    try_in_another()
-    from optctx import OptionContext
-    from tests.support.scopes import unrolled
-    with OptionContext(unroll_count=3):
-        assert unrolled() == 3
-    """
-    )
+        from optctx import OptionContext
+        from tests.support.scopes import unrolled
+        with OptionContext(unroll_count=3) as context:
+            try_in_another()
+            assert unrolled() == 3
+        with context, OptionContext(unroll_count=4):
+            assert unrolled() == 4
+        assert unrolled() == 1
+    """)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import itertools
 import warnings
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from types import CellType, FrameType, FunctionType, MethodType, TracebackType
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -19,6 +17,7 @@ from llvmlite import binding
 import optctx
 from optctx import CompileCache, OptctxError, OptionContext, propagating, record
 from tests.support.alone import alone
+from tests.support.garbage import left_behind, no_collector
 from tests.support.ir_texts import COUNTED
 from tests.support.runs import (
     COUNT,
@@ -45,7 +44,6 @@ define void @f() {
 VALUES = itertools.count(1)
 Work = Callable[[Any, Any], object]
 redirected = pytest.mark.redirected
-HOLDERS = (BaseException, FrameType, TracebackType, FunctionType, MethodType, CellType)
 
 
 def leaving_out_of_order(module: Any, llvm_context: Any) -> None:
@@ -157,30 +155,15 @@ def raising_warnings(work: Work) -> Work:
 
 PATHS: dict[str, tuple[Work, str]] = {
     "pipeline": (lambda module, _: optctx.run_passes(module, "no-such-pass"), COUNTED),
-    "pipeline text": (lambda module, _: optctx.run_passes(module, "\0"), COUNTED),
-    "pipeline type": (lambda module, _: optctx.run_passes(module, 3), COUNTED),  # type: ignore[arg-type]
-    "no machine": (lambda module, _: optctx.run_passes(module, UNROLL, target_machine=module), COUNTED),
-    "no tuning": (lambda module, _: optctx.run_passes(module, UNROLL, tuning=module), COUNTED),
-    "no module": (lambda module, context: optctx.run_passes(context, UNROLL), COUNTED),
     "assembly": (lambda module, _: emit(module), REFUSED_ASSEMBLY),
     "no emission": (lambda module, _: optctx.emit_assembly(module, module), COUNTED),
     "scopes": (leaving_out_of_order, COUNTED),
-    "option": (lambda module, _: OptionContext({"unrol-count": module}), COUNTED),
-    "value": (lambda module, _: OptionContext({"unroll-count": module}), COUNTED),
-    "base": (lambda module, _: OptionContext(base=module), COUNTED),
     "run": (lambda module, _: OptionContext().run(optctx.run_passes, module, "no-such-pass"), COUNTED),
     "wrap": (lambda module, _: optctx.wrap(optctx.run_passes)(module, "no-such-pass"), COUNTED),
     "pool": (in_a_pool, COUNTED),
-    "cache": (cached, COUNTED),
-    "no stamp": (lambda module, _: OptionContext.from_module(module), COUNTED),
-    "no context": (lambda module, _: optctx.stamp(module, module), COUNTED),
     "stamped by others": (lambda module, _: OptionContext.from_module(module), STAMPED_BY_OTHERS),
     "link, stamped by others": (lambda module, _: optctx.check_link([module]), STAMPED_BY_OTHERS),
     "link": (lambda module, _: link(module), COUNTED),
-    "link type": (lambda module, _: optctx.check_link(module), COUNTED),
-    "bind": (lambda _, context: OptionContext().bind(context, "no"), COUNTED),  # type: ignore[arg-type]
-    "bind a module": (lambda module, _: OptionContext().bind(module), COUNTED),
-    "unbind": (lambda _, context: optctx.unbind(context), COUNTED),
 }
 REDIRECTED: dict[str, tuple[Work, str]] = {
     "attribute": (lambda module, _: optctx.run_passes(module, UNROLL), BAD),
@@ -217,16 +200,6 @@ def link(module: Any) -> None:
     optctx.check_link([module], OptionContext({"unroll-count": COUNT + 1}), on_mismatch="error")
 
 
-@contextmanager
-def no_collector() -> Iterator[None]:
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
 def failing(work: Work, text: str) -> list[weakref.ref[Any]]:
     """References to the objects that the work failed with, which its caller has dropped."""
     llvm_context = binding.create_context()
@@ -237,23 +210,6 @@ def failing(work: Work, text: str) -> list[weakref.ref[Any]]:
     except (OptctxError, TypeError, Warning):
         return references
     raise AssertionError("the work does not fail")
-
-
-def left_behind() -> list[object]:
-    """What only the collector frees and could keep the caller's objects; ctypes has cycles of its own."""
-    gc.set_debug(gc.DEBUG_SAVEALL)
-    try:
-        gc.collect()
-        return [each for each in gc.garbage if isinstance(each, HOLDERS) or is_ours(type(each))]
-    finally:
-        gc.set_debug(0)
-        gc.garbage.clear()
-        gc.collect()
-
-
-def is_ours(kind: type) -> bool:
-    package = kind.__module__.partition(".")[0]
-    return package in ("llvmlite", "optctx") and not issubclass(kind, ctypes._Pointer)
 
 
 def test_an_error_leaves_no_cycle_that_holds_the_callers_objects() -> None:
@@ -267,19 +223,22 @@ def test_neither_does_one_of_redirected_code() -> None:
 
 
 def check_all(paths: dict[str, tuple[Work, str]]) -> None:
-    wrong = {}
-    for name, (work, text) in paths.items():
-        try:
-            check(work, text)
-        except AssertionError as error:
-            wrong[name] = str(error)
-    assert wrong == {}
+    for work, text in paths.values():
+        failing(work, text)  # what is made once and kept
+    with no_collector():
+        kept = {
+            name: alive
+            for name, (work, text) in paths.items()
+            if (alive := [reference() for reference in failing(work, text) if reference() is not None])
+        }
+        assert kept == {}
+        assert left_behind() == []  # of any of them
 
 
 @alone
 def test_neither_does_the_error_of_a_watcher() -> None:
     optctx.attach()
-    check(a_watcher_that_raises, COUNTED)
+    check_all({"watcher": (a_watcher_that_raises, COUNTED)})
 
 
 @redirected
@@ -292,11 +251,3 @@ def test_a_module_with_a_bad_attribute_does_not_end_the_process() -> None:
         optctx.run_passes(module, "default<O1>")
     del module
     gc.collect()
-
-
-def check(work: Work, text: str) -> None:
-    failing(work, text)  # what is made once and kept
-    with no_collector():
-        references = failing(work, text)
-        assert [reference() for reference in references] == [None, None]
-        assert left_behind() == []

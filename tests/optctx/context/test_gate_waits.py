@@ -54,14 +54,14 @@ def end(*threads: threading.Thread) -> None:
 @alone
 def test_a_thread_that_an_exclusive_one_waits_for_says_so() -> None:
     (exclusive, _other, plain), before = make_contexts(), state()
-    callbacks._PATIENCE = 0.2
+    callbacks._PATIENCE = 0.1
     told: list[tuple[object, ...]] = []
     said = threading.Event()
     here = "test_a_thread_that_an_exclusive_one_waits_for_says_so"
 
     def show(*message: object) -> None:
         told.append(message)
-        threading.Timer(0.8, said.set).start()  # in which it could tell three times more
+        threading.Timer(0.4, said.set).start()  # in which it could tell three times more
 
     def enter() -> None:
         with warnings.catch_warnings():
@@ -89,7 +89,7 @@ def test_a_thread_that_an_exclusive_one_waits_for_says_so() -> None:
 @alone
 def test_none_is_told_of_that_works_or_waits_for_a_moment() -> None:
     (exclusive, _other, plain), before = make_contexts(), state()
-    callbacks._PATIENCE = 1.0
+    callbacks._PATIENCE = 0.3
 
     def enter() -> None:
         with plain:  # warnings are errors
@@ -99,10 +99,11 @@ def test_none_is_told_of_that_works_or_waits_for_a_moment() -> None:
     thread = threading.Thread(target=enter)
     with exclusive:
         thread.start()
-        end_at = time.monotonic() + 2
+        end_at = time.monotonic() + 0.7
         while time.monotonic() < end_at:
             sum(range(1000))
     end(thread)
+    callbacks._PATIENCE = 1.0
     for _ in range(3):  # each time for less than it takes
         thread = threading.Thread(target=enter)
         with exclusive:
@@ -128,7 +129,7 @@ def test_a_signal_handler_can_end_the_wait_and_the_line_goes_on() -> None:
     for held, wanted in ((exclusive, plain), (exclusive, other), (plain, exclusive)):
         holder = hold(held)
         behind.clear()
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
         contexts = (plain, other, plain)
         late = [threading.Thread(target=lambda each=each: behind.append(each.run(int))) for each in contexts]
         try:
@@ -164,8 +165,8 @@ def test_a_signal_handler_that_runs_while_its_thread_waits_enters_in_its_place()
         holder = hold(held)
         contexts = (plain, other)
         late = [threading.Thread(target=lambda each=each: behind.append(each.run(int))) for each in contexts]
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
-        ending = threading.Timer(0.5, leave.set)
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        ending = threading.Timer(0.2, leave.set)
         ending.start()
         with wanted:
             for thread in late:

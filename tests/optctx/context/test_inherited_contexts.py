@@ -31,49 +31,40 @@ START = """
 
 def run(flags: tuple[str, ...], script: str) -> None:
     done = python_process(*flags, "-c", textwrap.dedent(START) + textwrap.dedent(script))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), flags
 
 
-@pytest.mark.parametrize("flags", FLAGS, ids=["default", "off", "on"])
 @pytest.mark.redirected
-def test_a_thread_begins_inside_where_it_inherits_and_outside_where_not(flags: tuple[str, ...]) -> None:
-    run(
-        flags,
-        """
-        seen = []
-        with four() as context:
-            thread = threading.Thread(target=lambda: seen.append((both(), current() is context)))
-            thread.start()
-            thread.join()
-        assert seen == [(expected, inherits)]
-        """,
-    )
-
-
-@pytest.mark.parametrize("flags", FLAGS, ids=["default", "off", "on"])
-@pytest.mark.redirected
-def test_what_an_inheriting_thread_compiles_is_what_a_fresh_process_gives(flags: tuple[str, ...]) -> None:
-    run(
-        flags,
-        """
-        plain = Job(SCALE, triple=X86)
-        jobs = [replace(plain, options=(f"-force-vector-width={width}",)) for width in (1, 2, 4, 8)]
-        seen = {}
-        def work(job):
-            for _ in range(5):
-                seen.setdefault(job, set()).add(compile_job(job))
-        threads = []
-        for job in jobs:
-            with OptionContext.from_args(job.options, base="defaults"):
-                threads.append(threading.Thread(target=work, args=(job,)))
-                threads[-1].start()
-        for thread in threads:
-            thread.join()
-        with FreshProcess() as fresh:
-            assert seen == {job: {fresh.compile(job if inherits else plain)} for job in jobs}
-            assert len(set(map(fresh.compile, jobs))) == len(jobs)
-        """,
-    )
+def test_a_thread_begins_inside_where_it_inherits_and_outside_where_not() -> None:
+    """And what it compiles is what a fresh process gives."""
+    for flags in FLAGS:
+        run(
+            flags,
+            """
+            seen = []
+            with four() as context:
+                thread = threading.Thread(target=lambda: seen.append((both(), current() is context)))
+                thread.start()
+                thread.join()
+            assert seen == [(expected, inherits)]
+            plain = Job(SCALE, triple=X86)
+            jobs = [replace(plain, options=(f"-force-vector-width={width}",)) for width in (1, 2, 4, 8)]
+            seen = {}
+            def work(job):
+                for _ in range(5):
+                    seen.setdefault(job, set()).add(compile_job(job))
+            threads = []
+            for job in jobs:
+                with OptionContext.from_args(job.options, base="defaults"):
+                    threads.append(threading.Thread(target=work, args=(job,)))
+                    threads[-1].start()
+            for thread in threads:
+                thread.join()
+            with FreshProcess() as fresh:
+                assert seen == {job: {fresh.compile(job if inherits else plain)} for job in jobs}
+                assert len(set(map(fresh.compile, jobs))) == len(jobs)
+            """,
+        )
 
 
 @pytest.mark.redirected

@@ -80,24 +80,19 @@ def test_everything_that_can_be_called_can_be_wrapped() -> None:
     assert wrap(max)(1, 2) == 2
 
 
-def test_a_wrapped_function_looks_like_the_function() -> None:
+def test_a_wrapped_function_looks_like_the_function_and_can_be_pickled() -> None:
     def count(extra: int, *, more: int = 0) -> int:
         """How often."""
         return extra + more
 
     with unroll(4):
         wrapped: Any = wrap(count)
+        copy = pickle.loads(pickle.dumps(wrap(both)))
     assert (wrapped.__name__, wrapped.__doc__) == ("count", "How often.")
     assert inspect.signature(wrapped) == inspect.signature(count)
     assert "count" in repr(wrapped)
     assert "'unroll-count': 4" in repr(wrapped)
-
-
-def test_it_can_be_pickled() -> None:
-    with unroll(4):
-        copy = pickle.loads(pickle.dumps(wrap(both)))
-    assert copy() == (4, 4)
-    assert copy.__name__ == "both"
+    assert (copy(), copy.__name__) == ((4, 4), "both")
 
 
 # propagating
@@ -186,10 +181,16 @@ def nested() -> tuple[int, int]:
 
 @alone
 def test_processes_of_every_start_method() -> None:
+    """Workers begin outside, wherever they start; what is handed over goes along."""
     warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
     for method in ("fork", "forkserver", "spawn"):
         context = multiprocessing.get_context(method)
-        with propagating(ProcessPoolExecutor(2, mp_context=context)) as pool:
+        with ProcessPoolExecutor(1, mp_context=context) as workers:
+            with OptionContext(unroll_count=6):
+                wrapped = wrap(both)
+                outside = workers.submit(both)  # starts the worker
+                assert (outside.result(), workers.submit(wrapped).result()) == ((1, 1), (6, 6)), method
+            pool = propagating(workers)
             futures = []
             for count in (2, 3, 4):
                 with OptionContext(unroll_count=count):
@@ -204,7 +205,3 @@ def test_processes_of_every_start_method() -> None:
             ], method
             assert list(mapped) == [(n, (5, 5), {"unroll-count": 5}) for n in range(4)], method
             assert inner.result() == (8, 8)
-        with OptionContext(unroll_count=6):
-            wrapped = wrap(both)
-        with context.Pool(1) as pool:
-            assert pool.apply(wrapped) == (6, 6)

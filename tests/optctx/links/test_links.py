@@ -136,10 +136,10 @@ def test_stamps_that_contradict_each_other_are_an_error_that_names_module_and_op
     words = r"'a\.c' and module 'c\.c'.*'inline-threshold' \(not given \(225\) and 3\), "
     with pytest.raises(LinkMismatchError, match=words + r"'unroll-count' \(0 and not given \(0\)\)"):
         OptionContext.from_module(both)
-
-
-def test_the_same_options_in_other_words_agree() -> None:
-    one, other = stamped("a.c", unroll_count="4"), stamped("b.c", unroll_count="0x4")
+    one, other = (
+        stamped("a.c", unroll_count="4"),
+        stamped("b.c", unroll_count="0x4"),
+    )  # the same in other words
     assert OptionContext.from_module(linked(one, other)) == context_of({"unroll-count": 4})
 
 

@@ -44,25 +44,24 @@ def test_every_option_that_differs_is_named_with_who_says_what() -> None:
     ]
 
 
-def test_an_option_that_is_given_differs_from_one_that_is_not() -> None:
-    [mismatch] = check_link([stamped("a.c", unroll_count=0), stamped("b.c")])
-    assert str(mismatch) == "'unroll-count' is 0 in a.c but not given (0) in b.c"
-
-
-def test_the_link_step_takes_part() -> None:
-    modules = [stamped("a.c", unroll_count=4), stamped("b.c", unroll_count=4)]
-    assert not check_link(modules)
-    [mismatch] = check_link(modules, context_of({}))
-    assert str(mismatch) == "'unroll-count' is 4 in a.c, b.c but not given (0) in the link step"
-
-
-def test_options_of_the_whole_process_take_part() -> None:
-    modules = [module_of("a.c"), module_of("b.c")]
-    for module, limit in zip(modules, (3, 5), strict=True):
+def test_a_difference_is_said_in_words() -> None:
+    """Of an option that one module does not give, of the link step, of options of the whole process."""
+    four = [stamped("a.c", unroll_count=4), stamped("b.c", unroll_count=4)]
+    limited = [module_of("a.c"), module_of("b.c")]
+    for module, limit in zip(limited, (3, 5), strict=True):
         options = {"opt-bisect-limit": limit, "unroll-count": 4}
         stamp(module, OptionContext(options, base="defaults", process_wide="exclusive"))
-    [mismatch] = check_link(modules)
-    assert str(mismatch) == "'opt-bisect-limit' is '3' in a.c but '5' in b.c"
+    assert not check_link(four)
+    reports = (
+        check_link([stamped("a.c", unroll_count=0), stamped("b.c")]),
+        check_link(four, context_of({})),
+        check_link(limited),
+    )
+    assert [[str(mismatch) for mismatch in report] for report in reports] == [
+        ["'unroll-count' is 0 in a.c but not given (0) in b.c"],
+        ["'unroll-count' is 4 in a.c, b.c but not given (0) in the link step"],
+        ["'opt-bisect-limit' is '3' in a.c but '5' in b.c"],
+    ]
 
 
 def test_a_linked_module_takes_part_with_all_its_parts() -> None:

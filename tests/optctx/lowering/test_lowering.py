@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from inspect import getfile
 from typing import NamedTuple
 
 import pytest
 from llvmlite import binding
 
-from optctx import OptctxError, OptionContext, OptionTypeError, emit_assembly, lower, registry, run_passes
+from optctx import (
+    OptctxError,
+    OptionContext,
+    OptionTypeError,
+    lower,
+    lowering,
+    registry,
+    stamp,
+    travelling,
+)
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.engine.attach import attach
 from optctx.lowering import EQUIVALENTS, NOT_EXACT
+from optctx.travelling import write_module_flag
 from tests.support.alone import alone
+from tests.support.each_instruction import interrupt_at
 from tests.support.ir_texts import X86, counted
 from tests.support.links_modules import context_of
 from tests.support.lowering_modules import ALLOCA, BRANCHES, KERNEL, STACK
@@ -152,6 +167,34 @@ def test_what_a_module_cannot_say_stays() -> None:
                 lower(context, module, strict=True)
 
 
+@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.long)])
+def test_an_interrupt_leaves_the_module_as_it_was_or_with_all_that_is_written(step: int) -> None:
+    """At each `step`th instruction; the same for what else optctx writes into modules."""
+    context = context_of(
+        {"inline-max-stacksize": 9, "x86-speculative-load-hardening": True, "amdhsa-code-object-version": 4}
+    )
+    places = tuple(os.path.dirname(getfile(folder)) for folder in (lowering, travelling))
+    with binding.create_context() as llvm_context, binding.parse_assembly(STACK, llvm_context) as module:
+        module.triple = X86
+        stamp(module, context_of({"unroll-count": 4}))
+        write_module_flag(module, "one", "1")
+        write_module_flag(module, "two", "2")
+
+        def interrupted(write: Callable[[binding.ModuleRef], object], number: int) -> tuple[str, int]:
+            with module.clone() as copy:
+                reached = interrupt_at(partial(write, copy), number, places)
+                return str(copy), reached
+
+        for write in (
+            partial(lower, context),
+            lambda module: stamp(module, context),
+            lambda module: write_module_flag(module, "one", "3"),
+        ):
+            whole, last = interrupted(write, sys.maxsize)
+            found = {interrupted(write, number)[0] for number in (*range(1, last, step), last)}
+            assert found == {str(module), whole}
+
+
 @alone
 def test_an_option_that_is_set_for_the_whole_process_stays() -> None:
     binding.set_option("", "-inline-max-stacksize=5")
@@ -182,24 +225,3 @@ def test_the_rows_are_options_that_only_the_code_generator_of_their_pass_reads()
     assert readers == dict.fromkeys(EQUIVALENTS, 1) | several
     assert NOT_EXACT.keys() <= registry().keys()
     assert not NOT_EXACT.keys() & EQUIVALENTS.keys()
-
-
-def test_modules_are_compiled_here_as_they_were_lowered() -> None:
-    """In this process, by optctx's own calls: the rest is entered, and LLVM needs nothing else."""
-    context = context_of({"x86-speculative-load-hardening": True})
-    binding.initialize_all_targets()
-    binding.initialize_all_asmprinters()
-    target = binding.Target.from_triple(X86)
-    texts = []
-    for lowers in (False, True):
-        with (
-            binding.create_context() as llvm_context,
-            binding.parse_assembly(BRANCHES, llvm_context) as module,
-            target.create_target_machine() as machine,
-        ):
-            module.triple = X86
-            with lower(context, module) if lowers else context:
-                run_passes(module, "default<O2>", target_machine=machine)
-                texts.append(emit_assembly(module, machine))
-    assert texts[0] == texts[1]
-    assert "cmov" in texts[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import gc
+import itertools
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextvars import copy_context
 from typing import Any
@@ -14,7 +15,8 @@ from llvmlite import binding
 
 from optctx import OptionContext, ScopeError, current, info, run_passes
 from tests.support.ir_texts import COUNTED
-from tests.support.scopes import FOLLOWS_TASKS, UNROLLED_ONCE, both, eight, four
+from tests.support.rows import rows
+from tests.support.scopes import FOLLOWS_TASKS, UNROLLED_ONCE, both, eight, four, unrolled_by_llvmlite
 
 pytestmark = pytest.mark.usefixtures("outside")
 
@@ -56,7 +58,7 @@ def compile_something() -> None:
         run_passes(module, "default<O1>")
 
 
-SEEN = {
+SEEN: dict[str, Callable[[], object]] = {
     "entering": lambda: eight().__enter__(),
     "compiling": compile_something,
     "asking": current,
@@ -65,11 +67,8 @@ SEEN = {
 
 
 @untold
-@pytest.mark.parametrize("act", SEEN.values(), ids=SEEN)
-@pytest.mark.parametrize("inside", [False, True])
-def test_a_scope_held_across_an_await_is_an_error_for_the_next_task(
-    act: Callable[[], object], inside: bool
-) -> None:
+@rows(("act", "inside"), itertools.product(SEEN, (False, True)))
+def test_a_scope_held_across_an_await_is_an_error_for_the_next_task(act: str, inside: bool) -> None:
     expected = r"inside OptionContext\(\{'unroll-count': 4\}\), which another task entered.*to_thread"
     if inside:
         expected = r"in a task inside OptionContext\(\{'unroll-count': 8\}\).*" + expected
@@ -78,7 +77,7 @@ def test_a_scope_held_across_an_await_is_an_error_for_the_next_task(
         held = Held(context)
         await held.inside.wait()
         with pytest.raises(ScopeError, match=expected):
-            act()
+            SEEN[act]()
         held.leave.set()
         await held.task
         assert held.seen == [(4, 4), ((4, 4), context), (8, 8) if inside else OUTSIDE]
@@ -125,8 +124,6 @@ def test_a_child_that_holds_a_scope_is_an_error_for_its_parent() -> None:
 
 
 def test_llvmlites_calls_see_their_own_task_while_another_holds_a_scope() -> None:
-    from tests.support.scopes import unrolled_by_llvmlite
-
     async def main() -> None:
         held = Held(context)
         await held.inside.wait()

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from llvmlite import binding
 
-from optctx import OptionContext, ScopeError, current, info, record
+from optctx import OptionContext, current, record
 from optctx.compiling import FreshProcess, Job, Result, compile_job
 from tests.support.ir_texts import COUNTED, SCALE, X86
+from tests.support.rows import rows
 from tests.support.scopes import (
     FOLLOWS_TASKS,
     UNROLLED_ONCE,
@@ -21,7 +22,6 @@ from tests.support.scopes import (
     eight,
     four,
     in_threads,
-    unrolled_by_llvmlite,
 )
 
 pytestmark = [
@@ -83,7 +83,7 @@ def test_two_tasks_hold_scopes_and_others_are_outside() -> None:
     run(main)
 
 
-@pytest.mark.parametrize("eager", [False, True], ids=["tasks", "eager tasks"])
+@rows("eager", [False, True])
 def test_interleaved_tasks_compile_as_fresh_processes_do(fresh: FreshProcess, eager: bool) -> None:
     expected = {job: fresh.compile(job) for job in JOBS}
     assert len(set(expected.values())) > len(JOBS) // 2
@@ -125,34 +125,6 @@ def test_loops_on_several_threads_follow_their_own_tasks(fresh: FreshProcess) ->
     in_threads([lambda: run(main)] * 3)
 
 
-def test_code_that_knows_llvmlite_only_sees_its_own_task() -> None:
-    async def work(count: int) -> list[int]:
-        seen = []
-        with OptionContext({"unroll-count": count}, base="defaults"):
-            for _ in range(10):
-                await asyncio.sleep(0)
-                seen.append(unrolled_by_llvmlite())
-        return seen
-
-    async def main() -> None:
-        counts = (2, 3, 4, 5, 6, 8)
-        assert await asyncio.gather(*map(work, counts)) == [[count] * 10 for count in counts]
-
-    run(main)
-
-
-def test_a_task_that_waits_for_a_thread_keeps_its_scope() -> None:
-    async def work(count: int) -> None:
-        with OptionContext({"unroll-count": count}, base="defaults") as context:
-            assert await asyncio.to_thread(both) == (count, count)
-            assert (both(), current()) == ((count, count), context)
-
-    async def main() -> None:
-        await asyncio.gather(*map(work, (2, 3, 4, 5)))
-
-    run(main)
-
-
 def test_asynchronous_generators_and_task_groups_keep_their_scopes() -> None:
     async def steps(context: OptionContext) -> AsyncIterator[tuple[int, int]]:
         """It runs in the task that asks for the next value, and so does its scope."""
@@ -169,48 +141,6 @@ def test_asynchronous_generators_and_task_groups_keep_their_scopes() -> None:
         async with asyncio.TaskGroup() as group:
             for count in (2, 3, 4, 5):
                 group.create_task(work(count))
-
-    run(main)
-
-
-def test_a_cancelled_task_leaves_its_scope_and_nobody_elses() -> None:
-    async def hold(context: OptionContext, inside: asyncio.Event, stop: asyncio.Event) -> object:
-        with context:
-            inside.set()
-            await stop.wait()
-            return both()
-
-    async def main() -> None:
-        inside, stop = [asyncio.Event(), asyncio.Event()], asyncio.Event()
-        first = asyncio.create_task(hold(four(), inside[0], stop))
-        second = asyncio.create_task(hold(eight(), inside[1], stop))
-        for event in inside:
-            await event.wait()
-        assert info()["active_scopes"] == 2
-        first.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await first
-        assert info()["active_scopes"] == 1
-        stop.set()
-        assert await second == (8, 8)
-
-    run(main)
-
-
-def test_a_task_does_not_leave_what_another_one_is_inside_of() -> None:
-    async def hold(context: OptionContext, stop: asyncio.Event) -> object:
-        with context:
-            await stop.wait()
-            return both()
-
-    async def main() -> None:
-        stop, context = asyncio.Event(), four()
-        task = asyncio.create_task(hold(context, stop))
-        await asyncio.sleep(0)
-        with eight(), pytest.raises(ScopeError, match="not the innermost"):
-            context.__exit__()
-        stop.set()
-        assert await task == (4, 4)
 
     run(main)
 

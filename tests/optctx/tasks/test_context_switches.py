@@ -16,6 +16,8 @@ from tests.support.scopes import (
     REPORTS_SWITCHES,
     UNROLLED_ONCE,
     both,
+    eight,
+    four,
     in_threads,
     scopes_become,
     unrolled_by_llvmlite,
@@ -25,14 +27,6 @@ R = TypeVar("R")
 OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
 
 pytestmark = pytest.mark.redirected
-
-
-def four() -> OptionContext:
-    return OptionContext({"unroll-count": 4}, base="defaults")
-
-
-def eight() -> OptionContext:
-    return OptionContext({"unroll-count": 8}, base="defaults")
 
 
 @pytest.fixture(autouse=True)
@@ -82,6 +76,8 @@ def test_scopes_of_several_tasks_are_entered_and_left_in_any_order() -> None:
     second.do(two.__enter__)
     assert (first.do(both), second.do(both), third.do(both)) == ((4, 4), (8, 8), OUTSIDE)
     assert (first.do(current), second.do(current)) == (one, two)
+    with pytest.raises(ScopeError, match="not the innermost"):
+        second.do(one.__exit__)
     inner = OptionContext({"unroll-count": 2})
     first.do(inner.__enter__)
     assert (first.do(both), second.do(both), both()) == ((2, 2), (8, 8), OUTSIDE)
@@ -194,17 +190,6 @@ def test_a_thread_that_ends_inside_a_carried_scope_leaves_it() -> None:
         inside = copy_context()
     in_threads([end_inside])
     assert scopes_become(0)
-
-
-def test_a_task_cannot_leave_what_it_is_not_inside_of() -> None:
-    first, second, one, two = Task(), Task(), four(), eight()
-    first.do(one.__enter__)
-    second.do(two.__enter__)
-    with pytest.raises(ScopeError, match="not the innermost"):
-        second.do(one.__exit__)
-    assert (first.do(both), second.do(both)) == ((4, 4), (8, 8))
-    second.do(two.__exit__)
-    first.do(one.__exit__)
 
 
 def test_a_dropped_task_leaves_its_scope() -> None:

@@ -35,19 +35,12 @@ def test_a_pool_whose_workers_start_inside_a_scope() -> None:
         with OptionContext(unroll_count=4):
             inside = [pool.submit(state) for _ in range(4)]  # starts the workers
             assert unrolled() == 4
+            four = propagating(pool).submit(unrolled)
         outside = [pool.submit(state) for _ in range(4)]
         assert [each.result() for each in inside + outside] == [OUTSIDE] * 8
-
-
-@alone
-def test_work_that_is_propagated_to_such_a_pool() -> None:
-    warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
-    with ProcessPoolExecutor(1, FORK) as pool:
-        with OptionContext(unroll_count=4):
-            four = propagating(pool).submit(unrolled)
-            with OptionContext(unroll_count=2):
-                two = propagating(pool).submit(unrolled)
-        assert (four.result(), two.result(), pool.submit(state).result()) == (4, 2, OUTSIDE)
+        assert four.result() == 4
+    with OptionContext(unroll_count=4), FORK.Pool(1) as other:
+        assert other.apply(state) == OUTSIDE
 
 
 @pytest.mark.redirected
@@ -80,14 +73,6 @@ def test_a_worker_started_while_options_are_changed_process_wide() -> None:
         assert seed() == 7
         assert propagating(pool).submit(seed).result() == 7
         assert pool.submit(seed).result() == 0
-
-
-@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
-@alone
-def test_all_start_methods_agree(method: str) -> None:
-    warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
-    with OptionContext(unroll_count=4), multiprocessing.get_context(method).Pool(1) as pool:
-        assert pool.apply(state) == OUTSIDE
 
 
 @alone

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from llvmlite import binding
-from llvmlite.binding import ffi
 
 import optctx
 from optctx import OptionContext, current, unbind
 from optctx.compiling import FreshProcess, Job
-from optctx.engine.attach import attach
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
+from tests.support.rows import rows
 from tests.support.runs import (
     COUNT,
     EMISSION,
-    RUN_NAMES,
     RUNS,
     emit_object_by_llvmlite,
     machine,
@@ -31,35 +28,25 @@ from tests.support.scopes import in_threads, unrolled
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 
 
-@pytest.mark.parametrize("run", RUNS, ids=RUN_NAMES)
-def test_a_bound_module_sees_its_context_on_every_thread(
+@rows("run", RUNS)
+def test_a_bound_module_sees_its_context_on_every_thread_whatever_scope_that_is_in(
     llvm_context: Any, run: Callable[[Any], None]
 ) -> None:
     OptionContext({"unroll-count": COUNT}).bind(llvm_context)
-    seen = []
 
     def work() -> None:
         with binding.parse_assembly(COUNTED, llvm_context) as module:
             run(module)
-            seen.append(stores(module))
+            assert stores(module) == COUNT
 
     work()
     in_threads([work])
-    assert seen == [COUNT, COUNT]
     assert unrolled() == 1  # modules of other LLVMContexts, on the same thread
-
-
-@pytest.mark.parametrize("run", RUNS, ids=RUN_NAMES)
-def test_the_binding_comes_before_the_scope_of_the_thread_which_is_there_again_afterwards(
-    llvm_context: Any, run: Callable[[Any], None]
-) -> None:
-    OptionContext({"unroll-count": COUNT}).bind(llvm_context)
     with OptionContext({"unroll-count": 2}) as scope:
-        with binding.parse_assembly(COUNTED, llvm_context) as module:
-            run(module)
-            assert stores(module) == COUNT
+        work()
         assert current() is scope
         assert unrolled() == 2
+    unbind(llvm_context)
 
 
 # A loop that is tested at its top, which the pass on loops moves to its bottom unless the options forbid it.
@@ -82,55 +69,56 @@ done:
 """
 
 
-@pytest.mark.parametrize(
-    ("text", "passes", "options"),
-    [
-        (TESTED_FIRST, "function(loop(loop-rotate))", {"rotation-max-header-size": 0}),
-        (CALLS, "cgscc(inline)", {"inline-threshold": 0}),
-        (COUNTED, "cgscc(function(loop-unroll))", {"unroll-count": COUNT}),
-        (SCALE, "default<O3>", {"force-vector-width": 2, "unroll-count": 3}),
-    ],
-    ids=("loops", "call graph", "functions of a call graph", "all"),
-)
-def test_pass_managers_inside_others_see_the_bound_context(
-    llvm_context: Any, fresh: FreshProcess, text: str, passes: str, options: dict[str, object]
-) -> None:
+NESTED = {
+    "function(loop(loop-rotate))": (TESTED_FIRST, {"rotation-max-header-size": 0}),
+    "cgscc(inline)": (CALLS, {"inline-threshold": 0}),
+    "cgscc(function(loop-unroll))": (COUNTED, {"unroll-count": COUNT}),
+    "default<O3>": (SCALE, {"force-vector-width": 2, "unroll-count": 3}),
+}
+
+
+@rows("passes", NESTED)
+def test_pass_managers_inside_others_see_the_bound_context(fresh: FreshProcess, passes: str) -> None:
+    text, options = NESTED[passes]
     context = OptionContext(options, base="defaults")
     job = Job(text, passes, triple=X86, emit="ir")
     expected = fresh.compile(replace(job, options=tuple(context.args())))
     assert expected.error is None
     assert fresh.compile(job).ir != expected.ir
-    context.bind(llvm_context)
-    with binding.parse_assembly(text, llvm_context) as module, machine() as target:
+    with (
+        binding.create_context() as llvm_context,
+        binding.parse_assembly(text, llvm_context) as module,
+        machine() as target,
+    ):
+        context.bind(llvm_context)
         module.triple, module.data_layout = X86, str(target.target_data)
         optctx.run_passes(module, passes, target_machine=target)
         assert str(module) == expected.ir
 
 
-def emit_assembly_by_llvmlite(module: Any, target: Any) -> bytes:
-    return str(target.emit_assembly(module)).encode()
-
-
-@pytest.mark.parametrize(
+@rows(
     ("emit", "kind"),
     [
-        (emit_assembly_by_llvmlite, "assembly"),
+        (lambda module, target: str(target.emit_assembly(module)).encode(), "assembly"),
         (emit_object_by_llvmlite, "object"),
         (lambda module, target: optctx.emit_assembly(module, target).encode(), "assembly"),
         (optctx.emit_object, "object"),
     ],
-    ids=("llvmlite assembly", "llvmlite object", "emit_assembly", "emit_object"),
 )
 def test_emission_sees_the_bound_context_as_a_fresh_process_does(
-    llvm_context: Any, fresh: FreshProcess, emit: Callable[[Any, Any], bytes], kind: Any
+    fresh: FreshProcess, emit: Callable[[Any, Any], bytes], kind: Any
 ) -> None:
     context = OptionContext(EMISSION, base="defaults")
     job = Job(SCALE, passes="module(verify)", triple=X86, emit=kind)
     expected = fresh.compile(replace(job, options=tuple(context.args())))
     assert expected.error is None
     assert fresh.compile(job).code != expected.code
-    context.bind(llvm_context)
-    with binding.parse_assembly(SCALE, llvm_context) as module, machine() as target:
+    with (
+        binding.create_context() as llvm_context,
+        binding.parse_assembly(SCALE, llvm_context) as module,
+        machine() as target,
+    ):
+        context.bind(llvm_context)
         module.triple = X86
         module.data_layout = str(target.target_data)
         assert emit(module, target) == expected.code
@@ -157,48 +145,6 @@ def test_mcjit_compiles_a_module_under_its_bound_context(llvm_context: Any) -> N
     assert object_of_mcjit(binding.parse_assembly(SCALE, llvm_context)) == scoped
     unbind(llvm_context)
     assert object_of_mcjit(binding.parse_assembly(SCALE, llvm_context)) == plain
-
-
-def object_of_orc(module: Any, target: Any) -> bytes:
-    """What the compiler that LLJIT uses, llvm::orc::SimpleCompiler, makes of the module.
-
-    llvmlite gives LLJIT only text, which gets an LLVMContext of its own, so the compiler is called directly:
-    {table, bool, TargetMachine *, ObjectCache *}, and the result is {MemoryBuffer *, whether it is an error}.
-    """
-    image = attach().image
-    table = image.symbol("_ZTVN4llvm3orc14SimpleCompilerE")
-    assert table is not None
-    target_at, module_at = (ctypes.cast(thing._ptr, ctypes.c_void_p).value for thing in (target, module))
-    compiler = (ctypes.c_void_p * 4)(table + 16, 0, target_at, None)
-    call = ctypes.c_void_p.from_address(table + 16 + 2 * 8).value
-    assert call is not None
-    result = (ctypes.c_void_p * 2)()
-    prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-    prototype(call)(ctypes.addressof(result), ctypes.addressof(compiler), module_at)
-    assert ((result[1] or 0) & 1) == 0  # no error
-    assert result[0] is not None
-    buffer = ctypes.cast(result[0], ffi.LLVMMemoryBufferRef)
-    try:
-        start, size = ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer)
-        return ctypes.string_at(start, size)
-    finally:
-        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
-
-
-def test_orcs_compiler_sees_the_bound_context(llvm_context: Any) -> None:
-    context = OptionContext(EMISSION)
-
-    def compiled() -> bytes:
-        with binding.parse_assembly(SCALE, llvm_context) as module, machine() as target:
-            module.data_layout = str(target.target_data)
-            return object_of_orc(module, target)
-
-    plain = compiled()
-    with context:
-        scoped = compiled()
-    assert scoped != plain
-    context.bind(llvm_context)
-    assert compiled() == scoped
 
 
 def test_the_global_llvm_context_can_be_bound_as_well() -> None:

@@ -25,21 +25,20 @@ from tests.support import runs
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, SCALE
 from tests.support.library_code import changed_code
+from tests.support.rows import rows
 from tests.support.runs import (
     COUNT,
     EMISSION,
-    RUN_NAMES,
     RUNS,
     emit_object_by_llvmlite,
     machine,
-    run_module_passes,
     stores,
 )
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 
 
-@pytest.mark.parametrize("run", RUNS, ids=RUN_NAMES)
+@rows("run", RUNS)
 def test_an_error_on_mismatch_comes_before_any_pass_and_names_the_difference(
     llvm_context: Any, run: Callable[[Any], None]
 ) -> None:
@@ -53,19 +52,10 @@ def test_an_error_on_mismatch_comes_before_any_pass_and_names_the_difference(
         with OptionContext({"unroll-count": 2}), pytest.raises(ContextMismatchError, match="2 here"):
             run(module)
         assert str(module) == before
-        with context:
+        with OptionContext({"unroll-count": str(COUNT)}):  # another context of the same values
             run(module)
         assert stores(module) == COUNT
-
-
-def test_contexts_with_the_same_values_are_no_mismatch(llvm_context: Any) -> None:
-    OptionContext({"unroll-count": COUNT}).bind(llvm_context, on_mismatch="error")
-    with (
-        binding.parse_assembly(COUNTED, llvm_context) as module,
-        OptionContext({"unroll-count": str(COUNT)}),
-    ):
-        run_module_passes(module)
-        assert stores(module) == COUNT
+    optctx.unbind(llvm_context)
 
 
 def test_emission_and_mcjit_are_stopped_on_mismatch_as_well(llvm_context: Any) -> None:
@@ -88,7 +78,7 @@ def test_emission_and_mcjit_are_stopped_on_mismatch_as_well(llvm_context: Any) -
             assert engine.get_function_address("scale")
 
 
-@pytest.mark.parametrize("run", RUNS, ids=RUN_NAMES)
+@rows("run", RUNS)
 def test_a_warning_on_mismatch_leaves_the_run_under_the_scope_of_the_thread(
     llvm_context: Any, run: Callable[[Any], None]
 ) -> None:
@@ -99,6 +89,7 @@ def test_a_warning_on_mismatch_leaves_the_run_under_the_scope_of_the_thread(
         assert stores(module) == 2
     [warning] = caught
     assert warning.filename == runs.__file__
+    optctx.unbind(llvm_context)
 
 
 def test_lookup_reads_the_binding_or_else_the_thread(llvm_context: Any) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextvars
+import itertools
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import copy_context
 from typing import Literal
 
@@ -14,6 +16,7 @@ from optctx import OptionContext, ScopeError, _native, current, info
 from optctx.travelling import attributes
 from optctx.values import Layers
 from tests.support.ir_texts import COUNTED, X86
+from tests.support.rows import rows
 from tests.support.scopes import REPORTS_SWITCHES, UNROLLED_ONCE, both, eight, four, in_threads
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("outside", "attributes")]
@@ -24,13 +27,10 @@ RunIn = Callable[[contextvars.Context, Callable[[], object]], object]
 DuringARun = Callable[[Callable[[object], object]], None]
 
 
-@pytest.fixture(params=[False, True], ids=["calls", "switches"])
-def run_in(request: pytest.FixtureRequest) -> Iterator[RunIn]:
-    """Runs a function in a copy; with and without reports of switches, by hand before Python 3.14."""
-    follows: bool = request.param
+@contextmanager
+def running(follows: bool) -> Iterator[RunIn]:
+    """Run functions in a copy; with and without reports of switches, by hand before Python 3.14."""
     if REPORTS_SWITCHES:
-        if not follows:
-            pytest.skip("needs a Python before 3.14: this one reports switches")
         yield lambda copy, function: copy.run(function)
         return
 
@@ -46,8 +46,13 @@ def run_in(request: pytest.FixtureRequest) -> Iterator[RunIn]:
             told(lambda: None)
 
     _native.simulate_context_switches(follows)
-    yield run
-    _native.simulate_context_switches(False)
+    try:
+        yield run
+    finally:
+        _native.simulate_context_switches(False)
+
+
+FOLLOWING = [True] if REPORTS_SWITCHES else [False, True]
 
 
 def copied_inside(context: OptionContext) -> contextvars.Context:
@@ -73,9 +78,9 @@ def counts(bound: OptionContext | None) -> tuple[int, int]:
         return plain, with_attribute
 
 
-@pytest.fixture
-def during_a_run() -> Iterator[DuringARun]:
-    """Has a function called with the innermost context where LLVM asks for the options of an attribute."""
+@contextmanager
+def asking() -> Iterator[DuringARun]:
+    """Have a function called with the innermost context where LLVM asks for the options of an attribute."""
     steps: list[Callable[[object], object]] = []
     failed: list[BaseException] = []
 
@@ -90,78 +95,90 @@ def during_a_run() -> Iterator[DuringARun]:
         return attributes.resolve(image, text, here, before, triple)
 
     _native.set_callbacks(resolve=resolve)
-    yield steps.append
-    _native.set_callbacks(resolve=attributes.resolve)
+    try:
+        yield steps.append
+    finally:
+        _native.set_callbacks(resolve=attributes.resolve)
     assert not steps, "LLVM never asked"
     if failed:
         raise failed[0]
 
 
-def test_a_carried_scope_is_what_runs_start_from(run_in: RunIn, during_a_run: DuringARun) -> None:
+@rows("follows", FOLLOWING)
+def test_a_carried_scope_is_what_runs_start_from(follows: bool) -> None:
     seen: list[object] = []
     context, six = four(), OptionContext({"unroll-count": 6}, base="defaults")
     copy = copied_inside(context)
+    with running(follows) as run_in, asking() as during_a_run:
 
-    def check() -> None:
-        during_a_run(seen.append)
-        assert run_in(copy, lambda: counts(None)) == (4, 3)
-        during_a_run(seen.append)
-        assert run_in(copy, lambda: (counts(six), current())) == ((6, 3), context)
+        def check() -> None:
+            during_a_run(seen.append)
+            assert run_in(copy, lambda: counts(None)) == (4, 3)
+            during_a_run(seen.append)
+            assert run_in(copy, lambda: (counts(six), current())) == ((6, 3), context)
 
-    in_threads([check])
-    with eight():
-        check()
-        assert both() == (8, 8)
+        in_threads([check])
+        with eight():
+            check()
+            assert both() == (8, 8)
     assert [each is six for each in seen] == [False, True, False, True]
     assert seen[0] is context
     assert seen[2] is context
 
 
-@pytest.mark.parametrize("bound", [None, OptionContext({"unroll-count": 6}, base="defaults")])
-@pytest.mark.parametrize("place", ["outside", "entered", "carried"])
+@rows(
+    ("follows", "place", "bound"),
+    itertools.product(
+        FOLLOWING,
+        ("outside", "entered", "carried"),
+        (None, OptionContext({"unroll-count": 6}, base="defaults")),
+    ),
+)
 def test_tasks_that_run_while_llvm_runs_change_nothing_for_it(
-    run_in: RunIn, during_a_run: DuringARun, bound: OptionContext | None, place: str
+    follows: bool, place: str, bound: OptionContext | None
 ) -> None:
     outside, two = copy_context(), OptionContext({"unroll-count": 2}, base="defaults")
     context, inside = four(), copied_inside(eight())
     expected = 6 if bound else (UNROLLED_ONCE if place == "outside" else 4)
     seen: list[object] = []
+    with running(follows) as run_in, asking() as during_a_run:
 
-    def step(here: object) -> None:
-        seen.append(here)
-        before = info()["active_scopes"]
-        assert run_in(inside, both) == (8, 8)
-        # What has the same mark as the run is part of it.
-        assert run_in(outside, both) == ((6, 6) if bound and place == "outside" else OUTSIDE)
-        with two:
-            assert (both(), current()) == ((2, 2), two)
+        def step(here: object) -> None:
+            seen.append(here)
+            before = info()["active_scopes"]
             assert run_in(inside, both) == (8, 8)
-            assert both() == (2, 2)
-        assert run_in(inside, lambda: two.run(both)) == (2, 2)
-        assert info()["active_scopes"] == before
-        if place == "entered":
-            assert current() is context
-        if place == "entered" and bound:
-            with pytest.raises(ScopeError, match="not the innermost"):
-                context.__exit__()
+            # What has the same mark as the run is part of it.
+            assert run_in(outside, both) == ((6, 6) if bound and place == "outside" else OUTSIDE)
+            with two:
+                assert (both(), current()) == ((2, 2), two)
+                assert run_in(inside, both) == (8, 8)
+                assert both() == (2, 2)
+            assert run_in(inside, lambda: two.run(both)) == (2, 2)
+            assert info()["active_scopes"] == before
+            if place == "entered":
+                assert current() is context
+            if place == "entered" and bound:
+                with pytest.raises(ScopeError, match="not the innermost"):
+                    context.__exit__()
 
-    def work() -> object:
-        during_a_run(step)
-        return counts(bound), counts(None), both()
+        def work() -> object:
+            during_a_run(step)
+            return counts(bound), counts(None), both()
 
-    if place == "outside":
-        assert work() == ((expected, 3), (UNROLLED_ONCE, 3), OUTSIDE)
-    elif place == "entered":
-        with context:
-            assert work() == ((expected, 3), (4, 3), (4, 4))
-    else:
-        assert run_in(copied_inside(context), work) == ((expected, 3), (4, 3), (4, 4))
+        if place == "outside":
+            assert work() == ((expected, 3), (UNROLLED_ONCE, 3), OUTSIDE)
+        elif place == "entered":
+            with context:
+                assert work() == ((expected, 3), (4, 3), (4, 4))
+        else:
+            assert run_in(copied_inside(context), work) == ((expected, 3), (4, 3), (4, 4))
     assert seen == [bound or (None if place == "outside" else context)]
 
 
-def test_a_scope_that_is_left_open_while_llvm_runs_outlives_the_run(during_a_run: DuringARun) -> None:
+def test_a_scope_that_is_left_open_while_llvm_runs_outlives_the_run() -> None:
     context, six = four(), OptionContext({"unroll-count": 6}, base="defaults")
-    during_a_run(lambda here: context.__enter__() and None)
-    counts(six)
-    assert (both(), current()) == ((4, 4), context)
-    context.__exit__()
+    with asking() as during_a_run:
+        during_a_run(lambda here: context.__enter__() and None)
+        counts(six)
+        assert (both(), current()) == ((4, 4), context)
+        context.__exit__()

@@ -25,6 +25,7 @@ from optctx.travelling.outside import Outside
 from tests.support.alone import alone
 from tests.support.forking import run_and_end
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86, counted
+from tests.support.rows import rows
 from tests.support.runs import COUNT, RUNS, machine
 from tests.support.scopes import four, in_threads, set_option, unrolled, unrolled_by_llvmlite, write
 
@@ -79,7 +80,7 @@ def calls(way: Callable[[Any], object], llvm_context: Any) -> str:
         return "" if module.closed else str(module)
 
 
-@pytest.mark.parametrize("name", WAYS)
+@rows("name", WAYS)
 def test_every_way_to_compile_outside_every_scope_is_named_and_can_be_refused(name: str) -> None:
     way = WAYS[name]
     optctx.attach(outside="warn")
@@ -226,6 +227,9 @@ def test_the_rule_changes_between_compilations_but_not_while_one_runs_outside() 
         with pytest.warns(OutsideScopeWarning):
             at_work(work)
     assert attributes_policy() == ("ignore",)
+    for wrong in ("sometimes", 3, ["error"], True):
+        with pytest.raises(OptionTypeError, match='outside is "allow", "warn", "error" or "defaults", found'):
+            optctx.attach(outside=wrong)  # type: ignore[arg-type]
     with OptionContext():
         at_work(changed)
     optctx.attach(outside="error")
@@ -237,13 +241,6 @@ def test_the_rule_changes_between_compilations_but_not_while_one_runs_outside() 
     assert os.waitpid(child, 0)[1] == 0
     optctx.detach()
     assert (unrolled(), unrolled_by_llvmlite()) == (1, 1)
-
-
-def test_what_is_no_rule_and_what_cannot_follow_one_is_refused() -> None:
-    for wrong in ("sometimes", 3, ["error"], True):
-        with pytest.raises(OptionTypeError, match='outside is "allow", "warn", "error" or "defaults", found'):
-            optctx.attach(outside=wrong)  # type: ignore[arg-type]
-    assert unrolled() == 1
 
 
 @alone(OPTCTX_ENGINE="exclusive")

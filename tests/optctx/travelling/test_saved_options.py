@@ -25,16 +25,12 @@ def test_a_saved_context_means_the_same_when_it_is_loaded(tmp_path: pathlib.Path
     assert [path.name for path in tmp_path.iterdir()] == ["best.toml"]
 
 
-def test_what_a_file_does_not_name_is_the_base(tmp_path: pathlib.Path) -> None:
+def test_a_file_is_loaded_on_its_base_and_trusted_on_request(tmp_path: pathlib.Path) -> None:
     file = tmp_path / "best.toml"
     OptionContext(unroll_count=4).save(file)
     with OptionContext(inline_threshold=7):
         assert OptionContext.load(file)["inline-threshold"] == 7
         assert OptionContext.load(file, base="defaults")["inline-threshold"] != 7
-
-
-def test_trust_lets_more_in(tmp_path: pathlib.Path) -> None:
-    file = tmp_path / "best.toml"
     file.write_text('format = 1\n[options]\nprint-after-all = ["true"]\n')
     with pytest.raises(UntrustedOptionError):
         OptionContext.load(file)

@@ -62,6 +62,12 @@ def test_every_option_has_been_judged_with_its_type() -> None:
         assert option.trust in CLASSES
         assert option.trust_reason
         assert "has not been judged" not in option.trust_reason
+    known = registry()
+    assert not set(CLASSES) & set(known), "no option is called like a class"
+    aliases = [option for name in known if (option := known[name]).alias_of]
+    assert aliases
+    for option in aliases:
+        assert option.trust == known[option.alias_of or ""].trust
 
 
 def test_an_option_that_is_not_in_the_list_is_not_tuning(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,14 +75,6 @@ def test_an_option_that_is_not_in_the_list_is_not_tuning(monkeypatch: pytest.Mon
     judged = judgement_of(registry()["unroll-count"]._target)
     assert judged.trust == "code"
     assert "has not been judged" in judged.reason
-
-
-def test_an_alias_is_judged_as_its_option() -> None:
-    known = registry()
-    aliases = [option for name in known if (option := known[name]).alias_of]
-    assert aliases
-    for option in aliases:
-        assert option.trust == known[option.alias_of or ""].trust
 
 
 def test_tuning_is_switches_choices_and_numbers_within_bounds() -> None:

@@ -141,8 +141,25 @@ CASES = [
 ]
 
 
+# Of some options, what Python gives for the same.
+VALUES: dict[str, object] = {
+    "-vectorize-loops=false": False,
+    "-fast-isel=true": True,
+    "-inline-threshold=0": 0,
+    "-unroll-count=7": 7,
+    "-mem-intrinsic-expand-size=16": 16,
+    "-lower-allow-check-random-rate=0": 0.0,
+    "-vp-counters-per-site=100": 100,
+    "-x86-asm-syntax=intel": "intel",
+    "-internalize-public-api-list=f,g": ["f", "g"],
+    "-disable-loop-idiom-memset": True,
+    "-force-vector-width=2": 2,
+}
+
+
 def test_an_override_changes_the_code_as_it_does_in_a_fresh_process(fresh: FreshProcess) -> None:
     options = registry()
+    by_value = []
     for case in CASES:
         given = tuple(case.options.split())
         option = options[given[0].partition("=")[0].lstrip("-")]
@@ -152,9 +169,14 @@ def test_an_override_changes_the_code_as_it_does_in_a_fresh_process(fresh: Fresh
         assert wanted != plain, case
         # It is the option itself that does it, not those that go with it.
         helpers = tuple(text for text in given if text.partition("=")[0] != f"-{option.name}")
-        assert fresh.compile(replace(case.job, options=helpers)) != wanted, case
+        assert not helpers or fresh.compile(replace(case.job, options=helpers)) != wanted, case
         assert scoped(replace(case.job, options=given)) == wanted, case
         assert compile_job(case.job) == plain, case
+        if case.options in VALUES:
+            by_value.append(case.options)
+            with OptionContext({option.name: VALUES[case.options]}, base="defaults"):
+                assert compile_job(case.job) == wanted, case
+    assert set(by_value) == set(VALUES)
 
 
 def test_bits_change_what_llvm_says(fresh: FreshProcess, capfd: pytest.CaptureFixture[str]) -> None:
@@ -169,11 +191,8 @@ def test_bits_change_what_llvm_says(fresh: FreshProcess, capfd: pytest.CaptureFi
     assert capfd.readouterr().err == ""
 
 
-def test_no_option_of_this_library_is_a_char() -> None:
-    assert [option.name for option in registry().values() if option.type == "char"] == []
-
-
 def test_every_type_that_can_be_scoped_is_covered_here() -> None:
+    assert [option.name for option in registry().values() if option.type == "char"] == []
     covered = {case.kind for case in CASES} | {"bits", "set"}  # sets: test_set_options.py
     assert covered == {option.type for option in registry().values() if option.scope == "thread"}
     storages = {case.storage for case in CASES}
@@ -183,49 +202,22 @@ def test_every_type_that_can_be_scoped_is_covered_here() -> None:
     }  # test_debug_output.py
 
 
-VALUES: dict[str, object] = {
-    "vectorize-loops": False,
-    "fast-isel": True,
-    "inline-threshold": 0,
-    "unroll-count": 7,
-    "mem-intrinsic-expand-size": 16,
-    "lower-allow-check-random-rate": 0.0,
-    "vp-counters-per-site": 100,
-    "x86-asm-syntax": "intel",
-    "internalize-public-api-list": ["f", "g"],
-    "disable-loop-idiom-memset": True,
-    "force-vector-width": 2,
-}
-
-
-def test_a_python_value_does_what_the_command_line_does(fresh: FreshProcess) -> None:
-    for name, value in VALUES.items():
-        case = next(case for case in CASES if case.options.startswith(f"-{name}"))
-        wanted = fresh.compile(replace(case.job, options=(case.options,)))
-        assert wanted.error is None, name
-        with OptionContext({name: value}, base="defaults"):
-            assert compile_job(case.job) == wanted, name
-
-
 @alone(OPTCTX_ENGINE="exclusive")
-def test_every_type_does_what_it_does_in_a_fresh_process_where_threads_take_turns() -> None:
+def test_values_are_those_of_a_fresh_process_where_threads_take_turns() -> None:
+    """Of every storage; with what LLVM copies at first use, which is copied again in every scope."""
     before = process_state()
+    copied = [assembly(CALLS, options=(f"-regalloc={name}",)) for name in ("fast", "basic", "greedy")]
     with FreshProcess() as fresh:
-        for case in CASES:
+        for case in CASES[::3]:
             job = replace(case.job, options=tuple(case.options.split()))
             plain, wanted = fresh.compile(case.job), fresh.compile(job)
             assert wanted != plain
             assert wanted.error is None
             assert scoped(job) == wanted, case
             assert compile_job(case.job) == plain, case
-    assert process_state() == before
-
-
-@alone(OPTCTX_ENGINE="exclusive")
-def test_what_llvm_copies_at_first_use_is_copied_again_in_every_scope_where_threads_take_turns() -> None:
-    jobs = [assembly(CALLS, options=(f"-regalloc={name}",)) for name in ("fast", "basic", "greedy")]
-    with FreshProcess() as fresh:
-        wanted = [fresh.compile(job) for job in jobs]
-    assert wanted[0] != wanted[2]
+        made = [fresh.compile(job) for job in copied]
+    assert {case.storage for case in CASES[::3]} == {"internal", "external"}
+    assert made[0] != made[2]
     for number in (0, 2, 1, 0, 0, 2):
-        assert scoped(jobs[number]) == wanted[number], number
+        assert scoped(copied[number]) == made[number], number
+    assert process_state() == before

@@ -8,7 +8,6 @@ from collections import Counter
 import pytest
 from llvmlite import binding
 
-import optctx
 from optctx import OptionContext, UnknownOptionError, registry
 from tests.support.alone import alone
 from tests.support.processes import run_python
@@ -128,54 +127,42 @@ def test_every_option_can_be_described() -> None:
             assert option.read_by, name
 
 
-def test_choices_carry_llvms_help() -> None:
-    assert registry()["x86-asm-syntax"].choices == {
+def test_aliases_choices_and_categories_are_those_that_llvm_knows() -> None:
+    options = registry()
+    alias, target = options["aarch64-stack-hazard-size"], options["aarch64-streaming-hazard-size"]
+    assert (alias.alias_of, alias.help) == (target.name, f"alias for -{target.name}")
+    assert (target.alias_of, target.aliases) == (None, (alias.name,))
+    assert (alias.type, alias.scope, alias.read_by) == (target.type, target.scope, target.read_by)
+    # Choices that are options themselves share one option.
+    first, second = options["arm-default-it"], options["arm-restrict-it"]
+    assert (first.aliases, second.aliases) == (("arm-restrict-it",), ("arm-default-it",))
+    assert set(first.choices) == set(second.choices) == {"arm-default-it", "arm-restrict-it"}
+    assert first.default == second.default == "arm-default-it"
+    assert options["x86-asm-syntax"].choices == {
         "att": "Emit AT&T-style assembly",
         "intel": "Emit Intel-style assembly",
     }
-    bits = registry()["pgo-analysis-map"].choices
+    bits = options["pgo-analysis-map"].choices
     assert list(bits) == ["none", "func-entry-count", "bb-freq", "br-prob", "all"]
     assert bits["br-prob"] == "Branch Probability"
-    assert registry()["unroll-count"].choices == {}
-    assert registry()["unroll-count"].help.startswith("Use this unroll count for all loops")
-
-
-def test_an_alias_shows_what_it_stands_for() -> None:
-    alias, target = registry()["aarch64-stack-hazard-size"], registry()["aarch64-streaming-hazard-size"]
-    assert alias.alias_of == target.name
-    assert target.alias_of is None
-    assert target.aliases == (alias.name,)
-    assert (alias.type, alias.scope, alias.read_by) == (target.type, target.scope, target.read_by)
-    assert alias.help == "alias for -aarch64-streaming-hazard-size"
-
-
-def test_choices_that_are_options_themselves_share_one_option() -> None:
-    first, second = registry()["arm-default-it"], registry()["arm-restrict-it"]
-    assert (first.aliases, second.aliases) == (("arm-restrict-it",), ("arm-default-it",))
-    assert first.choices == second.choices
-    assert set(first.choices) == {"arm-default-it", "arm-restrict-it"}
-    assert first.default == second.default == "arm-default-it"
-
-
-def test_categories_are_llvms() -> None:
-    assert registry()["unroll-count"].categories == ("General options",)
-    assert registry()["color"].categories == ("Color Options",)
-    assert registry()["help"].categories == ("Generic Options",)
-    assert registry()["ir2vec-kind"].categories == ("IR2Vec Options",)
+    assert options["unroll-count"].choices == {}
+    assert options["unroll-count"].help.startswith("Use this unroll count for all loops")
+    categories = {name: options[name].categories for name in ("unroll-count", "color", "ir2vec-kind")}
+    assert categories == {
+        "unroll-count": ("General options",),
+        "color": ("Color Options",),
+        "ir2vec-kind": ("IR2Vec Options",),
+    }
 
 
 @pytest.mark.redirected
-def test_readers_are_functions_of_llvm() -> None:
-    assert any("llvm::computeUnrollCount(" in name for name in registry()["unroll-count"].read_by)
-    assert any("LoopVectorizeHints" in name for name in registry()["force-vector-width"].read_by)
-
-
-@pytest.mark.redirected
-def test_nearly_every_option_can_be_set_per_thread() -> None:
-    scopes = Counter(option.scope for option in registry().values())
-    assert scopes["thread"] > 2500
-    assert registry()["unroll-count"].scope == registry()["force-vector-width"].scope == "thread"
-    assert registry()["gvn-max-hoisted"].scope == "unread"
+def test_nearly_every_option_can_be_set_per_thread_for_the_functions_that_read_it() -> None:
+    options = registry()
+    assert Counter(option.scope for option in options.values())["thread"] > 2500
+    assert options["unroll-count"].scope == options["force-vector-width"].scope == "thread"
+    assert options["gvn-max-hoisted"].scope == "unread"
+    assert any("llvm::computeUnrollCount(" in name for name in options["unroll-count"].read_by)
+    assert any("LoopVectorizeHints" in name for name in options["force-vector-width"].read_by)
 
 
 def test_an_unknown_name_is_a_key_error_with_the_nearest_names() -> None:
@@ -210,7 +197,8 @@ def test_value_follows_the_process_and_default_does_not() -> None:
         "arm-restrict-it",
     ):
         binding.set_option("after", "-" + text)
-    assert read("unroll-count") == (5, 0, 2)
+    with OptionContext({"unroll-count": 6}):
+        assert read("unroll-count") == (5, 0, 2)
     assert read("x86-asm-syntax") == ("intel", "att", 1)
     assert read("force-vector-width") == (8, 0, 1)
     assert read("print-after") == (["a", "b"], [], 2)
@@ -236,12 +224,6 @@ def test_defaults_hold_where_the_process_set_lists_before_the_first_use() -> Non
     context = OptionContext(base="defaults")
     assert context["loop-interchange-profitabilities"] == ["cache", "instorder", "vectorize"]
     assert context["force-attribute"] == []
-
-
-def test_a_scope_does_not_show_in_the_registry() -> None:
-    with optctx.OptionContext({"unroll-count": 6}):
-        assert registry()["unroll-count"].value == 0
-        assert registry()["unroll-count"].occurrences == 0
 
 
 @pytest.mark.redirected
