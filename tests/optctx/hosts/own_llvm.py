@@ -43,9 +43,9 @@ def error_of(call: Callable[[], object]) -> str:
 
 
 def on_threads(work: Callable[[int], None]) -> None:
-    """Call it for each count, at once, several times."""
+    """Call it for each count, at once."""
     with ThreadPoolExecutor(len(counts)) as pool:
-        for _ in pool.map(work, counts * 3):
+        for _ in pool.map(work, counts * 2):
             pass
 
 
