@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pathlib
 import subprocess
@@ -10,8 +11,11 @@ import textwrap
 import time
 import warnings
 from collections.abc import Callable
+from typing import ParamSpec
 
 from tests.support.forking import run_and_end
+
+P = ParamSpec("P")
 
 SECONDS = 120.0  # far more than anything here takes
 
@@ -58,6 +62,16 @@ def in_child(work: Callable[[], object]) -> None:
     if not pid:
         run_and_end(work)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def forked(test: Callable[P, object]) -> Callable[P, None]:
+    """Run a test in a child of fork, which has to end well: what it changes of the process ends with it."""
+
+    @functools.wraps(test)
+    def run(*arguments: P.args, **named: P.kwargs) -> None:
+        in_child(functools.partial(test, *arguments, **named))
+
+    return run
 
 
 def of_session(session: int) -> list[str]:

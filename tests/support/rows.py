@@ -38,6 +38,7 @@ def rows(names: str | tuple[str, ...], table: Iterable[Any]) -> Callable[[Callab
         every_row.__signature__ = signature.replace(parameters=fixtures)  # type: ignore[attr-defined]
         for name in ("__name__", "__qualname__", "__module__", "__doc__"):
             setattr(every_row, name, getattr(test, name))
+        every_row.__wrapped__ = test  # type: ignore[attr-defined]  # where it is defined, for `alone`
         every_row.pytestmark = getattr(test, "pytestmark", [])  # type: ignore[attr-defined]
         return every_row
 

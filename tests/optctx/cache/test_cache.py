@@ -15,19 +15,18 @@ from llvmlite import binding
 
 import optctx
 from optctx import CompileCache, OptctxError, OptionContext
-from optctx.compiling import FreshProcess, Job, Result, compile_job
-from tests.support.alone import alone
+from optctx.compiling import Emit, FreshProcess, Job, Result, compile_job
 from tests.support.cache_folders import UNROLL, USE, counts, unrolled
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
-from tests.support.processes import run_python
+from tests.support.processes import forked, run_python
 
 # Read by nothing that works on these modules.
 IRRELEVANT = {"amdgpu-enable-delay-alu": False, "hexagon-vector-combine": False, "asan-stack": False}
 
 
-@pytest.fixture(params=["memory", "folder"])
-def cache(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CompileCache]:
-    with CompileCache(tmp_path / "cache" if request.param == "folder" else None) as made:
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[CompileCache]:
+    with CompileCache(tmp_path / "cache") as made:
         yield made
 
 
@@ -82,12 +81,15 @@ def test_pipeline_target_and_emission_are_part_of_the_input(cache: CompileCache)
     assert counts(cache) == (0, len(inputs))
 
 
-def test_a_result_comes_back_whole(cache: CompileCache) -> None:
-    for emit in ("object", "assembly", "ir", "none"):
-        made = cache.compile(SCALE, triple=X86, emit=emit)
-        found = cache.compile(SCALE, triple=X86, emit=emit)
-        assert made == found == compile_job(Job(SCALE, triple=X86, emit=emit))
-    assert counts(cache) == (4, 4)
+@pytest.mark.parametrize("kept", ["in memory", "in a folder"])
+def test_a_result_comes_back_whole(tmp_path: Path, kept: str) -> None:
+    emits: tuple[Emit, ...] = ("object", "assembly", "ir", "none")
+    with CompileCache(tmp_path / "cache" if kept == "in a folder" else None) as cache:
+        for emit in emits:
+            made = cache.compile(SCALE, triple=X86, emit=emit)
+            found = cache.compile(SCALE, triple=X86, emit=emit)
+            assert made == found == compile_job(Job(SCALE, triple=X86, emit=emit))
+        assert counts(cache) == (4, 4)
 
 
 @pytest.mark.redirected
@@ -188,7 +190,7 @@ VALUES: dict[str, list[object]] = {
 overrides = st.fixed_dictionaries({}, optional={name: st.sampled_from(v) for name, v in VALUES.items()})
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(source=st.sampled_from([SCALE, CALLS, COUNTED]), first=overrides, second=overrides)
 def test_it_is_never_wrong(
     source: str, first: dict[str, object], second: dict[str, object], shared: CompileCache
@@ -202,33 +204,27 @@ def test_it_is_never_wrong(
 def shared() -> Iterator[CompileCache]:
     with CompileCache() as made:
         yield made
-        assert made.hits > 20
+        assert made.hits > 10
 
 
 def test_processes_share_a_folder(tmp_path: Path) -> None:
     folder = str(tmp_path / "cache")
-    assert [run_python(USE, folder, count) for count in "442"] == ["4 0\n", "4 1\n", "2 0\n"]
+    assert [run_python(USE, folder, count) for count in "44"] == ["4 0\n", "4 1\n"]
 
 
 @pytest.mark.redirected
-@alone
+@forked
 def test_what_others_set_process_wide_counts() -> None:
     cache = CompileCache()
-
-    def unrolled() -> int:
-        text = cache.compile(COUNTED, "function(loop-unroll)", triple=X86, emit="ir").ir
-        assert text is not None
-        return text.count("store volatile")
-
-    assert unrolled() == 1
+    assert unrolled(cache) == 1
     binding.set_option("", "-unroll-count=3")
-    assert (unrolled(), cache.hits) == (3, 0)
+    assert (unrolled(cache), cache.hits) == (3, 0)
     with OptionContext(base="defaults"):
-        assert (unrolled(), cache.hits) == (1, 1)
+        assert (unrolled(cache), cache.hits) == (1, 1)
     binding.set_option("", "-hexagon-vector-combine=false")
-    assert (unrolled(), cache.hits) == (3, 2)
+    assert (unrolled(cache), cache.hits) == (3, 2)
     binding.set_option("", "-stats=false")  # nobody sees whether that is read
-    assert (unrolled(), cache.hits) == (3, 2)
+    assert (unrolled(cache), cache.hits) == (3, 2)
 
 
 def test_an_exclusive_context_has_entries_of_its_own() -> None:

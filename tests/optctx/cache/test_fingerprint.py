@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,14 +15,14 @@ from llvmlite import binding
 import optctx
 from optctx import OptionContext
 from optctx.compiling import Job, compile_job
-from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, SCALE, X86
-from tests.support.processes import run_python
+from tests.support.processes import forked, in_child, run_python
+from tests.support.scopes import set_option
 
-pytestmark = pytest.mark.redirected
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 
 ROOT = Path(__file__).parents[3]
-PAIRS = 60
+PAIRS = 40
 
 
 def fingerprint(source: str = SCALE, **overrides: Any) -> str:
@@ -68,41 +69,46 @@ def test_where_the_values_come_from_does_not_count() -> None:
     assert log.fingerprint() == expected
 
 
-SCRIPT = """
-import optctx
-from llvmlite import binding
-from optctx.compiling import Job, compile_job
-from tests.support.ir_texts import SCALE, X86
-{set}
-with {scope}, optctx.record() as log:
-    compile_job(Job(SCALE, triple=X86))
-print(log.fingerprint(), end="")
-"""
+def fingerprint_of_the_process(**settings: int) -> str:
+    """What a child of this process gives in which the options are set for all of it."""
+    reading, writing = os.pipe()
 
+    def child() -> None:
+        for name, value in settings.items():
+            set_option(name.replace("_", "-"), str(value))
+        with OptionContext(), optctx.record() as log:
+            compile_job(Job(SCALE, triple=X86))
+        os.write(writing, log.fingerprint().encode())
 
-def in_process(scope: str, setting: str = "") -> str:
-    return run_python(SCRIPT.format(scope=scope, set=setting))
+    in_child(child)
+    os.close(writing)
+    with open(reading) as pipe:
+        return pipe.read()
 
 
 def test_it_is_the_same_in_every_process_and_for_what_is_set_process_wide() -> None:
-    scope = "optctx.OptionContext({'unroll-count': 4, 'vectorizer-min-trip-count': 3})"
     expected = fingerprint(unroll_count=4, vectorizer_min_trip_count=3)
-    assert in_process(scope) == expected
-    setting = (
-        "binding.set_option('', '-unroll-count=4'); binding.set_option('', '-vectorizer-min-trip-count=3')"
-    )
-    assert in_process("optctx.OptionContext()", setting) == expected
+    assert fingerprint_of_the_process(unroll_count=4, vectorizer_min_trip_count=3) == expected
+    said = run_python("""
+        import optctx
+        from optctx.compiling import Job, compile_job
+        from tests.support.ir_texts import SCALE, X86
+        with optctx.OptionContext(unroll_count=4, vectorizer_min_trip_count=3), optctx.record() as log:
+            compile_job(Job(SCALE, triple=X86))
+        print(log.fingerprint())
+    """)
+    assert said == expected + "\n"
 
 
 def test_options_that_only_the_whole_process_can_set_count_always() -> None:
-    assert in_process("optctx.OptionContext()", "binding.set_option('', '-rng-seed=7')") != fingerprint()
-    with OptionContext({"rng-seed": 7}, process_wide="exclusive"), optctx.record() as log:
-        compile_job(Job(SCALE, triple=X86))
-    exclusive = log.fingerprint()
-    assert exclusive != fingerprint()
-    with optctx.record() as log, OptionContext({"rng-seed": 8}, process_wide="exclusive"):
-        compile_job(Job(SCALE, triple=X86))
-    assert log.fingerprint() not in (exclusive, fingerprint())
+    def exclusive(seed: int) -> str:
+        with optctx.record() as log, OptionContext({"rng-seed": seed}, process_wide="exclusive"):
+            compile_job(Job(SCALE, triple=X86))
+        return log.fingerprint()
+
+    found = [fingerprint(), exclusive(7), exclusive(8)]
+    assert len({*found}) == 3
+    assert fingerprint_of_the_process(rng_seed=7) != found[0]
 
 
 def test_values_without_a_readable_form_are_told_apart_and_found_again() -> None:
@@ -119,7 +125,7 @@ def test_values_without_a_readable_form_are_told_apart_and_found_again() -> None
     assert with_remarks("no-such-pass") == first
 
 
-@alone
+@forked
 def test_process_wide_values_that_change_inside_the_block_count() -> None:
     def fingerprint(*settings: str) -> tuple[str, tuple[object, ...]]:
         with optctx.record() as log:

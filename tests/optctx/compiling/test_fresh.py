@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import pathlib
 import signal
-import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -19,15 +18,10 @@ from optctx.compiling.fresh import llvm_pool
 from optctx.errors import OptctxError
 from tests.support.ir_texts import SCALE, X86
 from tests.support.processes import SECONDS, children_of, wait_for
+from tests.support.scopes import in_threads
 
 BAD_ASSEMBLY = 'define void @f() {\n call void asm sideeffect "nonsense", ""()\n ret void\n}'
 JOB = Job(SCALE, triple=X86)
-
-
-@pytest.fixture(scope="module")
-def fresh() -> Iterator[FreshProcess]:
-    with FreshProcess() as fresh:
-        yield fresh
 
 
 def test_a_job_without_options_is_what_a_thread_compiles(fresh: FreshProcess) -> None:
@@ -134,13 +128,9 @@ def test_several_threads_get_their_own_answers(fresh: FreshProcess) -> None:
     wrong: list[int] = []
 
     def work(count: int) -> None:
-        wrong.extend(count for _ in range(10) if fresh.compile(jobs[count]) != expected[count])
+        wrong.extend(count for _ in range(4) if fresh.compile(jobs[count]) != expected[count])
 
-    threads = [threading.Thread(target=work, args=(count,)) for count in counts]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads([partial(work, count) for count in counts])
     assert wrong == []
 
 
@@ -179,7 +169,7 @@ def test_a_helper_that_starts_ignores_what_ends_the_group(tmp_path: pathlib.Path
     """At any moment of its start: it prints no traceback, and the one that started it decides."""
     said = tmp_path / "said"
     with said.open("wb") as printed:
-        for place in range(0, 10, 2):
+        for place in range(0, 10, 4):
             helper = popen("optctx.children.server", printed=printed.fileno())
             time.sleep(place * 0.006)
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

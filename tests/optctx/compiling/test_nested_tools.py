@@ -19,7 +19,7 @@ from optctx.engine.attach import attach
 from optctx.image.facts.mangled_names import PARSE_OPTIONS, RESET_OPTIONS
 from tests.support.cpp_build import ROOT, SHARED, compile_cpp
 from tests.support.ir_texts import COUNTED
-from tests.support.processes import in_child
+from tests.support.processes import forked, in_child
 from tests.support.scopes import UNROLLED_ONCE, both, four, in_threads, process_state, set_option
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "outside")]
@@ -66,41 +66,36 @@ def run_tool(tmp_path_factory: pytest.TempPathFactory) -> Tool:
     return run
 
 
+@forked
 def test_without_a_scope_a_tool_undoes_what_its_caller_has_set(run_tool: Tool) -> None:
     """LLVM's open case (issue 182385): what this package is for."""
-
-    def child() -> None:
-        set_option("inline-threshold", "3")
-        assert run_tool("-unroll-count=4") == 4
-        assert not drift()
-
-    in_child(child)
+    set_option("inline-threshold", "3")
+    assert run_tool("-unroll-count=4") == 4
+    assert not drift()
 
 
+@forked
 def test_values_occurrences_and_positions_of_the_caller_are_what_they_were(run_tool: Tool) -> None:
-    def child() -> None:
-        set_option("unroll-count", "8")
-        set_option("force-attribute", "f:cold")
-        set_option("x86-asm-syntax", "intel")
-        before = process_state(), _raw_state()
-        assert any(count for _, count in before[0].values())
-        with tool():
-            assert run_tool("-unroll-count=4", "-force-attribute=f:noinline") == 4
-        assert (process_state(), _raw_state()) == before
-        with four() as outer:
-            set_option("inline-threshold", "3")
-            inside = outer.with_sets()
-            with tool(["-unroll-count=3"]) as session:
-                assert run_tool("-unroll-count=2") == 2
-                assert session.with_sets() == tool() == current()
-                with tool():
-                    assert run_tool("-unroll-count=3") == 3
-            assert outer.with_sets() == inside
-            assert both() == (4, 4)
-        assert (process_state(), _raw_state()) == before
-        assert both() == (8, 8)
-
-    in_child(child)
+    set_option("unroll-count", "8")
+    set_option("force-attribute", "f:cold")
+    set_option("x86-asm-syntax", "intel")
+    before = process_state(), _raw_state()
+    assert any(count for _, count in before[0].values())
+    with tool():
+        assert run_tool("-unroll-count=4", "-force-attribute=f:noinline") == 4
+    assert (process_state(), _raw_state()) == before
+    with four() as outer:
+        set_option("inline-threshold", "3")
+        inside = outer.with_sets()
+        with tool(["-unroll-count=3"]) as session:
+            assert run_tool("-unroll-count=2") == 2
+            assert session.with_sets() == tool() == current()
+            with tool():
+                assert run_tool("-unroll-count=3") == 3
+        assert outer.with_sets() == inside
+        assert both() == (4, 4)
+    assert (process_state(), _raw_state()) == before
+    assert both() == (8, 8)
 
 
 def test_tools_on_four_threads_do_not_meet(run_tool: Tool) -> None:
@@ -142,22 +137,19 @@ def test_a_thread_that_waits_for_the_parser_lets_others_have_the_gil(run_tool: T
     in_child(child)
 
 
+@forked
 def test_threads_wait_for_the_parser_where_a_subinterpreter_has_been(run_tool: Tool) -> None:
     """From then on `PyGILState_Check` takes every thread for one that holds the GIL."""
+    name = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
+    interpreters = importlib.import_module(name)
+    interpreters.destroy(interpreters.create())
 
-    def child() -> None:
-        name = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
-        interpreters = importlib.import_module(name)
-        interpreters.destroy(interpreters.create())
+    def work() -> None:
+        for _ in range(40):
+            with tool():
+                assert run_tool("-unroll-count=4") == 4
 
-        def work() -> None:
-            for _ in range(40):
-                with tool():
-                    assert run_tool("-unroll-count=4") == 4
-
-        in_threads([work, work, work])
-
-    in_child(child)
+    in_threads([work, work, work])
 
 
 def test_a_fork_while_tools_run_on_other_threads_leaves_a_child_that_can_run_them(run_tool: Tool) -> None:

@@ -2,38 +2,59 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import pathlib
 
 import pytest
+from llvmlite import binding
 
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.lab.command.main import main
-from optctx.lab.sweep import sweep
 from tests.support.ir_texts import SCALE, X86
+from tests.support.rows import rows
 
 AARCH64 = "aarch64-unknown-linux-gnu"
 OF_AARCH64 = f'target triple = "{AARCH64}"\n{SCALE}'
 
 
-@pytest.mark.parametrize(("cpu", "features"), [("cortex-a72", "+sve"), ("", "+sve,-lse"), ("generic", "")])
+@rows(("cpu", "features"), [("cortex-a72", "+sve"), ("", "+sve,-lse"), ("generic", "")])
 def test_what_the_modules_own_target_knows_is_taken(cpu: str, features: str, fresh: FreshProcess) -> None:
     job = Job(OF_AARCH64, cpu=cpu, features=features)
     result = compile_job(job)
     assert result.error is None
     assert fresh.compile(job) == result
     assert result == compile_job(Job(SCALE, triple=AARCH64, cpu=cpu, features=features))
-    [row] = sweep(job, [])
-    assert (row.state, row.attributes["size"]) == ("ok", len(result.code))
 
 
-def test_the_command_line_takes_the_processor_of_a_modules_own_target(
-    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+def test_native_is_the_processor_of_this_machine_with_its_features(fresh: FreshProcess) -> None:
+    cpu, features = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
+    expected = compile_job(Job(SCALE, cpu=cpu, features=features))
+    assert expected.error is None
+    assert compile_job(Job(SCALE, cpu="native")) == expected
+    assert fresh.compile(Job(SCALE, cpu="native")) == expected
+    without = [Job(SCALE, cpu=name, features="-avx,-sse4.2", triple=X86) for name in ("native", cpu)]
+    assert compile_job(without[0]) == compile_job(without[1])  # what is given replaces the machine's
+
+
+def test_another_target_has_no_native_processor(capfd: pytest.CaptureFixture[str]) -> None:
+    assert compile_job(Job(SCALE, cpu="native", triple="aarch64-linux-gnu")).error == (
+        "no native processor for 'aarch64-linux-gnu': 'native' is the processor of this machine, "
+        f"{binding.get_process_triple()}; name a processor of the target"
+    )
+    assert capfd.readouterr() == ("", "")
+
+
+@rows("cpu", ["cortex-a72", "native"])
+def test_the_command_line_means_the_same(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str], cpu: str
 ) -> None:
-    (tmp_path / "module.ll").write_text(OF_AARCH64)
-    assert main(["sweep", str(tmp_path / "module.ll"), "--cpu", "cortex-a72", "--format", "json"]) == 0
+    source = OF_AARCH64 if cpu == "cortex-a72" else SCALE
+    (tmp_path / "module.ll").write_text(source)
+    assert main(["sweep", str(tmp_path / "module.ll"), "--cpu", cpu, "--format", "json"]) == 0
     [row] = json.loads(capfd.readouterr().out)
-    assert row["attributes"]["size"] == len(compile_job(Job(OF_AARCH64, cpu="cortex-a72")).code)
+    code = compile_job(Job(source, cpu=cpu)).code
+    assert row["attributes"]["digest"] == hashlib.sha256(code).hexdigest()
 
 
 def test_what_a_function_asks_for_is_for_llvm_to_judge(fresh: FreshProcess) -> None:

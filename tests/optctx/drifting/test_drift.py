@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal
 
 import pytest
+from llvmlite import binding
 
-import optctx
 from optctx import Drift, OptionContext, drift, registry
 from optctx.engine.attach import attach
-from tests.support.alone import alone
-from tests.support.processes import in_child, run_python
+from tests.support.processes import forked, run_python
 from tests.support.scopes import process_state, reset_all, set_option, unrolled, unrolled_by_llvmlite, write
 
 pytestmark = pytest.mark.usefixtures("attached")
@@ -32,10 +30,16 @@ TEXTS = {
 }
 
 
-def test_nothing_has_drifted_where_nobody_set_anything() -> None:
-    assert dict(drift()) == {}
-    assert str(drift()) == "every option is as it was registered"
-    assert repr(drift()) == "<Drifts: none>"
+def test_nothing_has_drifted_where_nothing_was_set_but_by_contexts_and_to_look_changes_nothing() -> None:
+    before = process_state()
+    with OptionContext(unroll_count=4):
+        found = drift()
+    assert (dict(found), str(found)) == ({}, "every option is as it was registered")
+    assert repr(found) == "<Drifts: none>"
+    for name in ("no-such-option", "unroll-count"):
+        with pytest.raises(KeyError):
+            found[name]
+    assert process_state() == before
 
 
 def test_what_was_set_before_optctx_was_there_is_told() -> None:
@@ -54,19 +58,17 @@ def test_what_was_set_before_optctx_was_there_is_told() -> None:
     )
 
 
+@forked
 def test_it_is_what_changes_what_llvm_does() -> None:
-    def child() -> None:
-        set_option("unroll-count", "4")
-        assert dict(drift()) == {"unroll-count": Drift("unroll-count", 0, 4, 1)}
-        assert drift()["unroll-count"].given
-        assert unrolled_by_llvmlite() == 4
-        with OptionContext(base="defaults"):
-            assert unrolled() == 1
-        reset_all()
-        assert dict(drift()) == {}
-        assert unrolled_by_llvmlite() == 1
-
-    in_child(child)
+    set_option("unroll-count", "4")
+    assert dict(drift()) == {"unroll-count": Drift("unroll-count", 0, 4, 1)}
+    assert drift()["unroll-count"].given
+    assert unrolled_by_llvmlite() == 4
+    with OptionContext(base="defaults"):
+        assert unrolled() == 1
+    reset_all()
+    assert dict(drift()) == {}
+    assert unrolled_by_llvmlite() == 1
 
 
 def texts_of_everything() -> dict[str, str]:
@@ -82,70 +84,60 @@ def texts_of_everything() -> dict[str, str]:
     return found
 
 
+@forked
 def test_every_option_of_every_type_is_told_with_its_value() -> None:
-    def child() -> None:
-        texts = texts_of_everything()
-        before = process_state()
-        for name, text in texts.items():
-            set_option(name, text)
-        found = drift()
-        assert set(texts) <= set(found), set(texts) - set(found)
-        after = process_state()
-        for name, each in found.items():
-            assert (each.registered, 0) == before[name], name
-            assert (each.value, each.occurrences) == after[name], name
-        kinds = {(registry()[name].type, registry()[name].storage) for name in found}
-        assert len(kinds) >= 12, kinds
-        assert len(found) > 2000
-
-    in_child(child)
+    texts = texts_of_everything()
+    before = process_state()
+    for name, text in texts.items():
+        set_option(name, text)
+    found = drift()
+    assert set(texts) <= set(found), set(texts) - set(found)
+    after = process_state()
+    for name, each in found.items():
+        assert (each.registered, 0) == before[name], name
+        assert (each.value, each.occurrences) == after[name], name
+    kinds = {(registry()[name].type, registry()[name].storage) for name in found}
+    assert len(kinds) >= 12, kinds
+    assert len(found) > 2000
 
 
-DRIFTED: list[tuple[str, str | None, object, object, int]] = [
-    ("inline-threshold", "77", 225, 77, 1),
-    ("stats", None, False, True, 1),
-    ("filter-print-funcs", "a,b", [], ["a", "b"], 2),
-    ("opt-bisect-limit", "6", -1, 6, 1),
-    ("vp-counters-per-site", "2.5", 1.0, 2.5, 1),
-    ("crash-diagnostics-dir", "here", "", "here", 1),
+# What is given, if anything -> what is told of it.
+DRIFTED: list[tuple[str, Drift]] = [
+    ("-inline-threshold=77", Drift("inline-threshold", 225, 77, 1)),
+    ("-stats", Drift("stats", False, True, 1)),
+    ("-filter-print-funcs=a,b", Drift("filter-print-funcs", [], ["a", "b"], 2)),
+    ("-opt-bisect-limit=6", Drift("opt-bisect-limit", -1, 6, 1)),
+    ("-vp-counters-per-site=2.5", Drift("vp-counters-per-site", 1.0, 2.5, 1)),
+    ("-crash-diagnostics-dir=here", Drift("crash-diagnostics-dir", "", "here", 1)),
+    ("-aarch64-stack-hazard-size=7", Drift("aarch64-streaming-hazard-size", 0, 7, 1)),  # an alias
+    # Without a readable form; contexts can set the last three all the same.
+    ("-debug-only=loop-unroll", Drift("debug-only", None, None, 1, False)),
+    ("-pass-remarks=x", Drift("pass-remarks", None, None, 1, False)),
+    ("-sve-tail-folding=all", Drift("sve-tail-folding", None, None, 1, False)),
+    ("-x86-align-branch=jcc", Drift("x86-align-branch", None, None, 1, False)),
+    # Written without being given.
+    ("", Drift("debug", False, True, 0)),  # by `debug-only`
+    ("", Drift("unroll-count", 0, 3, 0)),
 ]
 
 
-def test_values_have_the_type_of_the_option() -> None:
-    def child() -> None:
-        for name, text, *_ in DRIFTED:
-            set_option(name, text)
-        expected = {
-            name: Drift(name, registered, value, count)  # type: ignore[arg-type]
-            for name, _, registered, value, count in DRIFTED
-        }
-        assert drift() == expected
-
-    in_child(child)
-
-
-def test_types_without_a_readable_form_tell_that_they_were_given() -> None:
-    def child() -> None:
-        set_option("debug-only", "loop-unroll")
-        assert str(drift()) == (
-            "debug: False was registered, True now (not given)\n"
-            "debug-only: given once (its type has no readable form)"
-        )
-
-    in_child(child)
+@forked
+def test_what_was_given_or_written_is_told_as_its_type_has_it() -> None:
+    for given, _ in DRIFTED:
+        if given:
+            binding.set_option("", given)
+    write("unroll-count", 3)
+    found = drift()
+    assert found == {each.name: each for _, each in DRIFTED}
+    assert (found["stats"].given, found["unroll-count"].given) == (True, False)
+    assert {
+        "unroll-count: 0 was registered, 3 now (not given)",
+        "debug-only: given once (its type has no readable form)",
+        "aarch64-streaming-hazard-size: 0 was registered, 7 now (given once)",
+    } <= set(str(found).splitlines())
 
 
-def test_so_do_those_that_contexts_can_set() -> None:
-    def child() -> None:
-        names = {"pass-remarks": "x", "sve-tail-folding": "all", "x86-align-branch": "jcc"}
-        for name, text in names.items():
-            set_option(name, text)
-        assert drift() == {name: Drift(name, None, None, 1, False) for name in names}
-
-    in_child(child)
-
-
-@alone
+@forked
 def test_a_number_that_is_an_address_of_the_option_stays_that_number() -> None:
     """A copy of an option moves the addresses along that it keeps of its own storage, and nothing else."""
     name = "mem-intrinsic-expand-size"  # 64 bits
@@ -154,60 +146,22 @@ def test_a_number_that_is_an_address_of_the_option_stays_that_number() -> None:
     assert drift()[name].value == OptionContext()[name] == number
 
 
-def test_an_alias_counts_as_what_it_stands_for() -> None:
-    def child() -> None:
-        set_option("aarch64-stack-hazard-size", "7")
-        assert str(drift()) == "aarch64-streaming-hazard-size: 0 was registered, 7 now (given once)"
-
-    in_child(child)
-
-
-def test_what_was_written_without_being_given_is_told() -> None:
-    def child() -> None:
-        write("unroll-count", 3)
-        assert str(drift()) == "unroll-count: 0 was registered, 3 now (not given)"
-        assert not drift()["unroll-count"].given
-
-    in_child(child)
-
-
-def test_contexts_are_not_drift() -> None:
-    with OptionContext(unroll_count=4):
-        assert dict(drift()) == {}
-
-
+@forked
 def test_what_a_context_changes_process_wide_is_not_drift_and_what_it_covers_is() -> None:
-    def child() -> None:
-        set_option("rng-seed", "5")
-        set_option("crash-diagnostics-dir", "before")
-        expected = str(drift())
-        changes: dict[str, object] = {
-            "rng-seed": 7,
-            "crash-diagnostics-dir": "inside",
-            "stats": True,
-            "time-passes": True,
-            "debug-only": "x",
-        }
-        sets: Literal["contain", "process"] = "process" if attach().intercepts else "contain"
-        with OptionContext(changes, process_wide="exclusive", sets=sets):
-            assert registry()["rng-seed"].value == 7
-            assert str(drift()) == expected
-            set_option("track-memory")
-            assert list(drift()) == ["crash-diagnostics-dir", "rng-seed", "track-memory"]
+    set_option("rng-seed", "5")
+    set_option("crash-diagnostics-dir", "before")
+    expected = str(drift())
+    changes: dict[str, object] = {
+        "rng-seed": 7,
+        "crash-diagnostics-dir": "inside",
+        "stats": True,
+        "time-passes": True,
+        "debug-only": "x",
+    }
+    sets: Literal["contain", "process"] = "process" if attach().intercepts else "contain"
+    with OptionContext(changes, process_wide="exclusive", sets=sets):
+        assert registry()["rng-seed"].value == 7
+        assert str(drift()) == expected
+        set_option("track-memory")
         assert list(drift()) == ["crash-diagnostics-dir", "rng-seed", "track-memory"]
-
-    in_child(child)
-
-
-@pytest.mark.parametrize(
-    "look", [lambda: drift()["no-such-option"], lambda: drift()["unroll-count"]], ids=["unknown", "unchanged"]
-)
-def test_what_has_not_drifted_is_not_in_it(look: Callable[[], object]) -> None:
-    with pytest.raises(KeyError):
-        look()
-
-
-def test_it_changes_nothing() -> None:
-    before = process_state()
-    optctx.drift()
-    assert process_state() == before
+    assert list(drift()) == ["crash-diagnostics-dir", "rng-seed", "track-memory"]

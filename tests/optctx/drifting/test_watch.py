@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import sys
 import threading
 import warnings
@@ -25,7 +26,7 @@ from optctx.drifting.comparison import Allowance
 from tests.optctx.drifting.watching import ignore, told
 from tests.support.ir_texts import COUNTED
 from tests.support.library_code import LLVMLITE
-from tests.support.processes import SECONDS, in_child
+from tests.support.processes import SECONDS, forked, in_child
 from tests.support.runs import machine
 from tests.support.scopes import parse_module, reset_all, set_option, unrolled_by_llvmlite, write
 
@@ -43,63 +44,56 @@ def unraisable(work: Callable[[], object]) -> list[Any]:
     return found
 
 
+@forked
 def test_a_warning_points_at_the_line_that_set_the_option() -> None:
-    def child() -> None:
-        with watch(), warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            binding.set_option("", "-unroll-count=4")
-        [warning] = caught
-        assert warning.category is DriftWarning
-        assert (warning.filename, warning.lineno) == (__file__, child.__code__.co_firstlineno + 3)
-        assert str(warning.message) == (
-            "LLVM option 'unroll-count' was set process-wide from 0 to 4 (given once) by thread MainThread"
-        )
-        assert isinstance(warning.message, DriftWarning)
-        assert isinstance(warning.message.event, DriftEvent)
-        assert unrolled_by_llvmlite() == 4
-
-    in_child(child)
+    with watch(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        binding.set_option("", "-unroll-count=4")  # this line
+    [warning] = caught
+    assert warning.category is DriftWarning
+    assert warning.filename == __file__
+    assert linecache.getline(__file__, warning.lineno).rstrip().endswith("# this line")
+    assert str(warning.message) == (
+        "LLVM option 'unroll-count' was set process-wide from 0 to 4 (given once) by thread MainThread"
+    )
+    assert isinstance(warning.message, DriftWarning)
+    assert isinstance(warning.message.event, DriftEvent)
+    assert unrolled_by_llvmlite() == 4
 
 
+@forked
 def test_the_record_has_the_thread_and_both_stacks_of_the_moment() -> None:
-    def child() -> None:
-        with watch(ignore) as watcher:
-            thread = threading.Thread(target=set_option, args=("unroll-count", "4"), name="a library")
-            thread.start()
-            ident = thread.ident
-            thread.join(SECONDS)
-        [event] = watcher.events
-        assert (event.name, event.before, event.after, event.occurrences) == ("unroll-count", 0, 4, 1)
-        assert (event.exact, event.text, event.thread, event.thread_id) == (True, "4", "a library", ident)
-        assert [frame.name for frame in event.stack][-3:] == ["set_option", "set_option", "__call__"]
-        assert (
-            event.stack[-3].line
-            == 'binding.set_option("", f"-{name}" if text is None else f"-{name}={text}")'
-        )
-        assert event.native_stack[0].startswith("llvm::cl::ParseCommandLineOptions(")
-        assert event.native_stack[1:3] == ("LLVMParseCommandLineOptions", "LLVMPY_SetCommandLine")
-        assert "libffi" in event.native_stack[3] or "ctypes" in event.native_stack[3]
-        report = event.report()
-        assert "by thread a library" in report
-        assert "binding.set_option(" in report
-        assert "LLVMPY_SetCommandLine" in report
-
-    in_child(child)
+    with watch(ignore) as watcher:
+        thread = threading.Thread(target=set_option, args=("unroll-count", "4"), name="a library")
+        thread.start()
+        ident = thread.ident
+        thread.join(SECONDS)
+    [event] = watcher.events
+    assert (event.name, event.before, event.after, event.occurrences) == ("unroll-count", 0, 4, 1)
+    assert (event.exact, event.text, event.thread, event.thread_id) == (True, "4", "a library", ident)
+    assert [frame.name for frame in event.stack][-3:] == ["set_option", "set_option", "__call__"]
+    assert event.stack[-3].line == 'binding.set_option("", f"-{name}" if text is None else f"-{name}={text}")'
+    assert event.native_stack[0].startswith("llvm::cl::ParseCommandLineOptions(")
+    assert event.native_stack[1:3] == ("LLVMParseCommandLineOptions", "LLVMPY_SetCommandLine")
+    assert "libffi" in event.native_stack[3] or "ctypes" in event.native_stack[3]
+    report = event.report()
+    assert "by thread a library" in report
+    assert "binding.set_option(" in report
+    assert "LLVMPY_SetCommandLine" in report
 
 
+@forked
 def test_a_warning_that_is_an_error_is_raised_by_the_call_that_set_the_option() -> None:
-    def child() -> None:
-        with watch():
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                with pytest.raises(DriftWarning, match="from 0 to 4"):
-                    set_option("unroll-count", "4")
-            assert drift()["unroll-count"].value == 4
-            assert unraisable(parse_module) == []
-
-    in_child(child)
+    with watch():
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(DriftWarning, match="from 0 to 4"):
+                set_option("unroll-count", "4")
+        assert drift()["unroll-count"].value == 4
+        assert unraisable(parse_module) == []
 
 
+@forked
 def test_the_callback_runs_when_llvm_is_done_and_may_use_it_and_raise() -> None:
     seen = []
 
@@ -109,17 +103,11 @@ def test_the_callback_runs_when_llvm_is_done_and_may_use_it_and_raise() -> None:
             set_option("unroll-count", "5")  # heard of as well, inside this call
             raise ZeroDivisionError
 
-    def child() -> None:
-        with watch(callback) as watcher:
-            with pytest.raises(ZeroDivisionError):
-                set_option("unroll-count", "4")
-            assert seen == [
-                (("unroll-count", 0, 4, True), 4),
-                (("unroll-count", 4, 5, True), 5),
-            ]
-            assert len(watcher.events) == 2
-
-    in_child(child)
+    with watch(callback) as watcher:
+        with pytest.raises(ZeroDivisionError):
+            set_option("unroll-count", "4")
+        assert seen == [(("unroll-count", 0, 4, True), 4), (("unroll-count", 4, 5, True), 5)]
+        assert len(watcher.events) == 2
 
 
 def test_a_callback_may_close_its_own_watcher() -> None:
@@ -139,175 +127,131 @@ def test_a_callback_may_close_its_own_watcher() -> None:
     watcher.close()
 
 
+@forked
 def test_several_options_at_once_are_told_after_the_last_of_them() -> None:
-    def child() -> None:
-        values = []
-        with watch(lambda _event: values.append(registry()["filter-print-funcs"].value)) as watcher:
-            set_option("filter-print-funcs", "a,b")
-        assert [each.after for each in watcher.events] == [["a"], ["a", "b"]]
-        assert values == [["a", "b"], ["a", "b"]]
-
-    in_child(child)
+    values = []
+    with watch(lambda _event: values.append(registry()["filter-print-funcs"].value)) as watcher:
+        set_option("filter-print-funcs", "a,b")
+    assert [each.after for each in watcher.events] == [["a"], ["a", "b"]]
+    assert values == [["a", "b"], ["a", "b"]]
 
 
+@forked
 def test_all_watchers_hear_of_it_whatever_one_of_them_raises() -> None:
     def fail(event: DriftEvent) -> None:
         raise ZeroDivisionError(event.name)
 
-    def child() -> None:
-        with watch(fail) as outer, watch(fail) as middle, watch(ignore) as inner:
+    with watch(fail) as outer, watch(fail) as middle, watch(ignore) as inner:
 
-            def work() -> None:
-                with pytest.raises(ZeroDivisionError):
-                    set_option("unroll-count", "4")
-
-            [second] = unraisable(work)
-            assert isinstance(second, ZeroDivisionError)
-            assert outer.events == middle.events == inner.events
-            inner.close()
-            inner.close()
-            assert inner.closed
-            assert repr(inner) == "<Watcher: closed, 1 event>"
-            outer.close()
+        def work() -> None:
             with pytest.raises(ZeroDivisionError):
-                set_option("unroll-count", "5")
-            assert [len(each.events) for each in (outer, middle, inner)] == [1, 2, 1]
+                set_option("unroll-count", "4")
 
-    in_child(child)
+        [second] = unraisable(work)
+        assert isinstance(second, ZeroDivisionError)
+        assert outer.events == middle.events == inner.events
+        inner.close()
+        inner.close()
+        assert inner.closed
+        assert repr(inner) == "<Watcher: closed, 1 event>"
+        outer.close()
+        with pytest.raises(ZeroDivisionError):
+            set_option("unroll-count", "5")
+        assert [len(each.events) for each in (outer, middle, inner)] == [1, 2, 1]
 
 
-HEARD: list[tuple[str, str | None, object, object]] = [
-    ("inline-threshold", "77", 225, 77),
-    ("stats", None, False, True),
-    ("debug-counter", "dse-memoryssa=0", None, None),
-    ("pre-RA-sched", "linearize", "default", "linearize"),
-    ("crash-diagnostics-dir", "here", "", "here"),
+# What is given -> what is heard of it: name, value before and after, whether it was seen in the act.
+HEARD: list[tuple[str, str | None, list[tuple[str, object, object, bool]]]] = [
+    ("inline-threshold", "77", [("inline-threshold", 225, 77, True)]),
+    ("stats", None, [("stats", False, True, True)]),
+    ("debug-counter", "dse-memoryssa=0", [("debug-counter", None, None, True)]),
+    ("pre-RA-sched", "linearize", [("pre-RA-sched", "default", "linearize", True)]),
+    ("crash-diagnostics-dir", "here", [("crash-diagnostics-dir", "", "here", True)]),
+    ("aarch64-stack-hazard-size", "7", [("aarch64-streaming-hazard-size", 0, 7, True)]),  # an alias
+    # The same value is a change when it is given for the first time.
+    ("unroll-count", "0", [("unroll-count", 0, 0, True)]),
+    ("unroll-count", "0", []),
+    # It changes another option with it.
+    ("debug-only", "loop-unroll", [("debug-only", None, None, True), ("debug", False, True, False)]),
 ]
 
 
+@forked
 def test_every_kind_of_option_is_heard_of() -> None:
-    def child() -> None:
-        for name, text, before, after in HEARD:
-            with watch(ignore) as watcher:
-                set_option(name, text)
-            assert [told(each) for each in watcher.events] == [(name, before, after, True)]
-            assert watcher.events[0].text == text, name
-            assert (before is None) == (f"to what {text!r} says" in str(watcher.events[0])), name
-
-    in_child(child)
-
-
-def test_an_alias_is_heard_of_as_what_it_stands_for() -> None:
-    def child() -> None:
+    for name, text, expected in HEARD:
         with watch(ignore) as watcher:
-            set_option("aarch64-stack-hazard-size", "7")
-        assert [told(each) for each in watcher.events] == [("aarch64-streaming-hazard-size", 0, 7, True)]
-
-    in_child(child)
-
-
-def test_the_same_value_given_again_is_no_change_and_the_first_time_is() -> None:
-    def child() -> None:
-        with watch(ignore) as watcher:
-            for _ in range(3):
-                set_option("unroll-count", "0")
-        assert [told(each) for each in watcher.events] == [("unroll-count", 0, 0, True)]
-
-    in_child(child)
+            set_option(name, text)
+        assert [told(each) for each in watcher.events] == expected
+        for event in watcher.events[:1]:
+            assert event.text == text, name
+            assert (event.before is None) == (f"to what {text!r} says" in str(event)), name
 
 
-def test_what_another_option_changes_with_it_is_heard_of() -> None:
-    def child() -> None:
-        with watch(ignore) as watcher:
-            set_option("debug-only", "loop-unroll")
-        assert [(each.name, each.exact) for each in watcher.events] == [
-            ("debug-only", True),
-            ("debug", False),
-        ]
-
-    in_child(child)
-
-
+@forked
 def test_writes_past_the_parsers_are_noticed_at_the_next_call() -> None:
-    def child() -> None:
-        with watch(ignore) as watcher:
-            write("unroll-count", 7)
-            assert watcher.events == []
-            parse_module()
-            [event] = watcher.events
-            assert told(event) == ("unroll-count", 0, 7, False)
-            assert (event.native_stack, event.text) == ((), None)
-            assert "this was noticed in thread MainThread" in str(event)
-            assert "parse_module" in [frame.name for frame in event.stack]
-            parse_module()
-            assert len(watcher.events) == 1
-            reset_all()
-            parse_module()
-            assert told(watcher.events[1]) == ("unroll-count", 7, 0, False)
+    with watch(ignore) as watcher:
+        write("unroll-count", 7)
+        assert watcher.events == []
+        parse_module()
+        [event] = watcher.events
+        assert told(event) == ("unroll-count", 0, 7, False)
+        assert (event.native_stack, event.text) == ((), None)
+        assert "this was noticed in thread MainThread" in str(event)
+        assert "parse_module" in [frame.name for frame in event.stack]
+        parse_module()
+        assert len(watcher.events) == 1
+        reset_all()
+        parse_module()
+        assert told(watcher.events[1]) == ("unroll-count", 7, 0, False)
+        write("rng-seed", 9)  # which contexts refuse
+    assert told(watcher.events[2]) == ("rng-seed", 0, 9, False)
 
-    in_child(child)
 
-
+@forked
 def test_what_llvm_itself_writes_is_noticed() -> None:
-    def child() -> None:
-        with watch(ignore) as watcher, binding.create_context() as context:
-            with binding.parse_assembly(COUNTED, context) as module, machine("bpf") as target:
-                target.emit_object(module)
-            [event] = watcher.events
-        # And it is there for whatever is compiled next.
-        assert told(event) == ("min-jump-table-entries", 4, 13, False)
-        assert list(drift()) == ["min-jump-table-entries"]
-        assert "emit_object" in [frame.name for frame in event.stack]
-
-    in_child(child)
+    with watch(ignore) as watcher, binding.create_context() as context:
+        with binding.parse_assembly(COUNTED, context) as module, machine("bpf") as target:
+            target.emit_object(module)
+        [event] = watcher.events
+    # And it is there for whatever is compiled next.
+    assert told(event) == ("min-jump-table-entries", 4, 13, False)
+    assert list(drift()) == ["min-jump-table-entries"]
+    assert "emit_object" in [frame.name for frame in event.stack]
 
 
-def test_options_that_contexts_refuse_are_compared_too() -> None:
-    def child() -> None:
-        with watch(ignore) as watcher:
-            write("rng-seed", 9)
-        assert [told(each) for each in watcher.events] == [("rng-seed", 0, 9, False)]
-
-    in_child(child)
-
-
+@forked
 def test_where_a_call_cannot_raise_the_hook_for_that_is_told() -> None:
-    def child() -> None:
-        with watch(), warnings.catch_warnings():
-            warnings.simplefilter("error")
-            write("unroll-count", 7)
-            [error] = unraisable(parse_module)
-            assert isinstance(error, DriftWarning)
-            write("unroll-count", 8)
-            with pytest.raises(DriftWarning, match="from 7 to 8"):
-                set_option("slp-threshold", "1")
-
-    in_child(child)
+    with watch(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        write("unroll-count", 7)
+        [error] = unraisable(parse_module)
+        assert isinstance(error, DriftWarning)
+        write("unroll-count", 8)
+        with pytest.raises(DriftWarning, match="from 7 to 8"):
+            set_option("slp-threshold", "1")
 
 
+@forked
 def test_closing_looks_for_the_last_time_and_raises() -> None:
-    def child() -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            watcher = watch()
-            write("unroll-count", 7)
-            with pytest.raises(DriftWarning):
-                watcher.close()
-            assert watcher.closed
-            with pytest.raises(DriftWarning), watch():
-                write("unroll-count", 8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        watcher = watch()
+        write("unroll-count", 7)
+        with pytest.raises(DriftWarning):
+            watcher.close()
+        assert watcher.closed
+        with pytest.raises(DriftWarning), watch():
+            write("unroll-count", 8)
 
-            def fail() -> None:
-                write("unroll-count", 9)
-                raise ZeroDivisionError
+        def fail() -> None:
+            write("unroll-count", 9)
+            raise ZeroDivisionError
 
-            def fail_inside() -> None:
-                with pytest.raises(ZeroDivisionError), watch():
-                    fail()
+        def fail_inside() -> None:
+            with pytest.raises(ZeroDivisionError), watch():
+                fail()
 
-            assert [type(each) for each in unraisable(fail_inside)] == [DriftWarning]
-
-    in_child(child)
+        assert [type(each) for each in unraisable(fail_inside)] == [DriftWarning]
 
 
 def test_what_llvm_refuses_counts_as_given_and_says_so(capfd: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import warnings
+from functools import partial
 from typing import Literal
 
 import llvmlite.binding as llvm
@@ -25,95 +26,82 @@ from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED
 from tests.support.kernel_refusals import forbid_code
 from tests.support.library_code import LLVMLITE
-from tests.support.processes import in_child
+from tests.support.processes import forked, in_child
 from tests.support.scopes import in_threads, parse_module, set_option, unrolled_by_llvmlite
 
 pytestmark = pytest.mark.usefixtures("attached")
 
 
+@forked
 def test_calls_past_llvmlite_are_seen_in_the_act_and_told_of_when_python_calls_llvm_again() -> None:
-    def child() -> None:
-        from llvmlite.binding import ffi
+    from llvmlite.binding import ffi
 
-        library = ctypes.CDLL(ffi.lib._name)
-        seen: list[DriftEvent] = []
-        with watch(seen.append) as watcher:
-            library.LLVMPY_SetCommandLine(b"", b"-unroll-count=4")
-            assert [told(each) for each in watcher.events] == [("unroll-count", 0, 4, True)]
-            assert watcher.events[0].stack[-1].name == "child"
-            assert seen == []
-            parse_module()
-            assert seen == watcher.events
-            in_threads([lambda: library.LLVMPY_SetCommandLine(b"", b"-unroll-count=5")])
-            parse_module()
-            assert len(seen) == 1  # for the thread that did it, which is gone
-        assert [each.after for each in seen] == [4, 5]
-
-    in_child(child)
-
-
-def test_what_a_context_puts_back_is_not_heard_of_by_who_began_to_watch_inside() -> None:
-    with OptionContext({"rng-seed": 4}, process_wide="exclusive"):
-        watcher = watch(ignore)
-    with watcher:
+    library = ctypes.CDLL(ffi.lib._name)
+    seen: list[DriftEvent] = []
+    with watch(seen.append) as watcher:
+        library.LLVMPY_SetCommandLine(b"", b"-unroll-count=4")
+        assert [told(each) for each in watcher.events] == [("unroll-count", 0, 4, True)]
+        assert watcher.events[0].stack[-1].filename == __file__
+        assert seen == []
         parse_module()
-        with OptionContext({"rng-seed": 5}, process_wide="exclusive"):
+        assert seen == watcher.events
+        in_threads([lambda: library.LLVMPY_SetCommandLine(b"", b"-unroll-count=5")])
+        parse_module()
+        assert len(seen) == 1  # for the thread that did it, which is gone
+    assert [each.after for each in seen] == [4, 5]
+
+
+@forked
+def test_contexts_are_not_heard_of() -> None:
+    with watch(ignore) as watcher:
+        with OptionContext({"unroll-count": 4}), binding.create_context() as llvm_context:
+            assert unrolled_by_llvmlite() == 4
+            with OptionContext(stats=True, rng_seed=4, process_wide="exclusive"):
+                parse_module()
+                set_option("stats", "true")  # given already, and put back on leaving
+            if attach().intercepts:
+                OptionContext(unroll_count=8).bind(llvm_context)
             parse_module()
+        optctx.current()
+        parse_module()
+    assert watcher.events == []
+    with OptionContext(rng_seed=4, process_wide="exclusive"):
+        watcher = watch(ignore)
+    parse_module()  # it began inside, and hears nothing of what is put back
+    watcher.close()
     assert watcher.events == []
 
 
-def test_contexts_are_not_heard_of() -> None:
-    def child() -> None:
-        with watch(ignore) as watcher:
-            with OptionContext({"unroll-count": 4}), binding.create_context() as llvm_context:
-                assert unrolled_by_llvmlite() == 4
-                with OptionContext(stats=True, rng_seed=4, process_wide="exclusive"):
-                    parse_module()
-                    set_option("stats", "true")  # given already, and put back on leaving
-                if attach().intercepts:
-                    OptionContext(unroll_count=8).bind(llvm_context)
-                parse_module()
-            optctx.current()
-            parse_module()
-        assert watcher.events == []
-
-    in_child(child)
-
-
+@forked
 def test_contexts_that_come_and_go_on_other_threads_are_not_taken_for_drift() -> None:
-    def child() -> None:
-        done = threading.Event()
+    done = threading.Event()
 
-        def enter_and_leave() -> None:
-            for seed in range(1, 150):
-                with OptionContext({"rng-seed": seed, "debug-only": "x"}, process_wide="exclusive"):
-                    parse_module()
-            done.set()
-
-        def look() -> None:
-            while not done.is_set():
-                assert dict(drift()) == {}
+    def enter_and_leave() -> None:
+        for seed in range(1, 150):
+            with OptionContext({"rng-seed": seed, "debug-only": "x"}, process_wide="exclusive"):
                 parse_module()
+        done.set()
 
-        with watch(ignore) as watcher:
-            in_threads([enter_and_leave, look])
-        assert watcher.events == []
-
-    in_child(child)
-
-
-def test_what_others_set_while_a_thread_is_inside_is_heard_of() -> None:
-    def child() -> None:
-        with watch(ignore) as watcher:
-            with OptionContext({"unroll-count": 4}, sets=process_wide()):
-                set_option("unroll-count", "8")
-                assert unrolled_by_llvmlite() == (4 if attach().intercepts else 8)
+    def look() -> None:
+        while not done.is_set():
+            assert dict(drift()) == {}
             parse_module()
-        [event] = watcher.events
-        assert (event.after, event.exact) == (8, True)
-        assert ("unroll-count" in drift()) == attach().intercepts  # else it is undone with the scope
 
-    in_child(child)
+    with watch(ignore) as watcher:
+        in_threads([enter_and_leave, look])
+    assert watcher.events == []
+
+
+@forked
+def test_what_others_set_while_a_thread_is_inside_is_heard_of() -> None:
+    with watch(ignore) as watcher:
+        with OptionContext({"unroll-count": 4}, sets=process_wide()):
+            set_option("unroll-count", "8")
+            assert unrolled_by_llvmlite() == (4 if attach().intercepts else 8)
+        parse_module()
+    [event] = watcher.events
+    assert (event.after, event.exact) == (8, True)
+    assert ("unroll-count" in drift()) == attach().intercepts  # else it is undone with the scope
 
 
 def process_wide() -> Literal["contain", "process"]:
@@ -121,39 +109,37 @@ def process_wide() -> Literal["contain", "process"]:
     return "process" if attach().intercepts else "contain"
 
 
-def test_after_the_last_watcher_nothing_is_left() -> None:
-    def child() -> None:
-        places = [at for at, *_ in tables()]
-        optctx.detach()
-        before = [read_words(at, 1) for at in places]
-        with watch(ignore):
-            assert [read_words(at, 1) for at in places] != before
-            with watch(ignore):
-                pass
-            optctx.detach()
-            assert [read_words(at, 1) for at in places] != before
-        assert [read_words(at, 1) for at in places] == before
-        attach()
+@forked
+def test_detaching_ends_no_watcher_and_after_the_last_nothing_is_left() -> None:
+    places = [at for at, *_ in tables()]
+    optctx.detach()
+    before = [read_words(at, 1) for at in places]
+    with watch(ignore) as watcher:
+        assert [read_words(at, 1) for at in places] != before
         with watch(ignore):
             pass
         optctx.detach()
-        assert [read_words(at, 1) for at in places] == before
+        assert [read_words(at, 1) for at in places] != before
+        set_option("slp-threshold", "1")
+    assert [each.name for each in watcher.events] == ["slp-threshold"]
+    assert [read_words(at, 1) for at in places] == before
+    attach()
+    with watch(ignore):
+        pass
+    optctx.detach()
+    assert [read_words(at, 1) for at in places] == before
 
-    in_child(child)
 
-
+@forked
 def test_after_the_last_watcher_nothing_is_told() -> None:
-    def child() -> None:
-        watcher = watch(ignore)
-        watcher.close()
-        set_option("unroll-count", "4")
+    watcher = watch(ignore)
+    watcher.close()
+    set_option("unroll-count", "4")
+    parse_module()
+    assert watcher.events == []
+    with watch(ignore) as again:  # what was set before is not for it
         parse_module()
-        assert watcher.events == []
-        with watch(ignore) as again:  # what was set before is not for it
-            parse_module()
-        assert again.events == []
-
-    in_child(child)
+    assert again.events == []
 
 
 def tables() -> list[tuple[int, int]]:
@@ -161,78 +147,47 @@ def tables() -> list[tuple[int, int]]:
     return find_data_pointers(image, [Span(find_functions(image).add_occurrence, 1)])
 
 
-def test_any_thread_may_close_a_watcher_and_many_may_watch_at_once() -> None:
-    def child() -> None:
-        watchers: list[optctx.Watcher] = []
-        heard: list[DriftEvent] = []
-
-        def open_and_close() -> None:
-            for _ in range(50):
-                watchers.append(watch(heard.append))
-                parse_module()
-                watchers.pop().close()
-
-        def set_options() -> None:
-            for value in range(1, 100):
-                set_option("unroll-count", str(value))
-
-        with watch(ignore) as throughout:
-            in_threads([open_and_close, open_and_close, set_options])
-            assert not watchers
-        changes = [(each.before, each.after) for each in throughout.events]
-        assert changes == [(value - 1, value) for value in range(1, 100)]
-        assert all(each.exact for each in throughout.events)
-
-    in_child(child)
-
-
-def test_options_set_on_several_threads_are_each_heard_of_once() -> None:
+@forked
+def test_threads_may_watch_close_and_set_options_at_once_and_each_change_is_heard_of_once() -> None:
+    watchers: list[optctx.Watcher] = []
     names = ["unroll-count", "slp-threshold", "inline-threshold"]
 
-    def child() -> None:
-        with watch(ignore) as watcher:
+    def open_and_close() -> None:
+        for _ in range(50):
+            watchers.append(watch(ignore))
+            parse_module()
+            watchers.pop().close()
 
-            def work(name: str) -> None:
-                threading.current_thread().name = name
-                for value in range(1, 50):
-                    set_option(name, str(value))
+    def set_options(name: str) -> None:
+        threading.current_thread().name = name
+        for value in range(1, 50):
+            set_option(name, str(value))
 
-            in_threads([lambda name=name: work(name) for name in names])  # type: ignore[misc]
-        for name in names:
-            events = [each for each in watcher.events if each.name == name]
-            assert [each.after for each in events] == list(range(1, 50))
-            assert {(each.exact, each.thread) for each in events} == {(True, name)}
+    with watch(ignore) as throughout:
+        in_threads([open_and_close, open_and_close, *(partial(set_options, name) for name in names)])
+        assert not watchers
+    for name in names:
+        events = [each for each in throughout.events if each.name == name]
+        assert [each.after for each in events] == list(range(1, 50))
+        assert {(each.exact, each.thread) for each in events} == {(True, name)}
 
-    in_child(child)
 
-
+@forked
 def test_a_child_of_fork_goes_on_watching_by_itself() -> None:
-    def child() -> None:
-        with watch(ignore) as watcher:
+    with watch(ignore) as watcher:
 
-            def grandchild() -> None:
-                set_option("unroll-count", "4")
-                assert [told(each) for each in watcher.events] == [("unroll-count", 0, 4, True)]
-                watcher.close()
-
-            in_child(grandchild)
-            assert watcher.events == []
-            set_option("unroll-count", "5")
-            assert [told(each) for each in watcher.events] == [("unroll-count", 0, 5, True)]
-
-    in_child(child)
-
-
-def test_watching_goes_on_after_detach() -> None:
-    def child() -> None:
-        with watch(ignore) as watcher:
-            optctx.detach()
+        def grandchild() -> None:
             set_option("unroll-count", "4")
-        assert len(watcher.events) == 1
+            assert [told(each) for each in watcher.events] == [("unroll-count", 0, 4, True)]
+            watcher.close()
 
-    in_child(child)
+        in_child(grandchild)
+        assert watcher.events == []
+        set_option("unroll-count", "5")
+        assert [told(each) for each in watcher.events] == [("unroll-count", 0, 5, True)]
 
 
+@forked
 def test_what_the_collector_closes_in_the_middle_of_a_parse_tells_nobody() -> None:
     class Closes:
         """Calls LLVM when it is collected, as llvmlite's objects do."""
@@ -248,17 +203,12 @@ def test_what_the_collector_closes_in_the_middle_of_a_parse_tells_nobody() -> No
         if len(_watchings[LLVMLITE]._reports) == 1 and not collected:
             Closes()
 
-    watcher = watch(heard.append)
-
-    def child() -> None:
+    with watch(heard.append):
         sys.setprofile(at_work)
         set_option("filter-print-funcs", "a,b")
         sys.setprofile(None)
         assert collected == [0]  # between the two values, with the first not told yet
         assert [each.after for each in heard] == [["a"], ["a", "b"]]
-
-    in_child(child)
-    watcher.close()
 
 
 kept: list[object] = []  # to the end of the process

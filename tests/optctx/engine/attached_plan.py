@@ -122,15 +122,15 @@ def report() -> str:
     return json.dumps(
         {
             "state": engine.kept,
-            "decided": {name: _digest(part) for name, part in parts.items()},
+            "decided": digests(parts),
             "sites": len(engine.plan.references.sites or ()),
         }
     )
 
 
-def _digest(part: object) -> str:
+def digests(parts: dict[str, Any]) -> dict[str, str]:
     """Of values alone: classes may get other names, or become one."""
-    return hashlib.sha256(repr(_plain(part)).encode()).hexdigest()
+    return {name: hashlib.sha256(repr(_plain(part)).encode()).hexdigest() for name, part in parts.items()}
 
 
 def _plain(value: object) -> object:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import marshal
 import os
 import pathlib
+import resource
 import shutil
 import stat
 import struct
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,16 +22,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from llvmlite.binding import ffi
 
+from optctx import loaded_image
 from optctx.engine import kept
-from optctx.engine.attach import attach
+from optctx.engine.attach import _Attachment, _prepare, attach
+from optctx.engine.engine import Clock
+from optctx.engine.host import host_of
 from optctx.errors import OptctxError
 from optctx.folders.files import TAG_SIZE
 from optctx.folders.own_key import own_key
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.findings import Findings
 from optctx.image.loaded import Image
-from tests.optctx.engine.attached_plan import KEPT
-from tests.support.processes import run_python
+from tests.optctx.engine.attached_plan import KEPT, decided, digests
+from tests.support.alone import alone
+from tests.support.processes import in_child, run_python
+from tests.support.scopes import in_threads
 
 pytestmark = pytest.mark.redirected
 
@@ -38,6 +46,12 @@ from tests.optctx.engine.attached_plan import report
 print(report())
 """
 COMPILED = """
+import sys
+import optctx
+[image] = optctx.info()["images"]
+assert (image["attach_cache"], image["decoder"]) == ("used", "capstone")
+assert "capstone" not in sys.modules, "it loads no decoder"
+
 from tests.optctx.engine.attached_plan import report
 from optctx import OptionContext
 from optctx.compiling import FreshProcess, Job, compile_job
@@ -54,17 +68,18 @@ with FreshProcess() as fresh:
 """
 
 
-@pytest.fixture
-def home(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Home:
-    """Where processes that are started keep things, with nothing in it."""
-    return lives_in(tmp_path, monkeypatch)
-
-
-def lives_in(home: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+def lives_in(home: Home, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """Have this process, and those that it starts, keep things there."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
     monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
     monkeypatch.delenv(kept.VARIABLE, raising=False)
     return home
+
+
+@pytest.fixture
+def home(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """Where processes that are started keep things, with nothing in it."""
+    return lives_in(tmp_path, monkeypatch)
 
 
 def attached(script: str = REPORT) -> dict[str, Any]:
@@ -87,16 +102,10 @@ def cold(tmp_path_factory: pytest.TempPathFactory) -> tuple[Home, dict[str, Any]
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         lives_in(home, patch)
-        patch.setenv(kept.VARIABLE, "off")
-        without = attached()
-        assert without["state"] == "OPTCTX_ATTACH_CACHE=off"
-        assert not list(home.iterdir())
-        patch.delenv(kept.VARIABLE)
-        with_nothing = attached()
-    assert with_nothing["state"] == "kept"
-    assert with_nothing["sites"] > 5000
-    assert decisions(with_nothing) == decisions(without)
-    return home, with_nothing
+        found = attached()
+    assert found["state"] == "kept"
+    assert found["sites"] > 5000
+    return home, found
 
 
 @pytest.fixture
@@ -127,21 +136,14 @@ def test_a_process_that_finds_it_decides_the_same_and_compiles_as_a_fresh_one(
     assert entry.read_bytes() == before
 
 
-def test_it_loads_no_decoder(filled: dict[str, Any]) -> None:
-    run_python("""
-        import sys
-        import optctx
-        assert optctx.info()["images"][0]["attach_cache"] == "used"
-        assert optctx.info()["images"][0]["decoder"] == "capstone"
-        assert "capstone" not in sys.modules
-    """)
-
-
 def test_only_this_user_can_read_or_write_it(home: Home, filled: dict[str, Any]) -> None:
     for path in (*home.rglob("*"),):
         if path in (home / "cache", home / "state"):
             continue
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+
+
+# Entries with the right key that hold something else
 
 
 def plant(home: Home, change: Callable[[Any], Any]) -> None:
@@ -170,6 +172,12 @@ def one_site(**changes: int) -> Callable[[Any], Any]:
     return change
 
 
+def half_a_row(data: Any) -> Any:
+    *rest, answers = data
+    question, (packed, *others) = answers["references"]
+    return (*rest, {**answers, "references": (question, (packed[:-16], *others))})
+
+
 def other_word(data: Any) -> Any:
     *rest, answers = data
     question, (offset, types, rows, checks) = answers["registry"]
@@ -177,11 +185,9 @@ def other_word(data: Any) -> Any:
     return (*rest, {**answers, "registry": (question, (offset, types, rows, checks))})
 
 
-def without(question: str) -> Callable[[Any], Any]:
-    return lambda data: (
-        *data[:-1],
-        {name: answer for name, answer in data[-1].items() if name != question},
-    )
+def no_references(data: Any) -> Any:
+    *rest, answers = data
+    return (*rest, {name: answer for name, answer in answers.items() if name != "references"})
 
 
 def other_symbols(data: Any) -> Any:
@@ -193,70 +199,31 @@ def other_symbols(data: Any) -> Any:
 
 # Entries of the right key that hold what the library contradicts: nothing that they say is believed.
 PLANTED: dict[str, Callable[[Any], Any]] = {
-    "no data": lambda _: b"",
     "data of another form": lambda _: {"answers": 1},
     "a site that begins elsewhere": one_site(address=1),
+    "a site of another region": one_site(region=8),
+    "a site with its operand elsewhere": one_site(operand_at=1),
+    "half a row": half_a_row,
+    "an object with another word": other_word,
+    "an answer that is missing": no_references,
+    "names of other symbols": other_symbols,
+}
+# Each has to pass a check that one of the former has to pass, too.
+FURTHER: dict[str, Callable[[Any], Any]] = {
+    "no data": lambda _: b"",
     "a site of another length": one_site(length=1),
     "a site too short for a jump": one_site(length=-6),
     "a site outside the code": one_site(address=1 << 40),
-    "a site of another region": one_site(region=8),
     "a site that refers elsewhere": one_site(offset=8),
-    "a site with its operand elsewhere": one_site(operand_at=1),
     "a register that needs a longer instruction": one_site(scratch=12),
     "a tactic that is none": one_site(tactic=7),
-    "half a row": lambda data: (*data[:-1], {**data[-1], "references": half(data[-1]["references"])}),
-    "an object with another word": other_word,
-    "an answer that is missing": without("references"),
-    "names of other symbols": other_symbols,
 }
 
-
-def half(answer: Any) -> Any:
-    question, (packed, *others) = answer
-    return question, (packed[:-16], *others)
-
-
-# One for each check that an entry has to pass; the others are further rows of the same tables.
-CHECKED = [
-    *("data of another form", "a site that begins elsewhere", "a site of another region"),
-    *("a site with its operand elsewhere", "half a row", "an object with another word"),
-    *("an answer that is missing", "names of other symbols"),
-]
-
-
-@pytest.mark.parametrize(
-    "rows", [CHECKED, pytest.param([what for what in PLANTED if what not in CHECKED], marks=pytest.mark.long)]
-)
-def test_what_the_library_contradicts_changes_nothing(
-    rows: list[str], home: Home, filled: dict[str, Any], cold: tuple[Home, dict[str, Any]]
-) -> None:
-    found = {}
-    for what in rows:
-        shutil.rmtree(home)
-        shutil.copytree(cold[0], home)
-        plant(home, PLANTED[what])
-        found[what] = decisions(attached())
-    assert {what: each for what, each in found.items() if each != decisions(filled)} == {}
+# Files that are damaged or open to others
 
 
 def unharmed(home: Home) -> None:
     assert entries(home)
-
-
-def other_key(home: Home) -> None:
-    key_file(home).write_bytes(os.urandom(32))
-
-
-def no_key(home: Home) -> None:
-    key_file(home).unlink()
-
-
-def readable_key(home: Home) -> None:
-    key_file(home).chmod(0o644)
-
-
-def short_key(home: Home) -> None:
-    key_file(home).write_bytes(b"0" * 31)
 
 
 def linked_key(home: Home) -> None:
@@ -291,8 +258,9 @@ def folder_for_all(home: Home) -> None:
     (home / "cache" / "optctx" / "attach").chmod(0o777)
 
 
-def writable_entry(home: Home) -> None:
-    entries(home)[0].chmod(0o666)
+def no_folder(home: Home) -> None:
+    shutil.rmtree(home / "cache")
+    (home / "cache").write_text("")
 
 
 def others_entry(home: Home) -> None:
@@ -300,66 +268,115 @@ def others_entry(home: Home) -> None:
 
 
 # What is done -> how what is said after looking begins.
-DAMAGE: dict[Callable[[Home], None], str] = {
-    other_key: "none yet",
-    no_key: "none yet",
-    readable_key: "not kept: other users can read the key",
-    short_key: "not kept: the key attach-key has 31 bytes",
-    linked_key: "not kept: ",
-    one_bit: "not used: could not read",
-    cut: "not used: could not read",
-    linked_entry: "not used: could not read",
-    fifo: "not used: could not read",
-    folder_for_all: "not kept: cannot keep what attaching works out",
-    writable_entry: "not used: could not read",
-    others_entry: "not used: could not read",
+DAMAGE: dict[str, tuple[Callable[[Home], object], str]] = {
+    "unharmed": (unharmed, "used"),
+    "another key": (lambda home: key_file(home).write_bytes(os.urandom(32)), "none yet"),
+    "no key": (lambda home: key_file(home).unlink(), "none yet"),
+    "a key for all": (lambda home: key_file(home).chmod(0o644), "not kept: other users can read the key"),
+    "a short key": (
+        lambda home: key_file(home).write_bytes(b"0" * 31),
+        "not kept: the key attach-key has 31",
+    ),
+    "a link to a key": (linked_key, "not kept: "),
+    "one bit": (one_bit, "not used: could not read"),
+    "cut": (cut, "not used: could not read"),
+    "a link to an entry": (linked_entry, "not used: could not read"),
+    "a FIFO": (fifo, "not used: could not read"),
+    "a folder for all": (folder_for_all, "not kept: cannot keep what attaching works out"),
+    "no folder can be made": (no_folder, "not kept: "),
+    "an entry for all": (lambda home: entries(home)[0].chmod(0o666), "not used: could not read"),
 }
+if os.geteuid() == 0:  # who can give files away
+    DAMAGE["another user's entry"] = (others_entry, "not used: could not read")
 
 
-@pytest.mark.parametrize(
-    "damages",
-    [
-        pytest.param([unharmed, *(each for each in DAMAGE if each is not others_entry)], id="own"),
-        pytest.param(
-            [others_entry],
-            id="another user's",
-            marks=pytest.mark.skipif(os.geteuid() != 0, reason="needs root, which can give files away"),
-        ),
-    ],
-)
 def test_what_is_damaged_or_open_to_others_is_not_taken(
-    damages: list[Callable[[Home], None]],
-    cold: tuple[Home, dict[str, Any]],
-    tmp_path: pathlib.Path,
-    monkeypatch: pytest.MonkeyPatch,
+    cold: tuple[Home, dict[str, Any]], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong = {}
-    for damage in damages:
-        home = lives_in(tmp_path / damage.__name__, monkeypatch)
+    for what, (damage, state) in DAMAGE.items():
+        home = lives_in(tmp_path / what, monkeypatch)
         shutil.copytree(cold[0], home)
         damage(home)
         findings = Findings(llvmlite_image())
         monkeypatch.setattr(llvmlite_image(), "findings", findings)
         found = kept.Kept(llvmlite_image())
         loaded = found.load()
-        if (loaded, findings.taken_over) != (damage is unharmed,) * 2 or not found.state.startswith(
-            DAMAGE.get(damage, "used")
-        ):
-            wrong[damage.__name__] = found.state
+        taken = damage is unharmed
+        if (loaded, findings.taken_over) != (taken, taken) or not found.state.startswith(state):
+            wrong[what] = found.state
     assert wrong == {}
 
 
-@pytest.mark.parametrize(
-    ("damage", "states"),
-    [(no_key, ("kept",)), (one_bit, ("kept",)), (folder_for_all, ("not kept: cannot keep what attaching",))],
-)
-def test_a_process_that_finds_damage_decides_the_same(
-    damage: Callable[[Home], None], states: tuple[str, ...], home: Home, filled: dict[str, Any]
+# What is decided with all that
+
+
+def off(home: Home) -> None:
+    shutil.rmtree(home)
+    os.environ[kept.VARIABLE] = "off"
+
+
+def full_disk(home: Home) -> None:
+    shutil.rmtree(home / "cache")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+
+
+def nowhere(home: Home) -> None:
+    os.environ["XDG_CACHE_HOME"] = os.environ["XDG_STATE_HOME"] = "/proc/optctx"
+
+
+# What is done to a home -> how what is said in the end begins.
+SITUATIONS: dict[str, tuple[Callable[[Home], object], str]] = {
+    "off": (off, "OPTCTX_ATTACH_CACHE=off"),
+    "one bit": (one_bit, "kept"),
+    "a folder for all": (folder_for_all, "not kept: cannot keep what attaching"),
+    "nothing can be written": (nowhere, "not kept: "),
+    "a full disk": (full_disk, "not kept: "),
+    **{what: (partial(plant, change=change), "") for what, change in PLANTED.items()},
+}
+MORE: dict[str, tuple[Callable[[Home], object], str]] = {
+    what: (partial(plant, change=change), "") for what, change in FURTHER.items()
+}
+
+
+@pytest.mark.parametrize("more", [False, pytest.param(True, marks=pytest.mark.long)])
+@alone
+def test_whatever_is_found_the_same_is_decided(
+    cold: tuple[Home, dict[str, Any]], tmp_path: pathlib.Path, more: bool
 ) -> None:
-    damage(home)
-    found = attached()
-    assert decisions(found) == decisions(filled)
-    assert found["state"].startswith(states)
+    """Each process is a child of one that has worked everything out and attached nothing."""
+    image = llvmlite_image()
+    expected = decided(_prepare(_Attachment(image), host_of(image), Clock(), None))
+    assert digests(expected).items() <= cold[1]["decided"].items()
+
+    def decides(home: Home, happens: Callable[[Home], object], state: str) -> None:
+        lives_in(home, pytest.MonkeyPatch())
+        happens(home)
+        image.findings.forget()
+        engine = attach()
+        assert decided(engine) == expected, home.name
+        assert engine.kept.startswith(state), (home.name, engine.kept)
+
+    for what, (happens, state) in (MORE if more else SITUATIONS).items():
+        home = shutil.copytree(cold[0], tmp_path / what)
+        in_child(partial(decides, home, happens, state))
+        assert happens is not full_disk or entries(home) == [], "nothing is left"
+        assert happens is not off or not home.exists()
+
+
+# Several files, several processes
+
+
+@alone
+def attach_to_both(home: Home, copy: pathlib.Path, expected: str) -> None:
+    lives_in(home, pytest.MonkeyPatch())
+    ctypes.CDLL(str(copy))
+    other = attach(loaded_image(str(copy)))
+    assert (other.kept, attach().kept) == (expected, "used")
+    sites, own = other.plan.references.sites, attach().plan.references.sites
+    assert sites is not None
+    assert own is not None
+    assert sites.packed == own.packed
 
 
 def test_another_file_of_the_same_library_is_another_library(
@@ -368,19 +385,7 @@ def test_another_file_of_the_same_library_is_another_library(
     copy = tmp_path / "libother.so"
     shutil.copy(ffi.lib._name, copy)
     for expected in ("kept", "used"):
-        run_python(
-            """
-            import ctypes, sys
-            from optctx import loaded_image
-            from optctx.engine.attach import attach
-            library = ctypes.CDLL(sys.argv[1])
-            other = attach(loaded_image(sys.argv[1]))
-            assert other.kept == sys.argv[2] and attach().kept == "used", (other.kept, attach().kept)
-            assert other.plan.references.sites.packed == attach().plan.references.sites.packed
-            """,
-            str(copy),
-            expected,
-        )
+        attach_to_both(home=home, copy=copy, expected=expected)
     assert len(entries(home)) == 2, "one for each"
     os.utime(copy, (1, 1))
     assert kept._name(image_of(copy)) != kept._name(image_of(pathlib.Path(ffi.lib._name)))
@@ -400,49 +405,17 @@ def test_the_name_of_an_entry_has_everything_that_it_follows_from() -> None:
         assert part in name, part
 
 
-NOWHERE = {
-    "no folder can be made": {"XDG_CACHE_HOME": "/dev/null/cache", "XDG_STATE_HOME": "/dev/null/state"},
-    "nothing can be written": {"XDG_CACHE_HOME": "/proc/optctx", "XDG_STATE_HOME": "/proc/optctx"},
-}
-
-
-def test_where_nothing_can_be_kept_attaching_works_everything_out(
-    cold: tuple[Home, dict[str, Any]], home: Home, monkeypatch: pytest.MonkeyPatch
+@alone
+def test_processes_that_begin_at_once_decide_the_same(
+    cold: tuple[Home, dict[str, Any]], tmp_path: pathlib.Path
 ) -> None:
-    for where, variables in NOWHERE.items():
-        for name, value in variables.items():
-            monkeypatch.setenv(name, value)
-        found = attached()
-        assert found["state"].startswith("not kept: "), where
-        assert decisions(found) == decisions(cold[1]), where
+    home = lives_in(tmp_path, pytest.MonkeyPatch())
 
+    def decides() -> None:
+        assert digests(decided(attach())).items() <= cold[1]["decided"].items()
 
-def test_a_full_disk_is_no_reason_to_fail(home: Home) -> None:
-    assert "not kept" in run_python("""
-        import resource, signal
-        import optctx
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
-        optctx.attach()
-        print(optctx.info()["images"][0]["attach_cache"])
-    """)
-    assert entries(home) == [], "nothing is left"
-
-
-def test_processes_that_begin_at_once_decide_the_same(home: Home, cold: tuple[Home, dict[str, Any]]) -> None:
-    out = run_python(
-        """
-        import json, subprocess, sys
-        started = [
-            subprocess.Popen([sys.executable, "-c", sys.argv[1]], stdout=subprocess.PIPE, text=True)
-            for _ in range(4)
-        ]
-        print(json.dumps([json.loads(each.communicate()[0]) for each in started]))
-        """,
-        REPORT,
-    )
-    found = json.loads(out)
-    assert [decisions(each) for each in found] == [decisions(cold[1])] * 4
-    assert attached()["state"] == "used"
+    in_threads([partial(in_child, decides)] * 2)
+    assert kept.Kept(llvmlite_image()).load()
     assert len(entries(home)) == 1
 
 

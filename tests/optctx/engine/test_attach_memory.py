@@ -2,49 +2,44 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import pytest
 
-from tests.support.processes import run_python
+import optctx
+from tests.support.alone import alone
+from tests.support.scopes import four
 
 pytestmark = pytest.mark.redirected
 
-MEMORY = """
-def memory():  # MiB: resident, and what no other process could share of it
-    with open("/proc/self/smaps_rollup") as rollup:
-        lines = [line.split() for line in rollup]
-    sizes = {line[0]: int(line[1]) / 1024 for line in lines[1:]}
+
+def memory() -> tuple[float, float]:
+    """MiB: resident, and what no file backs."""
+    lines = [line.split() for line in pathlib.Path("/proc/self/smaps_rollup").read_text().splitlines()[1:]]
+    sizes = {name: int(size) / 1024 for name, size, *_ in lines}
     return sizes["Rss:"], sizes["Anonymous:"]
-"""
 
 
+@alone
 def test_attaching_keeps_neither_the_librarys_file_nor_its_code_resident() -> None:
     # evidence/benchmarks/attach.py holds CPython 3.11 to 60 and 20; other interpreters differ by some MiB.
-    run_python(f"""
-import llvmlite.binding
-import optctx
-{MEMORY}
-before = memory()
-optctx.attach()
-resident, private = (now - was for now, was in zip(memory(), before))
-assert resident < 60 and private < 24, (resident, private)
-    """)
+    before = memory()
+    optctx.attach()
+    resident, private = (now - was for now, was in zip(memory(), before, strict=True))
+    assert resident < 60
+    assert private < 24
 
 
+@alone
 def test_a_cycle_of_detaching_and_attaching_leaks_nothing() -> None:
-    run_python(f"""
-import llvmlite.binding
-import optctx
-{MEMORY}
+    def cycle(times: int) -> tuple[float, int]:
+        for _ in range(times):
+            with four():
+                pass
+            optctx.detach()
+        return memory()[1], len(pathlib.Path("/proc/self/maps").read_text().splitlines())
 
-def cycle(times):
-    for _ in range(times):
-        with optctx.OptionContext({{"unroll-count": 4}}):
-            pass
-        optctx.detach()
-    with open("/proc/self/maps") as maps:
-        return memory()[1], len(list(maps))
-
-private, mappings = cycle(25)
-later, more = cycle(50)
-assert later - private < 1 / 4 and more <= mappings + 2, (private, later, mappings, more)
-    """)
+    private, mappings = cycle(20)
+    later, more = cycle(20)
+    assert later - private < 1 / 8
+    assert more <= mappings + 2

@@ -9,6 +9,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -19,6 +20,7 @@ from optctx.engine.attach import attached
 from tests.support.alone import alone
 from tests.support.kernel_refusals import forbid_code, refuse
 from tests.support.library_code import changed_code
+from tests.support.processes import in_child
 from tests.support.scopes import unrolled
 
 
@@ -37,18 +39,6 @@ def use_it(because: str) -> None:
     assert info["engine"] == "exclusive"
     assert because in info["engine_reason"]
     assert changed_code() == []
-
-
-@alone(OPTCTX_ENGINE="")
-def test_a_kernel_that_forbids_changing_code_is_a_reason_to_take_turns() -> None:
-    forbid_code()
-    use_it("mprotect")
-
-
-@alone(OPTCTX_ENGINE="")
-def test_a_kernel_that_does_not_move_pages_is_a_reason_to_take_turns() -> None:
-    refuse("mremap", errno.EPERM)
-    use_it("mremap")
 
 
 @alone(OPTCTX_ENGINE="")
@@ -88,11 +78,9 @@ def test_a_kernel_that_forbids_changing_code_is_an_error_for_who_wants_threads()
     assert unrolled() == 1
 
 
-@pytest.mark.parametrize("step", [1, 2])
-@alone(OPTCTX_ENGINE="")
-def test_a_change_that_fails_half_way_is_a_reason_to_take_turns(step: int) -> None:
+def fail_at(step: int) -> None:
+    """Have a change of code fail half way."""
     pytest.MonkeyPatch().setattr(thread_engine, "redirect", lambda a, b, c, d: redirect(a, b, c, d, step))
-    use_it("asked to fail")
 
 
 def no_decoder() -> None:
@@ -113,30 +101,38 @@ def other_processor() -> None:
     platform.machine = lambda: "riscv64"
 
 
-@pytest.mark.parametrize(
-    ("missing", "because"),
-    [
-        (no_decoder, "capstone cannot be used"),
-        (instruction_not_known, "not known: 90"),
-        (other_processor, "riscv64"),
-    ],
-)
-@alone(OPTCTX_ENGINE="", OPTCTX_ATTACH_CACHE="off")  # what was kept has been decoded
-def test_a_processor_that_nobody_can_decode_for_is_a_reason_to_take_turns(
-    missing: Callable[[], None], because: str
-) -> None:
-    missing()
-    use_it(because)
+# What is missing, and what is said of it. What was kept has been decoded: without it, a decoder is needed.
+REASONS: list[tuple[Callable[[], None], str]] = [
+    (forbid_code, "mprotect"),
+    (partial(refuse, "mremap", errno.EPERM), "mremap"),
+    (partial(fail_at, 1), "asked to fail"),
+    (partial(fail_at, 2), "asked to fail"),
+    (no_decoder, "capstone cannot be used"),
+    (instruction_not_known, "not known: 90"),
+    (other_processor, "riscv64"),
+]
 
 
-@pytest.mark.parametrize("value", ["threads", "Exclusive", " "])
+@alone(OPTCTX_ENGINE="")
+def test_what_cannot_be_done_or_decoded_here_is_a_reason_to_take_turns() -> None:
+    def child(missing: Callable[[], None], because: str) -> None:
+        if missing in (no_decoder, instruction_not_known, other_processor):
+            os.environ["OPTCTX_ATTACH_CACHE"] = "off"
+        missing()
+        use_it(because)
+
+    for row in REASONS:
+        in_child(partial(child, *row))
+
+
 @alone
-def test_another_value_of_the_variable_is_one_clear_error(value: str) -> None:
-    os.environ["OPTCTX_ENGINE"] = value
-    for use in (optctx.registry, optctx.OptionContext, optctx.info, optctx.current):
-        with pytest.raises(optctx.OptctxError) as caught:
-            use()
-        words = str(caught.value)
-        assert all(w in words for w in ("OPTCTX_ENGINE", "thread", "exclusive", value)), words
+def test_another_value_of_the_variable_is_one_clear_error() -> None:
+    for value in ("threads", "Exclusive", " "):
+        os.environ["OPTCTX_ENGINE"] = value
+        for use in (optctx.registry, optctx.OptionContext, optctx.info, optctx.current):
+            with pytest.raises(optctx.OptctxError) as caught:
+                use()
+            words = str(caught.value)
+            assert all(w in words for w in ("OPTCTX_ENGINE", "thread", "exclusive", value)), words
     os.environ["OPTCTX_ENGINE"] = "thread"
     assert optctx.info()["engine"] == "thread"

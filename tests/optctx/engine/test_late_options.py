@@ -22,8 +22,10 @@ from tests.support.alone import alone
 from tests.support.ir_texts import X86
 from tests.support.late_options import HELP, INITIAL, NAME, LateLibrary, compile_late_library, shown_names
 from tests.support.native_interface import NativeScope
-from tests.support.processes import in_child
+from tests.support.processes import forked, in_child
 from tests.support.scopes import four, in_threads, reset_all, set_option
+
+pytestmark = pytest.mark.usefixtures("attached")
 
 GONE = "is no longer registered"
 VALUES = (2, 4, 8)
@@ -55,7 +57,7 @@ def scoped(value: int) -> OptionContext:
     return OptionContext({NAME: value}, process_wide="exclusive")
 
 
-@alone
+@forked
 def test_an_option_that_is_registered_late_is_like_any_other_that_contexts_refuse(
     library: pathlib.Path,
 ) -> None:
@@ -106,7 +108,7 @@ def check_scopes(library: pathlib.Path, assembly: dict[int, bytes]) -> None:
     assert (late.read(), registry()[NAME].occurrences) == (INITIAL, 0)
 
 
-@alone
+@forked
 def test_scopes_reach_the_librarys_own_code(library: pathlib.Path, assembly: dict[int, bytes]) -> None:
     check_scopes(library, assembly)
 
@@ -128,7 +130,7 @@ def test_an_option_that_was_registered_before_attaching_is_no_other(library: pat
     assert NAME not in registry()
 
 
-@alone
+@forked
 def test_what_holds_an_option_that_was_removed_gets_an_error(library: pathlib.Path) -> None:
     late, before = LateLibrary(library), OptionContext()
     late.register()
@@ -163,7 +165,7 @@ def test_what_holds_an_option_that_was_removed_gets_an_error(library: pathlib.Pa
     assert late.read() == INITIAL
 
 
-@alone
+@alone  # in this process it may be loaded twice
 def test_a_library_that_was_unloaded_leaves_nothing_that_is_read(library: pathlib.Path) -> None:
     """LLVM's map leads to memory that is not there any more, as stock LLVM's does after dlclose."""
     late = LateLibrary(library)
@@ -180,7 +182,7 @@ def test_a_library_that_was_unloaded_leaves_nothing_that_is_read(library: pathli
 
 
 @pytest.mark.redirected  # where threads take turns, resets are not contained, and setters do not tell
-@alone
+@forked
 def test_changes_of_it_are_noticed_and_resets_reach_it(library: pathlib.Path) -> None:
     late = LateLibrary(library)
     late.register()
@@ -200,7 +202,7 @@ def test_changes_of_it_are_noticed_and_resets_reach_it(library: pathlib.Path) ->
     assert (late.read(), dict(drift())) == (INITIAL, {})
 
 
-@alone
+@forked
 def test_threads_may_register_and_remove_beside_everything_else(library: pathlib.Path) -> None:
     late = LateLibrary(library)
     late.register()
@@ -230,7 +232,7 @@ def test_threads_may_register_and_remove_beside_everything_else(library: pathlib
     assert NAME not in registry()
 
 
-@alone
+@forked
 def test_a_child_of_fork_has_what_is_registered_there(library: pathlib.Path) -> None:
     late = LateLibrary(library)
     late.register()
@@ -249,7 +251,7 @@ def test_a_child_of_fork_has_what_is_registered_there(library: pathlib.Path) -> 
     assert late.read() == registry()[NAME].value == INITIAL
 
 
-@alone
+@forked
 def test_an_option_of_another_layout_is_listed_without_a_value(library: pathlib.Path) -> None:
     late = LateLibrary(library)
     late.register("misplaced", misplaced=-8)
@@ -263,7 +265,7 @@ def test_an_option_of_another_layout_is_listed_without_a_value(library: pathlib.
         OptionContext(misplaced=1)
 
 
-@alone
+@forked
 def test_cpp_looks_it_up_on_any_thread_before_python_has(library: pathlib.Path) -> None:
     late = LateLibrary(library)
     attach()
@@ -280,7 +282,7 @@ def test_cpp_looks_it_up_on_any_thread_before_python_has(library: pathlib.Path) 
     assert late.look_up() == INITIAL
 
 
-@alone
+@forked
 def test_the_map_that_a_scope_shows_follows_what_is_registered(library: pathlib.Path) -> None:
     late = LateLibrary(library)
     attach()

@@ -55,7 +55,7 @@ def test_any_bytes_of_the_headers_and_tables_may_be_wrong(tmp_path: pathlib.Path
     (count,) = struct.unpack_from("<H", whole, 0x3C)
     words = (0, 1, 0xFF, 1 << 31, 1 << 62, (1 << 64) - 1, len(whole))
     answered = refused = 0
-    for turn in range(600):
+    for turn in range(300):
         damaged = bytearray(whole)
         for _ in range(dice.choice((1, 1, 2, 8))):
             headers = 64 + 56 * 10  # of the file, and of its segments
@@ -71,5 +71,5 @@ def test_any_bytes_of_the_headers_and_tables_may_be_wrong(tmp_path: pathlib.Path
             answered += 1
         else:
             refused += 1
-    assert answered > 100
-    assert refused > 100
+    assert answered > 50
+    assert refused > 50

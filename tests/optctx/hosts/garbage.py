@@ -1,8 +1,8 @@
 """Programs that crash stock llvmlite by the order in which they drop its objects.
 
-    python garbage.py module after
+    python -m tests.optctx.hosts.garbage after
 
-"after": optctx attaches before the objects are made. "before": it attaches later and uses the objects.
+"after": optctx attaches before the objects are made. "before": it attaches when all are made, and uses them.
 "stock": it is not imported.
 """
 
@@ -11,12 +11,13 @@ from __future__ import annotations
 import gc
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
 from llvmlite import binding
 
+Program = Iterator[list[object]]  # to what it has made, and from there to where it has dropped it
 IR = """
 define i32 @{}(i32 %x) {{
   %y = add i32 %x, 1
@@ -89,44 +90,24 @@ SHAPES: dict[str, Callable[[Any], list[object]]] = {
 }
 
 
-def in_cycles(shape: str, when: str) -> None:
-    """The objects in garbage cycles, in both orders of their making, with the LLVMContext and without."""
-    for attempt in range(8):
-        llvm_context = binding.create_context()
-        objects = SHAPES[shape](llvm_context)
-        if when == "before":
-            touch(objects)
-        if attempt % 2:
-            objects.reverse()
-        cycle: list[object] = [objects, llvm_context if attempt % 4 < 2 else None]
-        cycle.append(cycle)
-        if attempt > 3:
-            gc.collect()  # whose survivors change places
-        del llvm_context, objects, cycle
-        gc.collect()
-        use_memory()
+def in_a_cycle(shape: str, attempt: int) -> Program:
+    """Drop objects in a garbage cycle: in both orders of their making, with the LLVMContext and without."""
+    llvm_context = binding.create_context()
+    objects = SHAPES[shape](llvm_context)
+    yield objects
+    if attempt % 2:
+        objects.reverse()
+    cycle: list[object] = [objects, llvm_context if attempt % 4 < 2 else None]
+    cycle.append(cycle)
+    if attempt > 3:
+        gc.collect()  # whose survivors change places
 
 
-def touch(objects: list[object]) -> None:
-    """What attaches, and sees objects that were there before."""
-    import optctx
-
-    optctx.attach()
-    for each in objects:
-        if isinstance(each, binding.ModuleRef) and not each.closed:
-            optctx.run_passes(each, "default<O1>")
-        if isinstance(each, binding.ValueRef):
-            optctx.run_passes(each.module, "default<O1>")
-        if isinstance(each, binding.ExecutionEngine):
-            each.finalize_object()
-
-
-def closed_first(when: str) -> None:
-    """An LLVMContext that is closed before its modules."""
+def closed_first() -> Program:
+    """Close an LLVMContext before its modules."""
     llvm_context = binding.create_context()
     made = parse(llvm_context)
-    if when == "before":
-        touch([made])
+    yield [made]
     llvm_context.close()
     use_memory()
     assert "add i32" in str(made)
@@ -136,21 +117,32 @@ def closed_first(when: str) -> None:
     assert "add i32" in str(copy)
 
 
-def engine_of_contexts(when: str) -> None:
-    """llvmlite's engine forgets its modules before LLVM deletes them: no cycle is needed."""
+def engine_of_contexts() -> Program:
+    """Drop llvmlite's engine, which forgets its modules before LLVM deletes them: no cycle is needed."""
     made = binding.create_mcjit_compiler(parse(binding.create_context()), machine())
     made.add_module(parse(binding.create_context(), "g"))
-    if when == "before":
-        touch([made])
-    del made
-    use_memory()
+    yield [made]
 
 
-def any_order(when: str) -> None:
-    for seed in range(200):
-        Shuffle(random.Random(seed)).run()
-        gc.collect()
-    use_memory()
+def programs() -> Iterator[tuple[str, Program]]:
+    for shape in SHAPES:
+        for attempt in range(8):
+            yield f"{shape} {attempt}", in_a_cycle(shape, attempt)
+    yield "closed first", closed_first()
+    yield "engine of contexts", engine_of_contexts()
+
+
+def touch(objects: list[object]) -> None:
+    """Have optctx see and use objects that were there before it attached."""
+    import optctx
+
+    for each in objects:
+        if isinstance(each, binding.ModuleRef) and not each.closed:
+            optctx.run_passes(each, "default<O1>")
+        if isinstance(each, binding.ValueRef):
+            optctx.run_passes(each.module, "default<O1>")
+        if isinstance(each, binding.ExecutionEngine):
+            each.finalize_object()
 
 
 class Shuffle:
@@ -222,7 +214,8 @@ def use_memory() -> None:
     assert all("add i32" in str(parse(each)) for each in llvm_contexts)
 
 
-def main(name: str, when: str) -> None:
+def main(when: str) -> None:
+    """Run all programs. What is printed last has crashed, unless that is "alive"."""
     gc.disable()
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
@@ -230,10 +223,27 @@ def main(name: str, when: str) -> None:
         import optctx
 
         optctx.attach()
-    if name in SHAPES:
-        in_cycles(name, when)
-    else:
-        globals()[name](when)
+    todo = list(programs())
+    made = [next(program) for _, program in todo] if when == "before" else []
+    if when == "before":
+        import optctx
+
+        optctx.attach()
+    while todo:
+        name, program = todo.pop()
+        print(name, flush=True)
+        if made:
+            touch(made.pop())
+        for _ in program:  # to its end
+            pass
+        del program
+        gc.collect()
+        use_memory()
+    print("any order", flush=True)
+    for seed in range(150 if when == "after" else 0):
+        Shuffle(random.Random(seed)).run()
+        gc.collect()
+    use_memory()
     print("alive")
 
 

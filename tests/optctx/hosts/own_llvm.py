@@ -1,9 +1,9 @@
 """A program with an LLVM of its own and without llvmlite: contexts reach that LLVM by addresses alone.
 
-python -m tests.optctx.hosts.own_llvm WHAT LIBRARY EXPECTED    WHAT: the name of a function below
+python -m tests.optctx.hosts.own_llvm LIBRARY EXPECTED
 
 EXPECTED is a file with the digests of fresh processes as JSON: by the argument that a process was given, ""
-for none. What the program compiles is compared with them. It prints nothing.
+for none. What the program compiles is compared with them. It prints nothing. Each part has a child of fork.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import json
 import pathlib
 import signal
 import sys
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from ctypes import POINTER, byref, c_char_p, c_void_p
 from functools import partial
 from typing import Any
@@ -22,14 +22,15 @@ from typing import Any
 import optctx
 from optctx import OptionContext, loaded_image
 from tests.support.bare_llvm import JOBS, BareLlvm
+from tests.support.processes import in_child
 
 for name in [name for name in sys.modules if name.partition(".")[0] == "llvmlite"]:
     raise AssertionError(f"{name} is imported")
 sys.modules["llvmlite"] = None  # type: ignore[assignment]  # importing it is an error from here on
 
-llvm = BareLlvm(sys.argv[2])
-image = loaded_image(sys.argv[2])
-expected = json.loads(pathlib.Path(sys.argv[3]).read_text())
+llvm = BareLlvm(sys.argv[1])
+image = loaded_image(sys.argv[1])
+expected = json.loads(pathlib.Path(sys.argv[2]).read_text())
 counts = [int(argument.partition("=")[2]) for argument in expected if argument]
 
 
@@ -42,25 +43,10 @@ def error_of(call: Callable[[], object]) -> str:
 
 
 def on_threads(work: Callable[[int], None]) -> None:
-    """Call it for each count, at once, several times."""
-    failures: list[BaseException] = []
-    ready = threading.Barrier(len(counts))
-
-    def run(count: int) -> None:
-        try:
-            ready.wait()
-            for _ in range(3):
-                work(count)
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=run, args=(count,)) for count in counts]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for failure in failures:
-        raise failure
+    """Call it for each count, at once."""
+    with ThreadPoolExecutor(len(counts)) as pool:
+        for _ in pool.map(work, counts * 2):
+            pass
 
 
 def scopes() -> None:
@@ -232,8 +218,11 @@ def mistakes() -> None:
 
 
 if __name__ == "__main__":
-    {each.__name__: each for each in (scopes, bindings, refused_runs, refused_sets, modules, mistakes)}[
-        sys.argv[1]
-    ]()
+    optctx.attach(image)
+    for part in (scopes, modules, mistakes):
+        in_child(part)
+    if optctx.info(image)["engine"] == "thread":
+        for part in (bindings, refused_runs, refused_sets):
+            in_child(part)
     assert sys.modules["llvmlite"] is None
     assert not [name for name in sys.modules if name.startswith("llvmlite.")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -117,6 +118,11 @@ def expected(
     """What a fresh process gives with these options set for the whole of it."""
     arguments = tuple(OptionContext(options, base="defaults").args())
     kind: Emit = "assembly" if "assembly" in emit else "object"
-    result = fresh.compile(Job(source, PASSES, arguments, triple, cpu, emit=kind))
+    return _compiled_afresh(fresh, Job(source, PASSES, arguments, triple, cpu, emit=kind))
+
+
+@functools.cache
+def _compiled_afresh(fresh: FreshProcess, job: Job) -> bytes:
+    result = fresh.compile(job)
     assert result.error is None, result.error
     return result.code

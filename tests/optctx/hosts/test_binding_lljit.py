@@ -57,36 +57,19 @@ def called(tracker: Any, name: str) -> int:
     return int(ctypes.CFUNCTYPE(ctypes.c_int)(tracker[name])())
 
 
-def test_a_binding_goes_with_its_module_and_with_no_other(llvm_context: Any, jit: Any) -> None:
-    OptionContext(ALIGNED).bind(llvm_context)
-    with (
-        binding.create_context() as free,
-        binding.parse_assembly(text("bound", 1), llvm_context) as module,
-        binding.parse_assembly(text("other", 2), free) as other,
-    ):
-        names = ("plain", "bound", "other", "printed", "last")
-        units = (text("plain"), module, other, str(module).replace("@bound", "@printed"), text("last", 3))
-        tracker = library(*units, names=names).link(jit, "library")
-        assert [name for name in names if aligned(tracker, name)] == ["bound"]
-        assert [called(tracker, name) for name in names] == [0, 1, 2, 1, 3]
-
-
-def test_each_of_several_bindings_goes_with_its_own(jit: Any) -> None:
-    contexts = [binding.create_context() for _ in range(4)]
-    for number, llvm_context in enumerate(contexts):
-        if number % 2:
-            OptionContext(ALIGNED).bind(llvm_context)
-        elif number:
-            OptionContext(OTHERWISE).bind(llvm_context)
-    modules = [binding.parse_assembly(text(f"f{i}", i), each) for i, each in enumerate(contexts)]
-    names = tuple(f"f{i}" for i in range(4))
-    tracker = library(*modules, names=names).link(jit, "library")
-    assert [aligned(tracker, name) for name in names] == [False, True, False, True]
-    assert tracker["f2"] % 64 == 0 != tracker["f0"] % 64
-    assert [called(tracker, name) for name in names] == [0, 1, 2, 3]
-    for module in modules:
-        module.close()
-    for each in contexts:
+def test_each_binding_goes_with_its_own_module_and_with_no_other(jit: Any) -> None:
+    contexts = {name: binding.create_context() for name in ("bound", "other", "less", "more")}
+    for name, options in (("bound", ALIGNED), ("less", OTHERWISE), ("more", ALIGNED)):
+        OptionContext(options).bind(contexts[name])
+    modules = [binding.parse_assembly(text(name, i), contexts[name]) for i, name in enumerate(contexts)]
+    printed = str(modules[0]).replace("@bound", "@printed")
+    names = (*contexts, "plain", "printed", "last")
+    units = (text("plain", 4), modules[0], *modules[1:], printed, text("last", 6))
+    tracker = library(*units, names=names).link(jit, "library")
+    assert [name for name in names if aligned(tracker, name)] == ["bound", "more"]
+    assert tracker["less"] % 64 == 0 != tracker["other"] % 64
+    assert [called(tracker, name) for name in names] == [0, 1, 2, 3, 4, 0, 6]
+    for each in (*modules, *contexts.values()):
         each.close()
 
 

@@ -3,45 +3,74 @@
 from __future__ import annotations
 
 import gc
+import random
+import signal
+import sys
+import warnings
+from types import FrameType
 from typing import Any
 
 import pytest
 from llvmlite import binding
+from llvmlite.binding import ffi
 
 import optctx
 from optctx import OptionContext
 from tests.optctx.hosts import garbage
-from tests.support.alone import end_of
+from tests.support.alone import alone, end_of
 from tests.support.ir_texts import COUNTED
-from tests.support.processes import python_process
 from tests.support.scopes import in_threads
 
 pytestmark = pytest.mark.usefixtures("attached")
 redirected = pytest.mark.redirected
 
-PROGRAMS = [*garbage.SHAPES, "closed_first", "engine_of_contexts"]
-
 
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program_that_ends_stock_llvmlite_goes_on(name: str, when: str) -> None:
+def test_programs_that_end_stock_llvmlite_go_on(when: str) -> None:
     """`when`: the objects were made before optctx attached, and used by it, or after."""
-    assert alive(name, when)
+    end = end_of(garbage.main, when=when)
+    assert (end.status, end.failed, end.printed[-6:]) == (0, "", "alive\n"), end.printed[-200:]
 
 
-def test_any_order_of_closing_and_collecting_goes_on() -> None:
-    assert alive("any_order", "after")
+class InterruptError(BaseException):
+    pass
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_modules_that_an_exception_interrupts_half_made_go_on(seed: int) -> None:
-    done = python_process("-m", "tests.optctx.hosts.interrupted_modules", str(seed))
-    assert (done.returncode, done.stdout) == (0, "alive\n"), done.stderr
+def interrupt(number: int, frame: FrameType | None) -> None:
+    while frame is not None:
+        if frame.f_code.co_filename == ffi.__file__:  # llvmlite's lock, and its `close`, do not survive one
+            signal.setitimer(signal.ITIMER_REAL, 0.0001)
+            return
+        frame = frame.f_back
+    raise InterruptError
 
 
-def alive(name: str, when: str) -> bool:
-    end = end_of(garbage.main, name=name, when=when)
-    return (end.status, end.failed) == (0, "") and end.printed.endswith("alive\n")
+@alone
+def test_modules_that_an_exception_interrupts_half_made_go_on() -> None:
+    """Stock llvmlite (without the import of optctx) ends with a segmentation fault.
+
+    If an exception arrives between the making of a module and the `with` statement that would close it, the
+    LLVMContext is closed first.
+    """
+    warnings.simplefilter("ignore")
+    sys.unraisablehook = lambda _: None  # llvmlite's objects complain when they were interrupted half-made
+    optctx.attach()
+    signal.signal(signal.SIGALRM, interrupt)
+    times, interrupts = random.Random(1), 0
+    while interrupts < 300:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, times.uniform(1e-5, 4e-4))
+            try:
+                for _ in range(3):
+                    with (
+                        binding.create_context() as context,
+                        binding.parse_assembly("define void @f() { ret void }", context),
+                    ):
+                        pass
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        except InterruptError:
+            interrupts += 1
 
 
 def bound(llvm_context: Any) -> None:
@@ -122,7 +151,7 @@ def test_the_global_context_has_no_lifetime() -> None:
 
 
 def test_threads_make_modules_of_one_llvm_context() -> None:
-    for _ in range(20):
+    for _ in range(10):
         llvm_context = binding.create_context()
         modules: list[Any] = []
 

@@ -31,20 +31,11 @@ def expected(library: pathlib.Path) -> pathlib.Path:
     return file
 
 
-@pytest.mark.parametrize(
-    ("engine", "what"),
-    [
-        *(
-            ("thread", what)
-            for what in ("scopes", "bindings", "refused_runs", "refused_sets", "modules", "mistakes")
-        ),
-        *(("exclusive", what) for what in ("scopes", "modules", "mistakes")),
-    ],
-)
+@pytest.mark.parametrize("engine", ["thread", "exclusive"])
 @pytest.mark.redirected
 def test_a_program_without_llvmlite_has_options_in_its_own_llvm(
-    library: pathlib.Path, expected: pathlib.Path, engine: str, what: str, monkeypatch: pytest.MonkeyPatch
+    library: pathlib.Path, expected: pathlib.Path, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPTCTX_ENGINE", engine)
-    done = python_process("-m", "tests.optctx.hosts.own_llvm", what, str(library), str(expected))
+    done = python_process("-m", "tests.optctx.hosts.own_llvm", str(library), str(expected))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -26,6 +26,7 @@ from tests.optctx.hosts.shared_machines import (
 )
 from tests.support.ir_texts import X86
 from tests.support.library_code import LLVMLITE
+from tests.support.rows import rows
 from tests.support.scopes import process_state
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
@@ -104,7 +105,7 @@ def judge(fresh: FreshProcess, machine: Any) -> None:
             assert compiled(machine) == scoped
 
 
-@pytest.mark.parametrize("call", CALLS)
+@rows("call", CALLS)
 def test_the_call_raises_one_error_and_everything_is_as_it_was(fresh: FreshProcess, call: str) -> None:
     forget_machines(LLVMLITE)
     before = process_state()
@@ -115,7 +116,7 @@ def test_the_call_raises_one_error_and_everything_is_as_it_was(fresh: FreshProce
         judge(fresh, machine)
 
 
-@pytest.mark.parametrize("call", CALLS)
+@rows("call", CALLS)
 def test_so_does_a_call_outside_for_a_machine_of_a_scope(fresh: FreshProcess, call: str) -> None:
     forget_machines(LLVMLITE)
     with OptionContext(OPTIONS):
@@ -125,11 +126,11 @@ def test_so_does_a_call_outside_for_a_machine_of_a_scope(fresh: FreshProcess, ca
         judge(fresh, machine)
 
 
-@pytest.mark.parametrize("emit", EMITS)
-def test_so_does_emission_of_a_bound_module(fresh: FreshProcess, llvm_context: Any, emit: str) -> None:
+@rows("emit", EMITS)
+def test_so_does_emission_of_a_bound_module(fresh: FreshProcess, emit: str) -> None:
     forget_machines(LLVMLITE)
-    OptionContext(OPTIONS).bind(llvm_context)
-    with make_machine() as machine:
+    with binding.create_context() as llvm_context, make_machine() as machine:
+        OptionContext(OPTIONS).bind(llvm_context)
         with binding.parse_assembly(SOURCE, llvm_context) as module:
             module.triple = machine.triple
             fails(lambda machine: EMITS[emit](module, machine), machine)

@@ -5,11 +5,8 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import gc
-import json
-import os
 import re
 import sys
-import threading
 import weakref
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -23,7 +20,9 @@ from optctx.hosts.llvmlite.ffi_calls import Watched, function_names
 from optctx.hosts.llvmlite.pass_managers import CHANGES, MAKES, RUNS_MANAGER
 from optctx.hosts.llvmlite.tuning_options import settings_of
 from tests.support.ir_texts import COUNTED, SCALE
-from tests.support.processes import run_python
+from tests.support.processes import in_child, run_python
+from tests.support.rows import rows
+from tests.support.scopes import in_threads
 
 pytestmark = pytest.mark.usefixtures("attached")
 
@@ -176,7 +175,7 @@ def test_a_mismatch_that_is_an_error_runs_nothing() -> None:
         assert calls(str(module)) == 2
 
 
-@pytest.mark.parametrize("fill", [default_pipeline, by_hand])
+@rows("fill", [default_pipeline, by_hand])
 def test_threads_tasks_children_and_nested_scopes(fill: Callable[[], tuple[Any, Any]]) -> None:
     options = {
         "inline-threshold": 0,
@@ -203,24 +202,17 @@ def test_threads_tasks_children_and_nested_scopes(fill: Callable[[], tuple[Any, 
         await asyncio.create_task(use_there(await asyncio.create_task(make())))
 
     with OptionContext(OTHER):
-        made = [fill() for _ in range(4)]
+        made = [fill() for _ in range(3)]
         use(made[0])
-    thread = threading.Thread(target=use, args=(made[1],))
-    thread.start()
-    thread.join()
+    in_threads([lambda: use(made[1])])
     asyncio.run(tasks())
-    reading, writing = os.pipe()
-    if (pid := os.fork()) == 0:
-        try:
-            use(made[2])
-            os.write(writing, json.dumps(found[-1]).encode())
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as child:
-        found.append(json.load(child))
-    assert os.waitpid(pid, 0)[1] == 0
-    assert found == [expected] * 4
+    assert found == [expected] * 3
+
+    def child() -> None:
+        use(made[2])
+        assert found[-1] == expected
+
+    in_child(child)
 
 
 def test_options_that_code_sets_inside_a_contained_scope_count(kept: str) -> None:
@@ -431,7 +423,7 @@ def test_every_function_of_this_llvmlite_that_makes_or_changes_a_manager_is_watc
     assert all(isinstance(getattr(ffi.lib, name)._cfn, Watched) for name in known & names)
 
 
-@pytest.mark.parametrize("scope", [None, INLINE])
+@rows("scope", [None, INLINE])
 def test_what_is_no_module_is_refused_by_ctypes_as_ever(scope: dict[str, int] | None) -> None:
     """An interceptor that looked into it would end the process."""
     builder, manager = default_pipeline()

@@ -33,6 +33,7 @@ from tests.support.alone import alone
 from tests.support.ir_texts import X86
 from tests.support.library_code import LLVMLITE
 from tests.support.processes import in_child
+from tests.support.rows import rows
 from tests.support.scopes import in_threads, unrolled
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
@@ -51,7 +52,7 @@ def under(options: Options | None) -> Any:
     return nullcontext() if options is None else OptionContext(options, base="defaults")
 
 
-@pytest.mark.parametrize("emit", EMITS)
+@rows("emit", EMITS)
 def test_whoever_uses_the_machine_first_leaves_nothing_in_it(fresh: FreshProcess, emit: str) -> None:
     order: tuple[Options | None, ...]
     for options in ({"min-bit-test-cmps": 100}, TRAPS):
@@ -64,7 +65,7 @@ def test_whoever_uses_the_machine_first_leaves_nothing_in_it(fresh: FreshProcess
                         assert compiled(machine, emit) == (scoped if each else plain)
 
 
-@pytest.mark.parametrize("emit", EMITS)
+@rows("emit", EMITS)
 def test_a_machine_that_is_made_inside_a_scope_belongs_to_no_scope(fresh: FreshProcess, emit: str) -> None:
     with OptionContext(TRAPS):
         machine = make_machine()
@@ -77,12 +78,12 @@ def test_a_machine_that_is_made_inside_a_scope_belongs_to_no_scope(fresh: FreshP
         assert compiled(machine, emit) == expected(fresh, X86, {}, emit)
 
 
-@pytest.mark.parametrize("triple", CASES)
+@rows("triple", CASES)
 def test_in_random_order_on_one_machine_for_each_target(fresh: FreshProcess, triple: str) -> None:
     cases: list[Options] = [{}, *CASES[triple]]
     references = [expected(fresh, triple, options) for options in cases]
     assert all(reference != references[0] for reference in references[1:])
-    order = random.Random(triple).choices(range(len(cases)), k=8 * len(cases))
+    order = random.Random(triple).choices(range(len(cases)), k=5 * len(cases))
 
     def work() -> None:
         with make_machine(triple) as machine:
@@ -99,7 +100,7 @@ def test_several_threads_share_one_machine(fresh: FreshProcess) -> None:
     with make_machine() as machine:
 
         def work(seed: int) -> None:
-            for index in random.Random(seed).choices(range(len(cases)), k=25):
+            for index in random.Random(seed).choices(range(len(cases)), k=12):
                 with under(cases[index] or None):
                     assert compiled(machine) == references[index], cases[index]
 
@@ -207,7 +208,7 @@ def normal(text: str) -> str:
     return re.sub(r"\.?L[A-Za-z_]*\d+(_\d+)?", "L", text)
 
 
-@pytest.mark.parametrize("option", ["-x86-asm-syntax=intel", "-trap-unreachable"])
+@rows("option", ["-x86-asm-syntax=intel", "-trap-unreachable"])
 @pytest.mark.usefixtures("attributes")
 def test_what_is_read_for_a_whole_machine_is_no_option_of_a_function(machine: Any, option: str) -> None:
     source = SOURCE.replace("@choose(i64 %x, i64 %y)", f'@choose(i64 %x, i64 %y) "optctx"="{option}"')

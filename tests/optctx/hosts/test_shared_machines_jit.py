@@ -12,6 +12,7 @@ from llvmlite import binding
 from optctx import OptionContext
 from tests.optctx.hosts.shared_machines import make_machine
 from tests.support.ir_texts import SCALE
+from tests.support.rows import rows
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 
@@ -33,7 +34,7 @@ def traps(engine: Any, name: str) -> bool:
     return TRAP in code_at(address, end)
 
 
-@pytest.mark.parametrize("order", [(0, 1, 0), (1, 0, 1)])
+@rows("order", [(0, 1, 0), (1, 0, 1)])
 def test_mcjit_compiles_under_the_values_of_the_scope_that_it_runs_in(order: tuple[int, ...]) -> None:
     with binding.create_mcjit_compiler(binding.parse_assembly(""), make_machine()) as engine:
         for number, inside in enumerate(order):

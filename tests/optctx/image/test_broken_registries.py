@@ -28,6 +28,7 @@ from tests.optctx.image.hand_made import (
     wild_words,
 )
 from tests.support.alone import alone
+from tests.support.rows import rows
 
 NAMES = [b"unroll-count", b"inline-threshold", b"debug", b"a"]
 GIB = 1 << 30
@@ -54,8 +55,8 @@ def refused(work: Callable[[], object], says: str) -> None:
     assert says in str(caught.value)
 
 
-@pytest.mark.parametrize("layout", MAPS)
 @alone
+@rows("layout", MAPS)
 def test_a_registry_of_each_layout_is_read_and_refused_with_any_of_its_words_wild(layout: str) -> None:
     arena = Arena()
     map = MAPS[layout](arena, NAMES)
@@ -80,8 +81,8 @@ def test_every_layout_that_is_known_is_made_by_hand_here() -> None:
     assert registry_layouts() == list(MAPS)
 
 
-@pytest.mark.parametrize("layout", MAPS)
 @alone
+@rows("layout", MAPS)
 def test_the_copy_of_a_registry_has_other_options_and_leaves_the_registry_as_it_is(layout: str) -> None:
     """What LLVM's own parser is given inside a scope."""
     arena = Arena(8)

@@ -21,6 +21,8 @@ from optctx.image.facts.interceptions import BINDING
 from optctx.image.findings import Findings
 from optctx.image.loaded import Image
 from tests.support.alone import alone
+from tests.support.processes import forked
+from tests.support.rows import rows
 from tests.support.scopes import unrolled_by_llvmlite
 
 
@@ -108,10 +110,9 @@ LACKING = named("llvm::f", "none")
 
 
 @pytest.mark.redirected
-@pytest.mark.parametrize(
-    ("feature", "refused"), [("contexts bound to LLVMContexts", 59), ("debug output for one thread", 60)]
-)
 @alone
+@rows(("feature", "refused"), [("contexts bound to LLVMContexts", 59), ("debug output for one thread", 60)])
+@forked
 def test_scopes_work_without_it(feature: str, refused: int) -> None:
     if feature == BINDING:
         features._FEATURES[BINDING] = (LACKING,)

@@ -31,6 +31,7 @@ from optctx.image.loaded import Image
 from tests.support.alone import alone
 from tests.support.bare_llvm import BareLlvm, compiled_by_fresh_process
 from tests.support.cpp_build import SHARED, compile_cpp
+from tests.support.processes import in_child
 from tests.support.scopes import in_threads, unrolled, unrolled_by_llvmlite
 
 COUNTS = (2, 3, 4, 5)
@@ -44,6 +45,9 @@ class Two(NamedTuple):
     own: Engine
     second: BareLlvm
     first: BareLlvm
+
+
+Part = Callable[[Two, Digests], None]
 
 
 def _attach(way: str | None, image: Image | None = None) -> Engine:
@@ -68,6 +72,8 @@ def context_of(engine: Engine, *arguments: str, **more: Any) -> OptionContext:
 def copy(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     made = tmp_path_factory.mktemp("second") / "libsecond.so"
     shutil.copy(ffi.lib._name, made)
+    source = pathlib.Path(__file__).parents[2] / "programs" / "cpp" / "lookups.cpp"
+    compile_cpp(source, made.with_name("lookups.so"), *SHARED, "-O0")  # what looks up in either
     return made
 
 
@@ -83,17 +89,16 @@ def expected(copy: pathlib.Path) -> Digests:
     return found
 
 
-@alone
-def test_each_image_has_an_engine_of_its_own(copy: pathlib.Path, expected: Digests) -> None:
-    other, own, second, first = attach_two(copy)
+def each_image_has_an_engine_of_its_own(two: Two, expected: Digests) -> None:
+    other, own, second, first = two
     assert (other.index, own.index) == (0, 1), "in the order in which they were attached"
     assert [engine.index for engine in engines()] == [0, 1]
     assert attach() is own
     assert attach(other.image) is other
     assert attached(other.image) is other
-    assert other.image.path == str(copy)
+    assert other.image.path == second.path
     assert own.image.path == ffi.lib._name
-    assert [each["path"] for each in optctx.info()["images"]] == [str(copy), ffi.lib._name]
+    assert [each["path"] for each in optctx.info()["images"]] == [second.path, ffi.lib._name]
     assert other.options["unroll-count"].address != own.options["unroll-count"].address
     assert second.digests() == first.digests() == expected[""], "attaching changes nothing"
 
@@ -108,10 +113,9 @@ def test_llvmlites_image_is_the_default_however_it_is_attached() -> None:
         assert unrolled_by_llvmlite() == 4
 
 
-@alone
-def test_scopes_of_one_image_leave_the_other_alone(copy: pathlib.Path, expected: Digests) -> None:
-    other, own, second, first = attach_two(copy)
-    two, four = context_of(own, "-unroll-count=2"), context_of(other, "-unroll-count=4")
+def scopes_of_one_image_leave_the_other_alone(two: Two, expected: Digests) -> None:
+    other, own, second, first = two
+    scope, four = context_of(own, "-unroll-count=2"), context_of(other, "-unroll-count=4")
 
     def compiled() -> tuple[str, ...]:
         return tuple(
@@ -120,7 +124,7 @@ def test_scopes_of_one_image_leave_the_other_alone(copy: pathlib.Path, expected:
         )
 
     assert compiled() == ("", "")
-    with two:
+    with scope:
         assert compiled() == ("-unroll-count=2", "")
         assert current()["unroll-count"] == 2
         with four:
@@ -133,7 +137,7 @@ def test_scopes_of_one_image_leave_the_other_alone(copy: pathlib.Path, expected:
         assert compiled() == ("-unroll-count=2", "")
     with four:
         assert compiled() == ("", "-unroll-count=4")
-        with two:
+        with scope:
             assert compiled() == ("-unroll-count=2", "-unroll-count=4")
             assert unrolled() == 2
         assert unrolled() == 1
@@ -143,41 +147,13 @@ def test_scopes_of_one_image_leave_the_other_alone(copy: pathlib.Path, expected:
 
 @pytest.mark.redirected
 @alone
-def test_threads_with_other_values_in_each_image_give_what_fresh_processes_give(
-    copy: pathlib.Path, expected: Digests
-) -> None:
-    other, own, second, first = attach_two(copy)
-    counts = list(expected)
-    compiled = []
-
-    def work(seed: int) -> None:
-        chance = random.Random(seed)
-        for _ in range(8):
-            a, b = chance.choice(counts), chance.choice(counts)
-            scopes = [context_of(own, a)] if a else []
-            scopes += [context_of(other, b)] if b else []
-            chance.shuffle(scopes)
-            with contextlib.ExitStack() as stack:
-                for scope in scopes:
-                    stack.enter_context(scope)
-                for llvm, argument in chance.sample([(first, a), (second, b)], 2):
-                    assert llvm.digests() == expected[argument], (seed, argument)
-                    compiled.append((llvm is second, argument))
-
-    in_threads([partial(work, seed) for seed in range(4)])
-    assert second.digests() == first.digests() == expected[""]
-    assert not any(held().values()), held()
-    assert (len(compiled), len(set(compiled))) == (64, 10), "each value in each image"
-
-
-ENGINES = ["thread exclusive", "exclusive thread", "exclusive exclusive"]
-
-
-@pytest.mark.redirected
-@pytest.mark.parametrize("ways", ENGINES)
-@alone
-def test_each_image_has_either_engine(copy: pathlib.Path, expected: Digests, ways: str) -> None:
+def test_each_image_has_either_engine(copy: pathlib.Path, expected: Digests) -> None:
     """Threads never wait for each other in a cycle, in whatever order they enter the images."""
+    for ways in ("thread thread", "thread exclusive", "exclusive thread", "exclusive exclusive"):
+        in_child(partial(enter_in_any_order, copy, expected, ways))
+
+
+def enter_in_any_order(copy: pathlib.Path, expected: Digests, ways: str) -> None:
     other, own, second, first = attach_two(copy, ways)
     assert [own.name, other.name] == ways.split()
     counts = list(expected)
@@ -190,7 +166,7 @@ def test_each_image_has_either_engine(copy: pathlib.Path, expected: Digests, way
 
     def work(seed: int) -> None:
         chance = random.Random(seed)
-        for _ in range(4):
+        for _ in range(3):
             entered = [(engine, chance.choice(counts)) for engine in chance.choices((own, other), k=3)]
             entered += [(own, chance.choice(counts)), (other, chance.choice(counts))]
             with contextlib.ExitStack() as stack:
@@ -203,7 +179,7 @@ def test_each_image_has_either_engine(copy: pathlib.Path, expected: Digests, way
     in_threads([partial(work, seed) for seed in range(3)])
     assert second.digests() == first.digests() == expected[""]
     exclusive = context_of(own, "-rng-seed=7", process_wide="exclusive")
-    if own.name == "exclusive":
+    if own.name == "exclusive" or other.name == "thread":
         with exclusive:
             pass
     else:
@@ -212,14 +188,9 @@ def test_each_image_has_either_engine(copy: pathlib.Path, expected: Digests, way
     assert not any(held().values()), held()
 
 
-@pytest.mark.redirected
-@pytest.mark.parametrize("follows", [False, True], ids=["calls", "switches"])
-@alone(seconds=120)
-def test_a_task_takes_its_scopes_of_both_images_along(
-    copy: pathlib.Path, expected: Digests, follows: bool
-) -> None:
+def a_task_takes_its_scopes_of_both_images_along(two: Two, expected: Digests, follows: bool) -> None:
     """Where switches are followed, to whatever it calls; otherwise to what optctx compiles."""
-    other, own, second, first = attach_two(copy)
+    other, own, second, first = two
     follows = follows and not _native.watch_context_switches()
     _native.simulate_context_switches(follows)
 
@@ -231,10 +202,10 @@ def test_a_task_takes_its_scopes_of_both_images_along(
     def values() -> list[str]:
         return [next(a for a, all in expected.items() if all == llvm.digests()) for llvm in (first, second)]
 
-    two, three = (context_of(own, f"-unroll-count={count}") for count in (2, 3))
+    scope, three = (context_of(own, f"-unroll-count={count}") for count in (2, 3))
     four, five = (context_of(other, f"-unroll-count={count}") for count in (4, 5))
     copies = {}
-    with two, four:
+    with scope, four:
         copies[2, 4] = copy_context()
         with three:
             copies[3, 4] = copy_context()
@@ -251,33 +222,28 @@ def test_a_task_takes_its_scopes_of_both_images_along(
 
     def work(seed: int) -> None:
         chance = random.Random(seed)
-        for _ in range(2):
-            (mine, its), copy = chance.choice(list(copies.items()))
-            copy = copy.copy()
-            assert run_in(copy, unrolled) == mine, (mine, its)
-            if follows:
-                wanted = [f"-unroll-count={mine}" if mine > 1 else "", f"-unroll-count={its}"]
-                assert run_in(copy, values) == wanted
-                run_in(copy, three.__enter__)  # on top of what was carried here
-                assert run_in(copy, values) == ["-unroll-count=3", wanted[1]]
-                assert switched(values) == ["", ""], "another task"
-                assert run_in(copy, values) == ["-unroll-count=3", wanted[1]]
-                run_in(copy, lambda: three.__exit__(None, None, None))
-                assert run_in(copy, values) == wanted
-            assert values() == ["", ""]
-            assert unrolled() == 1
+        (mine, its), copy = chance.choice(list(copies.items()))
+        copy = copy.copy()
+        assert run_in(copy, unrolled) == mine, (mine, its)
+        if follows:
+            wanted = [f"-unroll-count={mine}" if mine > 1 else "", f"-unroll-count={its}"]
+            assert run_in(copy, values) == wanted
+            run_in(copy, three.__enter__)  # on top of what was carried here
+            assert run_in(copy, values) == ["-unroll-count=3", wanted[1]]
+            assert switched(values) == ["", ""], "another task"
+            assert run_in(copy, values) == ["-unroll-count=3", wanted[1]]
+            run_in(copy, lambda: three.__exit__(None, None, None))
+            assert run_in(copy, values) == wanted
+        assert values() == ["", ""]
+        assert unrolled() == 1
 
     in_threads([partial(work, seed) for seed in range(2)])
     _native.simulate_context_switches(False)
     assert not any(held().values()), held()
 
 
-@pytest.mark.redirected
-@alone
-def test_process_wide_changes_of_one_image_are_not_those_of_the_other(
-    copy: pathlib.Path, expected: Digests
-) -> None:
-    other, own, second, first = attach_two(copy)
+def process_wide_changes_of_one_image_are_not_those_of_the_other(two: Two, expected: Digests) -> None:
+    other, own, second, first = two
     seed = "-rng-seed=7"
     mine = context_of(own, seed, process_wide="exclusive")
     its = context_of(other, seed, process_wide="exclusive")
@@ -312,9 +278,8 @@ def test_process_wide_changes_of_one_image_are_not_those_of_the_other(
     assert not any(held().values()), held()
 
 
-@alone
-def test_detaching_from_one_image_leaves_the_other_attached(copy: pathlib.Path, expected: Digests) -> None:
-    other, _own, second, first = attach_two(copy)
+def detaching_from_one_image_leaves_the_other_attached(two: Two, expected: Digests) -> None:
+    other, _own, second, first = two
     with context_of(other, "-unroll-count=4"):
         detach()
         assert attached() is None
@@ -333,10 +298,8 @@ def test_detaching_from_one_image_leaves_the_other_attached(copy: pathlib.Path, 
         assert second.digests() == expected["-unroll-count=2"]
 
 
-@pytest.mark.redirected
-@alone
-def test_recordings_of_both_images_do_not_mix(copy: pathlib.Path, expected: Digests) -> None:
-    other, own, second, first = attach_two(copy)
+def recordings_of_both_images_do_not_mix(two: Two, expected: Digests) -> None:
+    other, own, second, first = two
     with record() as log, context_of(other, "-unroll-count=4"):
         assert second.digests() == expected["-unroll-count=4"]
     assert not log.reads, list(log.reads)[:3]
@@ -346,24 +309,20 @@ def test_recordings_of_both_images_do_not_mix(copy: pathlib.Path, expected: Dige
     assert log.reads["unroll-count"].value == 2
 
 
-@alone
-def test_contexts_of_another_image_say_where_they_cannot_be_used(copy: pathlib.Path) -> None:
-    other = attach_two(copy).other
+def contexts_of_another_image_say_where_they_cannot_be_used(two: Two, expected: Digests) -> None:
+    other = two.other
     four = context_of(other, "-unroll-count=4")
     with pytest.raises(TypeError, match=r"address of an LLVMContext .* found llvmlite\.binding\.context\.G"):
         four.bind(binding.get_global_context())
     with pytest.raises(optctx.OptionTypeError) as refused:
         pickle.dumps(four)
-    assert str(copy) in str(refused.value)
+    assert other.image.path in str(refused.value)
     assert four.derive(unroll_max_count=9)._layers.engine is other
 
 
-@alone
-def test_cpp_code_looks_up_in_the_image_that_it_names(copy: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    source = pathlib.Path(__file__).parents[2] / "programs" / "cpp" / "lookups.cpp"
-    library = compile_cpp(source, tmp_path / "lookups.so", *SHARED)
-    other, own, second, first = attach_two(copy)
-    cpp = ctypes.CDLL(str(library))
+def cpp_code_looks_up_in_the_image_that_it_names(two: Two, expected: Digests) -> None:
+    other, own, second, first = two
+    cpp = ctypes.CDLL(str(pathlib.Path(second.path).with_name("lookups.so")))
     for name in ("look_up_at", "path_at", "mixed", "look_up"):
         getattr(cpp, name).restype = ctypes.c_char_p
     cpp.look_up_at.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
@@ -371,7 +330,7 @@ def test_cpp_code_looks_up_in_the_image_that_it_names(copy: pathlib.Path, tmp_pa
     cpp.mixed.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
     functions = [llvm.library.LLVMPY_ContextCreate for llvm in (first, second)]
     mine, its = (ctypes.cast(function, ctypes.c_void_p).value for function in functions)
-    assert cpp.path_at(its) == b"=" + str(copy).encode()
+    assert cpp.path_at(its) == b"=" + second.path.encode()
     assert cpp.path_at(mine) == b"=" + ffi.lib._name.encode()
     assert cpp.path_at(id(None)).startswith(b"Unavailable: optctx is loaded but has not attached")
     with context_of(own, "-unroll-count=2"), context_of(other, "-unroll-count=4"):
@@ -380,6 +339,38 @@ def test_cpp_code_looks_up_in_the_image_that_it_names(copy: pathlib.Path, tmp_pa
         assert cpp.look_up(b"unroll-count", b"unsigned") == b"=2", "llvmlite's where none is named"
         assert b"find the option in the context's image" in cpp.mixed(mine, its)
     assert cpp.look_up_at(its, b"unroll-count") == b"=0"
+
+
+EITHER_WAY: tuple[Part, ...] = (
+    each_image_has_an_engine_of_its_own,
+    scopes_of_one_image_leave_the_other_alone,
+    detaching_from_one_image_leaves_the_other_attached,
+    contexts_of_another_image_say_where_they_cannot_be_used,
+    cpp_code_looks_up_in_the_image_that_it_names,
+)
+BY_THREADS: tuple[Part, ...] = (
+    process_wide_changes_of_one_image_are_not_those_of_the_other,
+    recordings_of_both_images_do_not_mix,
+    partial(a_task_takes_its_scopes_of_both_images_along, follows=False),
+    partial(a_task_takes_its_scopes_of_both_images_along, follows=True),
+)
+
+
+@alone(seconds=120)
+def each_in_a_child(copy: pathlib.Path, expected: Digests, parts: str) -> None:
+    """Run the parts of that name in children of a process that has attached to both images."""
+    two = attach_two(copy)
+    for part in globals()[parts]:
+        in_child(partial(part, two, expected))
+
+
+def test_two_images_in_one_process(copy: pathlib.Path, expected: Digests) -> None:
+    each_in_a_child(copy=copy, expected=expected, parts="EITHER_WAY")
+
+
+@pytest.mark.redirected
+def test_two_images_whose_threads_see_values_of_their_own(copy: pathlib.Path, expected: Digests) -> None:
+    each_in_a_child(copy=copy, expected=expected, parts="BY_THREADS")
 
 
 @alone

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -12,6 +13,7 @@ from optctx import OptionContext, UnreadOptionWarning, propagating, record
 from optctx._native import run_counts
 from optctx.reads.log import Read, log_summary
 from tests.support.library_code import LLVMLITE
+from tests.support.rows import rows
 from tests.support.scopes import in_threads, unrolled, unrolled_by_llvmlite
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
@@ -91,12 +93,12 @@ def test_an_override_equal_to_the_process_wide_value_is_noted_where_it_was_read(
 # The thread that LLVM runs on
 
 
-@pytest.mark.parametrize("work", [unrolled, unrolled_by_llvmlite])
-def test_a_compile_on_another_thread_is_the_cause(work: object) -> None:
+@rows("work", [unrolled, unrolled_by_llvmlite])
+def test_a_compile_on_another_thread_is_the_cause(work: Callable[[], int]) -> None:
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(unrolled).result() == 1  # starts the thread, which may inherit a scope later
         with four(), record() as log:
-            assert pool.submit(work).result() == 1  # type: ignore[arg-type]
+            assert pool.submit(work).result() == 1
         [unread] = log.unread
         assert unread.name == "unroll-count"
         assert unread.cause.startswith(ELSEWHERE)

@@ -41,7 +41,7 @@ def test_an_option_is_seen_by_itself(every: int, whole: frozenset[str]) -> None:
         assert name in log.names
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.lists(NAMES | st.none(), min_size=1, max_size=4), st.booleans())
 def test_blocks_nest(whole: frozenset[str], blocks: list[frozenset[str] | None], scoped: bool) -> None:
     """None: a block that wants all. Each sees what it wants, whatever those inside it want."""

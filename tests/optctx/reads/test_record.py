@@ -14,9 +14,9 @@ from optctx import OptctxError, OptionContext, record, registry
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.reads import Log
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
+from tests.support.rows import rows
 from tests.support.runs import (
     EMISSION,
-    RUN_NAMES,
     RUNS,
     UNROLL,
     emit_object_by_llvmlite,
@@ -53,43 +53,27 @@ def test_an_option_is_recorded_with_its_value_and_the_function_that_reads_it() -
     assert log.unread == []
 
 
-def test_reads_grow_inside_the_block_and_are_worked_out_once_after_it() -> None:
-    with record() as log:
-        assert not log.reads
-        unrolled()
-        first = log.reads
-        compile_job(Job(SCALE, triple=X86))
-        assert log.reads.keys() > first.keys() > set()
-    assert log.reads is log.reads
-    assert log.reads.keys() > first.keys()
-
-
-def test_what_was_read_before_the_block_and_after_it_is_not_in_it() -> None:
-    unrolled()
-    with record() as log:
-        pass
-    unrolled()
-    assert dict(log.reads) == {}
-
-
-def test_every_block_sees_the_same_reads_again() -> None:
+def test_reads_are_those_of_the_block_so_far_and_the_same_in_each_block() -> None:
     seen = []
     for _ in range(3):
+        unrolled()
         with record() as log:
+            assert dict(log.reads) == {}
             unrolled()
+            first = log.reads
+            assert values(log, "unroll-count") == (0,)
+            assert "align-all-blocks" not in first
+            compiled(Job(SCALE, "default<O1>", triple=X86))
+            assert values(log, "align-all-blocks") == (0,)
+            assert log.reads.keys() > first.keys() > set()
+        with record() as empty:
+            pass
+        unrolled()
+        assert dict(empty.reads) == {}
+        assert log.reads is log.reads, "they are worked out once after the block"
         seen.append(dict(log.reads))
     assert seen[0] == seen[1] == seen[2]
     assert len(seen[0]) > 50
-
-
-def test_inside_the_block_the_log_knows_what_was_read_so_far() -> None:
-    with record() as log:
-        assert dict(log.reads) == {}
-        unrolled()
-        assert values(log, "unroll-count") == (0,)
-        assert "align-all-blocks" not in log.reads
-        compiled(Job(SCALE, "default<O1>", triple=X86))
-        assert values(log, "align-all-blocks") == (0,)
 
 
 def test_what_optctx_reads_itself_is_not_recorded() -> None:
@@ -119,16 +103,6 @@ def test_the_value_is_that_of_the_scope_and_outside_the_process_wide_one() -> No
     with pytest.raises(OptctxError, match="several values"):
         _ = log.reads["unroll-count"].value
     assert [unread.name for unread in log.unread] == ["inline-threshold"]
-
-
-def test_a_block_inside_a_scope_sees_that_scope() -> None:
-    with four():
-        unrolled()
-        with record() as log:
-            unrolled()
-        assert values(log, "unroll-count") == (4,)
-        unrolled()
-    assert values(log, "unroll-count") == (4,)
 
 
 def test_a_block_and_a_scope_may_end_in_any_order() -> None:
@@ -174,7 +148,7 @@ def test_blocks_nest_and_what_the_inner_one_read_counts_for_the_outer_one() -> N
 # Ways to make LLVM work
 
 
-@pytest.mark.parametrize("run", RUNS, ids=RUN_NAMES)
+@rows("run", RUNS)
 def test_every_pass_manager_is_recorded(llvm_context: Any, run: Callable[[Any], None]) -> None:
     with binding.parse_assembly(COUNTED, llvm_context) as module:
         with four(), record() as log:
@@ -183,7 +157,7 @@ def test_every_pass_manager_is_recorded(llvm_context: Any, run: Callable[[Any], 
     assert values(log, "unroll-count") == (4,)
 
 
-@pytest.mark.parametrize(
+@rows(
     "emit",
     [
         emit_object_by_llvmlite,
@@ -191,7 +165,6 @@ def test_every_pass_manager_is_recorded(llvm_context: Any, run: Callable[[Any], 
         optctx.emit_object,
         optctx.emit_assembly,
     ],
-    ids=("llvmlite object", "llvmlite assembly", "emit_object", "emit_assembly"),
 )
 def test_emission_is_recorded(llvm_context: Any, emit: Callable[[Any, Any], object]) -> None:
     with binding.parse_assembly(SCALE, llvm_context) as module, machine() as target:
@@ -266,7 +239,7 @@ def test_options_of_every_kind_are_recorded() -> None:
         assert log.unread == [], name
 
 
-@pytest.mark.parametrize(("name", "value"), [("regalloc", "basic"), ("pre-RA-sched", "linearize")])
+@rows(("name", "value"), [("regalloc", "basic"), ("pre-RA-sched", "linearize")])
 def test_what_llvm_copied_before_the_block_is_recorded_when_the_copy_is_read(name: str, value: str) -> None:
     job = Job(SCALE, "default<O1>", triple=X86)
     with OptionContext({name: value}):

@@ -1,6 +1,6 @@
 """`record()` and `unread` work by faults: those that are not theirs go where they went before.
 
-Everything runs in processes of its own.
+Everything runs in processes of its own, most of them children of this one.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from llvmlite import binding
 
 import optctx
 from optctx import OptctxError, OptionContext, UnsupportedImageError, record
-from optctx.compiling import initialise_targets
 from tests.support.alone import alone, end_of
 from tests.support.audit import audit
 from tests.support.ir_texts import COUNTED
+from tests.support.processes import forked
+from tests.support.rows import rows
 from tests.support.runs import RUNS, machine, stores
 from tests.support.scopes import in_threads, unrolled
 
-pytestmark = pytest.mark.redirected
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 
 
 def four(**more: Any) -> OptionContext:
@@ -52,6 +53,12 @@ def handler() -> tuple[bytes, int]:
     return action.raw[:16], flags
 
 
+def install_faulthandler() -> None:
+    """Install its handler now, even if pytest has done so."""
+    faulthandler.disable()
+    faulthandler.enable()
+
+
 def refused(work: Callable[[], object], words: str) -> None:
     with pytest.raises(OptctxError) as caught:
         work()
@@ -67,6 +74,15 @@ FAULTS: dict[str, Callable[[], object]] = {
 BLOCKS: dict[str, Callable[[], Any]] = {"record": record, "unread": lambda: four(unread="warn")}
 
 
+# The second has nothing to do with where the fault comes from, nor has the third.
+CASES = [
+    ("a bad address", "record", False),
+    ("a bad address", "unread", True),
+    ("sent", "record", True),
+    ("sent", "unread", False),
+]
+
+
 def fault_inside(fault: str, block: str, traced: bool) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if traced:
@@ -77,9 +93,7 @@ def fault_inside(fault: str, block: str, traced: bool) -> None:
     print("still alive")
 
 
-@pytest.mark.parametrize("traced", [False, True], ids=["default action", "faulthandler"])
-@pytest.mark.parametrize("block", BLOCKS)
-@pytest.mark.parametrize("fault", FAULTS)
+@rows(("fault", "block", "traced"), CASES)
 def test_any_other_fault_ends_the_process_as_ever(fault: str, block: str, traced: bool) -> None:
     end = end_of(fault_inside, fault=fault, block=block, traced=traced)
     assert (end.status, end.failed) == (-signal.SIGSEGV, "")
@@ -88,16 +102,15 @@ def test_any_other_fault_ends_the_process_as_ever(fault: str, block: str, traced
     assert "still alive" not in end.printed
 
 
-@alone
+@forked
 def test_handlers_are_as_before_afterwards_whatever_they_were() -> None:
     heard = []
     kinds: list[Callable[[], object]] = [
         lambda: signal.signal(signal.SIGSEGV, lambda *arguments: heard.append(arguments[0])),
         lambda: signal.signal(signal.SIGSEGV, signal.SIG_IGN),
         lambda: signal.signal(signal.SIGSEGV, signal.SIG_DFL),
-        lambda: faulthandler.enable(),
+        install_faulthandler,
     ]
-    optctx.attach()
     for install in kinds:
         install()
         before = handler()
@@ -117,15 +130,15 @@ def test_handlers_are_as_before_afterwards_whatever_they_were() -> None:
 # Handlers that come later
 
 LATER: dict[str, Callable[[], object]] = {
-    "faulthandler": faulthandler.enable,
+    "faulthandler": install_faulthandler,
     "a handler in Python": lambda: signal.signal(signal.SIGSEGV, print),
     "the default action": lambda: signal.signal(signal.SIGSEGV, signal.SIG_DFL),
     "a blocked signal": lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGSEGV}),
 }
 
 
-@pytest.mark.parametrize("later", LATER)
-@alone
+@rows("later", LATER)
+@forked
 def test_who_takes_the_signal_over_inside_a_block_ends_the_recording_and_not_the_process(later: str) -> None:
     with record() as outer:
         with record() as log:
@@ -144,8 +157,8 @@ def test_who_takes_the_signal_over_inside_a_block_ends_the_recording_and_not_the
     assert unrolled() == 1
 
 
-@pytest.mark.parametrize("later", LATER)
-@alone
+@rows("later", LATER)
+@forked
 def test_and_what_was_unread_is_not_told_then(later: str) -> None:
     context = four(unread="error")
     with context:
@@ -161,11 +174,11 @@ def test_and_what_was_unread_is_not_told_then(later: str) -> None:
     refused(lambda: context.run(int), "did not read")
 
 
-@alone
+@forked
 def test_a_failing_block_is_not_masked_by_what_was_lost() -> None:
     try:
         with record() as log:
-            faulthandler.enable()
+            install_faulthandler()
             unrolled()
             raise KeyError
     except KeyError:
@@ -175,7 +188,7 @@ def test_a_failing_block_is_not_masked_by_what_was_lost() -> None:
 # Threads that block the signal
 
 
-@alone
+@forked
 def test_a_thread_that_blocks_the_signal_is_refused_and_others_go_on() -> None:
     entered, stop = threading.Event(), threading.Event()
     context = four(unread="error")
@@ -198,9 +211,8 @@ def test_a_thread_that_blocks_the_signal_is_refused_and_others_go_on() -> None:
         thread.join()
 
 
-@alone
+@forked
 def test_so_is_a_run_on_it_of_a_module_that_is_bound() -> None:
-    initialise_targets()
     with binding.create_context() as llvm_context:
         context = four(unread="error")
         context.bind(llvm_context)
@@ -224,7 +236,7 @@ def test_so_is_a_run_on_it_of_a_module_that_is_bound() -> None:
 # Together with others that handle it
 
 
-@alone
+@forked
 def test_an_audit_and_a_recording_at_once() -> None:
     with four():
         expected = unrolled()

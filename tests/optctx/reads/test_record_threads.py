@@ -9,18 +9,15 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from functools import partial
 from typing import Any
 
 import pytest
 
 import optctx
 from optctx import OptionContext, ScopeError, attach, record
-from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.reads import Log
 from tests.support.alone import alone
-from tests.support.ir_texts import SCALE, X86
-from tests.support.processes import in_child
+from tests.support.processes import forked, in_child
 from tests.support.scopes import eight, four, in_threads, unrolled
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
@@ -59,24 +56,6 @@ def test_a_thread_records_itself_alone() -> None:
 
     in_threads([other, recording])
     assert others > 3
-
-
-def test_threads_that_record_at_once_do_not_meet(fresh: FreshProcess) -> None:
-    plain = Job(SCALE, triple=X86)
-    jobs = {count: Job(SCALE, triple=X86, options=(f"-unroll-count={count}",)) for count in (1, 2, 3, 5)}
-    expected = {job: fresh.compile(job) for job in [plain, *jobs.values()]}
-
-    def work(job: Job, count: int) -> None:
-        context = OptionContext.from_args(job.options, base="defaults")
-        for _ in range(4):
-            with record() as outer:
-                with record() as log, context:
-                    assert compile_job(job) == expected[job]
-                assert counts(log) == (count,)
-                assert compile_job(plain) == expected[plain]
-            assert sorted(map(str, counts(outer))) == sorted({"0", str(count)})
-
-    in_threads([partial(work, job, count) for count, job in jobs.items()])
 
 
 def test_a_log_is_for_its_own_thread_until_the_block_ends() -> None:
@@ -119,39 +98,24 @@ def test_blocks_end_innermost_first() -> None:
     in_threads([work])  # whose end ends the outer one, too
 
 
-def test_a_failing_block_ends_and_is_not_masked() -> None:
-    logs = []
-
-    def fail() -> None:
-        with four(), record() as log:
-            logs.append(log)
-            unrolled()
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        fail()
-    assert counts(logs[0]) == (4,)
-    assert unrolled() == 1
-    with record() as log:
-        unrolled()
-    assert counts(log) == (0,)
-
-
-def test_a_generator_that_is_dropped_ends_its_block() -> None:
+def test_a_block_that_fails_or_is_dropped_ends() -> None:
     logs = []
 
     def generate() -> Iterator[int]:
         with four(), record() as log:
             logs.append(log)
-            while True:
-                yield unrolled()
+            yield unrolled()
+            raise ZeroDivisionError
 
-    generator = generate()
-    assert next(generator) == 4
-    del generator
+    failing, dropped = generate(), generate()
+    assert next(failing) == 4
+    with pytest.raises(ZeroDivisionError):
+        next(failing)
+    assert next(dropped) == 4
+    del dropped
     gc.collect()
     assert unrolled() == 1
-    assert counts(logs[0]) == (4,)
+    assert [counts(log) for log in logs] == [(4,), (4,)]
     with record() as log:
         unrolled()
     assert counts(log) == (0,)
@@ -208,7 +172,7 @@ def test_a_block_around_an_event_loop_records_what_its_thread_runs() -> None:
 kept: list[Any] = []  # to the end of the process
 
 
-@alone
+@forked
 def test_a_child_of_fork_goes_on_recording() -> None:
     def child() -> None:
         assert unrolled() == 4
@@ -250,7 +214,7 @@ def test_the_process_may_end_inside(where: str) -> None:
         work()
 
 
-@alone
+@forked
 def test_nobody_detaches_while_a_block_records() -> None:
     with record() as log:
         assert unrolled() == 1

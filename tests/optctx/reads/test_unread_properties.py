@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from optctx import OptionContext, UnreadOptionError, record, registry
 from optctx.compiling import Job, compile_job
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
+from tests.support.rows import rows
 from tests.support.scopes import in_threads
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
@@ -67,7 +68,7 @@ def compiled(job: Job) -> None:
     assert compile_job(job).error is None
 
 
-@pytest.mark.parametrize("job", JOBS[:3], ids=lambda job: f"{job.passes} {job.triple}")
+@rows("job", JOBS[:3])
 def test_what_was_not_read_changes_nothing_whatever_its_value(job: Job) -> None:
     """So no read goes unnoticed. The other tests here compare two users of the same marks."""
     with record() as log:
