@@ -32,6 +32,7 @@ class _State(NamedTuple):
     late: list[RegisteredOption]
     by_name: Mapping[str, RegisteredOption]
     by_address: Mapping[int, RegisteredOption]
+    aliases: Mapping[int, list[str]]  # address of an option -> names of the options that stand for it
     removed: frozenset[str]  # names that were registered late
 
 
@@ -48,7 +49,7 @@ class Registered:
         self.native = LateOptions(registry.layout, registry.map, known)
         by_name = {name: option for option in plan.options.values() for name in option.names}
         self._own = by_name
-        self._now = _State([], [], by_name, plan.options, frozenset())
+        self._now = _State([], [], by_name, plan.options, _aliases(plan.options), frozenset())
 
     @property
     def by_name(self) -> Mapping[str, RegisteredOption]:
@@ -59,6 +60,11 @@ class Registered:
     def by_address(self) -> Mapping[int, RegisteredOption]:
         """The same by address, without literal names."""
         return self._now.by_address
+
+    @property
+    def aliases(self) -> Mapping[int, list[str]]:
+        """The names of the options that are registered as aliases, by the address of what they stand for."""
+        return self._now.aliases
 
     @property
     def removed(self) -> frozenset[str]:
@@ -88,12 +94,20 @@ class Registered:
         removed = now.removed.union(each.name for each in now.found) - by_name.keys()
         if self._published:
             publish_late(self._index, late, by_address)
-        self._now = _State(found, late, by_name, by_address, removed)
+        self._now = _State(found, late, by_name, by_address, _aliases(by_address), removed)
 
     def _publish(self, space: Space) -> None:
         publish_options(self._plan, space, self._survey.image, self.native)
         self._published = True
         publish_late(self._index, self._now.late, self._now.by_address)
+
+
+def _aliases(options: Mapping[int, RegisteredOption]) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for option in options.values():
+        if option.alias_of:
+            found.setdefault(option.alias_of, []).extend(option.names)
+    return found
 
 
 def gone(name: str) -> UnknownOptionError:

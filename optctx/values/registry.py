@@ -89,12 +89,9 @@ class Option:
     @property
     def aliases(self) -> tuple[str, ...]:
         """Other names under which the same option can be given."""
-        own = self._target.address
-        names = [name for name in self._target.names if name != self.name]
-        for option in self._engine.registered.by_address.values():
-            if option.alias_of == own:
-                names.extend(name for name in option.names if name != self.name)
-        return tuple(sorted(names))
+        target = self._target
+        names = {*target.names, *self._engine.registered.aliases.get(target.address, ())}
+        return tuple(sorted(names - {self.name}))
 
     @property
     def categories(self) -> tuple[str, ...]:

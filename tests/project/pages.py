@@ -3,22 +3,30 @@
 The programs of a page run from top to bottom, in one folder that is empty at first, and its Python blocks
 share one process. A Python block can be followed by a block with its output. A `console` block has commands
 after `$`, each followed by its output.
+
+Python and the command `optctx` run in forks of a process that has loaded the package (`tests.support.alone`).
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.support.alone import end_of
 
 ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _MARK = "\x1e"  # printed after each block
 _SECONDS = 120
 _PROGRESS = re.compile(r"^optctx: [a-z ]+: [\d,]+ of [\d,]+\b.*\n", re.MULTILINE)
+# The arguments of the command, and what becomes of its output.
+_COMMAND = re.compile(r"optctx ((?:'[^']*'|\"[^\"]*\"|[^'\"|>])*)(.*)")
 
 
 @dataclass(frozen=True)
@@ -49,8 +57,8 @@ def outputs(page: Path, folder: Path) -> list[str]:
     """What the programs of a page print, run in `folder`."""
     given = programs(page)
     scripts = [program.text for program in given if program.language == "python"]
-    together = _python("".join(f"{text}\nprint({_MARK!r}, end='')\n" for text in scripts), folder)
-    printed = iter(together.split(_MARK))
+    together = "".join(f"{text}\nprint({_MARK!r}, end='')\n" for text in scripts)
+    printed = iter(_forked(script=together, folder=folder).split(_MARK))
     return [
         next(printed) if program.language == "python" else _shell(program.text, folder) for program in given
     ]
@@ -58,27 +66,43 @@ def outputs(page: Path, folder: Path) -> list[str]:
 
 def output_alone(program: Program, folder: Path) -> str:
     """What one program prints, run in `folder` in a process of its own."""
-    return (_python if program.language == "python" else _shell)(program.text, folder)
+    if program.language == "python":
+        return _forked(script=program.text, folder=folder)
+    return _shell(program.text, folder)
 
 
-def _python(script: str, folder: Path) -> str:
-    return _run([sys.executable, "-W", "error", "-c", script], folder)
+def _forked(**given: object) -> str:
+    end = end_of(_run, **given)
+    assert (end.status, end.failed) == (0, ""), f"{end.failed}\n{end.printed}"
+    return _PROGRESS.sub("", end.printed)  # where the machine is busy
+
+
+def _run(folder: Path, script: str = "", arguments: Sequence[str] = ()) -> None:
+    """Run a script, or the command with these arguments, in this process."""
+    os.chdir(folder)
+    if script:
+        exec(compile(script, "<page>", "exec"), vars(sys.modules["__main__"]))
+    else:
+        from optctx.lab.command.main import main
+
+        assert main(arguments) == 0
 
 
 def _shell(command: str, folder: Path) -> str:
-    return _run(["bash", "-o", "pipefail", "-c", command], folder)
-
-
-def _run(command: list[str], folder: Path) -> str:
+    printed = None
+    if (own := _COMMAND.fullmatch(command)) and "2>" not in own[2]:
+        printed = _forked(arguments=shlex.split(own[1]), folder=folder)
+        command = f"cat {own[2]}"
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     run = subprocess.run(
-        command,
+        ["bash", "-o", "pipefail", "-c", command],
         cwd=folder,
         env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)},  # of evidence
+        input=printed,
         capture_output=True,
         text=True,
         timeout=_SECONDS,
     )
-    said = _PROGRESS.sub("", run.stderr)  # where the machine is busy
-    assert (run.returncode, said) == (0, ""), f"{command[-1]}\n{run.stdout}{run.stderr}"
+    said = _PROGRESS.sub("", run.stderr)
+    assert (run.returncode, said) == (0, ""), f"{command}\n{run.stdout}{run.stderr}"
     return run.stdout

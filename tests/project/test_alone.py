@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -48,24 +49,21 @@ def test_a_process_has_nothing_of_the_one_before() -> None:
     assert not hasattr(os, "remembered")
 
 
-@pytest.mark.parametrize(("number", "word"), [(1, "one"), (2, "two")])
-@alone
-def test_parameters_and_fixtures_that_are_values_arrive(
-    number: int, word: str, tmp_path: pathlib.Path
-) -> None:
-    assert ["", "one", "two"].index(word) == number
-    (tmp_path / "file").write_text("text")  # the fixture's folder, not another one
-    assert os.getpid() == HERE
-
-
 class Given:
     """A value of this module."""
 
 
-@pytest.mark.parametrize("given", [Given, Given()], ids=["class", "object"])
 @alone
-def test_values_of_the_tests_own_module_are_those_of_its_process(given: object) -> None:
-    assert given is Given or type(given) is Given
+def arrive(number: int, given: object, folder: pathlib.Path) -> None:
+    assert os.getpid() == HERE
+    assert (number, given) == (1, Given) or (number == 2 and type(given) is Given)
+    (folder / "file").write_text(str(number))
+
+
+def test_values_arrive_also_those_of_the_tests_own_module(tmp_path: pathlib.Path) -> None:
+    for number, given in ((1, Given), (2, Given())):
+        arrive(number=number, given=given, folder=tmp_path)
+        assert (tmp_path / "file").read_text() == str(number)
 
 
 @alone
@@ -106,22 +104,19 @@ def ends(how: str) -> None:
             atexit.register(lambda: print("late"))
 
 
-@pytest.mark.parametrize(
-    ("how", "says"),
-    [
-        ("crash", "ends was ended by SIGSEGV"),
-        ("exit", "ends ended with status 3"),
-        ("a request to exit", "SystemExit: 0"),
-        ("output", "ends printed:\nof a child\nof its own\n"),
-        ("a thread's error", "ZeroDivisionError"),
-        ("the interpreter's end", "ends printed:\nlate\n"),
-    ],
-)
-def test_any_other_end_than_a_silent_one_is_a_failure(
-    how: str, says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+ENDS = {
+    "crash": "ends was ended by SIGSEGV",
+    "exit": "ends ended with status 3",
+    "a request to exit": "SystemExit: 0",
+    "output": "ends printed:\nof a child\nof its own\n",
+    "a thread's error": "ZeroDivisionError",
+    "the interpreter's end": "ends printed:\nlate\n",
+}
+
+
+def test_any_other_end_than_a_silent_one_is_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
     ends(how="well")
-    assert says in told(capsys, ends, how=how)
+    assert [how for how, says in ENDS.items() if says not in told(capsys, ends, how=how)] == []
 
 
 @alone(seconds=0.5)
@@ -145,7 +140,6 @@ def test_one_that_hangs_is_ended_with_its_children(
 def test_how_a_function_ends_can_be_looked_at() -> None:
     end = end_of(ends, how="crash")
     assert (end.status, end.failed, end.printed) == (-signal.SIGSEGV, "", "")
-    assert end_of(ends, how="output").printed == "of a child\nof its own\n"
     assert "AssertionError" in end_of(compares, values=[3]).failed
 
 
@@ -171,18 +165,8 @@ def test_one_may_be_skipped() -> None:
 
 
 @alone(PYTHONHASHSEED="7")
-def test_the_environment_is_there_before_the_interpreter_starts(request_hash: int) -> None:
-    assert (sys.flags.hash_randomization, hash("text")) == (1, request_hash)
-
-
-@pytest.fixture
-def request_hash() -> int:
-    """The hash of a text in an interpreter that was started with that seed."""
-    import subprocess
-
-    command = [sys.executable, "-c", "print(hash('text'))"]
-    environment = {**os.environ, "PYTHONHASHSEED": "7"}
-    return int(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+def hashes(wanted: int) -> None:
+    assert (sys.flags.hash_randomization, hash("text")) == (1, wanted)
 
 
 @alone
@@ -190,9 +174,10 @@ def sees(value: str | None) -> None:
     assert os.environ.get("OPTCTX_SEEN") == value
 
 
-def test_what_a_fixture_puts_into_the_environment_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_is_there_before_the_interpreter_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    command = [sys.executable, "-c", "print(hash('text'))"]
+    environment = {**os.environ, "PYTHONHASHSEED": "7"}
+    hashes(wanted=int(subprocess.run(command, env=environment, capture_output=True, check=True).stdout))
     sees(value=None)
     monkeypatch.setenv("OPTCTX_SEEN", "it")
     sees(value="it")
-    monkeypatch.undo()
-    sees(value=None)

@@ -2,50 +2,49 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import re
 import signal
 import subprocess
-import sys
-from collections.abc import Iterator
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
+from optctx import locks
+from optctx.locks import Rank, lock_held_by_fork, lock_left_behind
+from tests.support.alone import alone
 from tests.support.cpp_build import compile_cpp
 
 ROOT = Path(__file__).parents[2]
 
 
-def lines(folder: Path, *endings: str) -> Iterator[tuple[Path, str]]:
-    for path in sorted(folder.rglob("*")):
-        if path.suffix in endings:
-            for line in path.read_text().splitlines():
-                yield path.relative_to(ROOT), line
+def listed(text: str) -> list[str]:
+    """The ranks of native locks, in their order."""
+    found = re.search(r"enum class Rank[^{]*\{(.*?)\};", text, re.DOTALL)
+    assert found is not None
+    return re.findall(r"^\s+(\w+),", found[1], re.MULTILINE)
 
 
-def without_comment(line: str, mark: str) -> str:
-    return line.partition(mark)[0]
+NATIVE = listed((ROOT / "native/os/fork_locks.hpp").read_text())
 
 
-def native_ranks() -> list[str]:
-    header = (ROOT / "native/os/fork_locks.hpp").read_text()
-    listed = re.search(r"enum class Rank[^{]*\{(.*?)\};", header, re.DOTALL)
-    assert listed is not None
-    return re.findall(r"^\s+(\w+),", listed[1], re.MULTILINE)
-
-
-def test_each_native_lock_has_a_rank_of_its_own() -> None:
+def test_each_lock_has_a_rank_of_its_own() -> None:
     """Threads take several locks in the order of their ranks, which says nothing of two of the same rank."""
-    used = [
-        rank
-        for path, line in lines(ROOT / "native", ".cpp", ".hpp")
-        for rank in re.findall(r"Rank::(\w+)", without_comment(line, "//"))
-    ]
-    assert sorted(used) == sorted(native_ranks())
+    for folder, used, ranks in (
+        ("native", r"^(?:(?!//).)*Rank::(\w+)", NATIVE),
+        ("optctx", r"lock_held_by_fork\(Rank\.(\w+)\)", list(Rank.__members__)),
+    ):
+        files = [path for path in (ROOT / folder).rglob("*") if path.suffix in (".cpp", ".hpp", ".py")]
+        found = [name for path in files for name in re.findall(used, path.read_text(), re.MULTILINE)]
+        assert sorted(found) == sorted(ranks)
 
 
+@pytest.mark.long
 def test_a_build_that_checks_ranks_aborts_and_names_both_locks(tmp_path: Path) -> None:
-    ranks = native_ranks()
+    ranks = NATIVE
     program = compile_cpp(
         ROOT / "tests/programs/cpp/lock_order.cpp",
         tmp_path / "lock_order",
@@ -67,45 +66,13 @@ def test_a_build_that_checks_ranks_aborts_and_names_both_locks(tmp_path: Path) -
         assert f"holds the lock '{held}' takes the lock '{taken}'" in done.stderr
 
 
-def test_each_lock_of_python_code_has_a_rank_of_its_own() -> None:
-    from optctx.locks import Rank
-
-    used = [
-        rank
-        for _, line in lines(ROOT / "optctx", ".py")
-        for rank in re.findall(r"lock_held_by_fork\(Rank\.(\w+)\)", line)
-    ]
-    assert sorted(used) == sorted(Rank.__members__)
-
-
-PROGRAM = """
-import os, signal, sys, threading, time
-from optctx.locks import Rank, lock_held_by_fork, lock_left_behind
-
-held, left = lock_held_by_fork(Rank.ENGINE), lock_left_behind()
-{body}
-"""
-
-
-def run(body: str) -> None:
-    import textwrap
-
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(body=textwrap.dedent(body))],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-
-
+@alone
 def test_fork_waits_for_a_short_step_and_not_for_a_long_one() -> None:
-    run("""
-    steps = []
+    held, left = lock_held_by_fork(Rank.ENGINE), lock_left_behind()
+    steps: list[str] = []
     inside, leave = threading.Event(), threading.Event()
 
-    def work():
+    def work() -> None:
         with left, held:
             inside.set()
             time.sleep(0.3)
@@ -120,37 +87,33 @@ def test_fork_waits_for_a_short_step_and_not_for_a_long_one() -> None:
         free = held.acquire(timeout=1) and left.acquire(timeout=1)
         os._exit(0 if free and steps == ["done"] else 1)
     assert os.waitpid(pid, 0)[1] == 0
-    assert held.acquire(timeout=1) and not left.acquire(blocking=False)
+    assert held.acquire(timeout=1)
+    assert not left.acquire(blocking=False)
     leave.set()
     thread.join()
-    """)
 
 
-@pytest.mark.parametrize("lock", ["held", "left"])
-def test_a_thread_that_holds_a_lock_may_fork(lock: str) -> None:
-    run(f"""
-    with {lock}:
-        if not (pid := os.fork()):
-            signal.alarm(20)
-            with {lock}:
-                pass
-            got = []
-            thread = threading.Thread(target=lambda: got.append({lock}.acquire(blocking=False)))
-            thread.start()
-            thread.join()
-            os._exit(0 if got == [False] else 1)
-        assert os.waitpid(pid, 0)[1] == 0
-    """)
+@alone
+def test_a_thread_that_holds_a_lock_may_fork() -> None:
+    for lock in (lock_held_by_fork(Rank.ENGINE), lock_left_behind()):
+        with lock:
+            if not (pid := os.fork()):
+                signal.alarm(20)
+                with lock:
+                    pass
+                got: list[bool] = []
+                thread = threading.Thread(target=lambda: got.append(lock.acquire(blocking=False)))  # noqa: B023
+                thread.start()
+                thread.join()
+                os._exit(0 if got == [False] else 1)
+            assert os.waitpid(pid, 0)[1] == 0
 
 
+@alone
 def test_locks_that_are_gone_are_not_kept() -> None:
-    run("""
-    import gc
-    from optctx import locks
     before = len(locks._locks)
     many = [lock_left_behind() for _ in range(1000)]
     assert len(locks._locks) == before + 1000
     del many
     gc.collect()
     assert len(locks._locks) == before
-    """)

@@ -2,84 +2,74 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.project.pages import ROOT, Program, output_alone, outputs, programs
+from tests.project.pages import ROOT, output_alone, outputs, programs
 from tests.support.installed import FREE_THREADED, NEEDS_NUMBA
 
 README = ROOT / "README.md"
 EVIDENCE = sorted((ROOT / "evidence").glob("*/README.md"))
 PAGES = sorted([*(ROOT / "docs").glob("guide/*.md"), *filter(programs, EVIDENCE)])
 # Of reads, bindings, attributes, what is set inside, or threads that wait inside a scope for others.
-REDIRECTED = {ROOT / "evidence/census/README.md"} | {
-    ROOT / f"docs/guide/{name}.md"
-    for name in (
-        "binding",
-        "cache",
-        "containment",
-        "property-tests",
-        "threads",
-        "time",
-        "tune",
-        "tuning",
-        "unread",
-    )
+REDIRECTED = {"binding", "cache", "containment", "threads", "tuning", "unread"}
+# Of tools that compile a hundred times and more, or measure: each takes ten seconds.
+LONG = {"evidence/census", "evidence/strategies", "property-tests", "time", "tune"}
+GROUPS: dict[str, list[pytest.MarkDecorator]] = {
+    "on either engine": [],
+    "of redirected code": [pytest.mark.redirected],
+    "of Numba": [pytest.mark.redirected, pytest.mark.skipif(FREE_THREADED, reason=NEEDS_NUMBA)],
+    "long": [pytest.mark.redirected, pytest.mark.long],
 }
-# Of tools that compile a hundred times and more: each takes ten seconds.
-LONG = {ROOT / f"docs/guide/{name}.md" for name in ("property-tests", "tune")}
-LONG |= {ROOT / "evidence/census/README.md"}
 
 
-def marks(text: str, redirected: bool) -> list[pytest.MarkDecorator]:
-    numba = "import numba" in text
-    found = [pytest.mark.redirected] if redirected or numba else []
-    if numba and FREE_THREADED:
-        found.append(pytest.mark.skip(reason=NEEDS_NUMBA))
-    return found
+def group(page: Path) -> str:
+    name = page.stem if page.stem != "README" else str(page.parent.relative_to(ROOT))
+    if name in LONG:
+        return "long"
+    if "import numba" in page.read_text("utf-8"):
+        return "of Numba"
+    return "of redirected code" if name in REDIRECTED else "on either engine"
 
 
-def guide(page: Path) -> object:
-    found = marks(page.read_text("utf-8"), page in REDIRECTED)
-    return pytest.param(
-        page,
-        id=page.parent.name if page.stem == "README" else page.stem,
-        marks=[*found, *[pytest.mark.long] * (page in LONG)],
-    )
+@pytest.mark.parametrize("name", [pytest.param(name, marks=marks) for name, marks in GROUPS.items()])
+def test_every_program_of_the_guide_prints_what_stands_beside_it(name: str, tmp_path: Path) -> None:
+    pages = [page for page in PAGES if group(page) == name]
+    wrong = {}
+    for page in pages:
+        given = programs(page)
+        (tmp_path / page.stem).mkdir()
+        try:
+            found = outputs(page, tmp_path / page.stem)
+        except AssertionError as error:
+            found = [str(error)]
+        if not given or found != [program.output or "" for program in given]:
+            wrong[str(page)] = found
+    assert pages
+    assert wrong == {}
 
 
-def alone(number: int, program: Program) -> object:
-    return pytest.param(program, id=str(number), marks=marks(program.text, False))
+def test_every_program_of_the_readme_prints_what_stands_beside_it(tmp_path: Path) -> None:
+    redirected = not FREE_THREADED and os.environ.get("OPTCTX_ENGINE") != "exclusive"
+    given = [each for each in programs(README) if redirected or "import numba" not in each.text]
+    assert len(given) > 1
+    assert [output_alone(program, tmp_path) for program in given] == [program.output for program in given]
+
+    values = [line.split(": ")[1] for line in (given[0].output or "").splitlines()]
+    assert len(set(values)) == len(values) == 4, "the values matter"
 
 
-@pytest.mark.parametrize("page", [guide(page) for page in PAGES])
-def test_every_program_of_the_guide_prints_what_stands_beside_it(page: Path, tmp_path: Path) -> None:
-    given = programs(page)
-    assert given
-    assert outputs(page, tmp_path) == [program.output or "" for program in given]
-
-
-@pytest.mark.parametrize("program", [alone(*each) for each in enumerate(programs(README))])
-def test_every_program_of_the_readme_prints_what_stands_beside_it(program: Program, tmp_path: Path) -> None:
-    assert output_alone(program, tmp_path) == program.output
-
-
-def test_the_values_of_the_first_program_matter() -> None:
-    output = programs(README)[0].output
-    assert output is not None
-    assert len({line.split(": ")[1] for line in output.splitlines()}) == 4
-
-
-@pytest.mark.parametrize("page", [README, ROOT / "docs/limits.md"], ids=lambda page: page.stem)
-def test_the_number_of_refused_options_is_the_one_on_the_page(page: Path) -> None:
+def test_the_number_of_refused_options_is_the_one_on_the_pages() -> None:
     from optctx import registry
     from optctx.engine.attach import attach
 
     refused = sum(option.scope == "process" for option in registry().values())
     refused -= not attach().intercepts  # `debug`
-    assert f"{refused} of {len(registry()):,} option names cannot" in page.read_text("utf-8")
+    for page in (README, ROOT / "docs/limits.md"):
+        assert f"{refused} of {len(registry()):,} option names cannot" in page.read_text("utf-8"), page
 
 
 PROSE = sorted(

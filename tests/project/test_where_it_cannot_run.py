@@ -22,31 +22,35 @@ PROJECT = pathlib.Path(__file__).parents[2]
 NATIVE = pathlib.Path(_native.__file__ or "")
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ('platform.machine = lambda: "aarch64"', "this is Linux on aarch64, with a 64-bit CPython"),
-        ('platform.machine = lambda: "i686"; sys.maxsize = 2**31 - 1', "on i686, with a 32-bit CPython"),
-        ("sys.maxsize = 2**31 - 1", "on x86_64, with a 32-bit CPython"),
-        ('sys.platform = "darwin"; platform.system = lambda: "Darwin"', "this is Darwin on x86_64"),
-        ('sys.platform = "win32"; platform.machine = lambda: "AMD64"', " on AMD64, with a 64-bit CPython"),
-        ("sys.version_info = (3, 9, 18, 'final', 0)", "; this is CPython 3."),
-        ('sys.implementation.name = "pypy"; platform.python_implementation = lambda: "PyPy"', "is PyPy 3."),
-    ],
-)
-def test_importing_says_what_is_needed_and_what_there_is(change: str, says: str) -> None:
+# What is changed before optctx is imported, and what that says.
+ELSEWHERE = {
+    'platform.machine = lambda: "aarch64"': "this is Linux on aarch64, with a 64-bit CPython",
+    'platform.machine = lambda: "i686"; sys.maxsize = 2**31 - 1': "on i686, with a 32-bit CPython",
+    "sys.maxsize = 2**31 - 1": "on x86_64, with a 32-bit CPython",
+    'sys.platform = "darwin"; platform.system = lambda: "Darwin"': "this is Darwin on x86_64",
+    'sys.platform = "win32"; platform.machine = lambda: "AMD64"': " on AMD64, with a 64-bit CPython",
+    "sys.version_info = (3, 9, 18, 'final', 0)": "; this is CPython 3.",
+    'sys.implementation.name = "pypy"; platform.python_implementation = lambda: "PyPy"': "is PyPy 3.",
+}
+
+
+def test_importing_says_what_is_needed_and_what_there_is() -> None:
     said = run_python(f"""
-        import platform, sys
-        {change}
-        try:
-            import optctx
-        except ImportError as error:
-            print(error)
-        assert "optctx._native" not in sys.modules
-    """)
-    assert said.startswith(f"{NEEDED}; this is ")
-    assert says in said
-    assert said.count("\n") == 1
+        import os, platform, sys
+        for change in {[*ELSEWHERE]!r}:
+            if not os.fork():
+                exec(change)
+                try:
+                    import optctx
+                except ImportError as error:
+                    os.write(1, f"{{error}}\\n".encode())
+                assert "optctx._native" not in sys.modules
+                os._exit(0)
+            assert os.wait()[1] == 0
+    """).splitlines()
+    for words, line in zip(ELSEWHERE.values(), said, strict=True):
+        assert line.startswith(f"{NEEDED}; this is ")
+        assert words in line
 
 
 FAKE_PYTHON = """
@@ -65,53 +69,46 @@ def configured(folder: pathlib.Path, *arguments: str) -> str:
     return " ".join(done.stderr.split())
 
 
-@pytest.mark.parametrize(
-    ("system", "processor"),
-    [
-        ("Linux", "aarch64"),
-        ("Linux", "i686"),
-        ("Darwin", "arm64"),
-        ("Darwin", "x86_64"),
-        ("Windows", "AMD64"),
-    ],
-)
+PLATFORMS = "Linux on aarch64", "Linux on i686", "Darwin on arm64", "Darwin on x86_64", "Windows on AMD64"
+
+
 def test_building_for_another_platform_is_refused_before_a_compiler_is_looked_for(
-    tmp_path: pathlib.Path, system: str, processor: str
+    tmp_path: pathlib.Path,
 ) -> None:
-    said = configured(tmp_path, f"-DCMAKE_SYSTEM_NAME={system}", f"-DCMAKE_SYSTEM_PROCESSOR={processor}")
-    assert f"{NEEDED}; this is {system} on {processor}." in said
+    for name in PLATFORMS:
+        system, processor = name.split(" on ")
+        given = f"-DCMAKE_SYSTEM_NAME={system}", f"-DCMAKE_SYSTEM_PROCESSOR={processor}"
+        assert f"{NEEDED}; this is {name}." in configured(tmp_path / name, *given)
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        (
-            'sys.version_info = (3, 9, 18, "final", 0); platform.python_version = lambda: "3.9.18"',
-            "64-bit CPython 3.9.18",
-        ),
-        ("struct.calcsize = lambda format: 4", f"32-bit CPython {platform.python_version()}"),
-        (
-            'platform.python_implementation = lambda: "PyPy"',
-            f"64-bit PyPy {platform.python_version()}",
-        ),
-    ],
-)
+OTHER_PYTHONS = {
+    'sys.version_info = (3, 9, 18, "final", 0); platform.python_version = lambda: "3.9.18"': (
+        "64-bit CPython 3.9.18"
+    ),
+    "struct.calcsize = lambda format: 4": f"32-bit CPython {platform.python_version()}",
+    'platform.python_implementation = lambda: "PyPy"': f"64-bit PyPy {platform.python_version()}",
+}
+
+
 def test_building_for_another_python_is_refused_before_a_compiler_is_looked_for(
-    tmp_path: pathlib.Path, change: str, says: str
+    tmp_path: pathlib.Path,
 ) -> None:
-    python = tmp_path / "python"
-    python.write_text(f"#!{sys.executable}\n" + textwrap.dedent(FAKE_PYTHON.format(change=change)))
-    python.chmod(0o755)
-    assert f"{NEEDED}; this is {says}." in configured(tmp_path, f"-DPython_EXECUTABLE={python}")
+    for number, (change, says) in enumerate(OTHER_PYTHONS.items()):
+        python = tmp_path / f"python{number}"
+        python.write_text(f"#!{sys.executable}\n" + textwrap.dedent(FAKE_PYTHON.format(change=change)))
+        python.chmod(0o755)
+        said = configured(tmp_path / str(number), f"-DPython_EXECUTABLE={python}")
+        assert f"{NEEDED}; this is {says}." in said
 
 
 def test_pip_refuses_an_older_python() -> None:
     assert importlib.metadata.metadata("optctx")["Requires-Python"] == "<3.16,>=3.10"
 
 
-def clone(folder: pathlib.Path) -> pathlib.Path:
+@pytest.fixture
+def source(tmp_path: pathlib.Path) -> pathlib.Path:
     """The source folder without what is built."""
-    folder.mkdir(exist_ok=True)
+    folder = tmp_path / "clone"
     for name in ("optctx", "native"):
         shutil.copytree(PROJECT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
     for name in ("pyproject.toml", "CMakeLists.txt"):
@@ -136,54 +133,45 @@ def last_line(done: subprocess.CompletedProcess[str]) -> str:
     return done.stderr.splitlines()[-1]
 
 
-def test_a_source_folder_says_what_to_do(tmp_path: pathlib.Path) -> None:
-    source = clone(tmp_path)
+def test_a_source_folder_says_what_to_do(source: pathlib.Path) -> None:
     assert last_line(import_in(source)) == (
         f"ImportError: optctx is imported from its source folder {source}, where its native module is not "
         "built; run `pip install .` there and start Python in another folder, or run `pip install -e .`"
     )
 
 
-def installed(source: pathlib.Path, site: pathlib.Path) -> pathlib.Path:
-    """A folder in which the package is, with its native module."""
+def test_a_source_folder_takes_the_native_module_of_a_copy_with_the_same_code_alone(
+    source: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    def imported(folder: pathlib.Path) -> str:
+        done = import_in(folder, site)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout.strip()
+
+    site = tmp_path / "site"
     shutil.copytree(source / "optctx", site / "optctx")
     shutil.copy(NATIVE, site / "optctx")
-    return site
-
-
-def test_a_source_folder_takes_the_native_module_of_a_copy_with_the_same_code(tmp_path: pathlib.Path) -> None:
-    source = clone(tmp_path / "clone")
-    site = installed(source, tmp_path / "site")
-    done = import_in(source, site)
-    assert (done.returncode, done.stdout.strip()) == (0, str(source / "optctx" / "__init__.py")), done.stderr
-
-
-def test_a_source_folder_with_other_code_than_the_installed_copy_says_so(tmp_path: pathlib.Path) -> None:
-    source = clone(tmp_path / "clone")
-    site = installed(source, tmp_path / "site")
+    assert imported(source) == str(source / "optctx" / "__init__.py")
     with open(source / "optctx" / "locks.py", "a") as file:
         file.write("# changed\n")
     said = last_line(import_in(source, site))
     assert f"source folder {source}, where its native module is not built" in said
     assert f"the copy that is installed in {site} has other code; run `pip install .` again, or" in said
-    done = import_in(tmp_path, site)  # in another folder, as it says
-    assert (done.returncode, done.stdout.strip()) == (0, str(site / "optctx" / "__init__.py")), done.stderr
+    assert imported(tmp_path) == str(site / "optctx" / "__init__.py")  # in another folder, as it says
 
 
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
-        ("", "has no native module; install optctx again"),
-        ("_native.cpython-36m-x86_64-linux-gnu.so", "is built for another Python (_native.cpython-36m"),
-        ("_native.abi3.so", "native module cannot be loaded: "),
-    ],
-)
 def test_an_installed_copy_without_its_native_module_says_so(
-    tmp_path: pathlib.Path, name: str, says: str
+    source: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
-    shutil.copytree(clone(tmp_path / "clone") / "optctx", tmp_path / "site" / "optctx")
-    if name:
-        (tmp_path / "site" / "optctx" / name).write_bytes(b"no library")
-    said = last_line(import_in(tmp_path / "site"))
-    assert says in said
-    assert said.endswith("install optctx again, with this Python")
+    shutil.copytree(source / "optctx", tmp_path / "site" / "optctx")
+    for name, says in {
+        "": "has no native module; install optctx again",
+        "_native.cpython-36m-x86_64-linux-gnu.so": "is built for another Python (_native.cpython-36m",
+        "_native.abi3.so": "native module cannot be loaded: ",
+    }.items():
+        file = tmp_path / "site" / "optctx" / (name or "none")
+        file.write_bytes(b"no library")
+        said = last_line(import_in(tmp_path / "site"))
+        assert says in said
+        assert said.endswith("install optctx again, with this Python")
+        file.unlink()

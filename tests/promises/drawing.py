@@ -11,12 +11,12 @@ Where threads take turns, no two can be inside different values at once: togethe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import get_args
 
 from hypothesis import strategies as st
 
 from tests.promises.model import CHOICES, PROCESS_WIDE, Model
-from tests.promises.program import Action, Context, Options, Program, Round, Step
+from tests.promises.program import Action, Context, Options, Outside, Program, Round, Step
 
 __all__ = ["THREADS", "programs"]
 
@@ -66,9 +66,9 @@ class _Drawing:
         self.plain = [number for number, each in enumerate(self.contexts) if not each.process_wide]
         self.changing = [number for number, each in enumerate(self.contexts) if each.process_wide]
         self.drift: Options = draw(_options(_DRIFTING, 2))
-        self.outside: Literal["allow", "defaults"] = "allow"
-        if not turns:  # where it is refused
-            self.outside = draw(st.sampled_from(("allow", "defaults")))
+        self.outside: Outside = "allow"
+        if not turns:  # where the others are refused
+            self.outside = draw(st.sampled_from(get_args(Outside)))
         self.model = Model(Program(self.drift, self.contexts, (), self.outside), turns, THREADS)
         self.rounds: list[Round] = []
         self.is_alone = False  # the thread whose steps are drawn

@@ -70,11 +70,12 @@ def every_key() -> list[Key]:
 class Sight(NamedTuple):
     """What one look must see: the key of LLVM's output, and the values of `current()`.
 
+    `llvm`: None where the compilation is refused, outside every scope.
     `process_wide`: values of options that cannot be scoped, or None where another thread may change them.
     `depth`: how many scopes the thread is inside of.
     """
 
-    llvm: Key
+    llvm: Key | None
     current: Options
     process_wide: Options | None
     depth: int
@@ -93,6 +94,7 @@ class Frame:
 
     `shown`: what LLVM sees, which frames of equal values share where threads take turns.
     `of_task`: contextvars carry it to other threads. They do not carry what C++ has entered.
+    `runs`: whether a compilation may run; not outside every scope, where the program says so.
     """
 
     context: int
@@ -101,6 +103,7 @@ class Frame:
     current: Given
     shown: dict[str, str]
     of_task: bool = True
+    runs: bool = True
 
 
 class Model:
@@ -110,6 +113,7 @@ class Model:
         self.turns = turns
         self.process: dict[str, str] = dict(program.drift)
         self.outside: Given = {} if program.outside == "defaults" else self.process  # what is seen there
+        self.forbids = program.outside == "error"
         self.stacks: list[list[Frame]] = [[] for _ in range(threads)]
         self.copies: list[Frame | None] = [None] * threads  # of contextvars; None: outside every scope
         self.contexts: list[Frame] = []
@@ -166,7 +170,7 @@ class Model:
         elif step.action == "set":
             self._set(stack[-1], dict(step.options))
         elif step.action == "detach" and not self.inside():
-            self.outside = self.process
+            self.outside, self.forbids = self.process, False
         elif step.action == "drift":
             self.process.update(step.options)
         elif step.action == "write":
@@ -195,11 +199,16 @@ class Model:
             top = self._top(thread)
             if step.way in ("a thread", "to_thread"):  # in a copy of the thread's contextvars
                 top = self._of_task(thread) or self._outside()
-            return [here._replace(llvm=self._key(thread, top.current), current=_sorted(top.current))]
+            else:  # outside every scope as well, they hand over a context
+                top = replace(top, runs=True)
+            return [
+                self._sight(thread, replace(top, shown=dict(top.current)))._replace(
+                    process_wide=here.process_wide
+                )
+            ]
         if step.action == "look in copy":
-            copied = self.copies[thread]
-            values = self.outside if copied is None else copied.values
-            return [Sight(key_of(values), _sorted(values), None, 0)]
+            copied = self.copies[thread] or self._outside()
+            return [Sight(key_of(copied.values) if copied.runs else None, _sorted(copied.values), None, 0)]
         if step.action == "tasks":
             inner = self._sight(thread, self._on(self.stacks[thread], self._nested(thread, step.options)))
             return [inner, here]
@@ -207,7 +216,7 @@ class Model:
             bound = self.contexts[step.context].values
             return [here._replace(llvm=self._key(thread, bound)), here]
         if step.action == "fork":
-            outside = Sight(key_of(self.outside), _sorted(self.outside), (), 0)
+            outside = self._alone(self._outside())._replace(depth=0)
             contexts = [self._entered(self.contexts[index]) for index in (step.context, step.other)]
             return [here, outside, *(self._alone(frame) for frame in contexts)]
         return []
@@ -234,7 +243,7 @@ class Model:
         return next((frame for frame in reversed(self.stacks[thread]) if frame.of_task), None)
 
     def _outside(self) -> Frame:
-        return Frame(-1, self.outside, (), self.outside, dict(self.outside))
+        return Frame(-1, self.outside, (), self.outside, dict(self.outside), runs=not self.forbids)
 
     def _here(self, thread: int) -> Sight:
         return self._sight(thread, self._top(thread))
@@ -242,11 +251,12 @@ class Model:
     def _sight(self, thread: int, frame: Frame) -> Sight:
         depth = self.depth(thread)
         process_wide = frame.process_wide if depth else None
-        return Sight(self._key(thread, frame.shown), _sorted(frame.current), process_wide, depth)
+        key = self._key(thread, frame.shown) if frame.runs else None
+        return Sight(key, _sorted(frame.current), process_wide, depth)
 
     def _alone(self, frame: Frame) -> Sight:
         """In a process without other threads."""
-        key = key_of({**frame.shown, **dict(frame.process_wide)})
+        key = key_of({**frame.shown, **dict(frame.process_wide)}) if frame.runs else None
         return Sight(key, _sorted(frame.current), frame.process_wide, 1)
 
     def _key(self, thread: int, shown: Given) -> Key:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
-__all__ = ["Action", "Context", "Options", "Program", "Round", "Step", "described"]
+__all__ = ["Action", "Context", "Options", "Outside", "Program", "Round", "Step", "described"]
 
 Options: TypeAlias = tuple[tuple[str, str], ...]  # (name, text on a command line)
 
@@ -58,6 +58,8 @@ class Context(NamedTuple):
 # The steps of each thread. All threads take theirs at the same time; the round ends when all are done.
 Round: TypeAlias = tuple[tuple[Step, ...], ...]
 
+Outside = Literal["allow", "defaults", "error"]
+
 
 class Program(NamedTuple):
     """What several threads do.
@@ -69,7 +71,7 @@ class Program(NamedTuple):
     drift: Options
     contexts: tuple[Context, ...]
     rounds: tuple[Round, ...]
-    outside: Literal["allow", "defaults"] = "allow"
+    outside: Outside = "allow"
 
 
 def described(program: Program) -> str:

@@ -42,28 +42,56 @@ pytestmark = pytest.mark.usefixtures("outside")
 
 ROUNDS = 25
 DETACHED = 20  # times
-SETS = (
-    (),
-    ("-unroll-count=2",),
-    ("-unroll-count=8", "-force-vector-width=1"),
-    ("-force-vector-width=8",),
-    ("-inline-threshold=0", "-x86-asm-syntax=intel"),
-    ("-vectorize-loops=false", "-force-attribute=scale:cold"),
+# What the threads below may set, and to what.
+CHOICES = {
+    "unroll-count": (2, 3, 8),
+    "unroll-runtime": ("true", "false"),
+    "force-vector-width": (1, 2, 4, 8),
+    "force-vector-interleave": (1, 2, 4),
+    "vectorize-loops": ("true", "false"),
+    "inline-threshold": (0, 20, 1000),
+    "inline-max-stacksize": (8, 1 << 20),
+    "prefer-predicate-over-epilogue": ("scalar-epilogue", "predicate-dont-vectorize"),
+    "force-attribute": ("scale:cold", "callee:noinline", "caller:minsize"),
+    "x86-asm-syntax": ("att", "intel"),
+    "enable-tail-merge": ("true", "false"),
+    "fast-isel": ("true", "false"),
+}
+PLAIN = (
+    Job(SCALE, triple=X86),
+    Job(SCALE, triple=X86, cpu="skylake-avx512", emit="assembly"),
+    Job(SCALE, triple="aarch64-unknown-linux-gnu", emit="assembly"),
+    Job(CALLS, "forceattrs,default<O2>", triple=X86, emit="assembly"),
+    Job(CALLS, triple="riscv64-unknown-linux-gnu", emit="assembly"),
 )
-JOBS = [
-    replace(job, options=options)
-    for job in (Job(SCALE, triple=X86), Job(CALLS, triple=X86, emit="assembly"), Job(COUNTED, triple=X86))
-    for options in SETS
-]
 Work = Callable[[random.Random], None]
+
+
+def random_job(job: Job, dice: random.Random) -> Job:
+    chosen = dice.sample(sorted(CHOICES), dice.randint(1, 5))
+    return replace(job, options=tuple(f"-{name}={dice.choice(CHOICES[name])}" for name in chosen))
+
+
+JOBS = [*PLAIN, *(random_job(job, random.Random(number)) for number in range(6) for job in PLAIN)]
 
 
 @pytest.fixture(scope="module")
 def expected(fresh: FreshProcess) -> dict[Job, Result]:
     found = {job: fresh.compile(job) for job in JOBS}
     assert all(result.error is None for result in found.values())
-    assert len(set(found.values())) > len(JOBS) // 2
+    assert len(set(found.values())) > len(JOBS) // 2, "the options do something"
     return found
+
+
+def test_threads_with_random_options_get_what_a_fresh_process_gives(expected: dict[Job, Result]) -> None:
+    def work(number: int) -> None:
+        for job in random.Random(number).sample(JOBS, len(JOBS) // 2):
+            assert scoped(job) == expected[job], job.options
+
+    in_threads([partial(work, number) for number in range(4)])
+    assert {job: compile_job(job) for job in PLAIN} == {job: expected[job] for job in PLAIN}, (
+        "nothing is left"
+    )
 
 
 @pytest.mark.skipif(not FREE_THREADED, reason="needs a free-threaded Python: `make test-long`")
@@ -105,10 +133,10 @@ def begin_at_once(number: int, wanted: Result) -> None:
     assert results == [wanted] * len(firsts)
 
 
-@pytest.mark.parametrize("number", range(3))
-def test_the_first_use_may_be_on_many_threads_at_once(number: int, expected: dict[Job, Result]) -> None:
+def test_the_first_use_may_be_on_many_threads_at_once(fresh: FreshProcess) -> None:
     """They begin in different ways; each finds everything in place."""
-    begin_at_once(number=number, wanted=expected[ON_TWO])
+    for number in range(2):
+        begin_at_once(number=number, wanted=fresh.compile(ON_TWO))
 
 
 def compile_in_new_contexts(expected: dict[Job, Result]) -> Work:
@@ -189,7 +217,8 @@ def test_everything_at_once_gives_what_fresh_processes_give(expected: dict[Job, 
         def find_in_the_cache(dice: random.Random) -> None:
             job = dice.choice(JOBS)
             with OptionContext.from_args(job.options, base="defaults"):
-                assert cache.compile(job.ir, triple=job.triple, emit=job.emit).code == expected[job].code
+                more = {"triple": job.triple, "cpu": job.cpu, "emit": job.emit}
+                assert cache.compile(job.ir, job.passes, **more).code == expected[job].code
 
         works = [
             compile_in_new_contexts(expected),

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 # What fails may take ten seconds each time: only who looks for new failures has them made small.
 LONG = not settings().derandomize
 PHASES = (Phase.generate, Phase.shrink) if LONG else (Phase.generate,)
-EXAMPLES = settings().max_examples if LONG else 30
+EXAMPLES = settings().max_examples if LONG else 20
 
 
 def started(module: str, engine: str) -> subprocess.Popen[bytes]:

@@ -39,7 +39,6 @@ CORE = (
     "tests/promises/test_growth.py",
     "tests/promises/test_properties.py",
     "tests/promises/test_at_once.py",
-    "tests/promises/test_parallel.py",
     "tests/optctx/hosts/test_shared_machines.py",
     "tests/optctx/hosts/test_freeing.py",
     "tests/optctx/values/test_option_types.py",

@@ -10,6 +10,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import binding
 
 _CODE = 96  # bytes
 # x86-64's movabs, in hexadecimal. It loads an address, which differs from process to process. The last one
@@ -37,17 +38,18 @@ def chooses(x: int, y: int) -> int:
 
 
 def steps(folder: str, *steps: Any) -> list[tuple[int, str]]:
-    """Compile a function in each of several ways, with Numba's cache in that folder.
-
-    A step is "plain" for Numba itself, {"scope": options} for Numba inside a scope, or the options of a
-    function of `optctx.numba`. Return how often Numba found the function, and the first bytes of its machine
-    code without the addresses that it loads.
-    """
+    """Compile a function in each of several ways, with Numba's cache in that folder."""
     numba.config.CACHE_DIR = folder
     return [step(each) for each in steps]
 
 
 def step(options: Any) -> tuple[int, str]:
+    """Compile a function, or find it in Numba's cache.
+
+    `options`: "plain" for Numba itself, {"scope": options} for Numba inside a scope, or the options of a
+    function of `optctx.numba`. Return how often Numba found the function, and the first bytes of its machine
+    code without the addresses that it loads.
+    """
     if options == "plain":
         function = numba.njit(loops, cache=True)
         function(array)
@@ -72,9 +74,8 @@ def machine_code(function: Any) -> str:
     return _LOADED_ADDRESS.sub(r"\1", ctypes.string_at(address, _CODE).hex())
 
 
-def inside_and_outside(folder: str) -> list[tuple[int, str]]:
+def inside_and_outside() -> list[tuple[int, str]]:
     """Compile `chooses` twice inside a scope and then outside any."""
-    numba.config.CACHE_DIR = folder
     from optctx import OptionContext
 
     def compiled() -> tuple[int, str]:
@@ -103,12 +104,18 @@ def taking_turns(folder: str) -> tuple[list[str], str]:
     return [str(each.message) for each in told], refused
 
 
-def unused() -> list[bool]:
-    """Return what of optctx is there when plain Numba has compiled."""
+def without_optctx(first: str, second: str) -> tuple[list[tuple[int, str]], list[bool]]:
+    """Compile in one folder without options and then with fast-isel, and in another one the other way round.
+
+    Return what was found and made, and what of optctx is there.
+    """
     from numba.core import caching, codegen, dispatcher
 
-    numba.njit(loops)(array)
-    return [
+    found = []
+    for folder, fast in ((first, False), (first, True), (second, True), (second, False)):
+        binding.set_option("", f"-fast-isel={int(fast)}")
+        found += steps(folder, "plain")
+    return found, [
         "optctx_numba" in sys.modules,
         "optctx" in sys.modules,
         hasattr(caching.Cache._load_overload, "__wrapped__"),

@@ -9,7 +9,7 @@ import ctypes
 import functools
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -17,10 +17,11 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["at_once", "bound", "compiled", "in_turn"]
+__all__ = ["Code", "Options", "Turn", "compiled", "in_turn"]
 
 Options = Mapping[str, object]
 Code = dict[str, str]
+Turn = tuple[str, Options]
 
 _CODE = 64  # bytes of machine code, none of which is an address
 
@@ -51,26 +52,12 @@ def compiled() -> Code:
     def chooses(x: int, y: int) -> int:
         return y * y // 7 if x == 1 or x == 14 or x == 29 else y
 
-    @njit("int64(int64[:], int64)")
-    def loops(values: Any, n: int) -> int:
-        count = 0
-        for i in range(n):
-            value = values[i]
-            if value == 1 or value == 14 or value == 29:
-                count += value // n
-            elif value == 5:
-                values[i] = 3
-                return count
-            else:
-                count -= 2
-        return count
-
     @njit("void(int64)")
     def stops(x: int) -> None:
         _abort(x == 3)
 
     found = {}
-    for function in (chooses, loops, stops):
+    for function in (chooses, stops):
         [text] = function.inspect_asm().values()
         # Names have the number of the function, as in "B2v1", and there are strings of names.
         found[function.__name__] = re.sub(r"B\d+v\d+|(?<=\", )\d+$", "", text, flags=re.MULTILINE)
@@ -83,49 +70,38 @@ def compiled() -> Code:
 # In processes of their own
 
 
-def in_turn(*turns: Options) -> list[Code]:
-    """Compile in a scope of each of these sets of options, or outside any if it is empty.
+def in_turn(turns: Sequence[Turn], threads: Sequence[Options] = ()) -> list[Code]:
+    """Compile in each of these ways, one after the other, and then at once on a thread for each of `threads`.
 
     Without any options optctx is not imported.
     """
-    found = [_within(options)(compiled) for options in turns]
-    assert ("optctx" in sys.modules) == any(turns)
+    found = [_compiled(*turn) for turn in turns]
+    assert ("optctx" in sys.modules) == any(options for _, options in turns)
+    if threads:
+        from tests.support.scopes import in_threads
+
+        last: dict[int, Code] = {}
+
+        def work(index: int) -> None:
+            last[index] = _compiled("scope", threads[index])
+
+        in_threads([functools.partial(work, index) for index in range(len(threads))])
+        found += [code for _, code in sorted(last.items())]
     return found
 
 
-def at_once(*turns: Options) -> list[list[Code]]:
-    """Compile twice on a thread for each set of options."""
-    from tests.support.scopes import in_threads
-
-    found: list[list[Code]] = [[] for _ in turns]
-
-    def work(index: int) -> None:
-        for _ in range(2):
-            found[index].append(_within(turns[index])(compiled))
-
-    in_threads([functools.partial(work, index) for index in range(len(turns))])
-    return found
-
-
-def bound(*turns: Options) -> list[Code]:
-    """Compile with options bound to the LLVMContext that Numba uses."""
+def _compiled(way: str, options: Options) -> Code:
+    """Compile inside a scope of the options, bound to them, or outside any scope if there are none."""
+    if not options:
+        return compiled()
     from llvmlite.binding.context import get_global_context
 
     from optctx import OptionContext, unbind
 
-    found = []
-    for options in turns:
-        if options:
-            OptionContext(options, base="defaults").bind(get_global_context())
-        found.append(compiled())
-        if options:
-            unbind(get_global_context())
+    context = OptionContext(options, base="defaults")
+    if way == "scope":
+        return context.run(compiled)
+    context.bind(get_global_context())  # the one that Numba uses
+    found = compiled()
+    unbind(get_global_context())
     return found
-
-
-def _within(options: Options) -> Callable[[Callable[[], Code]], Code]:
-    if not options:
-        return lambda work: work()
-    from optctx import OptionContext
-
-    return OptionContext(options, base="defaults").run

@@ -5,6 +5,7 @@ A helper and NumPy functions are called, so that most of the code is theirs.
 
 from __future__ import annotations
 
+import importlib
 import pickle
 import struct
 import sys
@@ -13,10 +14,11 @@ from typing import Any
 
 import numba
 import numpy as np
+import pytest
 
 __all__ = [
     *("ARRAY", "KERNELS", "code_of", "compiled", "fresh", "helper", "is_vector", "loaded", "machine_code"),
-    *("parallel", "refused_import", "without_import"),
+    *("parallel", "refused_imports", "without_import"),
 ]
 
 ARRAY = np.arange(1000)
@@ -41,21 +43,13 @@ def calls_numpy(array: Any) -> Any:
     return np.sum(array) + array.size
 
 
-def loops(array: Any) -> int:
-    count = 0
-    for i in range(array.size):
-        if array[i] == 1 or array[i] == 14 or array[i] == 29:
-            count += array[i] // 7
-    return count
-
-
 def raises(array: Any) -> int:
     if array.size > 5000:
         raise IndexError("too many", array.size)
     return array[0]
 
 
-KERNELS = {each.__name__: each for each in (calls_helper, calls_numpy, loops, raises)}
+KERNELS = {each.__name__: each for each in (calls_helper, calls_numpy, raises)}
 
 
 def machine_code(function: Any) -> str:
@@ -134,11 +128,20 @@ def without_import() -> str:
     return ""
 
 
-def refused_import(change: str) -> str:
-    """Return why `optctx.numba` cannot be imported after a statement has changed Numba."""
-    exec(change)
-    try:
-        import optctx.numba  # noqa: F401
-    except ImportError as error:
-        return str(error)
-    return ""
+def refused_imports() -> list[str]:
+    """Return why `optctx.numba` cannot be imported, without Numba and beside two that are not as expected."""
+    changes: list[Callable[[pytest.MonkeyPatch], None]] = [
+        lambda patch: patch.setitem(sys.modules, "numba", None),
+        lambda patch: patch.setattr(numba, "__version__", "0.60.0"),
+        lambda patch: patch.delattr(numba.core.codegen.CPUCodeLibrary, "_get_module_for_linking"),
+    ]
+    said = []
+    for change in changes:
+        with pytest.MonkeyPatch.context() as patch:
+            change(patch)
+            with pytest.raises(ImportError) as refused:
+                importlib.import_module("optctx.numba")
+        said.append(str(refused.value))
+        for name in [name for name in sys.modules if name.startswith("optctx.numba")]:
+            del sys.modules[name]
+    return said

@@ -12,6 +12,7 @@ import importlib
 import os
 import pickle
 import signal
+import sys
 import traceback
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
@@ -19,9 +20,9 @@ from typing import Any
 
 from llvmlite import binding
 
-from tests.support.alone import Server, text_of
+from tests.support.alone import Server, alone, text_of
 
-__all__ = ["at_once", "run", "serve"]
+__all__ = ["at_once", "compile_first_inside", "run", "serve"]
 
 SECONDS = 120  # far more than anything here takes: a process that still runs then is ended
 
@@ -61,6 +62,21 @@ def _server() -> Server:
     server = Server("tests.optctx.numba.numba_processes", dict(os.environ))
     atexit.register(server.close)
     return server
+
+
+@alone
+def compile_first_inside(folder: str) -> None:
+    """Import Numba after optctx, and have it call its extensions in the middle of its first compilation."""
+    import optctx
+
+    optctx.attach()
+    assert "numba" not in sys.modules
+    from tests.optctx.numba import numba_cached
+
+    numba_cached.numba.config.CACHE_DIR = folder
+    [_, fast], _, [_, plain] = found = numba_cached.inside_and_outside()
+    assert fast != plain
+    assert found == [(0, fast), (1, fast), (0, plain)]
 
 
 # In the server, and in its children

@@ -6,7 +6,6 @@ Everything runs in processes of its own: Numba makes its machine when a process 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 
 import pytest
 
@@ -16,22 +15,22 @@ if FREE_THREADED:
     pytest.skip(NEEDS_NUMBA, allow_module_level=True)
 
 from optctx import OptionContext
-from tests.optctx.numba.numba_functions import Code, at_once, bound, in_turn
+from tests.optctx.numba.numba_functions import Code, Options, Turn, in_turn
 from tests.optctx.numba.numba_processes import run
 
 pytestmark = [pytest.mark.redirected, pytest.mark.llvm22]
 
-Options = Mapping[str, object]
-
-OUTSIDE: Options = {}
+NONE: Options = {}
 INTEL: Options = {"x86-asm-syntax": "intel"}  # read by the machine's constructor
 TESTS: Options = {"min-bit-test-cmps": 100, "trap-unreachable": True}  # by the subtarget, and the constructor
 FAST: Options = {"fast-isel": True}  # written to the machine by the pipeline
 
+OUTSIDE: Turn = ("scope", NONE)
+
 
 @functools.cache
 def fresh_process(*process_wide: str) -> Code:
-    [found] = run(in_turn, {}, process_wide=process_wide)
+    [found] = run(in_turn, [OUTSIDE], process_wide=process_wide)
     return dict(found)
 
 
@@ -45,38 +44,32 @@ def arguments(options: Options) -> list[str]:
 
 
 def test_these_options_change_what_numba_makes() -> None:
-    plain = fresh(OUTSIDE)
+    plain = fresh(NONE)
     changed = {
         name: {part for part, text in fresh(options).items() if text != plain[part]}
         for name, options in (("intel", INTEL), ("tests", TESTS), ("fast", FAST))
     }
     assert changed == {
-        "intel": {"chooses", "loops", "stops"},
+        "intel": {"chooses", "stops"},
         "tests": {"chooses", "stops", "code"},
-        "fast": {"chooses", "loops", "stops", "code"},
+        "fast": {"chooses", "stops", "code"},
     }
 
 
-@pytest.mark.parametrize(
-    "turns",
-    [[OUTSIDE, INTEL, OUTSIDE, TESTS, FAST, OUTSIDE], [INTEL, FAST, OUTSIDE], [TESTS, FAST, OUTSIDE, TESTS]],
-    ids=["machine made before attaching", "in a scope of what it keeps", "in a scope of what its code keeps"],
-)
-def test_scopes_one_after_another_share_numbas_machine(turns: list[Options]) -> None:
-    assert run(in_turn, *turns) == [fresh(options) for options in turns]
+def test_scopes_bindings_and_threads_share_a_machine_that_was_made_before_attaching() -> None:
+    turns: list[Turn] = [OUTSIDE, ("scope", INTEL), OUTSIDE, ("bound", TESTS), ("scope", FAST), OUTSIDE]
+    threads = [NONE, INTEL, TESTS, FAST]
+    wanted = [*(options for _, options in turns), *threads]
+    assert run(in_turn, turns, threads) == [fresh(options) for options in wanted]
+
+
+@pytest.mark.parametrize("first", [INTEL, TESTS], ids=["what it keeps", "what its code keeps"])
+def test_the_machine_may_be_made_in_a_scope_of(first: Options) -> None:
+    turns = [("scope", first), OUTSIDE]
+    assert run(in_turn, turns) == [fresh(first), fresh(NONE)]
 
 
 def test_outside_again_numba_has_the_values_of_the_process() -> None:
-    turns = [INTEL, OUTSIDE, FAST, OUTSIDE]
-    wanted = [fresh(options or TESTS) for options in turns]
-    assert run(in_turn, *turns, process_wide=arguments(TESTS)) == wanted
-
-
-def test_threads_inside_different_scopes_share_numbas_machine() -> None:
-    turns = [OUTSIDE, INTEL, TESTS, FAST]
-    assert run(at_once, *turns) == [[fresh(options)] * 2 for options in turns]
-
-
-def test_options_bound_to_the_llvm_context_that_numba_uses() -> None:
-    turns = [OUTSIDE, TESTS, INTEL, OUTSIDE]
-    assert run(bound, *turns) == [fresh(options) for options in turns]
+    turns: list[Turn] = [("scope", INTEL), OUTSIDE, ("bound", FAST), OUTSIDE]
+    wanted = [fresh(options or TESTS) for _, options in turns]
+    assert run(in_turn, turns, process_wide=arguments(TESTS)) == wanted
