@@ -9,14 +9,14 @@ trials).
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from optctx.lab.space import Choices, Integers, Space, Value, text_of
-from optctx.lab.trials import Direction, Goal, Trial
+from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.evaluate import Candidate
-from optctx.lab.tuning.samplers import grid_of, make_pruner, make_sampler, quiet
+from optctx.lab.tuning.samplers import make_pruner, make_sampler, quiet
 from optctx.lab.tuning.search import Search
 
 if TYPE_CHECKING:
@@ -24,16 +24,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Asking", "go_on"]
 
-_DIRECTIONS: dict[Direction, Literal["minimize", "maximize"]] = {
-    "minimise": "minimize",
-    "maximise": "maximize",
-}
 _NAME = "optctx"  # of the study in memory
 _SAME = 10  # points that are known, in a row, before one is drawn by chance
 _DRAWS = 1000  # of these
 _MOST_STEPS = 1 << 31
 _LISTED = 200_000  # points of a space that is searched for the last ones to try
-
 
 Key = tuple[tuple[str, str], ...]
 
@@ -73,13 +68,17 @@ class Asking:
         self._blocks = blocks
         with quiet():
             self._study = optuna.create_study(
-                directions=[_DIRECTIONS[goal.direction] for goal in goals],
+                directions=["minimize" if goal.sign > 0 else "maximize" for goal in goals],
                 sampler=make_sampler(search.sampler, search.seed),
                 pruner=make_pruner(search.pruner, goals[0].direction),
                 study_name=_NAME,  # by which hyperband picks brackets
             )
         self._dice = random.Random(search.seed)
-        self._grid = grid_of(space, search.seed)[::-1] if search.sampler == "grid" else None
+        self._grid: Iterator[dict[str, Value]] | None = None
+        if search.sampler == "grid":
+            points = list(space.points())
+            random.Random(search.seed).shuffle(points)  # a search that ends early has seen all regions
+            self._grid = iter(points)
         self._asked: list[_Asked] = []
         self._known: dict[Key, _Asked] = {}
         self._by_number: dict[int, _Asked] = {}
@@ -108,7 +107,7 @@ class Asking:
             if same is None:
                 return self._enter(trial, values)
             self._tell_again(trial, same)
-        fresh = self._from_grid() if self._grid is not None else self._unseen()
+        fresh = self._unseen() if self._grid is None else next(filter(self._is_new, self._grid), None)
         return None if fresh is None else self.ask_for(fresh)
 
     def ask_for(self, values: Mapping[str, Value], number: int | None = None) -> Candidate:
@@ -207,23 +206,18 @@ class Asking:
         else:
             self._study.tell(trial, state=TrialState.PRUNED)
 
-    def _from_grid(self) -> dict[str, Value] | None:
-        assert self._grid is not None
-        while self._grid:
-            values = self._grid.pop()
-            if _key(values) not in self._known:
-                return values
-        return None
+    def _is_new(self, values: Mapping[str, Value]) -> bool:
+        return _key(values) not in self._known
 
     def _unseen(self) -> dict[str, Value] | None:
         """A point by chance that nothing has tried; None if there is none, as far as they can be listed."""
         for _ in range(_DRAWS):
             values = self._space.pick(self._dice)
-            if _key(values) not in self._known:
+            if self._is_new(values):
                 return values
         if self._space.count > _LISTED:
             return None
-        left = [values for values in self._space.points() if _key(values) not in self._known]
+        left = list(filter(self._is_new, self._space.points()))
         return self._dice.choice(left) if left else None
 
 

@@ -13,9 +13,10 @@ from optctx.lab.sweep.plan import Answer, Plan
 from optctx.lab.sweep.sweep import trial_of
 from optctx.lab.timing import Case, Harness, Outcome, Tolerance
 from optctx.lab.trials import Trial
-from optctx.lab.tuning.evaluate import Candidate, Evaluator
+from optctx.lab.tuning.evaluate import Candidate
 from optctx.lab.tuning.measured import Found, Measure, Measured
 from optctx.lab.tuning.objectives import Objective, Static
+from optctx.lab.tuning.workers import Evaluator
 
 __all__ = ["Assessor"]
 

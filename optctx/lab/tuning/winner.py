@@ -10,8 +10,9 @@ from optctx.lab.space import PASSES, overrides_of
 from optctx.lab.sweep.plan import Answer
 from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.assess import Assessor
-from optctx.lab.tuning.evaluate import Candidate, Evaluator
+from optctx.lab.tuning.evaluate import Candidate
 from optctx.lab.tuning.measured import RunTime, as_fast, interval_of
+from optctx.lab.tuning.workers import Evaluator
 
 __all__ = ["Winner", "minimised"]
 
