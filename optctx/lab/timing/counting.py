@@ -13,7 +13,7 @@ from optctx.lab.objects import ObjectError, load
 from optctx.lab.timing.arrays import Arguments, array_bytes
 from optctx.lab.timing.caller import TIMES, compile_caller, load_caller
 from optctx.lab.timing.harness import Harness
-from optctx.lab.timing.x86_64.callgrind import counted_calls
+from optctx.lab.timing.x86_64.callgrind import COUNTED
 
 __all__ = ["main", "run_command"]
 
@@ -29,7 +29,7 @@ def run_command(harness: Harness, object_path: str | os.PathLike[str], calls: in
     """
     if calls < 1:
         raise OptctxError(f"expected a positive number of calls, found {calls}")
-    caller = base64.b64encode(compile_caller(harness)).decode()
+    caller = base64.b64encode(compile_caller(harness, COUNTED)).decode()
     path = os.path.abspath(os.fsdecode(object_path))
     return python_command(_RUN, harness.dumps(), caller, path, str(calls))
 
@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
         print(f"cannot load {path}: {error}", file=sys.stderr)
         return 1
     times = (ctypes.c_int64 * TIMES)()
-    run = counted_calls(load_caller(base64.b64decode(caller)))
+    run = load_caller(base64.b64decode(caller))
     run(function, given.words, given.result, int(calls), ctypes.byref(times), 0)
     ctypes.CDLL(None).fflush(None)  # what the object has printed
     os._exit(0)

@@ -7,7 +7,6 @@ small, and nothing that a compilation left behind is in them.
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
 import os
 import random
@@ -24,7 +23,7 @@ from optctx.lab.timing.arrays import Outputs, array_bytes, compare
 from optctx.lab.timing.harness import Array, Harness
 from optctx.lab.timing.processors import ProcessorLock
 from optctx.lab.timing.results import Clock, Outcome, Tolerance
-from optctx.lab.timing.worker import DeadError, Kernel, Worker, check_object, end_workers, serve_samples
+from optctx.lab.timing.worker import DeadError, Kernel, Worker, end_workers
 
 __all__ = [
     "AGAIN",
@@ -180,11 +179,9 @@ class Helper:
 
     def _run_once(self, code: bytes, seconds: float, filler: int) -> Outputs:
         """What one call leaves. Raises DeadError, also for what cannot be loaded."""
-        kernel = self._kernel(code, layout=filler, shift=0, filler=filler)
-        with self._fork(functools.partial(check_object, kernel)) as worker:
-            _check_loaded(worker)
-            worker.tell(b"1")
-            outputs = worker.answer(seconds, Outputs)
+        with self._worker(code, layout=filler, shift=0, filler=filler) as worker:
+            worker.load(_SETTLING)
+            outputs = worker.outputs(seconds)
             if not self._is_whole(outputs):
                 raise worker.foreign()
             return outputs
@@ -205,8 +202,8 @@ class Helper:
     def _calibrate(self) -> tuple[int, float]:
         """Calls in one sample of the base, and the seconds that it takes."""
         calls = self._setup.harness.repeat or 1
-        with self._sampled(BASE, layout=0, shift=0) as worker:
-            _check_loaded(worker)
+        with self._worker(self._setup.base, layout=0, shift=0) as worker:
+            worker.load(_SETTLING)
             while True:
                 limit = max(self._setup.timeout, 20 * calls * self._call)
                 cpu, wall = worker.sample(calls, warm=False, seconds=limit)
@@ -224,17 +221,17 @@ class Helper:
         samples: dict[str, list[float]] = {name: [] for name in (BASE, AGAIN, *order.names)}
         dead: dict[str, Outcome] = {}
         total_cpu = total_wall = 0
+
+        def take(worker: Worker) -> tuple[int, int]:
+            return worker.sample(order.calls, warm=self._call < _LONG, seconds=order.seconds)
+
         with contextlib.ExitStack() as stack:
-            forked = list(samples)
-            draw.shuffle(forked)
-            workers = {
-                name: stack.enter_context(
-                    self._sampled(name, layout=layout, shift=16 * draw.randrange(_SHIFTS))
-                )
-                for name in forked
-            }
-            _each(workers, dead, list(workers), _check_loaded)
-            take = functools.partial(_take, order, warm=self._call < _LONG)
+            workers: dict[str, Worker] = {}
+            for name in draw.sample(list(samples), len(samples)):
+                code = self._objects[BASE if name == AGAIN else name]
+                worker = self._worker(code, layout=layout, shift=16 * draw.randrange(_SHIFTS))
+                workers[name] = stack.enter_context(worker)
+            _each(workers, dead, list(workers), lambda worker: worker.load(_SETTLING))
             _one_turn(workers, dead, draw, take)  # fills caches and is not counted
             for _ in range(order.samples):
                 for name, (cpu, wall) in _one_turn(workers, dead, draw, take).items():
@@ -242,16 +239,9 @@ class Helper:
                     total_cpu, total_wall = total_cpu + cpu, total_wall + wall
         return Rounded(samples, dead, total_cpu * 1e-9, total_wall * 1e-9)
 
-    def _sampled(self, name: str, *, layout: int, shift: int) -> Worker:
-        code = self._objects[BASE if name == AGAIN else name]
-        kernel = self._kernel(code, layout=layout, shift=shift, filler=0)
-        return self._fork(functools.partial(serve_samples, kernel))
-
-    def _kernel(self, code: bytes, *, layout: int, shift: int, filler: int) -> Kernel:
-        return Kernel(self._setup.harness, self._contents, self._setup.caller, code, layout, shift, filler)
-
-    def _fork(self, work: Callable[[Channel], object]) -> Worker:
-        return Worker(work, self._processor, self._closing, self._most)
+    def _worker(self, code: bytes, *, layout: int, shift: int, filler: int = 0) -> Worker:
+        kernel = Kernel(self._setup.harness, self._contents, self._setup.caller, code, layout, shift, filler)
+        return Worker(kernel, self._processor, self._closing, self._most)
 
 
 def _one_turn(
@@ -275,15 +265,6 @@ def _each(
             dead[name] = death.outcome
             del workers[name]
     return found
-
-
-def _take(order: Round, worker: Worker, *, warm: bool) -> tuple[int, int]:
-    return worker.sample(order.calls, warm=warm, seconds=order.seconds)
-
-
-def _check_loaded(worker: Worker) -> None:
-    if said := worker.answer(_SETTLING, str):
-        raise DeadError(Outcome("failed", said))
 
 
 def prepare() -> None:
