@@ -48,11 +48,15 @@ def dask_executor(address: str) -> Iterator[Executor]:
 
 
 class _OfCluster(Executor):
-    """Dask's own executor, which is broken once its scheduler or all workers are gone."""
+    """Dask's own executor, which is broken once its scheduler or all workers are gone.
+
+    Dask gives work to the worker with the least to do, and one that refuses has the least.
+    """
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._executor = client.get_executor(pure=False)
+        self._barred: set[str] = set()
         self._seen = time.monotonic()  # when there was a worker last
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
@@ -64,8 +68,15 @@ class _OfCluster(Executor):
             self._seen = time.monotonic()
         elif time.monotonic() - self._seen > _PATIENCE:
             raise BrokenExecutor("the cluster has no worker left")
+        usable = [address for address in workers if address not in self._barred]
+        if self._barred and usable:
+            named |= {"workers": usable, "allow_other_workers": True}
         future: Future[Any] = self._executor.submit(function, *arguments, **named)
         return future
+
+    def bar(self, address: str) -> None:
+        """Prefer other workers to this one."""
+        self._barred.add(address)
 
 
 def _connect(address: str) -> Client:

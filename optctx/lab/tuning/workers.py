@@ -95,6 +95,7 @@ class Reply:
     mismatches: tuple[str, ...] = ()
     error: str = ""
     lost: bool = False
+    address: str = ""  # by which Dask knows the worker; "" elsewhere
 
 
 def perform(
@@ -109,11 +110,20 @@ def perform(
     if mismatches := expected.missed(processor):
         # One that does nothing is always free, and would be given everything.
         time.sleep(min(_LONGEST_PAUSE, 0.05 * 2 ** min(refusals, 10)))
-        return Reply(worker, processor, mismatches=mismatches)
+        return Reply(worker, processor, mismatches=mismatches, address=_address())
     try:
         return Reply(worker, processor, function(*arguments))
     except OptctxError as error:
         return Reply(worker, processor, error=str(error))
+
+
+def _address() -> str:
+    """The address of the Dask worker that this thread works for; "" for none."""
+    distributed = sys.modules.get("distributed")
+    try:
+        return "" if distributed is None else str(distributed.get_worker().address)
+    except ValueError:
+        return ""
 
 
 @dataclass
@@ -243,6 +253,8 @@ class Workers:
         words = f"worker {reply.worker}: {'; '.join(reply.mismatches)}"
         if words not in self.refused:
             self.refused.append(words)
+        if reply.address and hasattr(self._executor, "bar"):
+            self._executor.bar(reply.address)
         self._refusals += 1
         waited = time.monotonic() - self._worked
         if self._refusals >= _MOST_REFUSALS and (not self._worked or waited > _PATIENCE):
