@@ -11,8 +11,7 @@ import os
 import resource
 import select
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -64,12 +63,16 @@ class DeadError(Exception):
 class Worker:
     """A worker as its helper sees it. A context manager: leaving it ends the worker."""
 
-    def __init__(self, kernel: Kernel, processor: int | None, closing: Sequence[int], most: int) -> None:
-        """`closing`: descriptors of the helper. `most`: bytes of one answer of the worker."""
+    def __init__(
+        self, make: Callable[[], Kernel], processor: int | None, closing: Sequence[int], most: int
+    ) -> None:
+        """`make`: loads what it calls, there. `closing`: descriptors of the helper. `most`: bytes of one
+        answer of the worker, which has the arrays.
+        """
         limits = Limits(processor=processor, files=_MOST_WRITTEN)
         start = Start(0, "", msgspec.Raw(), limits, Place(None, {}), talks=True)
         others = [each for worker in _living for each in worker._child.descriptors]
-        self._child: Child = Child(start, partial(_serve, kernel), [*closing, *others])
+        self._child: Child = Child(start, partial(_serve, make, 2 * most), [*closing, *others])
         self._frames = Frames(most)
         self._used = 0.0  # seconds that it had run when it was told something
         self._cause = ""  # of its end
@@ -177,36 +180,32 @@ def end_workers() -> None:
 # In the worker
 
 
-@dataclass(frozen=True)
 class Kernel:
-    """What a worker calls. `caller`: the object that calls; `layout`: seeds where the arrays are; `shift`:
-    bytes by which the code is moved; `filler`: the byte around arrays and below the stack.
+    """An object in memory with its arguments, ready to be called. `caller`: the object that calls; `layout`:
+    seeds where the arrays are; `shift`: bytes by which the code is moved; `filler`: the byte around arrays
+    and below the stack.
     """
 
-    harness: Harness
-    contents: Sequence[bytes]  # of the arrays
-    caller: bytes
-    code: bytes
-    layout: int
-    shift: int
-    filler: int
-
-
-class _Calls:
-    """An object in memory with its arguments, ready to be called."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        size = address_space() + _ROOM + 2 * sum(map(len, kernel.contents))
-        lower_limit(resource.RLIMIT_AS, size)
-        self._caller = load_caller(kernel.caller)
-        self._arguments = Arguments(kernel.harness, kernel.contents, kernel.layout, kernel.filler)
+    def __init__(
+        self,
+        harness: Harness,
+        contents: Sequence[bytes],
+        caller: bytes,
+        code: bytes,
+        *,
+        layout: int = 0,
+        shift: int = 0,
+        filler: int = 0,
+    ) -> None:
+        """Raises ObjectError for an object that cannot be loaded."""
+        self._caller = load_caller(caller)
+        self._arguments = Arguments(harness, contents, layout, filler)
         self._times: Any = (ctypes.c_int64 * TIMES)()
-        self._filler = kernel.filler
+        self._filler = filler
         self._new = True
-        loaded = load(kernel.code, kernel.harness.libraries, kernel.shift)
-        self._function = loaded.address(kernel.harness.entry)
+        self._function = load(code, harness.libraries, shift).address(harness.entry)
 
-    def _call(self, calls: int) -> tuple[int, int]:
+    def call(self, calls: int) -> tuple[int, int]:
         """Nanoseconds of processor time and of wall time."""
         given, times = self._arguments, self._times
         self._caller(self._function, given.words, given.result, calls, ctypes.byref(times), self._filler)
@@ -219,26 +218,27 @@ class _Calls:
         """Do what is ordered. The first call for a sample shows which arrays have to be restored."""
         given = self._arguments
         if order.calls is None:
-            self._call(1)
+            self.call(1)
             return given.outputs()
         if self._new:
-            self._call(1)
+            self.call(1)
             given.restore_changed_only()
             self._new = False
         given.restore()
         if order.warm:
-            self._call(1)
+            self.call(1)
             given.restore()
-        return self._call(order.calls)
+        return self.call(order.calls)
 
 
-def _serve(kernel: Kernel, channel: Channel) -> None:
+def _serve(make: Callable[[], Kernel], room: int, channel: Channel) -> None:
     """Load the object, and say "", or why it cannot be loaded. Then answer each Order."""
     gc.disable()
+    lower_limit(resource.RLIMIT_AS, address_space() + _ROOM + room)
     with open(os.devnull, "wb") as null:
         os.dup2(null.fileno(), 1)
     try:
-        calls = _Calls(kernel)
+        kernel = make()
     except ObjectError as error:
         channel.send(f"it cannot be loaded: {error}")
         return
@@ -248,6 +248,6 @@ def _serve(kernel: Kernel, channel: Channel) -> None:
     channel.send("")
     try:
         for order in channel.hear(Order):
-            channel.send(calls.answer(order))
+            channel.send(kernel.answer(order))
     except MemoryError:  # the child would answer with a frame of its own
         raise OptctxError("there is not enough memory") from None

@@ -99,14 +99,16 @@ class Asking:
         due = self._asked[self._told : self._needed]
         self._report_again(due)
         for each in due:
-            self._tell(each)
+            self._tell(each.trial, each.result, each.reported)
+            each.told = True
+            self._told += 1
         for _ in range(_SAME if self._grid is None else 0):
             trial = self._study.ask()
             values = self._suggest(trial)
             same = self._known.get(_key(values))
             if same is None:
                 return self._enter(trial, values)
-            self._tell_again(trial, same)
+            self._tell(trial, same.result if same.told else None)
         fresh = self._unseen() if self._grid is None else next(filter(self._is_new, self._grid), None)
         return None if fresh is None else self.ask_for(fresh)
 
@@ -176,27 +178,18 @@ class Asking:
         self._known[_key(values)] = self._by_number[candidate.number] = asked
         return candidate
 
-    def _tell(self, asked: _Asked) -> None:
-        assert asked.result is not None
-        self._tell_result(asked.trial, asked.result, asked.reported)
-        asked.told = True
-        self._told += 1
-
-    def _tell_again(self, trial: optuna.Trial, same: _Asked) -> None:
-        """Of a point that another trial has tried, or is about to."""
-        from optuna.trial import TrialState
-
-        if same.told and same.result is not None:
-            self._tell_result(trial, same.result)
-        else:
-            self._study.tell(trial, state=TrialState.FAIL)
-
-    def _tell_result(
-        self, trial: optuna.Trial, result: Trial, reported: Collection[int] = frozenset()
+    def _tell(
+        self, trial: optuna.Trial, result: Trial | None, reported: Collection[int] = frozenset()
     ) -> None:
-        """Samplers learn to avoid what is pruned, and ignore what fails: so a crash is pruned."""
+        """Tell the sampler. It learns to avoid what is pruned, and ignores what fails: so a crash is pruned.
+
+        `result`: None of a point that another trial is about to try. `reported`: steps that are known.
+        """
         from optuna.trial import TrialState
 
+        if result is None:
+            self._study.tell(trial, state=TrialState.FAIL)
+            return
         if len(self._goals) == 1:
             for step, figure in _intermediate(result).items():
                 if step not in reported:  # of another trial that has tried the same

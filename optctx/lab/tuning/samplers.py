@@ -97,13 +97,13 @@ def make_sampler(name: str, seed: int) -> BaseSampler:
     return sampler
 
 
-def check_pruner(text: str, goals: Sequence[Goal], intermediate: bool) -> None:
-    """Raise OptctxError for a pruner that has nothing to go by.
+def check_pruner(text: str, goals: Sequence[Goal], timed: bool) -> None:
+    """Raise OptctxError for a pruner that has nothing to go by: a run time alone has figures before its last.
 
-    `intermediate`: whether the objective has figures before the last one.
+    `timed`: whether the first goal is one.
     """
     name, _ = _pruner(text)
-    if name == "none" or (len(goals) == 1 and intermediate):
+    if name == "none" or (len(goals) == 1 and timed):
         return
     names = " and ".join(repr(goal.name) for goal in goals)
     why = "which has no rounds to stop between" if len(goals) == 1 else "which are several"

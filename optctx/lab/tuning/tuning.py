@@ -100,7 +100,7 @@ class Tuning:
         if not space.dimensions:
             raise OptctxError("there is nothing to search: give options with --try NAME=VALUES")
         check_sampler(search.sampler, space, len(self._goals))
-        check_pruner(search.pruner, self._goals, all(each.intermediate for each in self._objectives))
+        check_pruner(search.pruner, self._goals, isinstance(self._objectives[0], RunTime))
         timed = any(isinstance(each, CompilationTime) for each in self._objectives)
         if executor is not None:
             _check_remote(search, timed=timed)

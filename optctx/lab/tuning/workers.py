@@ -333,7 +333,9 @@ class RemoteEvaluator:
         return found
 
     def _measure(self, objective: Measured, base: bytes, candidates: Mapping[str, bytes]) -> dict[str, Found]:
-        alone = objective.share(len(candidates))
+        alone = objective
+        if isinstance(objective, RunTime):
+            alone = replace(objective, seconds=objective.seconds / max(1, len(candidates)))
         left = dict(candidates)
         found: dict[str, Found] = {}
         if isinstance(objective, RunTime) and not self.model:
