@@ -149,6 +149,17 @@ def test_without_candidates_the_noise_of_the_machine_is_measured_until_the_budge
         assert bench.measure({}, budget=Budget(seconds=0, width=0.0)).base.rounds == 10
 
 
+def test_arrays_are_restored_before_each_sample() -> None:
+    """The kernel divides by zero where it finds what it has left."""
+    spoils = loop(
+        "%v = add i32 %e, 0",
+        "%old = load volatile i32, ptr %a\n  %less = sub i32 %old, 12345\n  %ratio = sdiv i32 7, %less\n"
+        "  store volatile i32 %ratio, ptr %a\n  store volatile i32 12345, ptr %a",
+    )
+    found = measure(compiled(spoils), harness=Harness("total", sum_harness(64).arguments, "i32", repeat=1))
+    assert found.base.rounds == 10
+
+
 def test_a_kernel_that_waits_takes_time_by_one_clock_only() -> None:
     waiting = loop("%v = add i32 %e, 0", "%r = call i32 @usleep(i32 5000)", "declare i32 @usleep(i32)")
     harness = Harness("total", sum_harness(64).arguments, "i32", repeat=1)
