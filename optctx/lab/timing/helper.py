@@ -143,14 +143,10 @@ class Helper:
             )
         difference = compare(self._setup.harness, first, second, self._setup.tolerance)
         if difference is not None:
-            where = (
-                "the returned value"
-                if difference.argument is None
-                else f"argument {difference.argument + 1}{list(difference.index)}"
-            )
             raise OptctxError(
-                f"the base gives different outputs for the same inputs: {where} is {difference.expected!r} "
-                f"and {difference.found!r}; it reads what was never written, or beyond an array"
+                f"the base gives different outputs for the same inputs: {difference.where} is "
+                f"{difference.expected!r} and {difference.found!r}; it reads what was never written, or "
+                "beyond an array"
             )
 
     def answer(self, message: Examine | Round) -> Checked | Rounded:
