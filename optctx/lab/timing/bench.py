@@ -18,7 +18,6 @@ from optctx.lab.timing.helper import (
     Checked,
     Examine,
     Ready,
-    Refused,
     Round,
     Rounded,
     Setup,
@@ -31,11 +30,7 @@ from optctx.lab.timing.rounds import Rounds
 __all__ = ["Bench", "check"]
 
 T = TypeVar("T")
-_TURN = 0.02  # seconds of samples of one object in a round
-_MOST_SAMPLES = 5  # of one object in a round
-_FLOOR = 1.0  # seconds that a call or a sample may always take
 _GRACE = 10.0  # seconds that the helper has to end
-_SLOWER = 20  # times as long as the base that a candidate may take
 
 _pool = SharedPool(prepare)
 
@@ -82,7 +77,6 @@ class Bench(Rounds):
         super().__init__()
         self._clock = clock
         self._helper: Talk[Any] | None = None
-        self._ready = Ready()
 
     def __enter__(self) -> Bench:
         if self._helper is not None:
@@ -90,14 +84,16 @@ class Bench(Rounds):
         self._outcomes = {}
         if not self._setup.caller:
             self._setup = replace(self._setup, caller=compile_caller(self._setup.harness))
-        says: Any = Ready | Refused | Checked | Rounded
+        says: Any = Ready | Checked | Rounded
         try:
             self._helper = _pool.running().talk(serve, self._setup, gives=says)
             self._ready = self._hear(Ready)
+            if self._ready.error:
+                raise (EndedEarlyError if self._ready.early else OptctxError)(self._ready.error)
         except BaseException:
             self.__exit__()
             raise
-        self._calls, self.processor = self._ready.calls, self._ready.processor
+        self.processor = self._ready.processor
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -107,21 +103,16 @@ class Bench(Rounds):
         with helper:
             pass  # the end of its block kills it
         with suppress(TimeoutError):
-            _wait_for_end(helper)
+            while not isinstance(helper.hear(_GRACE), Death):
+                pass
 
     def _examine(self, digest: str, code: bytes) -> Outcome:
         """Call it once on the seeded inputs, and compare what it leaves with what the base leaves."""
-        return self._ask(Examine(digest, code, self._limit(1)), Checked).outcome
+        return self._ask(Examine(digest, code), Checked).outcome
 
     def _round(self, names: tuple[str, ...], seed: int) -> Rounded:
         """Sample each in a new process on the processor, with the code at a random place."""
-        samples = max(1, min(_MOST_SAMPLES, int(_TURN / self._ready.sample)))
-        return self._ask(Round(names, seed, self._calls, samples, self._limit(self._calls)), Rounded)
-
-    def _limit(self, calls: int) -> float:
-        """Seconds that so many calls of a candidate may take."""
-        call = self._ready.sample / self._ready.calls
-        return max(_FLOOR, _SLOWER * call * calls)
+        return self._ask(Round(names, seed), Rounded)
 
     def _ask(self, message: object, expected: type[T]) -> T:
         if self._helper is None:
@@ -132,8 +123,6 @@ class Bench(Rounds):
     def _hear(self, expected: type[T]) -> T:
         assert self._helper is not None
         answer = self._helper.hear()
-        if isinstance(answer, Refused):
-            raise (EndedEarlyError if answer.early else OptctxError)(answer.error)
         if isinstance(answer, expected):
             return answer
         end = Death("nonsense", 0, "") if not isinstance(answer, Death) else answer
@@ -154,8 +143,3 @@ def check(
     """
     with Bench(harness, base, tolerance=tolerance, timeout=timeout, lock=False) as bench:
         return bench.check(candidates)
-
-
-def _wait_for_end(helper: Talk[Any]) -> None:
-    while not isinstance(helper.hear(_GRACE), Death):
-        pass

@@ -23,6 +23,7 @@ CASE = "case.toml"
 _HARNESS = "harness.toml"
 _TEXT, _BITCODE = "module.ll", "module.bc"
 _MOST_MODULE = 1 << 30  # bytes
+_OF_JOB = ("passes", "options", "triple", "cpu", "features", "opt_level")
 _COMMENT = f"""\
 # The module compiled with base_options is base.o, with options candidate.o. The harness says what is called.
 # To compile both again, each in a fresh process, and compare what they compute:
@@ -88,17 +89,12 @@ class Case:
         told = _File(
             module,
             _HARNESS,
-            job.passes,
-            job.options,
-            self.base_options,
-            job.triple,
-            job.cpu,
-            job.features,
-            job.opt_level,
-            float(self.tolerance.relative),
-            float(self.tolerance.absolute),
-            outcome.state,
-            outcome.error,
+            **{name: getattr(job, name) for name in _OF_JOB},
+            base_options=self.base_options,
+            relative_tolerance=float(self.tolerance.relative),
+            absolute_tolerance=float(self.tolerance.absolute),
+            state=outcome.state,
+            error=outcome.error,
         )
         lines = (f"{key} = {toml_value(value)}\n" for key, value in msgspec.structs.asdict(told).items())
         files = {
@@ -129,10 +125,9 @@ def read_case(path: str | os.PathLike[str]) -> Case:
         raise OptctxError(
             f"cannot use {shown(told.module)}: expected LLVM IR as text in UTF-8; bitcode is a file .bc"
         ) from None
-    target = told.triple, told.cpu, told.features, told.opt_level
     return Case(
         Harness.from_toml(os.path.join(folder, told.harness)),
-        Job(ir, told.passes, told.options, *target),
+        Job(ir, **{name: getattr(told, name) for name in _OF_JOB}),
         told.base_options,
         Tolerance(told.relative_tolerance, told.absolute_tolerance),
     )

@@ -9,11 +9,12 @@ import sys
 
 from optctx.children.python import python_command
 from optctx.errors import OptctxError
-from optctx.lab.objects import ObjectError, load
-from optctx.lab.timing.arrays import Arguments, array_bytes
-from optctx.lab.timing.caller import TIMES, compile_caller, load_caller
+from optctx.lab.objects import ObjectError
+from optctx.lab.timing.arrays import array_bytes
+from optctx.lab.timing.caller import compile_caller
 from optctx.lab.timing.harness import Harness
-from optctx.lab.timing.x86_64.callgrind import counted_calls
+from optctx.lab.timing.worker import Kernel
+from optctx.lab.timing.x86_64.callgrind import COUNTED
 
 __all__ = ["main", "run_command"]
 
@@ -29,7 +30,7 @@ def run_command(harness: Harness, object_path: str | os.PathLike[str], calls: in
     """
     if calls < 1:
         raise OptctxError(f"expected a positive number of calls, found {calls}")
-    caller = base64.b64encode(compile_caller(harness)).decode()
+    caller = base64.b64encode(compile_caller(harness, COUNTED)).decode()
     path = os.path.abspath(os.fsdecode(object_path))
     return python_command(_RUN, harness.dumps(), caller, path, str(calls))
 
@@ -38,15 +39,13 @@ def main(arguments: list[str]) -> int:
     """Harness in TOML, caller in base 64, path of the object, calls. 1: the object cannot be loaded."""
     text, caller, path, calls = arguments
     harness = Harness.loads(text)
-    given = Arguments(harness, [array_bytes(array) for array in harness.arrays], 0, 0)
+    contents = [array_bytes(array) for array in harness.arrays]
     try:
         with open(path, "rb") as file:
-            function = load(file.read(), harness.libraries).address(harness.entry)
+            kernel = Kernel(harness, contents, base64.b64decode(caller), file.read())
     except (OSError, ObjectError) as error:
         print(f"cannot load {path}: {error}", file=sys.stderr)
         return 1
-    times = (ctypes.c_int64 * TIMES)()
-    run = counted_calls(load_caller(base64.b64decode(caller)))
-    run(function, given.words, given.result, int(calls), ctypes.byref(times), 0)
+    kernel.call(int(calls))
     ctypes.CDLL(None).fflush(None)  # what the object has printed
     os._exit(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 from collections.abc import Iterator, Mapping
@@ -105,14 +106,10 @@ class _Checked(Struct, frozen=True, forbid_unknown_fields=True):
         """Raise MisfitError for values that do not fit each other."""
 
 
+@functools.cache
 def _hints(record: type) -> Mapping[str, Any]:
-    if record not in _known_hints:
-        hints = get_type_hints(record, include_extras=True)
-        _known_hints[record] = {each.name: hints[each.name] for each in msgspec.structs.fields(record)}
-    return _known_hints[record]
-
-
-_known_hints: dict[type, Mapping[str, Any]] = {}
+    hints = get_type_hints(record, include_extras=True)
+    return {each.name: hints[each.name] for each in msgspec.structs.fields(record)}
 
 
 class Array(_Checked, frozen=True, tag="array", tag_field=_KIND):

@@ -24,7 +24,7 @@ from optctx.lab.timing.arrays import Outputs, array_bytes, compare
 from optctx.lab.timing.harness import Array, Harness
 from optctx.lab.timing.processors import ProcessorLock
 from optctx.lab.timing.results import Clock, Outcome, Tolerance
-from optctx.lab.timing.worker import DeadError, Kernel, Worker, check_object, end_workers, serve_samples
+from optctx.lab.timing.worker import DeadError, Kernel, Worker, end_workers
 
 __all__ = [
     "AGAIN",
@@ -32,7 +32,6 @@ __all__ = [
     "Checked",
     "Examine",
     "Ready",
-    "Refused",
     "Round",
     "Rounded",
     "Setup",
@@ -48,6 +47,10 @@ _WORD = 8  # bytes of a returned value
 _SETTLING = 120.0  # seconds in which a worker places and loads everything
 _SAMPLE = 1e-3  # seconds that a sample lasts, or longer
 _MOST_CALLS = 1 << 24
+_TURN = 0.02  # seconds of samples of one object in a round
+_MOST_SAMPLES = 5  # of one object in a round
+_FLOOR = 1.0  # seconds that a call or a sample may always take
+_SLOWER = 20  # times as long as the base that a candidate may take
 _LONG = 0.01  # seconds: longer calls need no call before them that fills the caches
 _SHIFTS = 256  # places of the code in a page, 16 bytes apart
 _ROOM = 1 << 20  # bytes of an answer beside the arrays
@@ -70,19 +73,12 @@ class Setup(Struct, frozen=True):
 
 
 class Ready(Struct, frozen=True, tag=True):
-    """The first thing that it says."""
+    """The first thing that it says. `error`: why it ends instead. `early`: as for an EndedEarlyError."""
 
-    process: int = 0  # its number
+    process: int  # its number
     processor: int = -1
-    calls: int = 1  # in one sample
-    sample: float = 0.0  # seconds of wall time that such a sample of the base takes
-
-
-class Refused(Struct, frozen=True, tag=True):
-    """Why it ends instead. `early`: what was asked for is sound, as for an EndedEarlyError."""
-
-    error: str
-    early: bool
+    error: str = ""
+    early: bool = False
 
 
 class Examine(Struct, frozen=True, tag=True):
@@ -90,7 +86,6 @@ class Examine(Struct, frozen=True, tag=True):
 
     name: str
     code: bytes
-    seconds: float  # that the call may take
 
 
 class Checked(Struct, frozen=True, tag=True):
@@ -102,14 +97,11 @@ class Round(Struct, frozen=True, tag=True):
 
     names: tuple[str, ...]
     seed: int
-    calls: int
-    samples: int  # of each
-    seconds: float  # that one sample may take
 
 
 class Rounded(Struct, frozen=True, tag=True):
-    """`samples`: seconds by the clock that counts, in the order they were taken. `dead`: what did not live to
-    the end of the round. `cpu` and `wall`: seconds of all samples.
+    """`samples`: seconds of one call by the clock that counts, in the order they were taken. `dead`: what did
+    not live to the end of the round. `cpu` and `wall`: seconds of all samples.
     """
 
     samples: dict[str, list[float]]
@@ -129,7 +121,8 @@ class Helper:
         self._objects = {BASE: setup.base}
         self._outputs: Outputs | None = None
         self._most = sum(map(len, self._contents)) + _ROOM  # bytes of an answer, which has the outputs
-        self._call = 0.0  # seconds that a call of the base takes
+        self._call = 0.0  # seconds of wall time that a call of the base takes
+        self._calls = 1  # in one sample
 
     def prepare(self) -> Ready:
         """Run the base. Raises OptctxError if it cannot be measured."""
@@ -138,11 +131,10 @@ class Helper:
             self._outputs = self._run_once(self._setup.base, self._setup.timeout, filler=0xA5)
             second = self._run_once(self._setup.base, self._setup.timeout, filler=0x5A)
             self._check_base(self._outputs, second)
-            calls, sample = self._calibrate()
+            self._calibrate()
         except DeadError as dead:
             raise OptctxError(f"the base cannot be measured: {dead.outcome.error}") from None
-        self._call = sample / calls
-        return Ready(os.getpid(), -1 if self._processor is None else self._processor, calls, sample)
+        return Ready(os.getpid(), -1 if self._processor is None else self._processor)
 
     def _check_base(self, first: Outputs, second: Outputs) -> None:
         if first.outside >= 0:
@@ -151,14 +143,10 @@ class Helper:
             )
         difference = compare(self._setup.harness, first, second, self._setup.tolerance)
         if difference is not None:
-            where = (
-                "the returned value"
-                if difference.argument is None
-                else f"argument {difference.argument + 1}{list(difference.index)}"
-            )
             raise OptctxError(
-                f"the base gives different outputs for the same inputs: {where} is {difference.expected!r} "
-                f"and {difference.found!r}; it reads what was never written, or beyond an array"
+                f"the base gives different outputs for the same inputs: {difference.where} is "
+                f"{difference.expected!r} and {difference.found!r}; it reads what was never written, or "
+                "beyond an array"
             )
 
     def answer(self, message: Examine | Round) -> Checked | Rounded:
@@ -172,7 +160,7 @@ class Helper:
         assert self._outputs is not None
         self._objects[message.name] = message.code
         try:
-            outputs = self._run_once(message.code, message.seconds, filler=0x3C)
+            outputs = self._run_once(message.code, self._limit(1), filler=0x3C)
         except DeadError as dead:
             return dead.outcome
         difference = compare(self._setup.harness, self._outputs, outputs, self._setup.tolerance)
@@ -180,11 +168,9 @@ class Helper:
 
     def _run_once(self, code: bytes, seconds: float, filler: int) -> Outputs:
         """What one call leaves. Raises DeadError, also for what cannot be loaded."""
-        kernel = self._kernel(code, layout=filler, shift=0, filler=filler)
-        with self._fork(functools.partial(check_object, kernel)) as worker:
-            _check_loaded(worker)
-            worker.tell(b"1")
-            outputs = worker.answer(seconds, Outputs)
+        with self._worker(code, layout=filler, shift=0, filler=filler) as worker:
+            worker.load(_SETTLING)
+            outputs = worker.outputs(seconds)
             if not self._is_whole(outputs):
                 raise worker.foreign()
             return outputs
@@ -202,19 +188,27 @@ class Helper:
 
     # Many calls
 
-    def _calibrate(self) -> tuple[int, float]:
-        """Calls in one sample of the base, and the seconds that it takes."""
+    def _limit(self, calls: int) -> float:
+        """Seconds that so many calls of a candidate may take."""
+        return max(_FLOOR, _SLOWER * self._call * calls)
+
+    def _calibrate(self) -> None:
+        """Find out how many calls of the base make a sample, and how long one of them takes."""
         calls = self._setup.harness.repeat or 1
-        with self._sampled(BASE, layout=0, shift=0) as worker:
-            _check_loaded(worker)
+        with self._worker(self._setup.base, layout=0, shift=0) as worker:
+            worker.load(_SETTLING)
             while True:
-                limit = max(self._setup.timeout, 20 * calls * self._call)
+                limit = max(self._setup.timeout, self._limit(calls))
                 cpu, wall = worker.sample(calls, warm=False, seconds=limit)
                 self._call = wall * 1e-9 / calls
                 enough = max(cpu, wall / 50) >= _SAMPLE * 1e9  # the wall's for what waits
                 if self._setup.harness.repeat or enough or calls >= _MOST_CALLS:
                     samples = [worker.sample(calls, warm=False, seconds=limit) for _ in range(3)]
-                    return calls, max(1e-9, median(wall * 1e-9 for _, wall in samples))
+                    self._calls, self._call = (
+                        calls,
+                        max(1.0, median(wall for _, wall in samples)) * 1e-9 / calls,
+                    )
+                    return
                 # By what was seen, but never far: the first calls take longer.
                 calls = min(_MOST_CALLS, calls * max(2, min(16, int(_SAMPLE * 1e9 / max(cpu, 1)))))
 
@@ -224,34 +218,30 @@ class Helper:
         samples: dict[str, list[float]] = {name: [] for name in (BASE, AGAIN, *order.names)}
         dead: dict[str, Outcome] = {}
         total_cpu = total_wall = 0
+
+        def take(worker: Worker) -> tuple[int, int]:
+            limit = self._limit(self._calls)
+            return worker.sample(self._calls, warm=self._call < _LONG, seconds=limit)
+
         with contextlib.ExitStack() as stack:
-            forked = list(samples)
-            draw.shuffle(forked)
-            workers = {
-                name: stack.enter_context(
-                    self._sampled(name, layout=layout, shift=16 * draw.randrange(_SHIFTS))
-                )
-                for name in forked
-            }
-            _each(workers, dead, list(workers), _check_loaded)
-            take = functools.partial(_take, order, warm=self._call < _LONG)
+            workers: dict[str, Worker] = {}
+            for name in draw.sample(list(samples), len(samples)):
+                code = self._objects[BASE if name == AGAIN else name]
+                worker = self._worker(code, layout=layout, shift=16 * draw.randrange(_SHIFTS))
+                workers[name] = stack.enter_context(worker)
+            _each(workers, dead, list(workers), lambda worker: worker.load(_SETTLING))
             _one_turn(workers, dead, draw, take)  # fills caches and is not counted
-            for _ in range(order.samples):
+            for _ in range(max(1, min(_MOST_SAMPLES, int(_TURN / (self._call * self._calls))))):
                 for name, (cpu, wall) in _one_turn(workers, dead, draw, take).items():
-                    samples[name].append(max(1, cpu if self._setup.clock == "cpu" else wall) * 1e-9)
+                    counted = max(1, cpu if self._setup.clock == "cpu" else wall)
+                    samples[name].append(counted * 1e-9 / self._calls)
                     total_cpu, total_wall = total_cpu + cpu, total_wall + wall
         return Rounded(samples, dead, total_cpu * 1e-9, total_wall * 1e-9)
 
-    def _sampled(self, name: str, *, layout: int, shift: int) -> Worker:
-        code = self._objects[BASE if name == AGAIN else name]
-        kernel = self._kernel(code, layout=layout, shift=shift, filler=0)
-        return self._fork(functools.partial(serve_samples, kernel))
-
-    def _kernel(self, code: bytes, *, layout: int, shift: int, filler: int) -> Kernel:
-        return Kernel(self._setup.harness, self._contents, self._setup.caller, code, layout, shift, filler)
-
-    def _fork(self, work: Callable[[Channel], object]) -> Worker:
-        return Worker(work, self._processor, self._closing, self._most)
+    def _worker(self, code: bytes, *, layout: int, shift: int, filler: int = 0) -> Worker:
+        given = self._setup.harness, self._contents, self._setup.caller
+        make = functools.partial(Kernel, *given, code, layout=layout, shift=shift, filler=filler)
+        return Worker(make, self._processor, self._closing, self._most)
 
 
 def _one_turn(
@@ -277,15 +267,6 @@ def _each(
     return found
 
 
-def _take(order: Round, worker: Worker, *, warm: bool) -> tuple[int, int]:
-    return worker.sample(order.calls, warm=warm, seconds=order.seconds)
-
-
-def _check_loaded(worker: Worker) -> None:
-    if said := worker.answer(_SETTLING, str):
-        raise DeadError(Outcome("failed", said))
-
-
 def prepare() -> None:
     """Prepare a server for `serve`, whose module is imported for this."""
 
@@ -302,7 +283,8 @@ def serve(_: None, channel: Channel, setup: Setup) -> None:
             helper = Helper(setup, processor, (channel.told, channel.said, channel.printed))
             ready = helper.prepare()
         except OptctxError as error:
-            channel.send(Refused(str(error), isinstance(error, EndedEarlyError)))
+            early = isinstance(error, EndedEarlyError)
+            channel.send(Ready(os.getpid(), error=str(error), early=early))
             return
         channel.send(ready)
         messages: Any = Examine | Round

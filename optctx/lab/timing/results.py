@@ -64,14 +64,19 @@ class Difference:
     differing: int
     outside: bool = False
 
-    def __str__(self) -> str:
+    @property
+    def where(self) -> str:
+        """The first element that differs, in words."""
         if self.argument is None:
-            return f"the returned value is {self.found!r}, and the base returns {self.expected!r}"
-        if self.outside:
+            return "the returned value"
+        return f"argument {self.argument + 1}{list(self.index)}"
+
+    def __str__(self) -> str:
+        if self.outside and self.argument is not None:
             return f"it writes beyond the array of argument {self.argument + 1}"
-        place = f"argument {self.argument + 1}{list(self.index)}"
+        does = "returns" if self.argument is None else "leaves"
         more = f"; {self.differing:,} elements differ" if self.differing > 1 else ""
-        return f"{place} is {self.found!r}, and the base leaves {self.expected!r}{more}"
+        return f"{self.where} is {self.found!r}, and the base {does} {self.expected!r}{more}"
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,6 @@ class Rounds:
     processor: int
     """The number of the processor that the candidates run on; -1 for any."""
     _clock: Clock = "cpu"
-    _calls = 1  # in one sample
 
     def __init__(self) -> None:
         self._outcomes: dict[str, Outcome] = {}
@@ -99,9 +98,13 @@ class Rounds:
         groups = [right[start : start + _GROUP] for start in range(0, len(right), _GROUP)] or [[]]
         sums = [_Sums(tuple(group), confidence, seed + place) for place, group in enumerate(groups)]
         names = {digest: name for name, digest in reversed(digests.items())}
+
+        def stops(digest: str, rounds: int, ratio: float) -> bool:
+            return stop is not None and stop(names[digest], rounds, ratio)
+
         for place, each in enumerate(sums):
             share = (budget.seconds - (time.monotonic() - started)) / (len(sums) - place)
-            self._run_rounds(each, budget, share, _by_digest(stop, names))
+            self._run_rounds(each, budget, share, stops)
         return self._measurement(digests, sums, started, seed, found)
 
     def confirm(
@@ -124,13 +127,13 @@ class Rounds:
         gain = timing.ratio is not None and first.low > 1 and is_gain(timing.ratio, found.noise)
         return Confirmation(gain, first, timing.ratio, found.noise, found, timing.outcome)
 
-    def _run_rounds(self, sums: _Sums, budget: Budget, seconds: float, stop: Stop | None) -> None:
+    def _run_rounds(self, sums: _Sums, budget: Budget, seconds: float, stops: Stop) -> None:
         deadline = time.monotonic() + seconds
         while True:
             seed = hash((sums.seed, sums.rounds))  # of integers: the same in every process
             sums.add(self._round(sums.living, seed))
-            if stop is not None and sums.rounds % _STEP == 0:
-                sums.drop(stop)
+            if sums.rounds % _STEP == 0:
+                sums.drop(stops)
             if sums.rounds < _LEAST_ROUNDS:
                 continue
             if (
@@ -147,7 +150,7 @@ class Rounds:
     def _measurement(
         self, digests: dict[str, str], sums: list[_Sums], started: float, seed: int, found: Conditions
     ) -> Measurement:
-        timings = {name: timing for each in sums for name, timing in each.timings(self._calls).items()}
+        timings = {name: timing for each in sums for name, timing in each.timings().items()}
         noise = interval([ratio for each in sums for ratio in each.ratios[AGAIN]], sums[0].confidence, seed)
         base = timings[BASE]
         wall = sum(each.wall for each in sums)
@@ -177,7 +180,7 @@ class _Sums:
     seed: int
     rounds: int = 0
     ratios: dict[str, list[float]] = field(default_factory=dict)  # to the base, one for each round
-    seconds: dict[str, list[float]] = field(default_factory=dict)  # of one sample
+    seconds: dict[str, list[float]] = field(default_factory=dict)  # of one call
     dead: dict[str, Outcome] = field(default_factory=dict)
     stopped: dict[str, int] = field(default_factory=dict)  # after so many rounds
     cpu: float = 0.0
@@ -202,10 +205,10 @@ class _Sums:
         self.cpu += found.cpu
         self.wall += found.wall
 
-    def drop(self, stop: Stop) -> None:
+    def drop(self, stops: Stop) -> None:
         """Measure no further what is to be stopped."""
         for name in self.living:
-            if stop(name, self.rounds, median(self.ratios[name])):
+            if stops(name, self.rounds, median(self.ratios[name])):
                 self.stopped[name] = self.rounds
         self.living = tuple(name for name in self.living if name not in self.stopped)
 
@@ -215,21 +218,14 @@ class _Sums:
             for name in (AGAIN, *self.living)
         )
 
-    def timings(self, calls: int) -> dict[str, Timing]:
+    def timings(self) -> dict[str, Timing]:
         found = {name: Timing(outcome) for name, outcome in self.dead.items()}
         for name in (BASE, *self.living, *self.stopped):
-            seconds = interval([each / calls for each in self.seconds[name]], self.confidence, self.seed)
+            seconds = interval(self.seconds[name], self.confidence, self.seed)
             ratio = interval(self.ratios[name], self.confidence, self.seed)
             rounds = self.stopped.get(name, self.rounds)
             found[name] = Timing(Outcome("ok"), seconds, ratio, rounds, name in self.stopped)
         return found
-
-
-def _by_digest(stop: Stop | None, names: Mapping[str, str]) -> Stop | None:
-    """The same, asked about objects by their digests."""
-    if stop is None:
-        return None
-    return lambda digest, rounds, ratio: stop(names[digest], rounds, ratio)
 
 
 def _digests(candidates: Mapping[str, bytes]) -> dict[str, str]:

@@ -163,13 +163,12 @@ def compare_settings(
         raise OptctxError(f"cannot compile the base: {plain.error}")
     with FreshProcess(timeout=limits.seconds(plain.seconds), memory=limits.memory) as fresh:
         answers = [fresh.compile(replace(job, options=each, emit="object")) for each in sets]
-    code = plain.code
     candidates = {
         str(place): answer.code
         for place, answer in enumerate(answers)
-        if answer.error is None and answer.code != code
+        if answer.error is None and answer.code != plain.code
     }
-    bench = _bench(harness, code, measuring)
+    bench = _bench(harness, plain.code, measuring)
     budget = Budget(seconds=measuring.measure_seconds)
     progress("measuring")
     with bench:
@@ -180,24 +179,21 @@ def compare_settings(
         same = str(place) not in candidates and answer.error is None
         rows.append(Row(options, timing, same, faster=str(place) in found.faster()))
 
-    def confirmed(place: int, row: Row) -> Row:
-        if not row.faster or row.timing.ratio is None:
-            return row
-        progress(f"confirming {' '.join(row.options)}")
-        code, again = candidates[str(place)], seed + place + 1
-        return replace(row, confirmation=bench.confirm(code, row.timing.ratio, budget=budget, seed=again))
-
-    def compared() -> Compared:
-        return Compared(
-            own, found.base, tuple(rows), found.noise, found.waited, found.conditions, measuring.command
-        )
-
+    compared = Compared(
+        own, found.base, tuple(rows), found.noise, found.waited, found.conditions, measuring.command
+    )
     try:
         for place, row in enumerate(rows):
-            rows[place] = confirmed(place, row)
+            if row.faster and row.timing.ratio is not None:
+                progress(f"confirming {' '.join(row.options)}")
+                again = bench.confirm(
+                    candidates[str(place)], row.timing.ratio, budget=budget, seed=seed + place + 1
+                )
+                rows[place] = replace(row, confirmation=again)
+                compared = replace(compared, rows=tuple(rows))
     except KeyboardInterrupt:
-        raise Interrupted(compared()) from None
-    return compared()
+        raise Interrupted(compared) from None
+    return compared
 
 
 def _bench(harness: Harness | None, base: bytes, measuring: Measuring) -> Rounds:

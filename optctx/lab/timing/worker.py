@@ -10,30 +10,28 @@ import gc
 import os
 import resource
 import select
-import struct
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from optctx.children.child import Channel, Child
 from optctx.children.death import cause_of_end
-from optctx.children.frames import CHUNK, FrameError, Frames, decode
+from optctx.children.frames import CHUNK, FrameError, Frames, decode, encode
 from optctx.children.limits import Limits, address_space, lower_limit
 from optctx.children.messages import Place, Start
 from optctx.errors import OptctxError
 from optctx.lab.objects import ObjectError, load
-from optctx.lab.timing.arrays import Arguments
+from optctx.lab.timing.arrays import Arguments, Outputs
 from optctx.lab.timing.caller import TIMES, load_caller
 from optctx.lab.timing.harness import Harness
 from optctx.lab.timing.results import Outcome
 
-__all__ = ["DeadError", "Kernel", "Worker", "check_object", "end_workers", "serve_samples"]
+__all__ = ["DeadError", "Kernel", "Worker", "end_workers"]
 
-_ORDER = struct.Struct("<QB")  # calls; whether to make one before them
-_SAMPLE = struct.Struct("<qq")  # nanoseconds of processor time and of wall time
 _MOST_WRITTEN = 1 << 28  # bytes of a file
 _ROOM = 1 << 32  # bytes of address space beyond the helper's and the arrays'
 _GRACE = 1.0  # seconds between the end of its answers and its own
@@ -42,6 +40,16 @@ _STEP = 0.005
 _PATIENCE = 30
 _FOREIGN = Outcome("crashed", "it wrote to a descriptor that is not its own")
 T = TypeVar("T")
+
+
+class Order(Struct, frozen=True):
+    """What a worker is told: calls for one sample, or None for the outputs of the first call.
+
+    `warm`: whether a call that is not counted comes before them.
+    """
+
+    calls: int | None = None
+    warm: bool = False
 
 
 class DeadError(Exception):
@@ -56,13 +64,15 @@ class Worker:
     """A worker as its helper sees it. A context manager: leaving it ends the worker."""
 
     def __init__(
-        self, work: Callable[[Channel], object], processor: int | None, closing: Sequence[int], most: int
+        self, make: Callable[[], Kernel], processor: int | None, closing: Sequence[int], most: int
     ) -> None:
-        """`closing`: descriptors of the helper. `most`: bytes of one answer of the worker."""
+        """`make`: loads what it calls, there. `closing`: descriptors of the helper. `most`: bytes of one
+        answer of the worker, which has the arrays.
+        """
         limits = Limits(processor=processor, files=_MOST_WRITTEN)
         start = Start(0, "", msgspec.Raw(), limits, Place(None, {}), talks=True)
         others = [each for worker in _living for each in worker._child.descriptors]
-        self._child: Child = Child(start, lambda channel: _work(work, channel), [*closing, *others])
+        self._child: Child = Child(start, partial(_serve, make, 2 * most), [*closing, *others])
         self._frames = Frames(most)
         self._used = 0.0  # seconds that it had run when it was told something
         self._cause = ""  # of its end
@@ -82,11 +92,25 @@ class Worker:
             self._cause = cause_of_end(ended.status, ended.printed)
         return self._cause
 
-    def tell(self, data: bytes) -> None:
-        self._used = self._status()[1]
-        self._child.tell(data)
+    def load(self, seconds: float) -> None:
+        """Wait until it has loaded its object. Raises DeadError, also for one that cannot be loaded."""
+        if problem := self._answer(seconds, str):
+            raise DeadError(Outcome("failed", problem))
 
-    def answer(self, seconds: float, kind: type[T]) -> T:
+    def outputs(self, seconds: float) -> Outputs:
+        """What the first call leaves. Raises DeadError."""
+        return self._ask(Order(), seconds, Outputs)
+
+    def sample(self, calls: int, *, warm: bool, seconds: float) -> tuple[int, int]:
+        """Nanoseconds of processor time and of wall time. Raises DeadError."""
+        return self._ask(Order(calls, warm), seconds, tuple[int, int])
+
+    def _ask(self, order: Order, seconds: float, gives: type[T]) -> T:
+        self._used = self._status()[1]
+        self._child.tell(encode(order))
+        return self._answer(seconds, gives)
+
+    def _answer(self, seconds: float, gives: type[T]) -> T:
         """The next message. Raises DeadError for another one, and if none comes in that time.
 
         The time that other processes have the processor does not count.
@@ -95,8 +119,8 @@ class Worker:
         begun = False
         while True:
             try:
-                if found := self._frames.feed(self._read(CHUNK, deadline, seconds)):
-                    return decode(found[0], kind)
+                if found := self._frames.feed(self._read(deadline, seconds)):
+                    return decode(found[0], gives)
             except DeadError as dead:
                 if begun and dead.outcome.state == "crashed":
                     raise DeadError(_FOREIGN) from None
@@ -110,17 +134,7 @@ class Worker:
         self.end()
         return DeadError(_FOREIGN)
 
-    def sample(self, calls: int, *, warm: bool, seconds: float) -> tuple[int, int]:
-        """Nanoseconds of processor time and of wall time. Raises DeadError."""
-        self.tell(_ORDER.pack(calls, warm))
-        deadline = time.monotonic() + seconds
-        data = b""
-        while len(data) < _SAMPLE.size:
-            data += self._read(_SAMPLE.size - len(data), deadline, seconds)
-        cpu, wall = _SAMPLE.unpack(data)
-        return cpu, wall
-
-    def _read(self, size: int, deadline: float, seconds: float) -> bytes:
+    def _read(self, deadline: float, seconds: float) -> bytes:
         if self not in _living:
             raise DeadError(Outcome("crashed", "it has ended"))
         last, answers = deadline + _PATIENCE * seconds, self._child.hearing
@@ -130,7 +144,7 @@ class Worker:
                 self.end()
                 raise DeadError(Outcome("timed out", f"it ran for longer than {seconds:.3g} s"))
             deadline = time.monotonic() + max(_STEP, (seconds - used + self._used) / 2)
-        if data := os.read(answers, size):
+        if data := os.read(answers, CHUNK):
             return data
         raise DeadError(Outcome("crashed", self._bury()))
 
@@ -166,85 +180,74 @@ def end_workers() -> None:
 # In the worker
 
 
-@dataclass(frozen=True)
 class Kernel:
-    """What a worker calls. `caller`: the object that calls; `layout`: seeds where the arrays are; `shift`:
-    bytes by which the code is moved; `filler`: the byte around arrays and below the stack.
+    """An object in memory with its arguments, ready to be called. `caller`: the object that calls; `layout`:
+    seeds where the arrays are; `shift`: bytes by which the code is moved; `filler`: the byte around arrays
+    and below the stack.
     """
 
-    harness: Harness
-    contents: Sequence[bytes]  # of the arrays
-    caller: bytes
-    code: bytes
-    layout: int
-    shift: int
-    filler: int
-
-
-def _work(work: Callable[[Channel], object], channel: Channel) -> None:
-    gc.disable()
-    with open(os.devnull, "wb") as null:
-        os.dup2(null.fileno(), 1)
-    try:
-        work(channel)
-    except MemoryError:  # the child would answer with a frame, where samples are expected
-        raise OptctxError("there is not enough memory") from None
-
-
-class _Calls:
-    """An object in memory with its arguments, ready to be called."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        size = address_space() + _ROOM + 2 * sum(map(len, kernel.contents))
-        lower_limit(resource.RLIMIT_AS, size)
-        self._caller = load_caller(kernel.caller)
-        self.arguments = Arguments(kernel.harness, kernel.contents, kernel.layout, kernel.filler)
+    def __init__(
+        self,
+        harness: Harness,
+        contents: Sequence[bytes],
+        caller: bytes,
+        code: bytes,
+        *,
+        layout: int = 0,
+        shift: int = 0,
+        filler: int = 0,
+    ) -> None:
+        """Raises ObjectError for an object that cannot be loaded."""
+        self._caller = load_caller(caller)
+        self._arguments = Arguments(harness, contents, layout, filler)
         self._times: Any = (ctypes.c_int64 * TIMES)()
-        self._filler = kernel.filler
-        loaded = load(kernel.code, kernel.harness.libraries, kernel.shift)
-        self._function = loaded.address(kernel.harness.entry)
+        self._filler = filler
+        self._new = True
+        self._function = load(code, harness.libraries, shift).address(harness.entry)
 
     def call(self, calls: int) -> tuple[int, int]:
         """Nanoseconds of processor time and of wall time."""
-        given, times = self.arguments, self._times
+        given, times = self._arguments, self._times
         self._caller(self._function, given.words, given.result, calls, ctypes.byref(times), self._filler)
         cpu, cpu_after, wall, wall_after = (
             times[i] * 1_000_000_000 + times[i + 1] for i in range(0, TIMES, 2)
         )
         return cpu_after - cpu, wall_after - wall
 
-
-def check_object(kernel: Kernel, channel: Channel) -> None:
-    """Load and answer "", or why it cannot be loaded. Then call once and answer with the outputs."""
-    calls = _load(kernel, channel)
-    if calls is not None and os.read(channel.told, 1):
-        calls.call(1)
-        channel.send(calls.arguments.outputs())
-
-
-def serve_samples(kernel: Kernel, channel: Channel) -> None:
-    """Load and answer "", or why it cannot be loaded. Then take a sample for each order."""
-    calls = _load(kernel, channel)
-    if calls is None:
-        return
-    calls.call(1)
-    calls.arguments.restore_changed_only()
-    while len(order := os.read(channel.told, _ORDER.size)) == _ORDER.size:
-        count, warm = _ORDER.unpack(order)
-        calls.arguments.restore()
-        if warm:
-            calls.call(1)
-            calls.arguments.restore()
-        os.write(channel.said, _SAMPLE.pack(*calls.call(count)))
+    def answer(self, order: Order) -> Outputs | tuple[int, int]:
+        """Do what is ordered. The first call for a sample shows which arrays have to be restored."""
+        given = self._arguments
+        if order.calls is None:
+            self.call(1)
+            return given.outputs()
+        if self._new:
+            self.call(1)
+            given.restore_changed_only()
+            self._new = False
+        given.restore()
+        if order.warm:
+            self.call(1)
+            given.restore()
+        return self.call(order.calls)
 
 
-def _load(kernel: Kernel, channel: Channel) -> _Calls | None:
-    calls, problem = None, ""
+def _serve(make: Callable[[], Kernel], room: int, channel: Channel) -> None:
+    """Load the object, and say "", or why it cannot be loaded. Then answer each Order."""
+    gc.disable()
+    lower_limit(resource.RLIMIT_AS, address_space() + _ROOM + room)
+    with open(os.devnull, "wb") as null:
+        os.dup2(null.fileno(), 1)
     try:
-        calls = _Calls(kernel)
+        kernel = make()
     except ObjectError as error:
-        problem = f"it cannot be loaded: {error}"
+        channel.send(f"it cannot be loaded: {error}")
+        return
     except MemoryError:
-        problem = "there is not enough memory for the arrays"
-    channel.send(problem)
-    return calls
+        channel.send("there is not enough memory for the arrays")
+        return
+    channel.send("")
+    try:
+        for order in channel.hear(Order):
+            channel.send(kernel.answer(order))
+    except MemoryError:  # the child would answer with a frame of its own
+        raise OptctxError("there is not enough memory") from None

@@ -9,14 +9,14 @@ trials).
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from optctx.lab.space import Choices, Integers, Space, Value, text_of
-from optctx.lab.trials import Direction, Goal, Trial
+from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.evaluate import Candidate
-from optctx.lab.tuning.samplers import grid_of, make_pruner, make_sampler, quiet
+from optctx.lab.tuning.samplers import make_pruner, make_sampler, quiet
 from optctx.lab.tuning.search import Search
 
 if TYPE_CHECKING:
@@ -24,16 +24,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Asking", "go_on"]
 
-_DIRECTIONS: dict[Direction, Literal["minimize", "maximize"]] = {
-    "minimise": "minimize",
-    "maximise": "maximize",
-}
 _NAME = "optctx"  # of the study in memory
 _SAME = 10  # points that are known, in a row, before one is drawn by chance
 _DRAWS = 1000  # of these
 _MOST_STEPS = 1 << 31
 _LISTED = 200_000  # points of a space that is searched for the last ones to try
-
 
 Key = tuple[tuple[str, str], ...]
 
@@ -73,13 +68,17 @@ class Asking:
         self._blocks = blocks
         with quiet():
             self._study = optuna.create_study(
-                directions=[_DIRECTIONS[goal.direction] for goal in goals],
+                directions=["minimize" if goal.sign > 0 else "maximize" for goal in goals],
                 sampler=make_sampler(search.sampler, search.seed),
                 pruner=make_pruner(search.pruner, goals[0].direction),
                 study_name=_NAME,  # by which hyperband picks brackets
             )
         self._dice = random.Random(search.seed)
-        self._grid = grid_of(space, search.seed)[::-1] if search.sampler == "grid" else None
+        self._grid: Iterator[dict[str, Value]] | None = None
+        if search.sampler == "grid":
+            points = list(space.points())
+            random.Random(search.seed).shuffle(points)  # a search that ends early has seen all regions
+            self._grid = iter(points)
         self._asked: list[_Asked] = []
         self._known: dict[Key, _Asked] = {}
         self._by_number: dict[int, _Asked] = {}
@@ -100,15 +99,17 @@ class Asking:
         due = self._asked[self._told : self._needed]
         self._report_again(due)
         for each in due:
-            self._tell(each)
+            self._tell(each.trial, each.result, each.reported)
+            each.told = True
+            self._told += 1
         for _ in range(_SAME if self._grid is None else 0):
             trial = self._study.ask()
             values = self._suggest(trial)
             same = self._known.get(_key(values))
             if same is None:
                 return self._enter(trial, values)
-            self._tell_again(trial, same)
-        fresh = self._from_grid() if self._grid is not None else self._unseen()
+            self._tell(trial, same.result if same.told else None)
+        fresh = self._unseen() if self._grid is None else next(filter(self._is_new, self._grid), None)
         return None if fresh is None else self.ask_for(fresh)
 
     def ask_for(self, values: Mapping[str, Value], number: int | None = None) -> Candidate:
@@ -177,27 +178,18 @@ class Asking:
         self._known[_key(values)] = self._by_number[candidate.number] = asked
         return candidate
 
-    def _tell(self, asked: _Asked) -> None:
-        assert asked.result is not None
-        self._tell_result(asked.trial, asked.result, asked.reported)
-        asked.told = True
-        self._told += 1
-
-    def _tell_again(self, trial: optuna.Trial, same: _Asked) -> None:
-        """Of a point that another trial has tried, or is about to."""
-        from optuna.trial import TrialState
-
-        if same.told and same.result is not None:
-            self._tell_result(trial, same.result)
-        else:
-            self._study.tell(trial, state=TrialState.FAIL)
-
-    def _tell_result(
-        self, trial: optuna.Trial, result: Trial, reported: Collection[int] = frozenset()
+    def _tell(
+        self, trial: optuna.Trial, result: Trial | None, reported: Collection[int] = frozenset()
     ) -> None:
-        """Samplers learn to avoid what is pruned, and ignore what fails: so a crash is pruned."""
+        """Tell the sampler. It learns to avoid what is pruned, and ignores what fails: so a crash is pruned.
+
+        `result`: None of a point that another trial is about to try. `reported`: steps that are known.
+        """
         from optuna.trial import TrialState
 
+        if result is None:
+            self._study.tell(trial, state=TrialState.FAIL)
+            return
         if len(self._goals) == 1:
             for step, figure in _intermediate(result).items():
                 if step not in reported:  # of another trial that has tried the same
@@ -207,23 +199,18 @@ class Asking:
         else:
             self._study.tell(trial, state=TrialState.PRUNED)
 
-    def _from_grid(self) -> dict[str, Value] | None:
-        assert self._grid is not None
-        while self._grid:
-            values = self._grid.pop()
-            if _key(values) not in self._known:
-                return values
-        return None
+    def _is_new(self, values: Mapping[str, Value]) -> bool:
+        return _key(values) not in self._known
 
     def _unseen(self) -> dict[str, Value] | None:
         """A point by chance that nothing has tried; None if there is none, as far as they can be listed."""
         for _ in range(_DRAWS):
             values = self._space.pick(self._dice)
-            if _key(values) not in self._known:
+            if self._is_new(values):
                 return values
         if self._space.count > _LISTED:
             return None
-        left = [values for values in self._space.points() if _key(values) not in self._known]
+        left = list(filter(self._is_new, self._space.points()))
         return self._dice.choice(left) if left else None
 
 

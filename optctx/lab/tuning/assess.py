@@ -11,11 +11,12 @@ from dataclasses import replace
 from optctx.lab.space import PASSES
 from optctx.lab.sweep.plan import Answer, Plan
 from optctx.lab.sweep.sweep import trial_of
-from optctx.lab.timing import Case, Harness, Outcome, Tolerance
+from optctx.lab.timing import Case, Outcome
 from optctx.lab.trials import Trial
-from optctx.lab.tuning.evaluate import Candidate, Evaluator
-from optctx.lab.tuning.measured import Found, Measure, Measured
+from optctx.lab.tuning.evaluate import Candidate
+from optctx.lab.tuning.measured import Called, Found, Measure, Measured
 from optctx.lab.tuning.objectives import Objective, Static
+from optctx.lab.tuning.workers import Evaluator
 
 __all__ = ["Assessor"]
 
@@ -117,7 +118,7 @@ class Assessor:
             found = self._figure(objective, answer)
             attributes.update(found.attributes)
             if found.state != "ok":
-                if found.wrong is not None:
+                if found.wrong is not None and isinstance(objective, Called):
                     attributes["reproduce"] = self._reproduce(objective, candidate, answer, found.wrong)
                 return replace(trial, state=found.state, error=found.error, attributes=attributes)
             figures[objective.goal.name] = found.figure
@@ -135,13 +136,11 @@ class Assessor:
             return Found("failed", error=f"the objective {objective.goal.name!r} gave {figure}")
         return Found("ok", figure)
 
-    def _reproduce(self, objective: Objective, candidate: Candidate, answer: Answer, wrong: Outcome) -> str:
+    def _reproduce(self, objective: Called, candidate: Candidate, answer: Answer, wrong: Outcome) -> str:
         """The path of a file with which `optctx time --again` shows a wrong result again."""
         job = self._plan.jobs[0]
-        harness: Harness = getattr(objective, "harness")  # noqa: B009  of RunTime and Callgrind
-        tolerance: Tolerance = getattr(objective, "tolerance")  # noqa: B009
         own = [f"-{name}={text}" for name, text in candidate.options.items()]
         job = replace(job, passes=candidate.pipeline(self._plan), options=(*self._plan.arguments, *own))
-        case = Case(harness, job, self._plan.arguments, tolerance)
+        case = Case(objective.harness, job, self._plan.arguments, objective.tolerance)
         folder = os.path.join(self._wrong, f"trial-{candidate.number}")
         return case.write(folder, base=self._base, candidate=answer.code, outcome=wrong)

@@ -8,7 +8,6 @@ import weakref
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from optctx import OptionContext, registry
 from optctx.compiling import Emit, Job
@@ -20,16 +19,7 @@ from optctx.lab.timing import Confirmation, Interval, Stop
 from optctx.lab.tuning.measured import Measure, Measured, RunTime
 from optctx.locks import lock_left_behind
 
-__all__ = [
-    "BASE",
-    "Candidate",
-    "Evaluator",
-    "LocalEvaluator",
-    "end_helpers",
-    "evaluate",
-    "fastest",
-    "search_plan",
-]
+__all__ = ["BASE", "Candidate", "LocalEvaluator", "end_helpers", "evaluate", "search_plan"]
 
 
 @dataclass(frozen=True)
@@ -71,26 +61,62 @@ def search_plan(
 BASE = Candidate(-1, ())
 
 
-class Evaluator(Protocol):
-    """Compiles candidates, and runs what was compiled. A context manager."""
+class LocalEvaluator:
+    """Compiles candidates on threads of a helper process, as a sweep does, and measures on this machine.
 
-    def __enter__(self) -> Evaluator: ...
+    A context manager. `refused`, `lost` and `model` are as those of `RemoteEvaluator`, which does the same.
+    """
 
-    def __exit__(self, *error: object) -> None: ...
+    refused: Sequence[str] = ()
+    lost: Sequence[str] = ()
+    model = ""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._process = SweepProcess()
+        self._partial: dict[int, list[Answer]] = {}  # by candidate
+
+    def __enter__(self) -> LocalEvaluator:
+        self._process.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._process.__exit__(*error)
 
     @property
     def enough(self) -> int:
         """How many candidates under way keep it busy."""
+        return 2 * self.plan.limits.at_once
 
     def base(self) -> Answer:
         """Compile with no option of the space set. Raises OptctxError for what LLVM does not take at all."""
+        self._process.prepare(self.plan)
+        answer, *_ = self._process.bases()  # each pipeline's own: their time limits are relative to these
+        if self.plan.repeats > 1 and answer.state == "ok":
+            self.submit(BASE)
+            (answer,) = self.answers()
+        return replace(answer, number=BASE.number)
 
     def submit(self, candidate: Candidate) -> None:
         """Have a candidate compiled."""
+        asked = Asked(self.plan.pipelines.index(candidate.pipeline(self.plan)), candidate.options)
+        repeats = self.plan.repeats
+        self._process.ask((candidate.number * repeats + place, asked) for place in range(repeats))
 
     def answers(self) -> list[Answer]:
-        """Wait for at least one candidate that was submitted, under its number. Raises OptctxError if what
-        compiles is gone."""
+        """Wait for at least one candidate that was submitted, under its number.
+
+        Raises OptctxError if what compiles is gone.
+        """
+        whole: list[Answer] = []
+        while not whole:
+            for answer in self._process.answers():
+                number = answer.number // self.plan.repeats
+                parts = self._partial.setdefault(number, [])
+                parts.append(answer)
+                if len(parts) == self.plan.repeats:
+                    whole.append(replace(_fastest(self._partial.pop(number)), number=number))
+        return whole
 
     def session(
         self, objective: Measured, base: bytes, stop: Stop | None = None
@@ -105,51 +131,7 @@ class Evaluator(Protocol):
         return objective.confirm(base, code, first, seed)
 
 
-class LocalEvaluator(Evaluator):
-    """Compiles on threads of a helper process, as a sweep does, and measures on this machine."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._process = SweepProcess()
-        self._partial: dict[int, list[Answer]] = {}  # by candidate
-
-    def __enter__(self) -> LocalEvaluator:
-        self._process.__enter__()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._process.__exit__(*error)
-
-    @property
-    def enough(self) -> int:
-        return 2 * self._plan.limits.at_once
-
-    def base(self) -> Answer:
-        self._process.prepare(self._plan)
-        answer, *_ = self._process.bases()  # each pipeline's own: their time limits are relative to these
-        if self._plan.repeats > 1 and answer.state == "ok":
-            self.submit(BASE)
-            (answer,) = self.answers()
-        return replace(answer, number=BASE.number)
-
-    def submit(self, candidate: Candidate) -> None:
-        asked = Asked(self._plan.pipelines.index(candidate.pipeline(self._plan)), candidate.options)
-        repeats = self._plan.repeats
-        self._process.ask((candidate.number * repeats + place, asked) for place in range(repeats))
-
-    def answers(self) -> list[Answer]:
-        whole: list[Answer] = []
-        while not whole:
-            for answer in self._process.answers():
-                number = answer.number // self._plan.repeats
-                parts = self._partial.setdefault(number, [])
-                parts.append(answer)
-                if len(parts) == self._plan.repeats:
-                    whole.append(replace(fastest(self._partial.pop(number)), number=number))
-        return whole
-
-
-def fastest(answers: Sequence[Answer]) -> Answer:
+def _fastest(answers: Sequence[Answer]) -> Answer:
     """Of several compilations of one candidate: the first that went wrong, or else the fastest."""
     wrong = [answer for answer in answers if answer.state != "ok"]
     return wrong[0] if wrong else min(answers, key=lambda answer: answer.seconds)
@@ -163,52 +145,47 @@ def evaluate(plan: Plan, candidate: Candidate) -> Answer:
     the helper is killed; the next call starts another one.
     """
     helper = _helper(replace(plan, limits=replace(plan.limits, jobs=1)))
+    if not candidate.point:
+        return replace(helper.plain, number=candidate.number)
     try:
-        answer = helper.one(candidate)
+        helper.submit(candidate)
+        (answer,) = helper.answers()
     except OptctxError:
         helper.end()
-        _of_thread.helper = None
         raise
-    return replace(answer, number=candidate.number)
+    return answer
 
 
-class _Helper:
-    """A helper process that compiles one candidate after the other, for one thread: it ends with it."""
+class _Helper(LocalEvaluator):
+    """Compiles one candidate after the other for one thread, and ends with it."""
 
     def __init__(self, plan: Plan) -> None:
-        self.plan, self.owner = plan, os.getpid()
-        self._evaluator = LocalEvaluator(plan).__enter__()
-        self.end = weakref.finalize(self, _end, self._evaluator, self.owner)
+        super().__init__(plan)
+        self.owner = os.getpid()
+        self.end = weakref.finalize(self, _end, self._process, self.owner)
+        self.__enter__()
         with _entering:
             _helpers.add(self)
         try:
-            self._base = self._evaluator.base()
+            self.plain = self.base()
         except OptctxError:
             self.end()
             raise
 
-    def one(self, candidate: Candidate) -> Answer:
-        if not candidate.point:
-            return self._base
-        self._evaluator.submit(candidate)
-        (answer,) = self._evaluator.answers()
-        return answer
 
-
-def _end(evaluator: LocalEvaluator, owner: int) -> None:
+def _end(process: SweepProcess, owner: int) -> None:
     if owner == os.getpid():  # a fork leaves it to the parent
-        evaluator.__exit__()
+        process.__exit__()
 
 
 def _helper(plan: Plan) -> _Helper:
-    """The helper of this thread for a plan. One that is for another plan is replaced."""
+    """The helper of this thread for a plan. One that is for another plan, or has ended, is replaced."""
     helper: _Helper | None = getattr(_of_thread, "helper", None)
-    gone = helper is not None and not helper.end.alive
-    if helper is not None and (gone or (helper.plan, helper.owner) != (plan, os.getpid())):
+    if helper is not None and helper.end.alive and (helper.plan, helper.owner) == (plan, os.getpid()):
+        return helper
+    if helper is not None:
         helper.end()
-        helper = _of_thread.helper = None
-    if helper is None:
-        helper = _of_thread.helper = _Helper(plan)
+    helper = _of_thread.helper = _Helper(plan)
     return helper
 
 

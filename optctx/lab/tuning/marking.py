@@ -7,22 +7,17 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 
-from llvmlite import binding
-
 from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import OptctxError
 from optctx.lab.sweep.plan import Answer, Limits, Plan
+from optctx.lab.timing.harness import opened_module
 from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator
 from optctx.process import all_arguments, why_attributes_cannot_count
 
 __all__ = ["check_marking", "marked", "marked_and_tried"]
 
-_POLICY = (
-    "error",
-    "tuning",
-    "",
-)  # of `attributes_policy`: tuning options alone, none by name
+_POLICY = ("error", "tuning", "")  # of `attributes_policy`: tuning options alone, none by name
 _ATTRIBUTE = re.compile(r'"optctx"\s*=')
 _COMMENT = re.compile(";.*")  # or what follows a semicolon in a text; LLVM knows better, and reads it later
 # What stands between a function's arguments and its attributes.
@@ -120,13 +115,8 @@ def _escaped(text: str) -> str:
 
 def _text(ir: str | bytes) -> str:
     """As LLVM prints the module: one line for the head of each function."""
-    with binding.create_context() as context:
-        try:
-            read = binding.parse_bitcode if isinstance(ir, bytes) else binding.parse_assembly
-            with read(ir, context) as module:
-                return str(module)
-        except RuntimeError as error:
-            raise OptctxError(f"cannot read the module: {error}") from None
+    with opened_module(ir) as module:
+        return str(module)
 
 
 def _compiled(job: Job, attributes: tuple[str, ...], options: Mapping[str, str]) -> Answer:

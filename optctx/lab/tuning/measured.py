@@ -33,6 +33,7 @@ from optctx.lab.trials import Goal, State, Trial, direction_of
 from optctx.lab.tuning.objectives import CompilationTime, Instructions, Objective, Size, Wants
 
 __all__ = [
+    "Called",
     "Callgrind",
     "Command",
     "Found",
@@ -47,6 +48,7 @@ __all__ = [
 _COLLECTED = re.compile(r"Collected\s*:\s*(\d+)")
 _CALLS = (1, 11)  # of the two runs whose difference counts
 _DECIMALS = 6
+_ENDS = ("middle", "low", "high")  # of an interval
 _SAME = 0.99  # the ratio, and the end of its interval, of what is as fast
 _SURELY = 0.97
 
@@ -74,18 +76,26 @@ class Measured(Objective):
 
     def session(self, base: bytes, stop: Stop | None = None) -> AbstractContextManager[Measure]:
         """Measure candidates against the base inside the block. `stop`: whether one is measured no further,
-        by name, step and figure; asked only where `intermediate` says so. Raises OptctxError if the base
+        by name, step and figure; asked only of a run time. Raises OptctxError if the base
         cannot be run.
         """
         raise NotImplementedError
 
-    def share(self, candidates: int) -> Measured:
-        """The same for one of so many candidates, which are measured by themselves."""
-        return self
+
+@dataclass(frozen=True)
+class Called(Measured):
+    """One that calls an entry point, and judges what the call leaves beside what the base leaves."""
+
+    harness: Harness = Harness("main")  # noqa: RUF009  frozen
+    tolerance: Tolerance = Tolerance()  # noqa: RUF009  frozen
+
+    @property
+    def identity(self) -> str:
+        return f"{super().identity}, harness {self.harness.digest()}, {self.tolerance}"
 
 
 @dataclass(frozen=True)
-class RunTime(Measured):
+class RunTime(Called):
     """The time of one call of an entry point, as a multiple of the base's: 0.5 is twice as fast.
 
     Candidates are timed beside the base, in turn, on one processor (`optctx.lab.timing`). One whose output is
@@ -93,14 +103,11 @@ class RunTime(Measured):
     `seconds`: for the candidates of one block, which are timed together.
     """
 
-    harness: Harness = Harness("main")  # noqa: RUF009  frozen
-    tolerance: Tolerance = Tolerance()  # noqa: RUF009  frozen
     processor: int | None = None
     seconds: float = 5.0
     clock: Clock = "cpu"
     name: ClassVar[str] = "time"
     unit: ClassVar[str] = "times the base"
-    intermediate: ClassVar[bool] = True
 
     @property
     def goal(self) -> Goal:
@@ -112,15 +119,12 @@ class RunTime(Measured):
 
     @property
     def identity(self) -> str:
-        return f"{super().identity}, harness {self.harness.digest()}, {self.tolerance}, {self.clock}"
+        return f"{super().identity}, {self.clock}"
 
     @contextmanager
     def session(self, base: bytes, stop: Stop | None = None) -> Iterator[Measure]:
         with self._bench(base) as bench:
             yield lambda candidates: self._measure(bench, candidates, stop)
-
-    def share(self, candidates: int) -> Measured:
-        return replace(self, seconds=self.seconds / max(1, candidates))
 
     def confirm(self, base: bytes, code: bytes, first: Interval, seed: int) -> Confirmation:
         """Check a candidate once more, whose ratio was `first`."""
@@ -160,18 +164,12 @@ class RunTime(Measured):
 
 
 @dataclass(frozen=True)
-class Callgrind(Measured):
+class Callgrind(Called):
     """Instructions that one call of an entry point executes, as valgrind's callgrind counts them."""
 
-    harness: Harness = Harness("main")  # noqa: RUF009  frozen
-    tolerance: Tolerance = Tolerance()  # noqa: RUF009  frozen
     timeout: float = 300.0  # seconds for one run under callgrind
     name: ClassVar[str] = "callgrind"
     unit: ClassVar[str] = "instructions executed"
-
-    @property
-    def identity(self) -> str:
-        return f"{super().identity}, harness {self.harness.digest()}, {self.tolerance}"
 
     @contextmanager
     def session(self, base: bytes, stop: Stop | None = None) -> Iterator[Measure]:
@@ -264,17 +262,21 @@ def objective_named(text: str, **settings: Any) -> Objective:
 
 def as_fast(found: Found) -> bool:
     """Whether a candidate that was measured beside the best one is no slower, but for what cannot be told."""
-    ratio = interval_of(Trial(0, {}, "", "ok", {}, attributes=found.attributes), "ratio")
+    ratio = _interval(found.attributes, "ratio")
     return found.state == "ok" and ratio is not None and ratio.middle >= _SAME and ratio.low >= _SURELY
 
 
 def interval_of(trial: Trial, name: str) -> Interval | None:
     """One of the intervals that a run time was kept with: "seconds", "ratio" or "noise". None for none."""
-    times = trial.attributes.get("time")
+    return _interval(trial.attributes, name)
+
+
+def _interval(attributes: Mapping[str, Any], name: str) -> Interval | None:
+    times = attributes.get("time")
     numbers = times.get(name) if isinstance(times, dict) else None
     if not isinstance(numbers, dict):
         return None
-    ends = [numbers.get(each) for each in ("middle", "low", "high")]
+    ends = [numbers.get(each) for each in _ENDS]
     if not all(isinstance(each, float | int) and math.isfinite(each) and each > 0 for each in ends):
         return None
     return Interval(*map(float, ends))  # type: ignore[arg-type]
@@ -287,8 +289,4 @@ def _not_run(outcome: Outcome) -> Found:
 def _numbers(interval: Interval, scale: float = 1.0) -> dict[str, float]:
     """For JSON."""
     digits = _DECIMALS + int(math.log10(scale))
-    return {
-        "middle": round(interval.middle, digits),
-        "low": round(interval.low, digits),
-        "high": round(interval.high, digits),
-    }
+    return {name: round(getattr(interval, name), digits) for name in _ENDS}

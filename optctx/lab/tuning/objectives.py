@@ -25,15 +25,12 @@ Wants = Literal["figures", "object", "ir"]
 
 @dataclass(frozen=True)
 class Objective:
-    """A figure to search by. `wants`: what it needs of a compilation. `intermediate`: whether there are
-    figures before the last one.
-    """
+    """A figure to search by. `wants`: what it needs of a compilation."""
 
     direction: Direction = "minimise"
     name: ClassVar[str]
     unit: ClassVar[str] = ""
     wants: ClassVar[Wants] = "figures"
-    intermediate: ClassVar[bool] = False
 
     @property
     def goal(self) -> Goal:

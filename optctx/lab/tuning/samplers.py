@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import random
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from optctx.errors import OptctxError, shown
 from optctx.lab.settings import no_such
-from optctx.lab.space import Choices, Space, Value, number_of
+from optctx.lab.space import Choices, Space, number_of
 from optctx.lab.trials import Direction, Goal
 
 if TYPE_CHECKING:
@@ -24,8 +23,6 @@ __all__ = [
     "check_pruner_name",
     "check_sampler",
     "check_sampler_name",
-    "grid_of",
-    "learns",
     "make_pruner",
     "make_sampler",
     "need_optuna",
@@ -35,6 +32,10 @@ __all__ = [
 SAMPLERS = ("tpe", "cmaes", "nsga2", "random", "grid")
 PRUNERS = ("none", "median", "percentile", "halving", "hyperband", "threshold")
 _PERCENTILE = 25.0  # of the trials so far, the best of which go on
+_NUMBERS = {
+    "percentile": "a part in percent behind the colon, such as percentile:25",
+    "threshold": "the figure beyond which a trial is stopped, such as threshold:1.5",
+}
 _LARGEST_GRID = 1_000_000  # points, which are held in memory
 
 
@@ -78,8 +79,7 @@ def check_sampler(name: str, space: Space, objectives: int) -> None:
         if space.count > _LARGEST_GRID:
             raise OptctxError(
                 f"cannot search a grid of {int(space.count):,} points, the limit is {_LARGEST_GRID:,}; "
-                "give fewer "
-                "values, or take another sampler"
+                "give fewer values, or take another sampler"
             )
 
 
@@ -87,34 +87,23 @@ def make_sampler(name: str, seed: int) -> BaseSampler:
     """The sampler. For "grid", which picks by itself, one that is never asked."""
     from optuna import samplers
 
-    match name:
-        case "cmaes":
-            independent = samplers.RandomSampler(seed=seed)
-            return samplers.CmaEsSampler(
-                seed=seed, independent_sampler=independent, warn_independent_sampling=False
-            )
-        case "nsga2":
-            return samplers.NSGAIISampler(seed=seed)
-        case "tpe":
-            return samplers.TPESampler(seed=seed)
-        case _:
-            return samplers.RandomSampler(seed=seed)
+    if name == "cmaes":
+        independent = samplers.RandomSampler(seed=seed)
+        return samplers.CmaEsSampler(
+            seed=seed, independent_sampler=independent, warn_independent_sampling=False
+        )
+    kinds: dict[str, Any] = {"tpe": samplers.TPESampler, "nsga2": samplers.NSGAIISampler}
+    sampler: BaseSampler = kinds.get(name, samplers.RandomSampler)(seed=seed)
+    return sampler
 
 
-def learns(name: str) -> bool:
-    """Whether the points of a sampler depend on the figures of other points."""
-    return name not in ("random", "grid")
+def check_pruner(text: str, goals: Sequence[Goal], timed: bool) -> None:
+    """Raise OptctxError for a pruner that has nothing to go by: a run time alone has figures before its last.
 
-
-def check_pruner(text: str, goals: Sequence[Goal], intermediate: bool) -> None:
-    """Raise OptctxError for a pruner that has nothing to go by.
-
-    `intermediate`: whether the objective has figures before the last one.
+    `timed`: whether the first goal is one.
     """
     name, _ = _pruner(text)
-    if name == "none":
-        return
-    if len(goals) == 1 and intermediate:
+    if name == "none" or (len(goals) == 1 and timed):
         return
     names = " and ".join(repr(goal.name) for goal in goals)
     why = "which has no rounds to stop between" if len(goals) == 1 else "which are several"
@@ -129,20 +118,18 @@ def make_pruner(text: str, direction: Direction = "minimise") -> BasePruner:
     from optuna import pruners
 
     name, number = _pruner(text)
-    match name:
-        case "median":
-            return pruners.MedianPruner()
-        case "percentile":
-            return pruners.PercentilePruner(_PERCENTILE if number is None else number)
-        case "halving":
-            return pruners.SuccessiveHalvingPruner()
-        case "hyperband":
-            return pruners.HyperbandPruner()
-        case "threshold":
-            assert number is not None
-            upper = direction == "minimise"
-            return pruners.ThresholdPruner(upper=number) if upper else pruners.ThresholdPruner(lower=number)
-    return pruners.NopPruner()
+    if name == "percentile":
+        return pruners.PercentilePruner(_PERCENTILE if number is None else number)
+    if name == "threshold":
+        assert number is not None
+        upper = direction == "minimise"
+        return pruners.ThresholdPruner(upper=number) if upper else pruners.ThresholdPruner(lower=number)
+    kinds: dict[str, type[BasePruner]] = {
+        "median": pruners.MedianPruner,
+        "halving": pruners.SuccessiveHalvingPruner,
+        "hyperband": pruners.HyperbandPruner,
+    }
+    return kinds.get(name, pruners.NopPruner)()
 
 
 def _pruner(text: str) -> tuple[str, float | None]:
@@ -151,28 +138,14 @@ def _pruner(text: str) -> tuple[str, float | None]:
     if name not in PRUNERS:
         raise no_such("pruner", name, PRUNERS)
     number = number_of(rest)
-    if name == "percentile" and (not colon or (number is not None and 0 < number < 100)):
+    if name not in _NUMBERS:
+        if colon:
+            raise OptctxError(f"the pruner {name!r} takes no number, found {shown(text)}; write {name}")
+        return name, None
+    fits = number is not None and (name == "threshold" or 0 < number < 100)
+    if fits or (name == "percentile" and not colon):
         return name, number
-    if name == "percentile":
-        raise OptctxError(
-            f"cannot read the pruner {shown(text)}: expected a part in percent behind the colon, such as "
-            "percentile:25"
-        )
-    if name == "threshold" and number is None:
-        raise OptctxError(
-            f"cannot read the pruner {shown(text)}: expected the figure beyond which a trial is stopped, "
-            "such as threshold:1.5"
-        )
-    if colon and name != "threshold":
-        raise OptctxError(f"the pruner {name!r} takes no number, found {shown(text)}; write {name}")
-    return name, number
-
-
-def grid_of(space: Space, seed: int) -> list[dict[str, Value]]:
-    """Every point, in an order of chance: a search that ends early has seen all regions."""
-    points = list(space.points())
-    random.Random(seed).shuffle(points)
-    return points
+    raise OptctxError(f"cannot read the pruner {shown(text)}: expected {_NUMBERS[name]}")
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from optctx.lab.settings import Number, checked, positive, setting
 from optctx.lab.settings import seconds as read_seconds
 from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.results import front_of
-from optctx.lab.tuning.samplers import check_pruner_name, check_sampler_name
+from optctx.lab.tuning.samplers import PRUNERS, SAMPLERS, check_pruner_name, check_sampler_name
 from optctx.wording import counted
 
 __all__ = ["MOST_TRIALS", "Search"]
@@ -44,7 +44,7 @@ class Search:
         metavar="NAME",
         same=True,
         check=check_sampler_name,
-        completes=("tpe", "cmaes", "nsga2", "random", "grid"),
+        completes=SAMPLERS,
     )
     pruner: str = setting(
         "none",
@@ -53,7 +53,7 @@ class Search:
         metavar="NAME",
         same=True,
         check=check_pruner_name,
-        completes=("none", "median", "percentile", "halving", "hyperband", "threshold"),
+        completes=PRUNERS,
     )
     seed: int = setting(
         0,

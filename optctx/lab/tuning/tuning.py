@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import inspect
 import math
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, ParamSpec
 
@@ -24,14 +25,14 @@ from optctx.lab.timing.processors import machine
 from optctx.lab.trials import Goal, Identity, Trial, Trials, identity_of, open_trials, versions
 from optctx.lab.tuning.asking import Asking, go_on
 from optctx.lab.tuning.assess import Assessor
-from optctx.lab.tuning.evaluate import BASE, Candidate, Evaluator, LocalEvaluator, search_plan
+from optctx.lab.tuning.evaluate import BASE, Candidate, LocalEvaluator, search_plan
 from optctx.lab.tuning.measured import RunTime
 from optctx.lab.tuning.objectives import CompilationTime, Objective, Size, Static, emit_for
 from optctx.lab.tuning.results import INTERRUPTED, Study, progress
-from optctx.lab.tuning.samplers import check_pruner, check_sampler, learns, need_optuna
+from optctx.lab.tuning.samplers import check_pruner, check_sampler, need_optuna
 from optctx.lab.tuning.search import MOST_TRIALS, Search
 from optctx.lab.tuning.winner import Winner
-from optctx.lab.tuning.workers import Expected, RemoteEvaluator, Workers
+from optctx.lab.tuning.workers import Evaluator, RemoteEvaluator
 from optctx.lazy import lazy
 
 __all__ = ["Tuning", "tune"]
@@ -99,7 +100,7 @@ class Tuning:
         if not space.dimensions:
             raise OptctxError("there is nothing to search: give options with --try NAME=VALUES")
         check_sampler(search.sampler, space, len(self._goals))
-        check_pruner(search.pruner, self._goals, all(each.intermediate for each in self._objectives))
+        check_pruner(search.pruner, self._goals, isinstance(self._objectives[0], RunTime))
         timed = any(isinstance(each, CompilationTime) for each in self._objectives)
         if executor is not None:
             _check_remote(search, timed=timed)
@@ -112,11 +113,8 @@ class Tuning:
             noted=True,
             repeats=_REPEATS if timed else 1,
         )
-        self._workers = None if executor is None else Workers(executor, Expected.here())
         self._evaluator: Evaluator = (
-            LocalEvaluator(self._plan)
-            if self._workers is None
-            else RemoteEvaluator(self._plan, self._workers)
+            LocalEvaluator(self._plan) if executor is None else RemoteEvaluator(self._plan, executor)
         )
         self._keep, self._resume = keep, resume
         self._on_trial = on_trial
@@ -160,7 +158,7 @@ class Tuning:
     def study(self) -> Study:
         """What was found so far. Call it after the base has been compiled, in `on_trial` at the earliest."""
         assert self._base is not None, "nothing has been compiled yet"
-        model = self._workers.expected.processor if self._workers is not None else ""
+        model = self._evaluator.model
         return Study(
             goals=self._goals,
             base=self._base,
@@ -171,7 +169,11 @@ class Tuning:
             space=tuple(self._space.texts()),
             pipelines=self._plan.pipelines,
             machine={**machine(), **({"measured on": model} if model else {})},
-            versions={**versions(), **_more_versions()},
+            versions={
+                **versions(),
+                "python": platform.python_version(),
+                "optuna": importlib.metadata.version("optuna"),
+            },
             seconds=time.monotonic() - self._started,
             compiled=self._compiled,
             emitted=self._emitted,
@@ -180,8 +182,8 @@ class Tuning:
             file=self._keep or "",
             confirmation=self._winner.confirmation if self._winner else None,
             minimised=self._winner.options if self._winner else None,
-            refused=tuple(self._workers.refused) if self._workers else (),
-            lost=tuple(self._workers.lost) if self._workers else (),
+            refused=tuple(self._evaluator.refused),
+            lost=tuple(self._evaluator.lost),
         )
 
     @property
@@ -209,25 +211,19 @@ class Tuning:
         Raises Interrupted on Ctrl-C, once the base is compiled; `study` has what was found by then.
         """
         try:
-            with self._noted():
+            try:
                 self._run()
+            except KeyboardInterrupt:
+                self._ended = self._ended or INTERRUPTED
+                if self.begun:
+                    self._note_study()
+                raise
+            self._note_study()
         except KeyboardInterrupt:
             if not self.begun:
                 raise
             raise Interrupted(self.study) from None
         return self.study
-
-    @contextmanager
-    def _noted(self) -> Iterator[None]:
-        """Keep what is known beside the trials, also of a search that is interrupted."""
-        try:
-            yield
-        except KeyboardInterrupt:
-            self._ended = self._ended or INTERRUPTED
-            if self.begun:
-                self._note_study()
-            raise
-        self._note_study()
 
     def _note_study(self) -> None:
         self.note("study", msgspec.to_builtins(replace(self.study, trials=(), file="")))
@@ -313,7 +309,7 @@ class Tuning:
     @property
     def _independent(self) -> bool:
         """Whether trials can be done in any order. Those that are measured are measured in blocks."""
-        return not learns(self._search.sampler) and not self._assessor.measures
+        return self._search.sampler in ("random", "grid") and not self._assessor.measures
 
     def _start(self, candidate: Candidate) -> None:
         """Have a candidate compiled, unless it is known what would come out."""
@@ -435,9 +431,3 @@ def _distinct(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
         if names.count(name) > 1:
             raise OptctxError(f"the objective {name!r} is given twice; give it once")
     return tuple(objectives)
-
-
-def _more_versions() -> dict[str, str]:
-    from importlib.metadata import version
-
-    return {"python": platform.python_version(), "optuna": version("optuna")}

@@ -8,10 +8,12 @@ from typing import Any
 
 from optctx.lab.space import PASSES, overrides_of
 from optctx.lab.sweep.plan import Answer
+from optctx.lab.timing.results import is_gain
 from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.assess import Assessor
-from optctx.lab.tuning.evaluate import Candidate, Evaluator
+from optctx.lab.tuning.evaluate import Candidate
 from optctx.lab.tuning.measured import RunTime, as_fast, interval_of
+from optctx.lab.tuning.workers import Evaluator
 
 __all__ = ["Winner", "minimised"]
 
@@ -65,7 +67,7 @@ class Winner:
         found: dict[str, Trial] = {}
         for trial in trials:
             ratio, noise = (interval_of(trial, name) for name in ("ratio", "noise"))
-            if trial.state == "ok" and ratio and noise and ratio.low > max(1.0, noise.high):
+            if trial.state == "ok" and ratio and noise and is_gain(ratio, noise):
                 found.setdefault(str(trial.attributes.get("digest")), trial)
         return sorted(found.values(), key=lambda trial: trial.objectives[self.goal.name])
 

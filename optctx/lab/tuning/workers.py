@@ -23,17 +23,17 @@ from concurrent.futures import (
 )
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from optctx.errors import EndedEarlyError, OptctxError
 from optctx.lab.sweep.plan import Answer, Plan
 from optctx.lab.timing import Confirmation, Interval, Stop
 from optctx.lab.timing.processors import processor_model
 from optctx.lab.trials import versions
-from optctx.lab.tuning.evaluate import BASE, Candidate, Evaluator, evaluate
+from optctx.lab.tuning.evaluate import BASE, Candidate, LocalEvaluator, evaluate
 from optctx.lab.tuning.measured import Found, Measure, Measured, RunTime
 
-__all__ = ["Expected", "Lost", "RemoteEvaluator", "Reply", "Workers", "perform", "words_of"]
+__all__ = ["Evaluator", "Expected", "RemoteEvaluator", "Reply", "Workers", "perform", "words_of"]
 
 _ENOUGH = 32  # short tasks under way, where their order does not matter
 _LONGEST_PAUSE = 1.0  # seconds
@@ -46,6 +46,11 @@ _LOOK = 5.0  # seconds without a result before the executor is asked whether it 
 # stay, and the interpreter waits for them at its end (python/cpython#107219).
 _POOLS_TAKE_CANCELS = sys.version_info >= (3, 12)
 _NAMES = {"LLVM": "build id of LLVM", "llvmlite": "release of llvmlite", "optctx": "release of optctx"}
+# How Dask and Ray say that a worker died, by the module that is loaded where they are in use.
+_LOSSES = {
+    "distributed": ("KilledWorker",),
+    "ray.exceptions": ("WorkerCrashedError", "ActorDiedError", "NodeDiedError"),
+}
 
 
 @dataclass(frozen=True)
@@ -79,9 +84,9 @@ def _found() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a worker sends back. `value` counts if there are no `mismatches` and no `error`.
+    """What became of a task. `value` counts if there are no `mismatches` and no `error`.
 
-    `error`: of an OptctxError that the work raised; "" for none.
+    `error`: of an OptctxError that the work raised, or how the work ended its worker, if it is `lost`.
     """
 
     worker: str  # host and process
@@ -89,20 +94,8 @@ class Reply:
     value: Any = None
     mismatches: tuple[str, ...] = ()
     error: str = ""
+    lost: bool = False
     address: str = ""  # by which Dask knows the worker; "" elsewhere
-
-
-@dataclass(frozen=True)
-class Lost:
-    """Of a task that ended its worker."""
-
-    why: str
-
-    def __str__(self) -> str:
-        return f"its worker was lost with it: {self.why}"
-
-
-Result = Reply | Lost
 
 
 def perform(
@@ -148,11 +141,12 @@ class Workers:
 
     Leaving it cancels what has not begun. What a refused worker was to do is done by another one. A task
     whose worker died is done again while nothing else is, so no other one is suspected: if it loses its
-    worker again, it is `Lost`. `refused` and `lost` say, in words, which workers were, and why.
+    worker again, it is lost. `refused` and `lost` say, in words, which workers were, and why.
     """
 
-    def __init__(self, executor: Executor, expected: Expected) -> None:
-        self.expected = expected
+    def __init__(self, executor: Executor, expected: Expected | None = None) -> None:
+        """By default what this process has is expected, which attaches now."""
+        self.expected = expected or Expected.here()
         self.refused: list[str] = []
         self.lost: list[str] = []
         self._executor = executor
@@ -176,12 +170,12 @@ class Workers:
         """Have a function of a module called with arguments, all of which can be pickled."""
         self._start(_Task(key, function, arguments))
 
-    def results(self) -> list[tuple[Hashable, Result]]:
+    def results(self) -> list[tuple[Hashable, Reply]]:
         """Wait for at least one result, under its key.
 
         Raises OptctxError if no worker can do it: all are refused, or the executor takes no more work.
         """
-        ended: list[tuple[Hashable, Result]] = []
+        ended: list[tuple[Hashable, Reply]] = []
         while not ended:
             if self._suspects and not self._running:
                 self._start(self._suspects.pop(0))
@@ -191,12 +185,10 @@ class Workers:
     def do(self, function: Callable[..., Any], *arguments: Any) -> Reply:
         """Have one thing done while nothing else is. Raises OptctxError if it cannot be, and as it does."""
         self.submit("", function, *arguments)
-        ((_, result),) = self.results()
-        return reply_of(result)
-
-    def expect_processor(self, model: str) -> None:
-        """Refuse workers with another processor from now on."""
-        self.expected = replace(self.expected, processor=model)
+        ((_, reply),) = self.results()
+        if reply.error:
+            raise OptctxError(f"cannot go on: {reply.error}" if reply.lost else reply.error)
+        return reply
 
     def _start(self, task: _Task) -> None:
         self._numbers += 1
@@ -210,7 +202,7 @@ class Workers:
         except (BrokenExecutor, RuntimeError) as error:
             raise _broken(error) from error
 
-    def _ended(self) -> list[tuple[Hashable, Result]]:
+    def _ended(self) -> list[tuple[Hashable, Reply]]:
         done, _ = wait(self._running, timeout=self._look, return_when=FIRST_COMPLETED)
         if done:
             self._look = _LOOK
@@ -221,28 +213,18 @@ class Workers:
         ended = []
         for future in done:
             task = self._running.pop(future)
-            result = self._result(task, future)
-            if result is not None:
-                ended.append((task.key, result))
+            if reply := self._reply(task, future):
+                ended.append((task.key, reply))
         return ended
 
-    def _result(self, task: _Task, future: Future[Reply]) -> Result | None:
-        """The result, or None if the task is done again."""
+    def _reply(self, task: _Task, future: Future[Reply]) -> Reply | None:
+        """The reply, or None if the task is done again."""
         try:
             reply = future.result()
         except (BrokenExecutor, CancelledError) as error:
             raise _broken(error) from error
         except Exception as error:
-            if not _is_loss(error):
-                raise OptctxError(
-                    f"a worker of the executor cannot do its work: {words_of(error)}"
-                ) from error
-            self.lost.append(f"a worker of the executor ({words_of(error)})")
-            task.lost += 1
-            if task.lost > 1:
-                return Lost(words_of(error))
-            self._suspects.append(task)
-            return None
+            return self._lose(task, error)
         if reply.mismatches:
             self._refuse(reply)
             task.refusals += 1
@@ -252,6 +234,18 @@ class Workers:
             if not reply.error or task.errors >= _MOST_ERRORS:
                 return reply
         self._start(task)
+        return None
+
+    def _lose(self, task: _Task, error: Exception) -> Reply | None:
+        """Have the task done again alone, if its worker died for the first time."""
+        words = words_of(error)
+        if not _is_loss(error):
+            raise OptctxError(f"a worker of the executor cannot do its work: {words}") from error
+        self.lost.append(f"a worker of the executor ({words})")
+        task.lost += 1
+        if task.lost > 1:
+            return Reply("", "", error=f"its worker was lost with it: {words}", lost=True)
+        self._suspects.append(task)
         return None
 
     def _refuse(self, reply: Reply) -> None:
@@ -269,15 +263,6 @@ class Workers:
             )
 
 
-def reply_of(result: Result) -> Reply:
-    """The reply. Raises OptctxError without one, and for one that has an error."""
-    if isinstance(result, Lost):
-        raise OptctxError(f"cannot go on: {result}")
-    if result.error:
-        raise OptctxError(result.error)
-    return result
-
-
 def _broken(error: BaseException) -> OptctxError:
     return EndedEarlyError(
         f"the executor takes no more work ({words_of(error)}); start the search again, with --resume if it "
@@ -286,15 +271,10 @@ def _broken(error: BaseException) -> OptctxError:
 
 
 def _is_loss(error: Exception) -> bool:
-    """Whether a worker died: as Dask and Ray say it, which is known if they are in use."""
-    kinds = []
-    for module, names in {
-        "distributed": ("KilledWorker",),
-        "ray.exceptions": ("WorkerCrashedError", "ActorDiedError", "NodeDiedError"),
-    }.items():
-        loaded = sys.modules.get(module)
-        kinds += [kind for name in names if isinstance(kind := getattr(loaded, name, None), type)]
-    return isinstance(error, tuple(kinds))
+    """Whether a worker died."""
+    loaded = [(sys.modules.get(module), name) for module, names in _LOSSES.items() for name in names]
+    kinds = [getattr(module, name, None) for module, name in loaded]
+    return isinstance(error, tuple(kind for kind in kinds if isinstance(kind, type)))
 
 
 def words_of(error: BaseException) -> str:
@@ -303,20 +283,19 @@ def words_of(error: BaseException) -> str:
     return f"{type(error).__name__}: {text[:_LONGEST]}" if text else type(error).__name__
 
 
-@dataclass
-class RemoteEvaluator(Evaluator):
+class RemoteEvaluator:
     """Compiles by workers, and measures there: each candidate by itself beside the base, on a processor of
     its own.
 
-    Run times are taken on processors of one model: that of the worker which measures first.
+    Run times are taken on processors of one `model`: that of the worker which measures first.
     """
 
-    plan: Plan
-    workers: Workers
+    enough = _ENOUGH
 
-    @property
-    def enough(self) -> int:
-        return _ENOUGH
+    def __init__(self, plan: Plan, executor: Executor) -> None:
+        self.plan = plan
+        self.workers = Workers(executor)
+        self.refused, self.lost = self.workers.refused, self.workers.lost
 
     def __enter__(self) -> RemoteEvaluator:
         self.workers.__enter__()
@@ -324,6 +303,10 @@ class RemoteEvaluator(Evaluator):
 
     def __exit__(self, *error: object) -> None:
         self.workers.__exit__(*error)
+
+    @property
+    def model(self) -> str:
+        return self.workers.expected.processor
 
     def base(self) -> Answer:
         answer: Answer = self.workers.do(evaluate, self.plan, BASE).value
@@ -333,7 +316,10 @@ class RemoteEvaluator(Evaluator):
         self.workers.submit(candidate.number, evaluate, self.plan, candidate)
 
     def answers(self) -> list[Answer]:
-        return [_answer(number, result) for number, result in self.workers.results()]
+        return [
+            Answer("crashed", int(str(number)), error=reply.error) if reply.error else reply.value
+            for number, reply in self.workers.results()
+        ]
 
     @contextmanager
     def session(self, objective: Measured, base: bytes, stop: Stop | None = None) -> Iterator[Measure]:
@@ -343,32 +329,28 @@ class RemoteEvaluator(Evaluator):
     def confirm(
         self, objective: RunTime, base: bytes, code: bytes, first: Interval, seed: int
     ) -> Confirmation:
-        found: Confirmation = self.workers.do(confirm_alone, objective, base, code, first, seed).value
+        found: Confirmation = self.workers.do(objective.confirm, base, code, first, seed).value
         return found
 
     def _measure(self, objective: Measured, base: bytes, candidates: Mapping[str, bytes]) -> dict[str, Found]:
-        alone = objective.share(len(candidates))
+        alone = objective
+        if isinstance(objective, RunTime):
+            alone = replace(objective, seconds=objective.seconds / max(1, len(candidates)))
+        left = dict(candidates)
         found: dict[str, Found] = {}
-        if isinstance(objective, RunTime) and not self.workers.expected.processor:
-            name, code = next(iter(candidates.items()))
-            reply = self.workers.do(measure_alone, alone, base, code)
-            self.workers.expect_processor(reply.processor)
+        if isinstance(objective, RunTime) and not self.model:
+            name = next(iter(left))
+            reply = self.workers.do(measure_alone, alone, base, left.pop(name))
+            self.workers.expected = replace(self.workers.expected, processor=reply.processor)
             found[name] = reply.value
-        left = {name: code for name, code in candidates.items() if name not in found}
         for name, code in left.items():
             self.workers.submit(name, measure_alone, alone, base, code)
         while len(found) < len(candidates):
-            for key, result in self.workers.results():
-                found[str(key)] = _measured(result)
+            found.update((str(name), _found_by(reply)) for name, reply in self.workers.results())
         return found
 
 
-def _answer(number: object, result: Result) -> Answer:
-    assert isinstance(number, int)
-    if isinstance(result, Lost) or result.error:
-        return Answer("crashed", number, error=str(result) if isinstance(result, Lost) else result.error)
-    answer: Answer = result.value
-    return answer
+Evaluator: TypeAlias = LocalEvaluator | RemoteEvaluator
 
 
 def measure_alone(objective: Measured, base: bytes, code: bytes) -> Found:
@@ -377,15 +359,8 @@ def measure_alone(objective: Measured, base: bytes, code: bytes) -> Found:
         return measure({"candidate": code})["candidate"]
 
 
-def confirm_alone(objective: RunTime, base: bytes, code: bytes, first: Interval, seed: int) -> Confirmation:
-    """A second check of one candidate."""
-    return objective.confirm(base, code, first, seed)
-
-
-def _measured(result: Result) -> Found:
-    if isinstance(result, Lost):
-        return Found("crashed", error=str(result))
-    if result.error:
-        raise OptctxError(f"cannot measure on {result.worker}: {result.error}")
-    found: Found = result.value
+def _found_by(reply: Reply) -> Found:
+    if reply.error and not reply.lost:
+        raise OptctxError(f"cannot measure on {reply.worker}: {reply.error}")
+    found: Found = Found("crashed", error=reply.error) if reply.lost else reply.value
     return found

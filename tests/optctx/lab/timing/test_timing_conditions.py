@@ -40,19 +40,17 @@ def test_a_machine_is_described_as_linux_does(tmp_path: pathlib.Path) -> None:
     )
     assert isolated_processors(system) == {2, 3, 7}
     assert conditions(3, described(tmp_path, {"intel_pstate/no_turbo": "0"})).turbo is True
+    boosted = conditions(0, described(tmp_path / "boosted", {"cpufreq/boost": "1", "isolated": "\n"}))
+    assert (boosted.turbo, boosted.isolated) == (True, False)
 
 
-@pytest.mark.parametrize("files", [{}, dict.fromkeys(FILES, "\xff nonsense"), {"isolated": "9" * 5000}])
-def test_what_a_machine_does_not_say_is_unknown(files: dict[str, str], tmp_path: pathlib.Path) -> None:
-    found = conditions(3, described(tmp_path, {**files, "cpu3/cpufreq/scaling_governor": ""}))
-    assert (found.turbo, found.siblings) == (None, None)
-    assert "turbo unknown" in str(found)
-    assert "governor unknown" in str(found)
-
-
-def test_a_machine_with_boost_says_so(tmp_path: pathlib.Path) -> None:
-    system = described(tmp_path, {"cpufreq/boost": "1", "isolated": "\n"})
-    assert (conditions(0, system).turbo, conditions(0, system).isolated) == (True, False)
+def test_what_a_machine_does_not_say_is_unknown(tmp_path: pathlib.Path) -> None:
+    for place, files in enumerate(({}, dict.fromkeys(FILES, "\xff nonsense"), {"isolated": "9" * 5000})):
+        system = described(tmp_path / str(place), {**files, "cpu3/cpufreq/scaling_governor": ""})
+        found = conditions(3, system)
+        assert (found.turbo, found.siblings) == (None, None)
+        assert "turbo unknown" in str(found)
+        assert "governor unknown" in str(found)
 
 
 def test_isolated_processors_are_measured_on_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +68,7 @@ def measuring(*words: str) -> Measuring:
     return taken(parser.parse_args(words), Measuring)
 
 
-def test_the_settings_of_a_measurement_are_flags() -> None:
+def test_the_settings_of_a_measurement_are_flags_and_python_has_the_same_checks() -> None:
     assert measuring() == Measuring()
     found = measuring("--tolerance=1e-6,1e-9", "--measure-seconds=2.5", "--processor=1", "--entry=f")
     assert found == Measuring("f", tolerance=Tolerance(1e-6, 1e-9), measure_seconds=2.5, processor=1)
@@ -84,9 +82,6 @@ def test_the_settings_of_a_measurement_are_flags() -> None:
     }.items():
         with pytest.raises(argparse.ArgumentError, match=expected):
             measuring(words)
-
-
-def test_python_gives_the_same_settings() -> None:
     for wrong in (Measuring(measure_seconds=-1), Measuring(processor=-1)):
         with pytest.raises(OptctxError, match=r"expected .*, found -1"):
             checked(wrong)

@@ -21,12 +21,8 @@ from optctx.lab.timing import (
     find_harness,
     harness_of,
 )
-from optctx.lab.timing.harness import from_table
-from optctx.toml import parse_toml, read_toml
 from tests.support.rows import rows
 from tests.support.timing_kernels import HASH, MATMUL, SUM, compiled
-
-EXAMPLES = pathlib.Path(__file__).parents[4] / "examples/tuning"
 
 C = """
 #include <stdbool.h>
@@ -109,28 +105,10 @@ def test_a_function_of_any_size_is_described_soon() -> None:
     assert [array.type for array in Harness.loads(text).arrays][1] == "i32"
 
 
-@pytest.mark.parametrize(("ir", "entry"), [(SUM, "total"), (HASH, "hash")])
+@rows(("ir", "entry"), [(SUM, "total"), (HASH, "hash")])
 def test_what_has_one_size_runs_as_it_is_made(ir: str, entry: str) -> None:
     code = compiled(ir)
     assert check(Harness.loads(harness_of(ir, entry)), code, {"same": code}) == {"same": Outcome("ok")}
-
-
-@pytest.mark.parametrize("name", ["hash", "matmul", "stencil"])
-def test_an_example_runs_once_its_sizes_are_filled_in(name: str) -> None:
-    ir = (EXAMPLES / f"{name}.ll").read_text()
-    right = read_toml(EXAMPLES / f"{name}.toml")
-    made = parse_toml(harness_of(ir, right["entry"]), "made")
-    for mine, given in zip(made["arguments"], right["arguments"], strict=True):
-        assert ("array" in mine) == ("array" in given)
-        assert mine.get("array", mine.get("type")) in {
-            (kind := given.get("array", given.get("type"))),
-            f"i{kind[1:]}",
-        }
-        mine.update({key: given[key] for key in ("shape", "value") if key in given})
-    harness = from_table(made, "made")
-    harness.check(ir)
-    code = compiled(ir)
-    assert check(harness, code, {"same": code}) == {"same": Outcome("ok")}
 
 
 def test_the_harness_of_a_file_is_looked_for_beside_it(tmp_path: pathlib.Path) -> None:

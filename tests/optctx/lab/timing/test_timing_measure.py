@@ -89,7 +89,7 @@ def test_an_object_with_twice_the_work_takes_twice_as_long() -> None:
     assert str(back).startswith("no gain: 0.")
 
 
-@pytest.mark.parametrize("seeds", [range(5), pytest.param(range(5, 25), marks=pytest.mark.long)])
+@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 25), marks=pytest.mark.long)])
 def test_no_gain_is_announced_for_equal_code(seeds: range) -> None:
     """The objects differ in a variable that no code reads."""
     base, other = compiled(SUM), compiled(SUM + "@never = global i32 1")
@@ -122,7 +122,7 @@ def test_wrong_outputs_are_never_winners() -> None:
 
 def test_many_candidates_are_timed_in_groups_and_equal_ones_once() -> None:
     harness = Harness("total", sum_harness(64).arguments, "i32", repeat=1)
-    objects = {f"unrolled {count}": compiled(SUM, f"-unroll-count={count}") for count in range(1, 12)}
+    objects = {f"unrolled {count}": compiled(SUM, f"-unroll-count={count}") for count in range(1, 10)}
     objects["again"] = objects["unrolled 2"]
     with Bench(harness, compiled(SUM)) as bench:
         found = bench.measure(objects, budget=SHORT, seed=3)
@@ -138,30 +138,37 @@ def test_many_candidates_are_timed_in_groups_and_equal_ones_once() -> None:
     assert isinstance(found, Measurement)
 
 
-def test_without_candidates_the_noise_of_the_machine_is_measured() -> None:
-    found = measure(compiled(SUM))
-    assert found.candidates == {}
-    assert found.noise.low <= found.noise.middle <= found.noise.high
-    assert found.faster() == []
-
-
-def test_measuring_goes_on_until_the_budget_ends() -> None:
+def test_without_candidates_the_noise_of_the_machine_is_measured_until_the_budget_ends() -> None:
     # Long calls never take equally many ticks of the clock; of short ones the interval may have no width.
     harness = Harness("total", sum_harness(100_000).arguments, "i32", repeat=1)
     with Bench(harness, compiled(SUM)) as bench:
         found = bench.measure({}, budget=Budget(seconds=1e9, rounds=12, width=0.0))
         assert (found.base.rounds, found.narrow) == (12, False)
+        assert (found.candidates, found.faster()) == ({}, [])
+        assert found.noise.low <= found.noise.middle <= found.noise.high
         assert bench.measure({}, budget=Budget(seconds=0, width=0.0)).base.rounds == 10
 
 
-@pytest.mark.parametrize("clock", ["cpu", "wall"])
-def test_a_kernel_that_waits_takes_time_by_one_clock_only(clock: Clock) -> None:
+def test_arrays_are_restored_before_each_sample() -> None:
+    """The kernel divides by zero where it finds what it has left."""
+    spoils = loop(
+        "%v = add i32 %e, 0",
+        "%old = load volatile i32, ptr %a\n  %less = sub i32 %old, 12345\n  %ratio = sdiv i32 7, %less\n"
+        "  store volatile i32 %ratio, ptr %a\n  store volatile i32 12345, ptr %a",
+    )
+    found = measure(compiled(spoils), harness=Harness("total", sum_harness(64).arguments, "i32", repeat=1))
+    assert found.base.rounds == 10
+
+
+def test_a_kernel_that_waits_takes_time_by_one_clock_only() -> None:
     waiting = loop("%v = add i32 %e, 0", "%r = call i32 @usleep(i32 5000)", "declare i32 @usleep(i32)")
     harness = Harness("total", sum_harness(64).arguments, "i32", repeat=1)
-    found = measure(compiled(waiting), harness=harness, clock=clock)
-    assert found.base.seconds is not None
-    assert (found.base.seconds.middle > 0.005) == (clock == "wall")
-    assert found.waited > 0.5
+    clocks: tuple[Clock, ...] = ("cpu", "wall")
+    for clock in clocks:
+        found = measure(compiled(waiting), harness=harness, clock=clock)
+        assert found.base.seconds is not None
+        assert (found.base.seconds.middle > 0.005) == (clock == "wall")
+        assert found.waited > 0.5
 
 
 def test_mistakes_are_one_clear_error() -> None:

@@ -11,7 +11,7 @@ from optctx.lab.timing.results import interval, is_gain
 from optctx.lab.timing.rounds import _Sums
 from tests.support.rows import rows
 
-TRIALS = 300
+TRIALS = 200
 
 
 def covered(count: int, confidence: float, draw: Callable[[random.Random], float]) -> int:

@@ -13,20 +13,19 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
 
 import pytest
 
-from optctx import Interrupted, OptionContext
+from optctx import OptionContext
 from optctx.errors import OptctxError
 from optctx.lab.command import tune_command
 from optctx.lab.command.main import main
-from optctx.lab.tuning import Study, Trial, Tuning
+from optctx.lab.tuning import Trial, Tuning
 from optctx.lab.tuning.winner import Winner
 from tests.support.interrupted_commands import STATUS, interrupted, moments
 from tests.support.ir_texts import SCALE
 from tests.support.processes import SECONDS, wait_for
-from tests.support.tuning_cases import JOB, SUM, TINY, kept, loops, told, tuned, tuning_of
+from tests.support.tuning_cases import SUM, TINY, kept
 
 HARNESS = """
 entry = "sum"
@@ -40,12 +39,12 @@ UNTRUE = re.compile(r"no gain|every point|ended", re.IGNORECASE)
 
 @pytest.fixture
 def timed(tmp_path: pathlib.Path) -> list[str]:
-    """A search by run time over twelve points. Vectors are faster than a base that has none."""
+    """A search by run time over six points. Vectors are faster than a base that has none."""
     (tmp_path / "sum.ll").write_text(SUM)
     (tmp_path / "sum.toml").write_text(HARNESS)
     words = ["tune", str(tmp_path / "sum.ll"), "--by", "time", "--tolerance", "1e-3"]
     words += ["--measure-seconds", "0.1", "--sampler", "grid"]
-    return [*words, "--try", "force-vector-width=1,2,4,8", "--try", "unroll-count=1,2,4"]
+    return [*words, "--try", "force-vector-width=1,4", "--try", "unroll-count=1,2,4"]
 
 
 def stop_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,50 +83,39 @@ def test_text_json_and_report_say_how_far_a_search_by_run_time_came(
 ) -> None:
     study, page = str(tmp_path / "night.journal"), tmp_path / "night.html"
     words = [*timed, "--keep", study, "--resume"]
-    stop_after(8, monkeypatch)
+    # Before the first trial
+    with monkeypatch.context() as patch:
+        stop_in(Tuning, "_ask", patch)
+        out, err = run([*words, "--report", str(page)], capfd)
+    assert err == f"optctx: interrupted after 0 of 6 trials; they are in {study}: go on with --resume\n"
+    assert out.splitlines()[-1] == "interrupted after 0 of 6 trials"
+    assert not UNTRUE.search(out)
+    assert not UNTRUE.search(page.read_text().partition("<h2>")[0])
+    # Between trials
+    stop_after(4, monkeypatch)
     out, err = run([*words, "--report", str(page)], capfd)
-    assert err == f"optctx: interrupted after 8 of 12 trials; they are in {study}: go on with --resume\n"
+    assert err == f"optctx: interrupted after 4 of 6 trials; they are in {study}: go on with --resume\n"
     assert not UNTRUE.search(out)
     best, last = out.splitlines()[-2:]
     assert re.fullmatch(
         r"best so far by time: -force-vector-width=\d -unroll-count=\d \(-\d+.\d%, not confirmed\)", best
     )
-    assert last == "interrupted after 8 of 12 trials"
+    assert last == "interrupted after 4 of 6 trials"
     said = page.read_text().partition("<h2>")[0]
     assert not UNTRUE.search(said)
-    assert "Interrupted after 8 of 12 trials." in said
+    assert "Interrupted after 4 of 6 trials." in said
     assert re.search(r"Best so far by time: trial \d+, [\d.]+ times the base, not confirmed", said)
-    stop_in(Tuning, "_ask", monkeypatch)
-    data = json.loads(run([*words, "--format", "json"], capfd)[0])
-    assert (data["ended"], data["finished"], data["total"], data["best"]) == ("interrupted", False, 12, None)
-    assert len(data["trials"]) == 8
-    figures = {each["number"]: each["objectives"]["time"] for each in data["trials"]}
-    assert data["best_so_far"] == min(figures, key=lambda number: figures[number])
-
-
-def test_without_a_trial_nothing_is_said_of_gains(
-    timed: list[str],
-    tmp_path: pathlib.Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    page = tmp_path / "night.html"
-    stop_in(Tuning, "_ask", monkeypatch)
-    out, err = run([*timed, "--report", str(page)], capfd)
-    assert err == "optctx: interrupted after 0 of 12 trials\n"
-    assert out.splitlines()[-1] == "interrupted after 0 of 12 trials"
-    assert not UNTRUE.search(out)
-    assert not UNTRUE.search(page.read_text().partition("<h2>")[0])
-
-
-def test_before_the_second_check_the_best_is_not_confirmed(
-    timed: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+    # Before the second check
     stop_in(Winner, "confirm", monkeypatch)
-    out, err = run([*timed, "--trials", "4"], capfd)
-    assert err.splitlines()[-1] == "optctx: interrupted after 4 of 4 trials"
+    out, err = run([*words, "--trials", "4"], capfd)
+    assert err.splitlines()[-1].startswith("optctx: interrupted after 4 of 4 trials; ")
     assert not UNTRUE.search(out)
     assert ", not confirmed)" in out
+    data = json.loads(run([*words, "--trials", "4", "--format", "json"], capfd)[0])
+    assert (data["ended"], data["finished"], data["total"], data["best"]) == ("interrupted", False, 4, None)
+    assert len(data["trials"]) == 4
+    figures = {each["number"]: each["objectives"]["time"] for each in data["trials"]}
+    assert data["best_so_far"] == min(figures, key=lambda number: figures[number])
 
 
 def test_a_report_that_cannot_be_written_hides_no_interrupt(
@@ -148,37 +136,6 @@ def test_a_report_that_cannot_be_written_hides_no_interrupt(
     ]
 
 
-# From Python
-
-
-def test_ctrl_c_hands_over_what_a_search_without_a_file_has_found() -> None:
-    arguments: dict[str, Any] = {"seed": 5, "trials": 16}
-
-    def stop(trial: Trial) -> None:
-        if trial.number == 9:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt) as caught:
-        tuned(JOB, loops(), **arguments, on_trial=stop)
-    assert isinstance(caught.value, Interrupted)
-    study = caught.value.partial
-    assert isinstance(study, Study)
-    assert (study.ended, study.finished, study.total) == ("interrupted", False, 16)
-    whole = tuned(JOB, loops(), **arguments)
-    assert whole.finished
-    assert all(trial in told(whole) for trial in told(study))  # one that runs may have a smaller number
-    assert len(study.trials) >= 9
-    assert study.best_so_far is not None
-
-
-def test_a_search_that_runs_does_not_claim_its_end() -> None:
-    seen: list[Study] = []
-    tuning: Tuning
-    with tuning_of(JOB, loops(), trials=3, on_trial=lambda trial: seen.append(tuning.study)) as tuning:
-        assert tuning.run().finished
-    assert [(study.ended, study.finished) for study in seen] == [("", False)] * 3
-
-
 # Files that vanish
 
 
@@ -191,29 +148,32 @@ def vanish(how: str, file: pathlib.Path) -> None:
         file.write_bytes(content)
 
 
-@pytest.mark.parametrize(("how", "at"), [("deleted", 2), ("replaced", 6)])  # and after the last trial
 def test_a_study_that_vanishes_midway_is_an_error(
-    how: str,
-    at: int,
-    tmp_path: pathlib.Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "tiny.ll").write_text(TINY)
-    file, ended = tmp_path / "study.journal", []
+    for how, at in (("deleted", 2), ("replaced", 6)):  # and after the last trial
+        file, ended = tmp_path / f"{how}.journal", list[Trial]()
 
-    def add(self: object, trial: Trial) -> None:
-        ended.append(trial)  # not always in the order of their numbers
-        if len(ended) == at:
-            vanish(how, file)
+        def add(
+            self: object,
+            trial: Trial,
+            how: str = how,
+            at: int = at,
+            file: pathlib.Path = file,
+            ended: list[Trial] = ended,
+        ) -> None:
+            ended.append(trial)  # not always in the order of their numbers
+            if len(ended) == at:
+                vanish(how, file)
 
-    monkeypatch.setattr(tune_command._Progress, "add", add)
-    words = ["tune", str(tmp_path / "tiny.ll"), "--try", "unroll-count=1..6"]
-    assert main([*words, "--keep", str(file)]) == 3
-    out, err = capfd.readouterr()
-    [line] = err.splitlines()
-    assert line.startswith(f"optctx: cannot write to {str(file)!r}: it was deleted, moved or replaced")
-    assert f"not finished: {at} of 6 trials" in out  # what is nowhere else
+        monkeypatch.setattr(tune_command._Progress, "add", add)
+        words = ["tune", str(tmp_path / "tiny.ll"), "--try", "unroll-count=1..6"]
+        assert main([*words, "--keep", str(file)]) == 3
+        out, err = capfd.readouterr()
+        [line] = err.splitlines()
+        assert line.startswith(f"optctx: cannot write to {str(file)!r}: it was deleted, moved or replaced")
+        assert f"not finished: {at} of 6 trials" in out  # what is nowhere else
 
 
 # Signals
@@ -244,10 +204,8 @@ def test_every_signal_that_ends_a_process_says_how_to_go_on(number: int, tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a study.journal", "temporary", "tiny.ll"]
 
 
-@pytest.mark.parametrize("places", [3, pytest.param(15, marks=pytest.mark.long)])
-def test_a_signal_at_any_moment_is_one_line_that_says_how_to_go_on(
-    places: int, tmp_path: pathlib.Path
-) -> None:
+@pytest.mark.long
+def test_a_signal_at_any_moment_is_one_line_that_says_how_to_go_on(tmp_path: pathlib.Path) -> None:
     """While modules are imported, the study is opened, a helper starts, the base and trials are compiled."""
 
     def at(place: int, seconds: float) -> None:
@@ -263,7 +221,7 @@ def test_a_signal_at_any_moment_is_one_line_that_says_how_to_go_on(
         assert not UNTRUE.search(ended.out)
 
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-        list(pool.map(at, range(places), moments(places, 1.2)))
+        list(pool.map(at, range(15), moments(15, 1.2)))
 
 
 def swallowed(work: Callable[[], object]) -> Callable[..., object]:
@@ -282,7 +240,7 @@ def swallowed(work: Callable[[], object]) -> Callable[..., object]:
     return lambda *arguments: wait()
 
 
-@pytest.mark.parametrize("number", STATUS)
+@pytest.mark.parametrize("number", SOME)
 def test_an_interrupt_that_a_finaliser_swallows_comes_again(
     number: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -312,7 +270,7 @@ sys.exit(main())
 """
 
 
-@pytest.mark.parametrize("number", STATUS)
+@pytest.mark.parametrize("number", SOME)
 def test_a_signal_while_the_interpreter_ends_leaves_the_exit_status(number: int) -> None:
     words = [sys.executable, "-c", LATE, str(int(number)), "options", "no-such-option"]
     ended = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import pathlib
 from dataclasses import replace
@@ -93,19 +94,19 @@ def test_the_command_line_writes_the_module(
     assert "take --emit-ir out" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize("option", ["--best", "--emit-ir"])
 def test_a_file_that_cannot_be_written_is_refused_before_the_search(
-    option: str, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "scale.ll").write_text(SCALE)
     words = ["tune", str(tmp_path / "scale.ll"), "--try", "unroll-count=1,2"]
     words += ["--keep", str(tmp_path / "x.db")]
-    for path, reason in ((tmp_path / "none" / "x", "there is no directory"), (tmp_path, "it is a directory")):
+    bad = ((tmp_path / "none" / "x", "there is no directory"), (tmp_path, "it is a directory"))
+    for option, (path, reason) in itertools.product(("--best", "--emit-ir"), bad):
         assert main([*words, option, str(path)]) == 2
         found = capfd.readouterr()
         assert found.out == ""
         assert found.err.startswith(f"optctx: cannot write {path}: {reason}")
-    assert main([*words, option, str(tmp_path / "x"), "--report", "study.pdf"]) == 2
+    assert main([*words, "--best", str(tmp_path / "x"), "--report", "study.pdf"]) == 2
     line = "optctx: cannot write a report to 'study.pdf': expected a name that ends with .html\n"
     assert capfd.readouterr() == ("", line)
     assert [path.name for path in tmp_path.iterdir()] == ["scale.ll"]

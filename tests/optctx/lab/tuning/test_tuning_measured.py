@@ -17,7 +17,7 @@ from optctx.lab.sweep.plan import Answer
 from optctx.lab.tuning import Command, Dimension, RunTime, Size, Space, parse_space, propose
 from optctx.lab.tuning.measured import Callgrind
 from optctx.lab.tuning.winner import minimised
-from tests.support.rows import rows
+from tests.support.ir_texts import SCALE
 from tests.support.tuning_cases import HARNESS, JOB, KERNEL, LOOSE, SUM, TINY, loops, tuned
 
 
@@ -43,35 +43,6 @@ def test_run_time_is_searched_and_confirmed(tmp_path: pathlib.Path) -> None:
     assert best.attributes["time"]["ratio"]["low"] > 1
 
 
-@pytest.mark.long
-def test_an_entry_point_without_arguments_needs_no_harness(
-    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    main_loop = """
-define i32 @main_loop() {
-  %zeros = alloca [100 x float]
-  call void @llvm.memset.p0.i64(ptr %zeros, i8 0, i64 400, i1 false)
-  %sum = call float @sum(ptr %zeros, i64 100)
-  %whole = fptosi float %sum to i32
-  ret i32 %whole
-}
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
-"""
-    (tmp_path / "kernel.ll").write_text(SUM + main_loop)
-    words = ["tune", str(tmp_path / "kernel.ll"), "--by", "time", "--measure-seconds", "0.5"]
-    words += ["--try", "unroll-count=1,2", "--format", "json"]
-    assert main([*words, "--entry", "main_loop"]) == 0
-    trials = json.loads(capfd.readouterr().out)["trials"]
-    assert [trial["state"] for trial in trials] == ["ok", "ok"]
-    assert all(trial["objectives"]["time"] > 0 for trial in trials)
-    assert main([*words, "--entry", "sum"]) == 2
-    error = capfd.readouterr().err
-    assert error.startswith(
-        "optctx: cannot call 'sum': no harness says what to pass; fill in the printed one"
-    )
-    assert f"save it as {tmp_path}/kernel.toml" in error
-
-
 def test_a_wrong_result_is_a_row_with_a_file_that_shows_it_again(
     tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -90,38 +61,29 @@ def test_a_wrong_result_is_a_row_with_a_file_that_shows_it_again(
 
 
 def test_a_command_gives_the_figure(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
-    script = tmp_path / "score.py"
-    script.write_text(
-        "import sys, os, time\n"
-        "size = os.path.getsize(sys.argv[1])\n"
-        "if size % 16 == 0 and 'hang' in sys.argv: time.sleep(60)\n"
-        "print('size is', size)\n"
-    )
-    command = f"{sys.executable} {script} {{object}}"
-    both = tuned(JOB, loops(), (Command(command=command), Size()), sampler="grid")
+    (tmp_path / "score.sh").write_text('echo size is $(wc -c < "$1")\n')
+    command = f"sh {tmp_path}/score.sh {{object}}"
+    both = tuned(JOB, loops(), (Command(command=command), Size()), trials=4)
     assert all(trial.objectives["command"] == trial.objectives["size"] for trial in both.trials)
     for bad, expected in {
-        f"{sys.executable} -c 'import sys; sys.exit(\"no luck\")' {{object}}": "status 1: no luck",
-        f"{sys.executable} -c 'print(1, \"x\")' {{object}}": "no number last: 1 x",
-        f"{sys.executable} -c 'print(\"nan\")' {{object}}": "no number last: nan",
-        f"{sys.executable} -c 'import time; time.sleep(60)' {{object}}": "took longer than 0.5 s",
+        "sh -c 'echo no luck >&2; exit 1' {object}": "status 1: no luck",
+        "sh -c 'echo 1 x' {object}": "no number last: 1 x",
+        "sh -c 'echo nan' {object}": "no number last: nan",
+        "sh -c 'sleep 60' {object}": "took longer than 0.5 s",
     }.items():
         with pytest.raises(OptctxError, match=expected):
             tuned(JOB, loops(), (Command(command=bad, timeout=0.5),))
     assert capfd.readouterr() == ("", "")
 
 
-@rows(
-    ("command", "expected"),
-    [
-        ("true", "with '{object}' in it"),
-        ("no-such {object}", "no program 'no-such'"),
-        ("'a {object}", "quot"),
-    ],
-)
-def test_a_command_that_cannot_run_is_refused(command: str, expected: str) -> None:
-    with pytest.raises(OptctxError, match=expected):
-        Command(command=command)
+def test_a_command_that_cannot_run_is_refused() -> None:
+    for command, expected in {
+        "true": "with '{object}' in it",
+        "no-such {object}": "no program 'no-such'",
+        "'a {object}": "quot",
+    }.items():
+        with pytest.raises(OptctxError, match=expected):
+            Command(command=command)
 
 
 @pytest.mark.long
@@ -148,36 +110,38 @@ def test_minimising_keeps_what_matters() -> None:
     assert answer.object_size == 70
 
 
-def test_the_winner_stands_on_the_fewest_options(tmp_path: pathlib.Path) -> None:
-    (tmp_path / "scale.ll").write_text(JOB.ir if isinstance(JOB.ir, str) else "")
+def test_the_winner_stands_on_the_fewest_options(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "scale.ll").write_text(SCALE)
     file = tmp_path / "best.toml"
     words = ["tune", str(tmp_path / "scale.ll"), "--passes", "default<O2>", "--sampler", "grid"]
     settings = ["force-vector-width=1,4", "enable-gvn-hoist=true,false", "unroll-count=1"]
     sets = [word for setting in settings for word in ("--try", setting)]
     assert main([*words, *sets, "--best", str(file), "--format", "json"]) == 0
+    found = json.loads(capfd.readouterr().out)
     context = OptionContext.load(file)
     assert "enable-gvn-hoist" not in context.overrides
     code = context.run(lambda: compile_job(JOB)).code
-    study = tuned(JOB, parse_space(settings), sampler="grid")
-    assert study.best is not None
-    assert len(code) == study.best.objectives["size"]
+    sizes = [trial["objectives"]["size"] for trial in found["trials"]]
+    assert len(code) == found["best"]["objectives"]["size"] == min(sizes)
+    assert {"optctx", "llvmlite", "LLVM", "python", "optuna"} <= found["versions"].keys()
+    assert found["machine"]["processors"] >= 1
 
 
 @pytest.mark.redirected
 def test_a_proposed_space_has_what_makes_the_output_better(fresh: FreshProcess) -> None:
     """In fresh processes, too; and options that are not for tuning are not tried."""
-    dimensions = propose(JOB, 3, exclude=["unroll-count"], trials=120)
-    assert len(dimensions) == 3
+    dimensions = propose(JOB, 2, exclude=["unroll-count"], trials=40)
+    assert len(dimensions) == 2
     assert "unroll-count" not in Space.of(dimensions).names
     assert {registry()[each.name].trust for each in dimensions} == {"tuning"}
-    base = len(fresh.compile(JOB).code)
-    least = [min(_sizes(fresh, each, JOB)) for each in dimensions]
-    assert least[0] < base
-    assert least[1] <= base
+    assert min(_sizes(fresh, dimensions[0], JOB)) < len(fresh.compile(JOB).code)
     with pytest.raises(OptctxError, match="there is nothing to propose"):
         propose(Job(TINY, "verify"), trials=1)
 
 
+@pytest.mark.long
 @pytest.mark.redirected
 def test_a_space_is_proposed_by_what_running_gives(fresh: FreshProcess) -> None:
     """Here a command that prints the size of the object, negated: the largest objects are the best."""
@@ -189,33 +153,8 @@ def test_a_space_is_proposed_by_what_running_gives(fresh: FreshProcess) -> None:
     assert most[0] > len(fresh.compile(JOB).code)
 
 
-@pytest.mark.long
-@pytest.mark.redirected
-def test_a_space_is_proposed_by_run_time() -> None:
-    """One addition after the other: what lets four go beside each other comes before all that does not."""
-    with OptionContext(force_vector_width=1, unroll_count=1, force_vector_interleave=1):
-        objective = RunTime(harness=HARNESS, tolerance=LOOSE, seconds=1.0)
-        (first, *_) = propose(KERNEL, 2, objective=objective)
-    assert first.name in ("force-vector-width", "force-vector-interleave", "unroll-count")
-
-
 def _sizes(fresh: FreshProcess, dimension: Dimension, job: Job) -> list[int]:
     """Of the object with each value, of those that compile."""
     texts = [text for text in dimension.values.ends if text != "default"]
     jobs = [replace(job, options=(f"-{dimension.name}={text}",)) for text in texts]
     return [len(done.code) for done in map(fresh.compile, jobs) if done.error is None]
-
-
-def test_json_has_what_the_table_has(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "scale.ll").write_text(JOB.ir if isinstance(JOB.ir, str) else "")
-    words = ["tune", str(tmp_path / "scale.ll"), "--try", "force-vector-width=1,2,4", "--sampler", "grid"]
-    assert main([*words, "--format", "json"]) == 0
-    found = json.loads(capfd.readouterr().out)
-    assert [trial["state"] for trial in found["trials"]] == ["ok"] * 3
-    assert found["best"]["objectives"]["size"] == min(t["objectives"]["size"] for t in found["trials"])
-    assert {"optctx", "llvmlite", "LLVM", "python", "optuna"} <= found["versions"].keys()
-    assert found["machine"]["processors"] >= 1
-    assert main(words) == 0
-    out = capfd.readouterr().out
-    assert "best by size: -force-vector-width=1 (" in out
-    assert "3 trials; ended: every point of the space was tried" in out

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from optctx.lab.tuning import Choices, Dimension, Goal, Integers, Space, Trial
 from optctx.lab.tuning.asking import Asking, go_on
-from optctx.lab.tuning.samplers import SAMPLERS, learns
+from optctx.lab.tuning.samplers import SAMPLERS
 from optctx.lab.tuning.search import Search
 from tests.support.rows import rows
 
@@ -82,7 +82,7 @@ def test_trials_depend_on_the_seed_and_on_figures_alone(sampler: str) -> None:
     # Numbers 20 and 22 were running when it was killed.
     done = [trial for trial in whole if trial.number < 24 and trial.number not in (20, 22)]
     assert searched(WIDE, sampler, 3, 4, 60, 7, done) == whole
-    assert (whole != searched(WIDE, sampler, 3, 1000, 60)) == learns(sampler)
+    assert (whole != searched(WIDE, sampler, 3, 1000, 60)) == (sampler not in ("random", "grid"))
 
 
 def test_a_search_that_learns_nothing_goes_on_from_any_trials_of_a_larger_cluster() -> None:
