@@ -5,17 +5,14 @@ from __future__ import annotations
 import argparse
 import re
 import textwrap
-from collections.abc import Sequence
 from shutil import get_terminal_size
 from typing import Any, NoReturn
 
-import optctx
 from optctx.errors import OptctxError
-from optctx.lab.command.console import say
 from optctx.wording import did_you_mean, nearest
-from optctx_program import FOLDERS, said_of
+from optctx_program import FOLDERS
 
-__all__ = ["Parser", "UsageError", "add_folders", "add_talk", "add_version"]
+__all__ = ["Parser", "UsageError", "add_said", "add_talk"]
 
 _WIDTH = 79  # of a description, at most
 _INDENT = 28  # the most columns before the help of an argument
@@ -64,16 +61,14 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; see `{self.prog} --help`")
 
 
-def add_version(parser: argparse.ArgumentParser) -> None:
-    """Add `--version`."""
-    parser.add_argument("-V", "--version", action=_Show, help="print the version and exit")
-
-
-def add_folders(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that say where C++ projects find optctx's headers."""
+def add_said(parser: argparse.ArgumentParser) -> None:
+    """Add the flags for which `main` prints a line and exits: `--version`, and where C++ projects find the
+    headers.
+    """
+    parser.add_argument("-V", "--version", action="store_true", help="print the version and exit")
     group = parser.add_argument_group("flags for C++ projects")
     for flag, (_, words) in FOLDERS.items():
-        group.add_argument(flag, action=_Show, help=words)
+        group.add_argument(flag, action="store_true", help=words)
 
 
 def add_talk(parser: argparse.ArgumentParser) -> None:
@@ -81,23 +76,6 @@ def add_talk(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group()
     group.add_argument("-q", "--quiet", action="store_true", help="print results and errors only")
     group.add_argument("-v", "--verbose", action="store_true", help="print all that LLVM prints")
-
-
-class _Show(argparse.Action):
-    """Print a text and exit. argparse's own action would look it up for every command."""
-
-    def __init__(self, option_strings: Sequence[str], dest: str, **more: Any) -> None:
-        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **more)
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: object,
-        option_string: str | None = None,
-    ) -> None:
-        say(said_of(option_string) if option_string in FOLDERS else f"optctx {optctx.__version__}")
-        parser.exit()
 
 
 def _no_such_choice(name: str | None, found: str, listed: str) -> str:
