@@ -86,8 +86,12 @@ class Input:
 
         Raises OptctxError for a file that cannot be read or compiled.
         """
-        (job,) = self._jobs([path], pipelines)
-        return job
+        if len(self.passes) > 1 and not pipelines:
+            raise OptctxError(
+                f"this command takes one --passes, found {len(self.passes)}; write one pipeline, with commas"
+            )
+        target = self.target()
+        return replace(target, ir=read_input(path, target, Clang(self.clang, self.clang_options)))
 
     def jobs(self, paths: Sequence[str]) -> dict[str, Job]:
         """The jobs for several files, by the name of the file. The caller tries each of `self.pipelines`.
@@ -98,15 +102,7 @@ class Input:
         for name in names:
             if names.count(name) > 1:
                 raise OptctxError(f"{name} is given twice; give it once")
-        return dict(zip(names, self._jobs(paths, True), strict=True))
-
-    def _jobs(self, paths: Sequence[str], pipelines: bool) -> list[Job]:
-        if len(self.passes) > 1 and not pipelines:
-            raise OptctxError(
-                f"this command takes one --passes, found {len(self.passes)}; write one pipeline, with commas"
-            )
-        target, clang = self.target(), Clang(self.clang, self.clang_options)
-        return [replace(target, ir=read_input(path, target, clang)) for path in paths]
+        return {name: self.job(path, pipelines=True) for name, path in zip(names, paths, strict=True)}
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,7 @@ from optctx.lab.command.console import (
 )
 from optctx.lab.command.files import check_writable, explain
 from optctx.lab.command.interrupts import Interrupts
-from optctx.lab.command.mistakes import check_command, unknown_arguments
-from optctx.lab.command.parser import Parser, add_said, add_talk
+from optctx.lab.command.parser import Parser, add_said, add_talk, check_command, unknown_arguments
 from optctx.lab.settings import add_flags, taken
 from optctx.outputs import OUT_OF, write_whole
 from optctx_program import FOLDERS, said_of

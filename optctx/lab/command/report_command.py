@@ -8,15 +8,17 @@ optctx report night.journal --format csv -o night.csv
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from optctx.errors import OptctxError
 from optctx.lab.command.console import say
 from optctx.lab.command.groups import Out, out
+from optctx.lab.command.rank_command import print_ranking
+from optctx.lab.command.sweep_command import print_trials
+from optctx.lab.command.tune_command import print_study
+from optctx.lab.report import check_report, write_report
+from optctx.lab.report.kept import read_kept
+from optctx.lab.report.optuna_study import export
 from optctx.lab.settings import argument, setting
-
-if TYPE_CHECKING:
-    from optctx.lab.report.kept import KeptExperiment
 
 __all__ = ["Arguments", "run"]
 
@@ -37,40 +39,21 @@ class Arguments:
 
 def run(given: Arguments) -> None:
     """Print the experiment, and write what is asked for. Raises OptctxError and OSError."""
-    from optctx.lab.report.kept import read_kept
-
     if given.report:
-        from optctx.lab.report import check_report
-
         check_report(given.report)
     kept = read_kept(given.kept)
     if kept.study is None and (given.report or given.optuna):
         flag = "--report" if given.report else "--optuna"
         raise OptctxError(f"{flag} has nothing to show of {given.kept}: {kept.why}; leave it out")
-    _print(kept, given.out)
+    if kept.ranking is not None:
+        print_ranking(kept.ranking, given.out)
+    elif kept.trials is not None:
+        print_trials(kept.trials, given.out, kept.goal)
+    elif kept.study is not None:
+        print_study(kept.study, given.out, kept.source)
     if kept.study is not None and given.report:
-        from optctx.lab.report import write_report
-
         title = f"Trials of {kept.source.file}" if kept.trials or kept.ranking else ""
         write_report(kept.study, given.report, source=kept.source, title=title)
     if kept.study is not None and given.optuna:
-        from optctx.lab.report.optuna_study import export
-
         count = export(kept.study, given.optuna, "optctx")
         say(f"the study 'optctx' has {count} trials there")
-
-
-def _print(kept: KeptExperiment, out: Out) -> None:
-    """As the command prints it that has made the file."""
-    if kept.ranking is not None:
-        from optctx.lab.command.rank_command import print_ranking
-
-        print_ranking(kept.ranking, out)
-    elif kept.trials is not None:
-        from optctx.lab.command.sweep_command import print_trials
-
-        print_trials(kept.trials, out, kept.goal)
-    elif kept.study is not None:
-        from optctx.lab.command.tune_command import print_study
-
-        print_study(kept.study, out, kept.source)

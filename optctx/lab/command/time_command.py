@@ -12,7 +12,6 @@ after Ctrl-C.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.console import printed, put, say, show, status
@@ -20,10 +19,15 @@ from optctx.lab.command.files import naming_module
 from optctx.lab.command.groups import FILE, Base, Input, Out, out
 from optctx.lab.settings import argument, group, setting
 from optctx.lab.sweep.plan import Limits
-from optctx.lab.timing.measuring import Measuring
-
-if TYPE_CHECKING:
-    from optctx.lab.timing import Compared
+from optctx.lab.timing import (
+    Compared,
+    Measuring,
+    NoHarnessError,
+    compare_settings,
+    find_harness,
+    read_case,
+)
+from optctx.tables import table
 
 __all__ = ["Arguments", "run"]
 
@@ -51,8 +55,6 @@ class Arguments:
 
 def run(given: Arguments) -> int:
     """Time, and print the rows. Raises OptctxError and OSError."""
-    from optctx.lab.timing import NoHarnessError, compare_settings, find_harness, read_case
-
     if given.again is not None:
         if given.file is not None or given.against:
             raise OptctxError("a case has a module and options of its own; leave out FILE and --against")
@@ -94,8 +96,6 @@ def run(given: Arguments) -> int:
 def _print(found: Compared, form: str) -> None:
     if printed(form, found.as_dict):
         return
-    from optctx.tables import table
-
     show(table(found.headings, found.cells(), right=found.headings[1:3]))
     say("", *_summary(found))
 

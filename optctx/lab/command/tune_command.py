@@ -15,28 +15,33 @@ import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+from rich.progress import TextColumn, TimeElapsedColumn
 
 from optctx import OptionContext
+from optctx.compiling import Job
 from optctx.errors import OptctxError
+from optctx.lab import report
 from optctx.lab.command.console import complain, note, printed, progress_bar, say, show
 from optctx.lab.command.files import check_writable, naming_module
 from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try, out
 from optctx.lab.command.tune_objectives import goals_of, objectives_of
+from optctx.lab.report import Source
+from optctx.lab.report.ending import ending
+from optctx.lab.report.tables import as_data, as_rows, as_table, summary
+from optctx.lab.report.texts import figure_text
 from optctx.lab.settings import group, positive, setting
+from optctx.lab.space import PASSES, Space, overrides_of, parse_space
 from optctx.lab.sweep.plan import Limits
 from optctx.lab.timing.measuring import Measuring
+from optctx.lab.trials import Goal, Trial, read_trials
+from optctx.lab.tuning import Objective, Study, Tuning
+from optctx.lab.tuning.marking import check_marking, marked_and_tried
+from optctx.lab.tuning.propose import propose
+from optctx.lab.tuning.samplers import need_optuna
 from optctx.lab.tuning.search import Search
 from optctx.outputs import write_whole
-
-if TYPE_CHECKING:
-    from rich.progress import ProgressColumn
-
-    from optctx.compiling import Job
-    from optctx.lab.report import Source
-    from optctx.lab.space import Dimension, Space
-    from optctx.lab.trials import Goal, Trial
-    from optctx.lab.tuning import Objective, Study, Tuning
 
 __all__ = ["Arguments", "print_study", "run"]
 
@@ -95,9 +100,7 @@ class Results:
     def check(self, objectives: int) -> None:
         """Raise OptctxError for a file that nothing could be written to in the end."""
         if self.report:
-            from optctx.lab.report import check_report
-
-            check_report(self.report)
+            report.check_report(self.report)
         for flag, path in (("--best", self.best), ("--emit-ir", self.emit_ir)):
             if path and objectives > 1:
                 raise OptctxError(
@@ -135,10 +138,6 @@ def run(given: Arguments) -> None:
 
 def _search(given: Arguments, opened: list[Tuning], stack: ExitStack) -> None:
     """Search, and show what was found. The search is in `opened` once its file is open."""
-    from optctx.lab.report import Source
-    from optctx.lab.space import overrides_of
-    from optctx.lab.tuning.samplers import need_optuna
-
     need_optuna()  # now rather than after clang
     shown, results = _Progress(), given.results
     stack.enter_context(given.base.context())
@@ -149,7 +148,8 @@ def _search(given: Arguments, opened: list[Tuning], stack: ExitStack) -> None:
         opened.append(tuning)
         tuning.note("source", dataclasses.asdict(source))
         try:
-            with progress_bar("tuning", shown.columns()) as shown.step:
+            columns = TimeElapsedColumn(), TextColumn("best: {task.fields[best]}", markup=False)
+            with progress_bar("tuning", columns) as shown.step:
                 shown.total = tuning.total
                 study = tuning.run()
         except (KeyboardInterrupt, OptctxError):
@@ -162,8 +162,6 @@ def _search(given: Arguments, opened: list[Tuning], stack: ExitStack) -> None:
     if results.best:
         OptionContext(options).save(results.best, passes=winner.passes)
     if results.emit_ir:
-        from optctx.lab.tuning.marking import marked_and_tried
-
         job = dataclasses.replace(tuning.job, passes=winner.passes)
         write_whole(results.emit_ir, marked_and_tried(job, options))
     if hint and given.out.format == "table":
@@ -174,10 +172,6 @@ def _tuning(given: Arguments, read: Input, shown: _Progress, stack: ExitStack) -
     """The search, after everything that can be judged before anything is compiled; and a harness to fill in,
     if the search goes by size for want of one.
     """
-    from optctx.lab import tuning
-    from optctx.lab.space import parse_space
-    from optctx.lab.tuning.marking import check_marking
-
     own, keep, limits, measuring = given.own, given.keep, given.limits, given.measuring
     if own.cluster and limits.jobs:
         raise OptctxError("--jobs is for this machine, and --cluster for others; take one of them out")
@@ -200,7 +194,7 @@ def _tuning(given: Arguments, read: Input, shown: _Progress, stack: ExitStack) -
         from optctx.lab.tuning.dask import dask_executor
 
         executor = stack.enter_context(dask_executor(own.cluster))
-    made = tuning.Tuning(
+    made = Tuning(
         job,
         space,
         objectives,
@@ -216,17 +210,9 @@ def _tuning(given: Arguments, read: Input, shown: _Progress, stack: ExitStack) -
 
 def _proposed(job: Job, space: Space, objectives: list[Objective], count: int, limits: Limits) -> Space:
     """The space with the options that change the goal most, of which the reader is told."""
-    from optctx.lab.space import Space
-    from optctx.lab.tuning.propose import propose
-
     with progress_bar("choosing options", ()) as step:
-        found: list[Dimension] = propose(
-            job,
-            count,
-            objective=objectives[0],
-            exclude=space.names,
-            limits=limits,
-            progress=step,
+        found = propose(
+            job, count, objective=objectives[0], exclude=space.names, limits=limits, progress=step
         )
     names = ", ".join(each.name for each in found)
     note(f"trying {len(found)} options that change the {objectives[0].goal.name}: {names}")
@@ -235,9 +221,6 @@ def _proposed(job: Job, space: Space, objectives: list[Objective], count: int, l
 
 def _kept_space(path: str, given: Input) -> Space:
     """The space of a search that goes on, in which options were proposed. Raises OptctxError."""
-    from optctx.lab.space import PASSES, parse_space
-    from optctx.lab.trials import read_trials
-
     texts = read_trials(path).identity.get("space")
     own = [text for text in texts if isinstance(text, str)] if isinstance(texts, list) else []
     return parse_space([text for text in own if not text.startswith(f"{PASSES}=")], given.pipelines)
@@ -249,10 +232,8 @@ def _show(study: Study, given: Arguments, source: Source) -> None:
     """
     print_study(study, given.out, source, given.results.best)
     if given.results.report:
-        from optctx.lab.report import write_report
-
         try:
-            write_report(study, given.results.report, source=source)
+            report.write_report(study, given.results.report, source=source)
         except OptctxError as error:
             if study.finished:
                 raise
@@ -272,9 +253,6 @@ def print_study(study: Study, out: Out, source: Source, saved: str | None = None
 
     `saved`: the file that has the best set.
     """
-    from optctx.lab.report.ending import ending
-    from optctx.lab.report.tables import as_data, as_rows, as_table, summary
-
     if printed(out.format, lambda: as_data(study), lambda: as_rows(study)):
         return
     top = out.top or _ROWS
@@ -293,15 +271,7 @@ class _Progress:
         self.total: int | None = None
         self.step: Callable[..., None] = lambda total, **texts: None
 
-    @staticmethod
-    def columns() -> list[ProgressColumn]:
-        from rich.progress import TextColumn, TimeElapsedColumn
-
-        return [TimeElapsedColumn(), TextColumn("best: {task.fields[best]}", markup=False)]
-
     def add(self, trial: Trial) -> None:
-        from optctx.lab.report.texts import figure_text
-
         for goal in self.goals:
             figure = trial.objectives.get(goal.name)
             if figure is not None and goal.better(figure, self.best.setdefault(goal.name, figure)):
