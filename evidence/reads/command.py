@@ -18,7 +18,7 @@ from optctx.compiling import Job, compile_job
 from optctx.errors import OptctxError
 from optctx.lab.command.console import encodable, progress_bar, put, say, show
 from optctx.lab.command.files import read_file
-from optctx.lab.command.groups import Input, add_files
+from optctx.lab.command.groups import Files, Input
 from optctx.lab.command.inputs import Clang, read_input
 from optctx.lab.settings import add_flags, positive, seconds, taken
 from optctx.tables import table
@@ -46,8 +46,7 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         example="python -m evidence reads examples/ --format json > reads.json\n"
         "python -m evidence reads examples/kernel.ll --without",
     )
-    add_files(parser)
-    add_flags(parser, Input)
+    add_flags(parser, Files, Input)
     parser.add_argument("--options", metavar="GLOB", default="*", help="only options with such names")
     parser.add_argument("--totals", action="store_true", help="print the totals only")
     parser.add_argument("--without", action="store_true", help="only reads without a context")

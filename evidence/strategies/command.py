@@ -13,7 +13,7 @@ from evidence.strategies.output import as_lines
 from evidence.strategies.properties import PROPERTIES
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.console import put, say, status
-from optctx.lab.command.groups import Input, add_file
+from optctx.lab.command.groups import File, Input
 from optctx.lab.settings import add_flags, positive, seconds, taken
 from optctx.wording import did_you_mean, nearest
 
@@ -36,8 +36,7 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         example="python -m evidence compare kernel.ll --strategies thread exclusive process\n"
         "python -m evidence compare kernel.ll --properties isolation nesting --no-figures --format json",
     )
-    add_file(parser)
-    add_flags(parser, Input)
+    add_flags(parser, File, Input)
     parser.add_argument(
         "--strategies", nargs="+", default=list(STRATEGIES), metavar="NAME", help=f"({' '.join(STRATEGIES)})"
     )

@@ -26,6 +26,7 @@ __all__ = ["Failure", "Reduced", "failure_of", "reduce_options", "smallest"]
 _NEAR = 4  # distances from the registered value to try one by one
 
 Options = tuple[str, ...]
+Compile = Callable[[Job], Result]
 
 
 @dataclass(frozen=True)
@@ -114,10 +115,15 @@ def reduce_options(
     given = tuple(OptionContext.from_args(job.options, base="defaults", process_wide="exclusive").args())
     words = object_words(keeps) if isinstance(keeps, str) else None
     limit, bare = (limits.seconds(0.0), None) if callable(keeps) else _measured(job, limits)
+    tried: list[Options] = []  # grown on several threads
     # Left in this order, tries that wait are answered at once: nothing goes on after Ctrl-C.
     with ThreadPoolExecutor(limits.at_once) as pool, contextlib.ExitStack() as stack:
         fresh = stack.enter_context(FreshProcess(timeout=limit, memory=limits.memory))
-        compiled = _Counted(fresh)
+
+        def compiled(job: Job) -> Result:
+            tried.append(job.options)
+            return fresh.compile(job)
+
         failure: Failure | None = None
         if callable(keeps):
             test = keeps
@@ -125,7 +131,8 @@ def reduce_options(
             folder = stack.enter_context(
                 tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True)
             )
-            test = _Judged(words, stack.enter_context(Programs()), compiled, limit, folder)
+            programs = stack.enter_context(Programs())
+            test = partial(_exits_well, compiled, words, programs, limit, folder)
         else:
             failure = failure_of(compiled(replace(job, options=given)))
             if bare is not None and bare.state == "failed" and bare.is_like(failure):
@@ -136,8 +143,8 @@ def reduce_options(
             options = search.run(given)
         except KeyboardInterrupt:
             best = replace(job, options=search.best)
-            raise Interrupted(Reduced(best, failure, len(given), compiled.count)) from None
-        return Reduced(replace(job, options=options), failure, len(given), compiled.count)
+            raise Interrupted(Reduced(best, failure, len(given), len(tried))) from None
+        return Reduced(replace(job, options=options), failure, len(given), len(tried))
 
 
 def _measured(job: Job, limits: Limits) -> tuple[float, Failure | None]:
@@ -147,7 +154,7 @@ def _measured(job: Job, limits: Limits) -> tuple[float, Failure | None]:
     return limits.seconds(result.seconds), failure_of(result)
 
 
-def _fails_like(compiled: _Counted, wanted: Failure | None, job: Job) -> bool:
+def _fails_like(compiled: Compile, wanted: Failure | None, job: Job) -> bool:
     return wanted is not None and wanted.is_like(failure_of(compiled(job)))
 
 
@@ -155,43 +162,20 @@ def _plain(words: str) -> str:
     return re.sub(r"\d+", "", words)
 
 
-class _Counted:
-    """Compiles jobs in fresh processes, and counts them."""
-
-    def __init__(self, fresh: FreshProcess) -> None:
-        self._fresh = fresh
-        self._given: list[Options] = []  # grown on several threads
-
-    def __call__(self, job: Job) -> Result:
-        self._given.append(job.options)
-        return self._fresh.compile(job)
-
-    @property
-    def count(self) -> int:
-        return len(self._given)
-
-
-@dataclass(frozen=True)
-class _Judged:
-    """A command as the test of a job: it exits with status 0 for an object with the property."""
-
-    words: Sequence[str]
-    programs: Programs
-    compiled: _Counted
-    seconds: float
-    folder: str
-
-    def __call__(self, job: Job) -> bool:
-        result = self.compiled(replace(job, emit="object"))
-        if failure_of(result) is not None:
-            return False
-        descriptor, path = tempfile.mkstemp(".o", dir=self.folder)
-        with open(descriptor, "wb") as file:
-            file.write(result.code)
-        try:
-            return self.programs.run(with_object(self.words, path), self.seconds).status == 0
-        finally:
-            os.unlink(path)
+def _exits_well(
+    compiled: Compile, words: Sequence[str], programs: Programs, seconds: float, folder: str, job: Job
+) -> bool:
+    """Whether a command exits with status 0 for the object of a job."""
+    result = compiled(replace(job, emit="object"))
+    if failure_of(result) is not None:
+        return False
+    descriptor, path = tempfile.mkstemp(".o", dir=folder)
+    with open(descriptor, "wb") as file:
+        file.write(result.code)
+    try:
+        return programs.run(with_object(words, path), seconds).status == 0
+    finally:
+        os.unlink(path)
 
 
 class _Search:
@@ -232,7 +216,7 @@ class _Search:
         """Delta debugging: leave out halves, quarters, ... until no single option can be left out."""
         pieces = 2
         while len(options) > 1:
-            found = self._first([*_pieces(options, pieces), *_without_pieces(options, pieces)])
+            found = self._first(_smaller(options, pieces))
             if found is not None:
                 options, pieces = found, 2 if len(found) <= len(options) // pieces else max(pieces - 1, 2)
             elif pieces < len(options):
@@ -285,13 +269,12 @@ def _with_value(options: Options, place: int, name: str, default: int, distance:
     return (*options[:place], f"-{name}={default + distance}", *options[place + 1 :])
 
 
-def _pieces(options: Options, count: int) -> list[Options]:
-    """Split the options into `count` pieces, whose lengths differ by at most one."""
-    ends = [len(options) * number // count for number in range(count + 1)]
-    return [options[start:end] for start, end in pairwise(ends)]
+def _smaller(options: Options, count: int) -> list[Options]:
+    """Pieces of the options, whose lengths differ by at most one, and the options without each of them.
 
-
-def _without_pieces(options: Options, count: int) -> list[Options]:
-    """For each piece, the options without it. Nothing for halves: without one half, the other is left."""
+    Without one half, the other is left.
+    """
     ends = [len(options) * number // count for number in range(count + 1)]
-    return [options[:start] + options[end:] for start, end in pairwise(ends)] if count > 2 else []
+    pieces = [options[start:end] for start, end in pairwise(ends)]
+    rests = [options[:start] + options[end:] for start, end in pairwise(ends)]
+    return [*pieces, *rests] if count > 2 else pieces

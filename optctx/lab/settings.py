@@ -1,7 +1,7 @@
 """Records whose fields say all of a setting: its flag, help and check, and whether a study depends on it.
 
-A command takes its flags from such a record, Python its parameters, a kept experiment what it has to be equal
-in, and the site its tables.
+A command takes its arguments from such a record, in which others are groups of flags. Python takes its
+parameters from it, a kept experiment what it has to be equal in, and the site its tables.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ __all__ = [
     "Number",
     "Setting",
     "add_flags",
+    "argument",
     "checked",
-    "completing",
+    "group",
     "identity",
     "mebibytes",
     "no_such",
@@ -50,6 +51,9 @@ class Setting:
     flag: str = ""
     """The option on the command line, "--name" of the field by default."""
     short: str = ""
+    positional: bool = False
+    """It stands on the command line without a flag."""
+    nargs: str | None = None
     metavar: str | None = None
     read: Callable[[str], Any] | None = None
     choices: tuple[str, ...] | None = None
@@ -66,6 +70,28 @@ class Setting:
 def setting(default: Any, help: str, **more: Any) -> Any:
     """A field of a record of settings. `more`: fields of `Setting`."""
     return dataclasses.field(default=default, metadata={"setting": Setting(help, **more)})
+
+
+def argument(help: str, default: Any = dataclasses.MISSING, **more: Any) -> Any:
+    """A field that stands on the command line without a flag. `more`: fields of `Setting`."""
+    return setting(default, help, positional=True, **more)
+
+
+def group(record: type, *leave_out: str, **changed: Mapping[str, Any]) -> Any:
+    """A field of a record that is another one: a group of flags.
+
+    `leave_out`: fields without a flag here. `changed`: field -> arguments for argparse that differ here.
+    """
+    return dataclasses.field(default_factory=record, metadata={"group": Group(record, leave_out, changed)})
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """A record of settings as a part of a command."""
+
+    record: type
+    leave_out: tuple[str, ...] = ()
+    changed: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
 
 
 def settings(record: type) -> dict[str, Setting]:
@@ -111,56 +137,58 @@ def mebibytes(text: str) -> int:
     return positive(text) << 20
 
 
-def add_flags(
-    parser: argparse.ArgumentParser,
-    *records: type,
-    leave_out: tuple[str, ...] = (),
-    **changed: Mapping[str, Any],
-) -> None:
-    """Add a group for each record, with a flag for each setting. The defaults are those of the record.
+def add_flags(parser: argparse.ArgumentParser, *records: type) -> None:
+    """Add an argument for each setting of the records. The defaults are those of the record.
 
-    Its `title` is that of the group. The help text of a setting may name its default as %(default)s.
-    `leave_out`: fields without a flag here. `changed`: field -> arguments for argparse that differ in this
-    command.
+    A record with a `title`, and one that is a field of another, is a group in the help. The help text of a
+    setting may name its default as %(default)s.
     """
     for record in records:
-        group = parser.add_argument_group(getattr(record, "title", None))
-        for field in dataclasses.fields(record):
-            each: Setting | None = field.metadata.get("setting")
-            if each is not None and field.name not in leave_out:
-                _add_flag(group, field, each, changed.get(field.name, {}))
+        _add(parser, Group(record))
 
 
-def _add_flag(
-    group: argparse._ArgumentGroup, field: dataclasses.Field[Any], each: Setting, changed: Mapping[str, Any]
+def _add(parser: argparse.ArgumentParser, part: Group) -> None:
+    title = getattr(part.record, "title", None)
+    place = parser if title is None else parser.add_argument_group(title)
+    for field in dataclasses.fields(part.record):
+        if "group" in field.metadata:
+            _add(parser, field.metadata["group"])
+        elif "setting" in field.metadata and field.name not in part.leave_out:
+            _add_argument(place, field, part.changed.get(field.name, {}))
+
+
+def _add_argument(
+    place: argparse._ActionsContainer, field: dataclasses.Field[Any], changed: Mapping[str, Any]
 ) -> None:
-    names = [*filter(None, [each.short]), each.flag or f"--{field.name.replace('_', '-')}"]
-    given: dict[str, Any] = {"dest": field.name, "help": each.help, "default": field.default}
+    each: Setting = field.metadata["setting"]
+    given: dict[str, Any] = {"help": each.help}
+    if field.default is not dataclasses.MISSING:
+        given["default"] = field.default
     if field.default is False:
-        given |= {"action": "store_true"}
+        given["action"] = "store_true"
     else:
-        given |= {"metavar": each.metavar, "type": each.read, "choices": each.choices}
+        given |= {"metavar": each.metavar, "type": each.read, "choices": each.choices, "nargs": each.nargs}
     if each.several:
         given |= {"action": "append", "default": []}
-    given |= changed
-    given = {key: value for key, value in given.items() if value is not None}
-    completing(group.add_argument(*names, **given), each.completes)
+    names = [field.name]
+    if not each.positional:
+        names = [*filter(None, [each.short]), each.flag or f"--{field.name.replace('_', '-')}"]
+        given["dest"] = field.name
+    given = {key: value for key, value in {**given, **changed}.items() if value is not None}
+    added = place.add_argument(*names, **given)
+    added.completes = each.completes  # type: ignore[attr-defined]  # `optctx completion` reads it
 
 
-def completing(argument: argparse.Action, what: Completes) -> argparse.Action:
-    """Have shells offer that for the argument."""
-    argument.completes = what  # type: ignore[attr-defined]  # `optctx completion` reads it
-    return argument
-
-
-def taken(arguments: argparse.Namespace, record: type[R], **fixed: Any) -> R:
-    """The record that the arguments of a command describe. `fixed`: fields that have no flag.
-
-    Raises OptctxError for a value that its setting refuses.
-    """
-    given = {name: getattr(arguments, name) for name in settings(record) if hasattr(arguments, name)}
-    given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
-    return checked(record(**{**given, **fixed}))
+def taken(arguments: argparse.Namespace, record: type[R]) -> R:
+    """The record that the arguments of a command describe. Raises OptctxError for a value that it refuses."""
+    given: dict[str, Any] = {}
+    for field in dataclasses.fields(record):  # type: ignore[arg-type]
+        if "group" in field.metadata:
+            given[field.name] = taken(arguments, field.metadata["group"].record)
+        elif hasattr(arguments, field.name):
+            value = getattr(arguments, field.name)
+            given[field.name] = tuple(value) if isinstance(value, list) else value
+    return record(**given)
 
 
 def checked(record: R) -> R:

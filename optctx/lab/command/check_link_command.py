@@ -1,11 +1,13 @@
-"""`optctx check-link`: checks that modules were compiled with the same options.
+"""Compare the options that modules were compiled with, before or after they are linked: what optctx.stamp
+wrote into them, or else what clang -frecord-command-line did. Exit status 1 if any option differs, 2 for bad
+input.
 
-A damaged or hostile module may crash or hang LLVM: modules are read and compared in children.
+    optctx check-link a.bc b.bc --link-options='-unroll-count=4'
 """
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 
 import msgspec
 from llvmlite import binding
@@ -16,52 +18,40 @@ from optctx.children.pool import Pool
 from optctx.errors import OptctxError
 from optctx.lab.command.console import encodable, printed, say, show
 from optctx.lab.command.files import read_file
-from optctx.lab.command.groups import add_out
+from optctx.lab.command.groups import Out, out
 from optctx.lab.command.inputs import BITCODE, answered
-from optctx.lab.settings import completing, seconds
+from optctx.lab.settings import argument, seconds, setting
 from optctx.tables import table
 
-__all__ = ["add", "print_report", "run"]
+__all__ = ["Arguments", "print_report", "run"]
 
 File = tuple[str, bytes]  # its name as it is printed, and what it holds
 
 
-DESCRIPTION = (
-    "Compare the options that modules were compiled with, before or after they are linked: what optctx.stamp "
-    "wrote into them, or else what clang -frecord-command-line did. Exit status 1 if any option differs, "
-    "2 for bad input."
-)
-EXAMPLE = "optctx check-link a.bc b.bc --link-options='-unroll-count=4'"
+@dataclass(frozen=True)
+class Arguments:
+    """What `optctx check-link` takes."""
 
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
-    completing(parser.add_argument("files", nargs="+", metavar="FILE", help="bitcode or LLVM IR"), "file")
-    parser.add_argument(
-        "--link-options",
+    files: tuple[str, ...] = argument("bitcode or LLVM IR", metavar="FILE", nargs="+", completes="file")
+    link_options: str | None = setting(
+        None,
+        "options of the link step, to compare as well: --link-options='-unroll-count=4 -stats'",
         metavar="ARGS",
-        help="options of the link step, to compare as well: --link-options='-unroll-count=4 -stats'",
     )
-    parser.add_argument(
-        "--require-stamps", action="store_true", help="exit status 1 also for a file with neither"
+    require_stamps: bool = setting(False, "exit status 1 also for a file with neither")
+    timeout: float = setting(
+        60.0, "seconds that LLVM may take for one file (%(default)g)", metavar="S", read=seconds
     )
-    parser.add_argument(
-        "--timeout",
-        type=seconds,
-        default=60.0,
-        metavar="S",
-        help="seconds that LLVM may take for one file (%(default)g)",
-    )
-    add_out(parser, "table", "json")
+    out: Out = out("table", "json")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(given: Arguments) -> int:
     """Print the options that differ. Returns 1 if there are any. Raises OptctxError and OSError."""
-    if arguments.link_options is not None:  # refused here, before any file is read
-        _link_step(arguments.link_options)
-    files = [(encodable(path), read_file(path, "LLVM bitcode or IR")) for path in arguments.files]
-    report = _report(files, arguments)
-    print_report(report, arguments.format)
+    if given.link_options is not None:  # refused here, before any file is read
+        _link_step(given.link_options)
+    files = [(encodable(path), read_file(path, "LLVM bitcode or IR")) for path in given.files]
+    report = _report(files, given)
+    print_report(report, given.out.format)
     return 1 if report else 0
 
 
@@ -74,12 +64,13 @@ def print_report(report: LinkReport, form: str) -> None:
     say(*(f"{module}: no stamp" for module in report.unstamped), report.summary())
 
 
-def _report(files: list[File], arguments: argparse.Namespace) -> LinkReport:
+def _report(files: list[File], given: Arguments) -> LinkReport:
     """The report of `check_link`, after each file has been read alone: so the one at fault is known.
 
-    Raises OptctxError as it does, and if LLVM crashes or is too slow.
+    A damaged or hostile module may crash or hang LLVM, so all that happens in children. Raises OptctxError as
+    it does, and if LLVM crashes or is too slow.
     """
-    link, required, limit = arguments.link_options, arguments.require_stamps, arguments.timeout
+    link, required, limit = given.link_options, given.require_stamps, given.timeout
     with Pool(prepare) as pool:
         _ = pool.process  # raises where LLVM cannot be used
         for each in files:

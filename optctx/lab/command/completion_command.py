@@ -1,20 +1,26 @@
-"""`optctx completion`: prints a script with which a shell completes commands, files and LLVM's options."""
+"""Print a script with which a shell completes commands, arguments, files and the names of LLVM's options.
+Needs shtab: pip install 'optctx[completion]'.
+
+    optctx completion bash > ~/.local/share/bash-completion/completions/optctx
+    optctx completion zsh > ~/.zfunc/_optctx
+    optctx completion fish > ~/.config/fish/completions/optctx.fish
+"""
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from optctx import registry
 from optctx.errors import OptctxError
 from optctx.lab.command.console import put
 from optctx.lab.command.groups import Out
-from optctx.lab.settings import Completes, add_flags
+from optctx.lab.settings import Completes, argument, group
 
-__all__ = ["add", "run"]
+__all__ = ["Arguments", "run"]
 
 SHELLS = ("bash", "zsh", "fish")
 _WORD = re.compile(r"[\w-]+")  # nothing that a shell, or a specification of zsh's, acts on
@@ -46,25 +52,15 @@ function _optctx_setting; printf '%s=\\n' $_optctx_llvm_options; end
 _PREAMBLES = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
-DESCRIPTION = (
-    "Print a script with which a shell completes commands, arguments, files and the names of "
-    "LLVM's options. Needs shtab: pip install 'optctx[completion]'."
-)
-EXAMPLE = (
-    "optctx completion bash > ~/.local/share/bash-completion/completions/optctx\n"
-    "optctx completion zsh > ~/.zfunc/_optctx\n"
-    "optctx completion fish > ~/.config/fish/completions/optctx.fish"
-)
+@dataclass(frozen=True)
+class Arguments:
+    """What `optctx completion` takes."""
+
+    shell: str = argument("bash, zsh or fish", choices=SHELLS)
+    out: Out = group(Out, "format", "sort", "top")
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
-    parser.add_argument("shell", choices=SHELLS, help="bash, zsh or fish")
-    add_flags(parser, Out, leave_out=("format", "sort", "top"))
-    parser.set_defaults(whole_output=True)
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run(given: Arguments) -> None:
     """Print the script. Raises OptctxError without shtab, and UnsupportedImageError without LLVM."""
     from optctx.lab.command.main import make_parser
 
@@ -75,18 +71,17 @@ def run(arguments: argparse.Namespace) -> int:
             f"cannot make a completion script: shtab is not installed; {sys.executable} -m pip install shtab"
         ) from None
     parser, commands = make_parser()
-    preamble = _PREAMBLES[arguments.shell].format(names=" ".join(registry()))
+    preamble = _PREAMBLES[given.shell].format(names=" ".join(registry()))
     for command in commands.choices.values():
-        for argument in command.arguments:
-            if what := getattr(argument, "completes", ""):
-                argument.complete = _completion(what)  # type: ignore[attr-defined]  # where shtab looks
-            if isinstance(argument.metavar, str):  # which zsh would read as code
-                argument.metavar = re.sub(r"\W.*", "", argument.metavar)
-    script = shtab.complete(parser, arguments.shell, preamble=preamble)
-    if arguments.shell == "bash":
+        for each in command.arguments:
+            if what := getattr(each, "completes", ""):
+                each.complete = _completion(what)  # type: ignore[attr-defined]  # where shtab looks
+            if isinstance(each.metavar, str):  # which zsh would read as code
+                each.metavar = re.sub(r"\W.*", "", each.metavar)
+    script = shtab.complete(parser, given.shell, preamble=preamble)
+    if given.shell == "bash":
         script += _BASH_END.format(own=_function_of(script))
     put(script)
-    return 0
 
 
 def _function_of(script: str) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import itertools
 import json
 import os
 import sys
@@ -27,7 +28,6 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
-    TaskID,
     TextColumn,
     TimeRemainingColumn,
 )
@@ -42,7 +42,6 @@ from optctx.wording import counted, printable
 __all__ = [
     "OutputError",
     "abandon",
-    "bar",
     "complain",
     "complain_printed",
     "doors",
@@ -270,58 +269,52 @@ def complain_printed(printed: Counter[str]) -> None:
         complain(f"LLVM printed {counted(len(printed) - most, 'other line')}; -v shows them")
 
 
-class _Lines(Progress):
-    """Progress as a line every few seconds, for a file or a pipe."""
-
-    def __init__(self, what: str) -> None:
-        super().__init__(disable=True)
-        self._what = what
-        self._began = time.monotonic()
-        self._next = self._began + _BETWEEN
-
-    def update(self, task_id: TaskID, **changed: Any) -> None:
-        """As rich's, and print a line if it is time for one."""
-        super().update(task_id, **changed)
-        now = time.monotonic()
-        if now >= self._next:
-            self._next = now + _BETWEEN
-            task = self.tasks[task_id]
-            total = "" if task.total is None else f" of {task.total:,.0f}"
-            left = (now - self._began) / (task.completed or 1) * (task.remaining or 0)
-            more = f", {duration(left)} left" if left else ""
-            more += "".join(f", {name}: {each}" for name, each in task.fields.items() if each)
-            complain(f"{self._what}: {task.completed:,.0f}{total}{more}")
-
-
 @contextlib.contextmanager
-def bar(what: str, *columns: ProgressColumn) -> Iterator[Progress]:
-    """Show a bar on standard error during the block; where that is no terminal, a line every few seconds."""
+def progress_bar(
+    what: str = "compiling", columns: Sequence[ProgressColumn] | None = None
+) -> Iterator[Callable[..., None]]:
+    """Show on standard error how much is done: a bar, or where that is no terminal a line every few seconds.
+
+    Yields a function to call after each step, on any thread, with the total number of them, and with texts by
+    name for `columns`, by default the time left. A line has them at its end.
+    """
     console = _Console(_exactly(sys.stderr))
-    if _Talk.quiet or not console.is_terminal:
-        yield Progress(disable=True) if _Talk.quiet else _Lines(what)
+    if _Talk.quiet:
+        yield lambda total, **texts: None
+        return
+    if not console.is_terminal:
+        yield _lines_of_progress(what)
         return
     with Progress(
         TextColumn(what, markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        *columns,
+        *([TimeRemainingColumn()] if columns is None else columns),
         console=console,
         transient=True,
         redirect_stdout=False,  # rich would act on the escapes in what is printed until then
         redirect_stderr=False,
-    ) as progress:
-        yield progress
+    ) as shown:
+        task = shown.add_task("", total=None, best="")
+        yield lambda total, **texts: shown.update(task, total=total, advance=1, **texts)
 
 
-@contextlib.contextmanager
-def progress_bar(what: str = "compiling") -> Iterator[Callable[[int], None]]:
-    """Show on standard error how many compilations are done during the block.
+def _lines_of_progress(what: str) -> Callable[..., None]:
+    began = last = time.monotonic()
+    steps = itertools.count(1)
 
-    Yields a function to call after each one, on any thread, with the total number of them.
-    """
-    with bar(what, TimeRemainingColumn()) as shown:
-        task = shown.add_task("", total=None)
-        yield lambda total: shown.update(task, total=total, advance=1)
+    def step(total: float | None, **texts: str) -> None:
+        nonlocal last
+        done, now = next(steps), time.monotonic()
+        if now - last >= _BETWEEN:
+            last = now
+            of = "" if total is None else f" of {total:,.0f}"
+            left = 0.0 if total is None else (now - began) / done * (total - done)
+            more = f", {duration(left)} left" if left else ""
+            more += "".join(f", {name}: {each}" for name, each in texts.items() if each)
+            complain(f"{what}: {done:,}{of}{more}")
+
+    return step
 
 
 def duration(seconds: float) -> str:

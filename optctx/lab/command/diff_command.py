@@ -1,45 +1,43 @@
-"""`optctx diff`: what changed between the options of two LLVMs."""
+"""Compare the options of two LLVMs: names that came and went, types, defaults, choices, which can be set per
+thread, and which functions read them. `optctx options --format json` writes the files.
+
+    optctx options --format json -o old.json
+    optctx diff old.json
+    optctx diff old.json new.json
+"""
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 
 from optctx.facts import Facts, facts
 from optctx.lab.command.console import encodable, printed, say, show
 from optctx.lab.command.files import read_file
-from optctx.lab.command.groups import add_out
+from optctx.lab.command.groups import Out, out
 from optctx.lab.lookup import MOST_BYTES, Difference, compare, load_facts
-from optctx.lab.settings import completing
+from optctx.lab.settings import argument
 from optctx.tables import table
 
-__all__ = ["add", "run"]
+__all__ = ["Arguments", "run"]
 
 
-DESCRIPTION = (
-    "Compare the options of two LLVMs: names that came and went, types, defaults, choices, "
-    "which can be set per thread, and which functions read them. `optctx options --format json` writes "
-    "the files."
-)
-EXAMPLE = "optctx options --format json -o old.json\noptctx diff old.json\noptctx diff old.json new.json"
+@dataclass(frozen=True)
+class Arguments:
+    """What `optctx diff` takes."""
+
+    old: str = argument("the options of the older LLVM", metavar="OLD.json", completes="file")
+    new: str | None = argument(
+        "of the newer one (the one in use here)", None, metavar="NEW.json", nargs="?", completes="file"
+    )
+    out: Out = out("table", "json")
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
-    old = parser.add_argument("old", metavar="OLD.json", help="the options of the older LLVM")
-    words = "of the newer one (the one in use here)"
-    new = parser.add_argument("new", metavar="NEW.json", nargs="?", help=words)
-    for each in (old, new):
-        completing(each, "file")
-    add_out(parser, "table", "json")
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run(given: Arguments) -> None:
     """Compare, and print. Raises OptctxError."""
-    old = _loaded(arguments.old)
-    found = compare(old, facts() if arguments.new is None else _loaded(arguments.new))
-    if not printed(arguments.format, lambda: _plain(found)):
+    old = _loaded(given.old)
+    found = compare(old, facts() if given.new is None else _loaded(given.new))
+    if not printed(given.out.format, lambda: _plain(found)):
         _print(found)
-    return 0
 
 
 def _loaded(path: str) -> Facts:

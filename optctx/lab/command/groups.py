@@ -1,40 +1,38 @@
-"""The groups of flags that commands share, each flag written once, and what a command makes of them.
-
-add_flags(parser, Input, "input")
-job = taken(arguments, Input).job(arguments.file)
-"""
+"""The groups of flags that commands share, each flag written once, and what a command makes of them."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import OptctxError, UntrustedOptionError, shown
 from optctx.lab.command.console import encodable
 from optctx.lab.command.inputs import Clang, read_input
-from optctx.lab.settings import Number, add_flags, completing, positive, setting
+from optctx.lab.settings import Number, argument, group, positive, setting
 from optctx.toml import read_toml
 
-__all__ = ["Base", "Input", "Keep", "Out", "Try", "add_file", "add_files", "add_out"]
+__all__ = ["FILE", "Base", "File", "Files", "Input", "Keep", "Out", "Try", "out"]
 
 PASSES = "default<O3>"
-_FILE = "LLVM IR (.ll), bitcode (.bc), or C or C++ (.c, .cpp) for clang; '-' for standard input"
-_MIB = 1 << 20
-_MOST_BYTES = _MIB  # of a file of options, as OptionContext.load has it
+FILE = "LLVM IR (.ll), bitcode (.bc), or C or C++ (.c, .cpp) for clang; '-' for standard input"
+_MOST_BYTES = 1 << 20  # of a file of options, as OptionContext.load has it
 
 
-def add_file(parser: argparse.ArgumentParser) -> None:
-    """Add FILE, as `file`."""
-    completing(parser.add_argument("file", metavar="FILE", help=_FILE), "file")
+@dataclass(frozen=True)
+class File:
+    """What a command compiles."""
+
+    file: str = argument(FILE, metavar="FILE", completes="file")
 
 
-def add_files(parser: argparse.ArgumentParser) -> None:
-    """Add FILE..., as `files`."""
-    completing(parser.add_argument("files", nargs="+", metavar="FILE", help=_FILE), "file")
+@dataclass(frozen=True)
+class Files:
+    """What a command compiles, one after the other."""
+
+    files: tuple[str, ...] = argument(FILE, metavar="FILE", nargs="+", completes="file")
 
 
 @dataclass(frozen=True)
@@ -88,24 +86,23 @@ class Input:
 
         Raises OptctxError for a file that cannot be read or compiled.
         """
-        (job,) = self._jobs([path], pipelines)
-        return job
-
-    def jobs(self, paths: Sequence[str], *, pipelines: bool = False) -> dict[str, Job]:
-        """The jobs for several files, by the name of the file. Raises as `job` does."""
-        names = [encodable(path) for path in paths]
-        for name in names:
-            if names.count(name) > 1:
-                raise OptctxError(f"{name} is given twice; give it once")
-        return dict(zip(names, self._jobs(paths, pipelines), strict=True))
-
-    def _jobs(self, paths: Sequence[str], pipelines: bool) -> list[Job]:
         if len(self.passes) > 1 and not pipelines:
             raise OptctxError(
                 f"this command takes one --passes, found {len(self.passes)}; write one pipeline, with commas"
             )
-        target, clang = self.target(), Clang(self.clang, self.clang_options)
-        return [replace(target, ir=read_input(path, target, clang)) for path in paths]
+        target = self.target()
+        return replace(target, ir=read_input(path, target, Clang(self.clang, self.clang_options)))
+
+    def jobs(self, paths: Sequence[str]) -> dict[str, Job]:
+        """The jobs for several files, by the name of the file. The caller tries each of `self.pipelines`.
+
+        Raises as `job` does.
+        """
+        names = [encodable(path) for path in paths]
+        for name in names:
+            if names.count(name) > 1:
+                raise OptctxError(f"{name} is given twice; give it once")
+        return {name: self.job(path, pipelines=True) for name, path in zip(names, paths, strict=True)}
 
 
 @dataclass(frozen=True)
@@ -200,6 +197,11 @@ class Keep:
         if self.resume and self.keep is None:
             raise OptctxError("cannot resume without a file; name the one to go on with: --keep FILE")
 
+    def interrupted(self, after: str, any_kept: bool = True) -> str:
+        """What is said after Ctrl-C. `after`: how much there is by then."""
+        kept = f"; {self.keep} keeps them: go on with --resume" if self.keep and any_kept else ""
+        return f"interrupted after {after}{kept}"
+
 
 @dataclass(frozen=True)
 class Out:
@@ -214,13 +216,11 @@ class Out:
     sort: str | None = setting(None, "order the rows by a column", metavar="COLUMN")
 
 
-def add_out(
-    parser: argparse.ArgumentParser, *formats: str, rows: tuple[str, ...] = (), top: int | None = None
-) -> None:
-    """Add the flags of `Out`. `formats`: by default "table", "json" and "csv". `rows`: of "top" and
-    "sort", those that a command has. `top`: the default of the first.
+def out(*formats: str, rows: Sequence[str] = (), **top: Any) -> Any:
+    """A field of a command's record for its `Out`.
+
+    `formats`: by default "table", "json" and "csv"; the first is that of the command. `rows`: of "top" and
+    "sort", those that a command has. `top`: arguments for argparse that differ for it.
     """
-    given = {"choices": formats} if formats else {}
-    shown = {} if top is None else {"default": top, "help": "rows of the table (%(default)s)"}
-    add_flags(parser, Out, leave_out=tuple({"top", "sort"}.difference(rows)), format=given, top=shown)
-    parser.set_defaults(whole_output=True)
+    given = {"choices": formats, "default": formats[0]} if formats else {}
+    return group(Out, *{"top", "sort"}.difference(rows), format=given, top=top)

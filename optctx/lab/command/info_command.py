@@ -1,38 +1,37 @@
-"""`optctx info`: prints what optctx found in this process, and what it refused and why."""
+"""Print which LLVM is loaded, how optctx gives threads their own options, which options it refuses and why,
+and where it keeps files. Please add the JSON to a bug report.
+
+    optctx info
+    optctx info --format json > info.json
+"""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import optctx
 from optctx.lab.command.console import printed, say
-from optctx.lab.command.groups import add_out
+from optctx.lab.command.groups import Out, out
 
-__all__ = ["add", "run"]
+__all__ = ["Arguments", "run"]
 
 _NAMED = 3  # refused options of a reason that are named
 
 
-DESCRIPTION = (
-    "Print which LLVM is loaded, how optctx gives threads their own options, which options "
-    "it refuses and why, and where it keeps files. Please add the JSON to a bug report."
-)
-EXAMPLE = "optctx info\noptctx info --format json > info.json"
+@dataclass(frozen=True)
+class Arguments:
+    """What `optctx info` takes."""
+
+    out: Out = out("table", "json")
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
-    add_out(parser, "table", "json")
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run(given: Arguments) -> None:
     """Print `optctx.info()`. Raises UnsupportedImageError if nothing can be printed but that."""
     found = optctx.info()
-    if not printed(arguments.format, lambda: found):
+    if not printed(given.out.format, lambda: found):
         say(*_page(found))
-    return 0
 
 
 def _page(found: Mapping[str, Any]) -> Iterator[str]:

@@ -15,13 +15,13 @@ from optctx.children.death import last_words
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import EndedEarlyError, OptctxError
 from optctx.lab.command.files import read_file
+from optctx.lab.program import SOURCES
 
 __all__ = ["BITCODE", "Clang", "answered", "read_input"]
 
 R = TypeVar("R")
 
 BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")  # bare, and in a wrapper
-_SOURCES = (".c", ".cc", ".cpp", ".cxx", ".c++", ".C")
 _LONGEST = 300  # characters of a message of clang
 
 
@@ -68,7 +68,7 @@ def answered(done: Done[R], attempt: str) -> R:
 
 
 def _is_source(path: str) -> bool:
-    return os.path.splitext(path)[1] in _SOURCES
+    return os.path.splitext(path)[1] in SOURCES
 
 
 def _read(path: str) -> bytes:
@@ -81,6 +81,8 @@ def _read(path: str) -> bytes:
 
 def _compile(path: str, target: Job, clang: Clang) -> bytes:
     """Compile a source file to bitcode, without optimisation."""
+    from optctx.lab.report.commands import Source, front_words
+
     _read(path)  # raises if it cannot be read; clang's error would name clang
     program = shutil.which(clang.program)
     if program is None:
@@ -92,22 +94,11 @@ def _compile(path: str, target: Job, clang: Clang) -> bytes:
         options = shlex.split(clang.options)
     except ValueError as error:
         raise OptctxError(f"cannot use --clang-options: {error}") from None
-    # With -O0, clang would mark functions `optnone`.
-    fixed = ["-c", "-emit-llvm", "-O2", "-Xclang", "-disable-llvm-passes", "-o", "-"]
-    command = [program, *fixed, *_target_options(target), *options, "--", path]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
+    source = Source.of(path, target, clang=program)
+    done = subprocess.run(front_words(source, options, "-"), stdin=subprocess.DEVNULL, capture_output=True)
     if done.returncode:
         raise OptctxError(f"cannot compile {path}: clang says: {_first_error(done.stderr)}")
     return done.stdout
-
-
-def _target_options(target: Job) -> list[str]:
-    """Options for the processor and features, which clang writes into functions: those of the job."""
-    options = [f"--target={target.triple}"] if target.triple else []
-    own = ["-target-cpu", target.cpu] if target.cpu else []
-    for feature in filter(None, target.features.split(",")):
-        own += ["-target-feature", feature]
-    return [*options, *(word for each in own for word in ("-Xclang", each))]
 
 
 def _first_error(stderr: bytes) -> str:

@@ -5,31 +5,36 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import inspect
 import itertools
 import re
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
+from types import ModuleType
 
+import optctx
 from optctx.errors import EndedEarlyError, OptctxError, ProcessWideOptionError
 from optctx.lab.command.console import (
     OutputError,
     abandon,
     complain,
     doors,
-    flush_errors,
     kept_output,
     prepare_streams,
+    say,
     talk,
 )
 from optctx.lab.command.files import check_writable, explain
 from optctx.lab.command.interrupts import Interrupts
-from optctx.lab.command.mistakes import check_command, unknown_arguments
-from optctx.lab.command.parser import Parser, add_folders, add_talk, add_version
+from optctx.lab.command.parser import Parser, add_said, add_talk, check_command, unknown_arguments
+from optctx.lab.settings import add_flags, taken
 from optctx.outputs import OUT_OF, write_whole
+from optctx_program import FOLDERS, said_of
 
 __all__ = ["COMMANDS", "main", "make_parser", "parse"]
 
-# In the order of the help.
+# In the order of the help. What a command takes and does is in a module with its name (see `_add_command`).
 COMMANDS = {
     "options": "list LLVM's options",
     "show": "show everything about one option",
@@ -117,13 +122,10 @@ def _run(argv: Sequence[str] | None) -> int:
     try:
         arguments = parse(sys.argv[1:] if argv is None else argv)
         talk(quiet=arguments.quiet, verbose=arguments.verbose)
-        with _output(arguments):
-            status: int = arguments.run(arguments)
-    except SystemExit:  # after --help and --version
-        sys.stdout.flush()
-        flush_errors()
-        raise
-    except (KeyboardInterrupt, OptctxError):  # it may have printed what was found so far
+        given = taken(arguments, arguments.command_module.Arguments)
+        with _output(given.out.output):
+            status: int = arguments.command_module.run(given) or DONE
+    except (KeyboardInterrupt, OptctxError, SystemExit):  # it may have printed help, or what was found so far
         sys.stdout.flush()
         raise
     sys.stdout.flush()
@@ -131,22 +133,20 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 @contextlib.contextmanager
-def _output(arguments: argparse.Namespace) -> Iterator[None]:
+def _output(path: str | None) -> Iterator[None]:
     """Have what the command prints replace the file of `--output`, also where it ends early."""
-    path = arguments.output if hasattr(arguments, "whole_output") else None
     if path is None:
         yield
         return
     check_writable(path)
+    ended = False
     with kept_output() as text:
         try:
             yield
-        except BaseException:
-            if not text.tell():
-                raise
-            write_whole(path, text.getvalue().encode(errors="backslashreplace"))
-            raise
-        write_whole(path, text.getvalue().encode(errors="backslashreplace"))
+            ended = True
+        finally:
+            if ended or text.tell():
+                write_whole(path, text.getvalue().encode(errors="backslashreplace"))
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -160,9 +160,11 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         raise OptctxError(
             f"expected at most {_MOST_OPTIONS:,} options on the command line, found {options:,}"
         )
-    argv = [*_joined(argv)]
-    argv = argv or ["--help"]
+    argv = [*_joined(argv)] or ["--help"]
     check_command(argv, COMMANDS)
+    if argv[0] in ("-V", "--version", *FOLDERS):
+        say(said_of(argv[0]) if argv[0] in FOLDERS else f"optctx {optctx.__version__}")
+        raise SystemExit(0)
     parser, commands = make_parser(argv[0])
     # argparse would take a word such as -hexagon-... for options of one letter, of which -h prints help.
     words = itertools.takewhile(lambda argument: argument != "--", argv)
@@ -196,18 +198,24 @@ def make_parser(only: str = "") -> tuple[Parser, argparse._SubParsersAction[Pars
         example="optctx show unroll-count\noptctx record kernel.ll --set unroll-count=4\n"
         "optctx sweep kernel.ll --try unroll-count=1,2,4,8",
     )
-    add_version(parser)
-    add_folders(parser)
+    add_said(parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in COMMANDS:
         if only in ("", name):
             module = importlib.import_module(f"optctx.lab.command.{name.replace('-', '_')}_command")
-            command = commands.add_parser(
-                name, help=COMMANDS[name], description=module.DESCRIPTION, example=module.EXAMPLE
-            )
-            module.add(command)
-            add_talk(command)
-            command.set_defaults(run=module.run)
+            _add_command(commands, name, module)
         elif only not in COMMANDS:
             commands.add_parser(name, help=COMMANDS[name])
     return parser, commands
+
+
+def _add_command(commands: argparse._SubParsersAction[Parser], name: str, module: ModuleType) -> None:
+    """Add a command. Its module's docstring is the help, with examples; `Arguments` is what it takes, and
+    `run` does it, given these. Returns the exit status, or None for 0.
+    """
+    words, _, example = inspect.cleandoc(module.__doc__ or "").partition("\n\n")
+    example = textwrap.dedent(example)
+    command = commands.add_parser(name, help=COMMANDS[name], description=words, example=example)
+    add_flags(command, module.Arguments)
+    add_talk(command)
+    command.set_defaults(command_module=module)

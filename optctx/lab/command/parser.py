@@ -1,21 +1,22 @@
-"""The argument parser of all commands. An error is one line, and each help text ends with an example."""
+"""The argument parser of all commands. An error is one line, with a suggestion; each help text ends with an
+example.
+"""
 
 from __future__ import annotations
 
 import argparse
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from shutil import get_terminal_size
 from typing import Any, NoReturn
 
-import optctx
+from optctx import registry
 from optctx.errors import OptctxError
-from optctx.lab.command.console import say
 from optctx.wording import did_you_mean, nearest
-from optctx_program import FOLDERS, said_of
+from optctx_program import FOLDERS
 
-__all__ = ["Parser", "UsageError", "add_folders", "add_talk", "add_version"]
+__all__ = ["Parser", "UsageError", "add_said", "add_talk", "check_command", "unknown_arguments"]
 
 _WIDTH = 79  # of a description, at most
 _INDENT = 28  # the most columns before the help of an argument
@@ -23,6 +24,8 @@ _CHOICE = re.compile(
     r"(?:argument (?P<name>\S+): )?invalid choice: (?P<found>.*) \(choose from (?P<choices>.*)\)"
 )
 _INVALID = re.compile(r"^invalid int value: ")
+_PASSES_ON = ("-mllvm", "-Xllvm")  # flags of clang and other tools, before an LLVM option
+_OWN = ("-h", "--help", "-V", "--version", *FOLDERS)
 _ARGUMENT = re.compile(r"argument (\S+): (.*)")
 
 
@@ -64,16 +67,14 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; see `{self.prog} --help`")
 
 
-def add_version(parser: argparse.ArgumentParser) -> None:
-    """Add `--version`."""
-    parser.add_argument("-V", "--version", action=_Show, help="print the version and exit")
-
-
-def add_folders(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that say where C++ projects find optctx's headers."""
+def add_said(parser: argparse.ArgumentParser) -> None:
+    """Add the flags for which `main` prints a line and exits: `--version`, and where C++ projects find the
+    headers.
+    """
+    parser.add_argument("-V", "--version", action="store_true", help="print the version and exit")
     group = parser.add_argument_group("flags for C++ projects")
     for flag, (_, words) in FOLDERS.items():
-        group.add_argument(flag, action=_Show, help=words)
+        group.add_argument(flag, action="store_true", help=words)
 
 
 def add_talk(parser: argparse.ArgumentParser) -> None:
@@ -83,23 +84,6 @@ def add_talk(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-v", "--verbose", action="store_true", help="print all that LLVM prints")
 
 
-class _Show(argparse.Action):
-    """Print a text and exit. argparse's own action would look it up for every command."""
-
-    def __init__(self, option_strings: Sequence[str], dest: str, **more: Any) -> None:
-        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **more)
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: object,
-        option_string: str | None = None,
-    ) -> None:
-        say(said_of(option_string) if option_string in FOLDERS else f"optctx {optctx.__version__}")
-        parser.exit()
-
-
 def _no_such_choice(name: str | None, found: str, listed: str) -> str:
     """Reword argparse's message, which quotes the choices in some versions of Python."""
     choices = re.findall(r"[\w-]+", listed)
@@ -107,3 +91,64 @@ def _no_such_choice(name: str | None, found: str, listed: str) -> str:
     near = did_you_mean(nearest(word, choices))
     expected = " or ".join(part for part in (", ".join(choices[:-1]), choices[-1]) if part)
     return f"{name}: expected {expected}, found {found}" + (f"; {near}" if near else "")
+
+
+def check_command(argv: Sequence[str], commands: Iterable[str]) -> None:
+    """Raise UsageError if the first argument names none of the commands. argparse's own error says less."""
+    known = list(commands)
+    first = argv[0]
+    if first in known or first in _OWN:
+        return
+    if not first.startswith("-"):
+        near = did_you_mean(nearest(first, known)) or "`optctx --help` lists them"
+        raise UsageError(f"there is no command {first!r}; {near}")
+    if setting := _setting(first):
+        raise UsageError(f"{first!r} is an LLVM option; write optctx sweep FILE --set {setting}")
+    hint = did_you_mean(nearest(first, _OWN)) or _advice(first)
+    raise UsageError(f"expected a command before {first!r}; {hint or '`optctx --help` lists them'}")
+
+
+def unknown_arguments(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> UsageError:
+    """The error for arguments that a command does not have, with a suggestion for the first.
+
+    `parser`: that of the command.
+    """
+    first = unknown[0]
+    words = f"`{parser.prog}` does not take {first!r}"
+    if not first.startswith("-"):
+        return UsageError(f"{words}; put quotes around a value that has spaces")
+    options = re.findall(r"--[\w-]+", parser.format_usage())
+    passed_on = unknown[1] if first in _PASSES_ON and len(unknown) > 1 else first
+    if setting := _setting(passed_on):
+        where = "write" if "--set" in options else "give it to `optctx sweep FILE`:"
+        what = "it is an LLVM option" if passed_on == first else f"{passed_on!r} is an LLVM option"
+        return UsageError(f"{words}: {what}; {where} --set {setting}")
+    if near := did_you_mean(nearest(first.partition("=")[0], options)):
+        return UsageError(f"{words}; {near}")
+    if advice := _advice(first):
+        return UsageError(f"{words}: {advice}")
+    return UsageError(f"{words}; see `{parser.prog} --help`")
+
+
+def _setting(argument: str) -> str:
+    """What to write after --set if the argument is an LLVM option; otherwise an empty string."""
+    name, equals, value = argument.lstrip("-").partition("=")
+    try:
+        option = registry().get(name)
+    except OptctxError:  # no LLVM to ask
+        return ""
+    if option is None:
+        return ""
+    if not equals:
+        value = "true" if option.type in ("bool", "boolOrDefault") else "VALUE"
+    return f"{name}={value}"
+
+
+def _advice(argument: str) -> str:
+    """What to use instead of a flag of clang, opt or llc; an empty string for other arguments."""
+    from optctx.facts import advice
+
+    try:
+        return advice(argument.partition("=")[0])
+    except OptctxError:
+        return ""

@@ -1,22 +1,27 @@
-"""`optctx rank`: ranks the options that LLVM reads for a file by how they change the output."""
+"""Compile a file once to see which options LLVM reads, then with another value of each of them, many
+together, and rank the options by effect. What crashes or never ends is a line of the result. Exit status 1 if
+--verify finds a difference, 2 for bad input, 130 after Ctrl-C, 143 after SIGTERM.
+
+    optctx rank kernel.ll --only 'unroll*' --trials 20
+    optctx rank kernel.ll --by instructions --seconds 60 --keep ranking.journal
+"""
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
 from typing import ClassVar
 
 from optctx.errors import Interrupted
 from optctx.lab.command.console import duration, note, printed, progress_bar, say, show
 from optctx.lab.command.files import naming_module
-from optctx.lab.command.groups import Base, Input, Keep, Out, Try, add_file, add_out
+from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try, out
 from optctx.lab.rank import Estimate, Ranking, rank
 from optctx.lab.rank.tables import as_data, as_rows, as_table, dead_table, not_tried_lines
-from optctx.lab.settings import add_flags, positive, seconds, setting, taken
+from optctx.lab.settings import group, positive, seconds, setting
 from optctx.lab.sweep import Limits
 from optctx.wording import counted
 
-__all__ = ["add", "print_ranking", "run"]
+__all__ = ["Arguments", "print_ranking", "run"]
 
 
 @dataclass(frozen=True)
@@ -53,60 +58,47 @@ class Rank:
     seconds: float | None = setting(None, "most seconds", metavar="S", read=seconds)
 
 
-DESCRIPTION = (
-    "Compile a file once to see which options LLVM reads, then with another value of each of "
-    "them, many together, and rank the options by effect. What crashes or never ends is a line of "
-    "the result. Exit status 1 if --verify finds a difference, 2 for bad input, 130 after Ctrl-C, 143 "
-    "after SIGTERM."
-)
-EXAMPLE = (
-    "optctx rank kernel.ll --only 'unroll*' --trials 20\n"
-    "optctx rank kernel.ll --by instructions --seconds 60 --keep ranking.journal"
-)
+@dataclass(frozen=True)
+class Arguments(File):
+    """What `optctx rank` takes."""
+
+    input: Input = group(Input)
+    base: Base = group(Base)
+    varied: Try = group(Try)
+    own: Rank = group(Rank)
+    keep: Keep = group(Keep)
+    limits: Limits = group(Limits)
+    out: Out = out(rows=("top",))
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
-    add_file(parser)
-    add_flags(parser, Input, Base, Try, Rank, Keep, Limits)
-    add_out(parser, rows=("top",))
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run(given: Arguments) -> int:
     """Compile, and print the ranking; after Ctrl-C that of what is known. Raises OptctxError and OSError.
 
     Returns 1 if a fresh process differs.
     """
-    own, keep, limits = taken(arguments, Rank), taken(arguments, Keep), taken(arguments, Limits)
-    base, out = taken(arguments, Base), taken(arguments, Out)
-    with base.context():
-        job = taken(arguments, Input).under(base).job(arguments.file)
+    own = {**vars(given.own)}
+    values = own.pop("values")
+    with given.base.context():
+        job = given.input.under(given.base).job(given.file)
         try:
-            with naming_module(arguments.file), progress_bar("values") as step:
+            with naming_module(given.file), progress_bar("values") as step:
                 ranking = rank(
                     job,
-                    only=own.only,
-                    exclude=own.exclude,
-                    values=taken(arguments, Try).tries,
-                    by=own.by,
-                    every=own.values != "one",
-                    screen=own.values != "each",
-                    verify=own.verify,
-                    trials=own.trials,
-                    seconds=own.seconds,
-                    limits=limits,
-                    keep=keep.keep,
-                    resume=keep.resume,
+                    **own,
+                    **vars(given.keep),
+                    values=given.varied.tries,
+                    every=values != "one",
+                    screen=values != "each",
+                    limits=given.limits,
                     on_estimate=_say,
                     progress=step,
                 )
         except Interrupted as interrupt:
             partial: Ranking = interrupt.partial
-            print_ranking(partial, out)
+            print_ranking(partial, given.out)
             known = f"{len(partial.trials)} of {counted(len(partial.trials) + partial.left, 'value')}"
-            kept = f"; {keep.keep} keeps them: go on with --resume" if keep.keep else ""
-            raise KeyboardInterrupt(f"interrupted after {known}{kept}") from None
-    print_ranking(ranking, out)
+            raise KeyboardInterrupt(given.keep.interrupted(known)) from None
+    print_ranking(ranking, given.out)
     return 1 if any(trial.agrees is False for trial in ranking.trials) else 0
 
 

@@ -1,38 +1,41 @@
-"""`optctx record`: shows the options that LLVM reads for a file, and those set that it does not read."""
+"""Compile a file once in a process of its own. Show every option that LLVM reads, with its value and the
+functions that read it, and every option set by --set that LLVM does not read, with the likely cause. Exit
+status 2 for bad input.
+
+    optctx record kernel.ll --set unroll-count=4 --set hexagon-initial-cfg-cleanup=false
+    optctx record kernel.ll --passes 'default<O1>' --format json > read.json
+"""
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import msgspec
 
-from optctx import Log, OptionContext, Read, Unread, record
+from optctx import OptionContext, Read, Unread, record
 from optctx.compiling import Job, compile_job, llvm_pool
 from optctx.errors import OptctxError
 from optctx.facts import text
 from optctx.lab.command.console import complain_printed, printed, say, show
 from optctx.lab.command.files import naming_module
-from optctx.lab.command.groups import Base, Input, add_file, add_out
+from optctx.lab.command.groups import Base, File, Input, Out, out
 from optctx.lab.command.inputs import answered
-from optctx.lab.settings import add_flags, taken
+from optctx.lab.settings import group
 from optctx.tables import table
 from optctx.wording import counted
 
-__all__ = ["add", "run"]
+__all__ = ["Arguments", "run"]
 
 
-DESCRIPTION = (
-    "Compile a file once in a process of its own. Show every option that LLVM reads, with "
-    "its value and the functions that read it, and every option set by --set that LLVM does not read, "
-    "with the likely cause. Exit status 2 for bad input."
-)
-EXAMPLE = (
-    "optctx record kernel.ll --set unroll-count=4 --set hexagon-initial-cfg-cleanup=false\n"
-    "optctx record kernel.ll --passes 'default<O1>' --format json > read.json"
-)
+@dataclass(frozen=True)
+class Arguments(File):
+    """What `optctx record` takes."""
+
+    input: Input = group(Input)
+    base: Base = group(Base)
+    out: Out = out()
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -40,15 +43,6 @@ class Recorded(msgspec.Struct, frozen=True):
 
     read: tuple[Read, ...]
     unread: tuple[Unread, ...]
-
-    @classmethod
-    def of(cls, log: Log) -> Recorded:
-        """All of a log whose block has ended."""
-        return cls(tuple(log.reads.values()), tuple(log.unread))
-
-    def summary(self) -> str:
-        """How many options were read, and how many overrides were not."""
-        return f"{counted(len(self.read), 'option')} read, {counted(len(self.unread), 'override')} not read"
 
     def rows(self) -> Iterator[Sequence[str]]:
         """Headings, and a row for each option that was read and each override that was not.
@@ -63,27 +57,18 @@ class Recorded(msgspec.Struct, frozen=True):
             yield unread.name, "false", text(unread.value), "", unread.cause
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
-    add_file(parser)
-    add_flags(parser, Input, Base)
-    add_out(parser)
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run(given: Arguments) -> None:
     """Compile, and print the options that were read. Raises OptctxError and OSError."""
     llvm_pool()  # its server starts while this process reads the file
-    base = taken(arguments, Base)
-    options = tuple(base.context().args())
-    job = replace(taken(arguments, Input).under(base).job(arguments.file), options=options, emit="object")
+    options = tuple(given.base.context().args())
+    job = replace(given.input.under(given.base).job(given.file), options=options, emit="object")
     # What LLVM prints has names of the module in it, and LLVM may end the process.
     done = llvm_pool().call(recorded, job, gives=Recorded)
-    with naming_module(arguments.file):
-        found = answered(done, f"cannot compile {arguments.file}")
+    with naming_module(given.file):
+        found = answered(done, f"cannot compile {given.file}")
     complain_printed(Counter(line for line in done.printed.splitlines() if line.strip()))
-    if not printed(arguments.format, lambda: found, found.rows):
+    if not printed(given.out.format, lambda: found, found.rows):
         _print(found)
-    return 0
 
 
 def recorded(_: None, job: Job) -> Recorded:
@@ -93,7 +78,7 @@ def recorded(_: None, job: Job) -> Recorded:
         result = compile_job(replace(job, options=()))
     if result.error is not None:
         raise OptctxError(result.error)
-    return Recorded.of(log)
+    return Recorded(tuple(log.reads.values()), tuple(log.unread))
 
 
 def _print(found: Recorded) -> None:
@@ -107,4 +92,5 @@ def _print(found: Recorded) -> None:
         causes = [(each.name, each.cause, text(each.value)) for each in found.unread]
         show(table(("override", "not read because", "value"), causes, whole=("override",)))
         say("")
-    say(found.summary())
+    unread = counted(len(found.unread), "override")
+    say(f"{counted(len(found.read), 'option')} read, {unread} not read")

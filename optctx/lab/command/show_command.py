@@ -1,45 +1,43 @@
-"""`optctx show`: prints everything that is known about one option."""
+"""Show everything that is known about one of LLVM's options: type, default, process-wide value, choices,
+aliases, the functions that read it, and whether a context or a module may set it.
+
+    optctx show unroll-count
+    optctx show pre-RA-sched --format json
+"""
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from typing import Any
 
 from optctx import registry
 from optctx.facts import OptionFacts, facts, text
 from optctx.lab.command.console import printed, say
-from optctx.lab.command.groups import add_out
-from optctx.lab.settings import completing
+from optctx.lab.command.groups import Out, out
+from optctx.lab.settings import argument
 
-__all__ = ["add", "run"]
-
-
-DESCRIPTION = (
-    "Show everything that is known about one of LLVM's options: type, default, process-wide "
-    "value, choices, aliases, the functions that read it, and whether a context or a module may set it."
-)
-EXAMPLE = "optctx show unroll-count\noptctx show pre-RA-sched --format json"
+__all__ = ["Arguments", "run"]
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
-    named = parser.add_argument("name", help="name of an LLVM option, such as unroll-count")
-    completing(named, "option")
-    add_out(parser, "table", "json")
+@dataclass(frozen=True)
+class Arguments:
+    """What `optctx show` takes."""
+
+    name: str = argument("name of an LLVM option, such as unroll-count", completes="option")
+    out: Out = out("table", "json")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(given: Arguments) -> None:
     """Print one option. Raises UnknownOptionError, with the nearest names, if it does not exist."""
-    name = registry()[arguments.name.lstrip("-") or arguments.name].name
+    name = registry()[given.name.lstrip("-") or given.name].name
     [option] = facts().only(lambda each: each.name == name).options
-    if printed(arguments.format, lambda: option):
-        return 0
+    if printed(given.out.format, lambda: option):
+        return
     shown = _texts(option)
     width = max(map(len, shown))
     for label, lines in shown.items():
         for number, line in enumerate(lines or ["-"]):
             say(f"{'' if number else label:{width}}  {line}".rstrip())
-    return 0
 
 
 def _texts(option: OptionFacts) -> dict[str, list[str]]:

@@ -1,8 +1,14 @@
-"""`optctx sweep`: compiles files under every combination of option values, and compares the results."""
+"""Compile each file once per combination of option values and compare what comes out. The combinations are
+compiled on threads of a worker process. A combination that LLVM refuses, that crashes LLVM or that takes too
+long is a row with that state. Exit status 1 if --verify finds a difference, 2 for bad input and if --verify
+cannot compare a row, 3 if the sweep ended early, 130 after Ctrl-C, 143 after SIGTERM.
+
+    optctx sweep kernel.ll --try unroll-count=1,2,4,8 --verify
+    optctx sweep kernel.ll --try unroll-count=1..64:step=9 --keep trials.journal
+"""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 from collections import Counter
 from collections.abc import Sequence
@@ -12,8 +18,8 @@ from typing import ClassVar
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.command.console import complain, complain_printed, printed, progress_bar, say, show
 from optctx.lab.command.files import naming_module
-from optctx.lab.command.groups import Base, Input, Keep, Out, Try, add_files, add_out
-from optctx.lab.settings import add_flags, positive, setting, taken
+from optctx.lab.command.groups import Base, Files, Input, Keep, Out, Try, out
+from optctx.lab.settings import group, positive, setting
 from optctx.lab.space import PASSES, parse_space
 from optctx.lab.sweep import Limits, sweep
 from optctx.lab.trials import Goal, Trial, goal_named
@@ -28,7 +34,7 @@ from optctx.lab.trials.tables import (
 )
 from optctx.wording import counted
 
-__all__ = ["add", "print_trials", "run"]
+__all__ = ["Arguments", "print_trials", "run"]
 
 
 @dataclass(frozen=True)
@@ -45,65 +51,51 @@ class Sweep:
     verify: bool = setting(False, "compare each trial with a fresh process")
 
 
-DESCRIPTION = (
-    "Compile each file once per combination of option values and compare what comes out. "
-    "The combinations are compiled on threads of a worker process. A combination that LLVM refuses, that "
-    "crashes LLVM or that takes too long is a row with that state. Exit status 1 if --verify finds a "
-    "difference, 2 for bad input and if --verify cannot compare a row, 3 if the sweep ended early, "
-    "130 after Ctrl-C, 143 after SIGTERM."
-)
-EXAMPLE = (
-    "optctx sweep kernel.ll --try unroll-count=1,2,4,8 --verify\n"
-    "optctx sweep kernel.ll --try unroll-count=1..64:step=9 --keep trials.journal"
-)
+@dataclass(frozen=True)
+class Arguments(Files):
+    """What `optctx sweep` takes."""
+
+    input: Input = group(Input)
+    base: Base = group(Base)
+    varied: Try = group(Try)
+    own: Sweep = group(Sweep)
+    keep: Keep = group(Keep)
+    limits: Limits = group(Limits)
+    out: Out = out(rows=("sort",))
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes."""
-    add_files(parser)
-    add_flags(parser, Input, Base, Try, Sweep, Keep, Limits)
-    add_out(parser, rows=("sort",))
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run(given: Arguments) -> int:
     """Compile all combinations, and print them; after Ctrl-C those so far. Raises OptctxError and OSError.
 
     Returns 1 if a fresh process differs, 2 if one could not compare, and 3 if the file of trials was lost.
     """
-    own, keep = taken(arguments, Sweep), taken(arguments, Keep)
-    goal = goal_named(own.by)
-    base = taken(arguments, Base)
-    given = taken(arguments, Input).under(base)
-    limits, out = taken(arguments, Limits), taken(arguments, Out)
-    with base.context():
-        space = parse_space(taken(arguments, Try).tries, given.pipelines)
+    out, keep, goal = given.out, given.keep, goal_named(given.own.by)
+    read = given.input.under(given.base)
+    with given.base.context():
+        space = parse_space(given.varied.tries, read.pipelines)
         names = [each for each in space.names if each != PASSES]
         if out.sort:
             check_column(out.sort, names)  # now rather than after minutes of work
-        jobs = given.jobs(arguments.files, pipelines=True)
+        jobs = read.jobs(given.files)
         found: list[Trial] = []
         lines: Counter[str] = Counter()
-        single = naming_module(arguments.files[0]) if len(jobs) == 1 else contextlib.nullcontext()
+        single = naming_module(given.files[0]) if len(jobs) == 1 else contextlib.nullcontext()
         try:
             with single, progress_bar() as step:
                 trials = sweep(
                     jobs,
                     space,
-                    by=own.by,
-                    trials=own.trials,
-                    verify=own.verify,
-                    limits=limits,
+                    **vars(given.own),
+                    **vars(keep),
+                    limits=given.limits,
                     baseline=bool(names) and out.format == "table",
-                    keep=keep.keep,
-                    resume=keep.resume,
                     on_trial=found.append,
                     printed=lines,
                     progress=step,
                 )
         except Interrupted as interrupt:
             print_trials(interrupt.partial, out, goal, lines)
-            kept = f"; {keep.keep} keeps them: go on with --resume" if keep.keep and found else ""
-            raise KeyboardInterrupt(f"interrupted after {counted(len(found), 'trial')}{kept}") from None
+            raise KeyboardInterrupt(keep.interrupted(counted(len(found), "trial"), bool(found))) from None
         except OptctxError as error:
             if not found:
                 raise

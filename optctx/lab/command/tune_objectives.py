@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from optctx.compiling import Job
 from optctx.errors import OptctxError
 from optctx.lab.command.console import put
-from optctx.lab.timing.measuring import Measuring
-
-if TYPE_CHECKING:
-    from optctx.compiling import Job
-    from optctx.lab.tuning import Objective
+from optctx.lab.timing import Harness, Measuring, NoHarnessError, find_harness
+from optctx.lab.tuning import Objective
+from optctx.lab.tuning.measured import objective_named
 
 __all__ = ["goals_of", "objectives_of"]
 
@@ -24,13 +22,10 @@ def goals_of(texts: Sequence[str], measuring: Measuring) -> list[str]:
 
     Raises OptctxError for a name that is none, and for the goal `command` without one.
     """
-    from optctx.lab.tuning.measured import objective_named
-
     for text in texts:
         if text.partition(":")[0] == "command" and not measuring.command:
-            raise OptctxError(
-                "the goal 'command' needs a command that prints a number: --command 'PROGRAM {object}'"
-            )
+            words = "the goal 'command' needs a command that prints a number: --command 'PROGRAM {object}'"
+            raise OptctxError(words)
         objective_named(text, command=measuring.command)
     if not texts and measuring.command:
         return ["command"]
@@ -46,9 +41,6 @@ def objectives_of(
     The second result is for the end of a search by size, if `helping`: a harness to fill in. Raises
     OptctxError for a harness that does not call what the module has; one to fill in is printed before.
     """
-    from optctx.lab.timing import Harness, NoHarnessError, find_harness
-    from optctx.lab.tuning.measured import objective_named
-
     beside = file != "-" and os.path.exists(f"{os.path.splitext(file)[0]}.toml")
     if not goals and (measuring.harness or measuring.entry or beside):
         goals = ["time"]

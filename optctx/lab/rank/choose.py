@@ -55,11 +55,11 @@ def choose(
     `every`: whether all of these are to be tried, not the first alone. Raises OptctxError for a pattern of
     `only` that matches no option at all.
     """
-    wanted = _wanted(reads, only, exclude, values)
-    not_tried = [NotTried(name, registry()[name].type, _why_unread(name)) for name in wanted.unread]
+    wanted, unread = _wanted(reads, only, exclude, values)
+    not_tried = [NotTried(name, registry()[name].type, _why_unread(name)) for name in unread]
     refused: list[str] = []
     candidates = []
-    for name in wanted.read:
+    for name in wanted:
         option, read = registry()[name], reads[name]
         found, reason = _values(option, read, values.get(name))
         planned: dict[str, Mapping[str, str]] = {}
@@ -82,37 +82,30 @@ def choose(
     return Chosen(tuple(candidates), tuple(not_tried), tuple(refused))
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    read: list[str]
-    unread: list[str]  # named, but not read
-
-
 def _wanted(
     reads: Mapping[str, Read],
     only: Sequence[str],
     exclude: Sequence[str],
     values: Mapping[str, Sequence[str]],
-) -> _Wanted:
-    named = [*values]
-    patterns = []
-    for pattern in (pattern.lstrip("-") for pattern in only):
-        if any(character in pattern for character in _GLOB):
-            if not fnmatch.filter(registry(), pattern):
-                raise OptctxError(f"no option matches {pattern!r}; `optctx options` shows them all")
-            patterns.append(pattern)
-        else:
+) -> tuple[list[str], list[str]]:
+    """The names that are wanted: those that were read, and those that were named without that."""
+    named, globs = [*values], []
+    for pattern in (each.lstrip("-") for each in only):
+        if not any(character in pattern for character in _GLOB):
             named.append(resolve(pattern))
-    names = {pattern.lstrip("-") for pattern in exclude}
-    left_out = [name for name in names if any(character in name for character in _GLOB)]
+        elif not fnmatch.filter(registry(), pattern):
+            raise OptctxError(f"no option matches {pattern!r}; `optctx options` shows them all")
+        else:
+            globs.append(pattern)
+    left_out = [each.lstrip("-") for each in exclude]
 
     def is_wanted(name: str) -> bool:
-        if name in names or any(fnmatch.fnmatchcase(name, pattern) for pattern in left_out):
+        if any(fnmatch.fnmatchcase(name, each) for each in left_out):
             return False
-        return not only or name in named or any(fnmatch.fnmatchcase(name, each) for each in patterns)
+        return not only or name in named or any(fnmatch.fnmatchcase(name, each) for each in globs)
 
-    unread = dict.fromkeys(name for name in named if name not in reads and is_wanted(name))
-    return _Wanted([name for name in reads if is_wanted(name)], list(unread))
+    unread = (name for name in dict.fromkeys(named) if name not in reads and is_wanted(name))
+    return [name for name in reads if is_wanted(name)], list(unread)
 
 
 def _why_unread(name: str) -> str:
@@ -128,7 +121,9 @@ def _values(option: Option, read: Read, given: Sequence[str] | None) -> tuple[li
         return [], "LLVM read several values of it"
     if _opens_windows(option):
         return [], "it opens windows"
-    return values_within_type(option, read.value), _why_no_values(option)
+    if option.type in ("enum", "bits", "set"):
+        return values_within_type(option, read.value), "there is no other choice"
+    return values_within_type(option, read.value), f"no values can be guessed for type {option.type}"
 
 
 def _opens_windows(option: Option) -> bool:
@@ -152,7 +147,7 @@ def values_within_type(option: Option, base: Value) -> list[Value]:
     """The values to try for an option whose value is `base`, the most telling first, without `base` itself.
 
     They are the other value of a bool, every other choice of an enum, or a few numbers on both sides. Empty
-    for types whose values cannot be guessed (see `_why_no_values`).
+    for types whose values cannot be guessed.
     """
     kind = option.type
     if kind == "bool":
@@ -169,13 +164,6 @@ def values_within_type(option: Option, base: Value) -> list[Value]:
     if kind in _FLOATS and isinstance(base, float):
         return _others(_floats(base), base)
     return []
-
-
-def _why_no_values(option: Option) -> str:
-    """The reason to report if `values_within_type` returns nothing."""
-    if option.type in ("enum", "bits", "set"):
-        return "there is no other choice"
-    return f"no values can be guessed for type {option.type}"
 
 
 def _integers(base: int, signed: bool) -> list[int]:

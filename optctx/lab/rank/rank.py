@@ -213,7 +213,7 @@ class _Run:
         """Those that have ended, by number."""
         return self.file.kept.trials
 
-    def point(self, number: int) -> dict[str, int | float | str]:
+    def point(self, number: int) -> dict[str, str]:
         """What a trial tries."""
         candidate, text = self.values[number]
         return {candidate.option: text}
@@ -327,15 +327,13 @@ class _Run:
 
     def _made(self, numbers: tuple[int, ...], answer: Answer) -> Iterator[Trial]:
         """The trials that a compilation settles: its own, or all of a group that changes nothing."""
-        passes = self.job.passes
-        if len(numbers) == 1:
-            options = {name: str(value) for name, value in self.point(numbers[0]).items()}
-            yield trial_of(answer, numbers[0], options, self.goal, passes=passes)
-        elif not self._weight(answer):
-            for number in numbers:
-                options = {name: str(value) for name, value in self.point(number).items()}
-                trial = trial_of(answer, number, options, self.goal, passes=passes)
-                yield replace(trial, attributes={**trial.attributes, "group": len(numbers)})
+        if len(numbers) > 1 and self._weight(answer):
+            return
+        for number in numbers:
+            trial = trial_of(answer, number, self.point(number), self.goal, passes=self.job.passes)
+            if len(numbers) > 1:
+                trial = replace(trial, attributes={**trial.attributes, "group": len(numbers)})
+            yield trial
 
     def _enter(self, trials: Sequence[Trial], pool: ThreadPoolExecutor) -> None:
         for trial in pool.map(self._verified, trials) if self.verify else trials:

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from optctx.compiling import Job
+from optctx.lab.program import SOURCES
 from optctx.lab.space import DEFAULT
 from optctx.lab.trials import Trial
 
-__all__ = ["Reproduction", "Source", "quoted", "reproduction", "shell_lines", "shown_lines"]
+__all__ = ["Reproduction", "Source", "front_words", "quoted", "reproduction", "shell_lines", "shown_lines"]
 
 _LEVEL = re.compile(r"default<O([0123sz])>")
-_SOURCES = (".c", ".cc", ".cpp", ".cxx", ".c++", ".C")
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Source:
     @property
     def compiled(self) -> bool:
         """Whether clang makes the module."""
-        return os.path.splitext(self.file)[1] in _SOURCES
+        return os.path.splitext(self.file)[1] in SOURCES
 
     @property
     def module(self) -> str:
@@ -111,7 +111,7 @@ def shell_lines(given: Sequence[str], passes: str, source: Source) -> tuple[str,
     ]
     level, module = f"-O{source.opt_level}", _file(source.module)
     return (
-        _front(source),
+        _line(front_words(source, _split(source.clang_options), source.module)) if source.compiled else "",
         _line(["opt", f"-passes={passes}", *target, *given, "-o", source.optimised, module]),
         _line(["llc", level, "-filetype=obj", *target, *given, "-o", source.object, source.optimised]),
         _clang(passes, source, given),
@@ -124,23 +124,13 @@ def shown_lines(front: str, opt: str, llc: str, clang: str) -> list[str]:
     return [*([f"clang: {clang}"] if clang else []), f"opt and llc: {tools}"]
 
 
-def _front(source: Source) -> str:
-    """As `optctx` calls clang itself: a level, or functions would be marked as not to be optimised."""
-    if not source.compiled:
-        return ""
+def front_words(source: Source, options: Sequence[str], module: str) -> list[str]:
+    """The command that makes a module of C or C++. `options`: those of `clang_options`.
+
+    Nothing is optimised, though at a level: without one, functions would be marked as not to be optimised.
+    """
     fixed = ["-c", "-emit-llvm", "-O2", "-Xclang", "-disable-llvm-passes"]
-    return _line(
-        [
-            source.clang,
-            *fixed,
-            *_target(source),
-            *_split(source.clang_options),
-            "-o",
-            source.module,
-            "--",
-            source.file,
-        ]
-    )
+    return [source.clang, *fixed, *_target(source), *options, "-o", module, "--", source.file]
 
 
 def _clang(passes: str, source: Source, given: Sequence[str]) -> str:
@@ -154,13 +144,14 @@ def _clang(passes: str, source: Source, given: Sequence[str]) -> str:
 
 
 def _target(source: Source) -> list[str]:
-    """The target for clang."""
+    """The target for clang, which writes processor and features into functions."""
     words = [f"--target={source.triple}"] if source.triple else []
-    own = ["-target-cpu", source.cpu] if source.cpu and source.cpu != "native" else []
+    if source.cpu == "native":
+        words.append("-march=native")
+    own = ["-target-cpu", source.cpu] if source.cpu not in ("", "native") else []
     for feature in filter(None, source.features.split(",")):
         own += ["-target-feature", feature]
-    native = ["-march=native"] if source.cpu == "native" else []
-    return [*words, *native, *(word for each in own for word in ("-Xclang", each))]
+    return [*words, *(word for each in own for word in ("-Xclang", each))]
 
 
 def _split(options: str) -> list[str]:

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import replace
 
 from optctx.lab.report.commands import Source, reproduction, shown_lines
 from optctx.lab.space import overrides_of
@@ -23,10 +22,9 @@ def ending(study: Study, source: Source, saved: str | None) -> list[str]:
 
     `saved`: the file that the best set is written to.
     """
-    best = study.best
-    if best is None:
+    trial = study.winner
+    if trial is None:
         return []
-    trial = best if study.minimised is None else replace(best, options=study.minimised)
     lines = reproduction(trial, source)
     clang, *tools = shown_lines(lines.front, lines.opt, lines.llc, lines.clang)
     unknown = unknown_options(source.clang, overrides_of(trial.options)) if lines.clang else []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from optctx.errors import OptctxError, shown
@@ -15,12 +14,10 @@ from optctx.lab.tuning.results import Study
 from optctx.lab.tuning.samplers import need_optuna, quiet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import optuna
     from optuna.distributions import BaseDistribution
 
-__all__ = ["explained", "export", "options_of", "optuna_study", "wide"]
+__all__ = ["export", "options_of", "optuna_study", "wide"]
 
 _WIDE = 32  # times the least value: from here on an axis is logarithmic
 _MOST_GAP = 10_000  # numbers that no trial has, which stand for trials that had not ended
@@ -125,20 +122,14 @@ def export(study: Study, storage: str, name: str) -> int:
         raise OptctxError(f"cannot export trials with numbers up to {last:,}: {len(known):,} are known")
     gap = Trial(-1, {}, study.base.passes, "failed", {}, error="it had not ended")
     trials = [known.get(number, gap) for number in range(last + 1)]
-    with warnings.catch_warnings(), explained(f"cannot write the study to {shown(storage.split('@')[-1])}"):
-        warnings.simplefilter("ignore")  # of what Optuna calls experimental
-        made = optuna_study(study, trials, storage=storage, study_name=name)
-        made.set_metric_names([goal.name for goal in study.goals])
-    return len(trials)
-
-
-@contextmanager
-def explained(what: str) -> Iterator[None]:
-    """Turn what Optuna, SQLAlchemy and drivers raise into an OptctxError."""
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what Optuna calls experimental
+            made = optuna_study(study, trials, storage=storage, study_name=name)
+            made.set_metric_names([goal.name for goal in study.goals])
     except OptctxError:
         raise
-    except Exception as error:
+    except Exception as error:  # Optuna's, SQLAlchemy's or a driver's
         words = " ".join(str(error).split())[:200] or type(error).__name__
-        raise OptctxError(f"{what}: {words}") from error
+        raise OptctxError(f"cannot write the study to {shown(storage.split('@')[-1])}: {words}") from error
+    return len(trials)

@@ -11,13 +11,12 @@ import json
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optctx.errors import OptctxError, shown
-from optctx.lab.report.commands import Reproduction, Source, quoted, reproduction
-from optctx.lab.report.figures import SHOWN, figures_of, labels_of, most_drawn
+from optctx.lab.report.commands import Source, quoted, reproduction
+from optctx.lab.report.figures import SHOWN, figures_of, labels_of, most_drawn, times_interval
 from optctx.lab.report.importance import MEANING, MOST, SURE, importances
 from optctx.lab.report.texts import axis_title, change_text, figure_text, seconds_text, visible
 from optctx.lab.trials import STATES, Goal, Trial
@@ -73,6 +72,8 @@ def write_report(study: Study, path: str | os.PathLike[str], *, source: Source, 
 
 def as_page(study: Study, source: Source, title: str) -> str:
     """The whole page. The same study gives the same page."""
+    from markupsafe import Markup
+
     shares = importances(study)
     figures = figures_of(study, shares)
     done, winners = sum(trial.state == "ok" for trial in study.trials), _winners(study)
@@ -88,10 +89,10 @@ def as_page(study: Study, source: Source, title: str) -> str:
             policy=_POLICY.format(scripts=" ".join(f"'sha256-{_digest(each)}'" for each in (plotly, script))),
             title=title,
             # Markup of this page alone: no text of a study is in them.
-            style=_safe(_beside("page.css")),
-            script=_safe(script),
-            plotly=_safe(_packed(plotly)),
-            data=_safe(_packed(json.dumps(data, allow_nan=False, separators=(",", ":")))),
+            style=Markup(_beside("page.css")),
+            script=Markup(script),
+            plotly=Markup(_packed(plotly)),
+            data=Markup(_packed(json.dumps(data, allow_nan=False, separators=(",", ":")))),
             study=study,
             several=len(study.goals) > 1,
             verdict=_verdict(study),
@@ -99,9 +100,9 @@ def as_page(study: Study, source: Source, title: str) -> str:
             winners=winners[:_WINNERS],
             more_winners=max(0, len(winners) - _WINNERS),
             winning={trial.number for trial in winners},
-            again=[(trial, _reproduction(study, trial, source)) for trial in winners[:_AGAIN]],
+            again=[(trial, reproduction(study.winner or trial, source)) for trial in winners[:_AGAIN]],
             figures={name: [words for words, _ in own] for name, own in figures.items()},
-            names=_names(study),
+            names=list(dict.fromkeys(name for trial in study.trials for name in trial.options)),
             shown_options=SHOWN,
             drawn=most_drawn(len(figures.get("slices", ()))),
             done=done,
@@ -132,12 +133,6 @@ def _environment() -> Environment:
     made.filters |= {"axis": axis_title, "number": _number, "command": _command, "whole": _whole}
     made.globals |= {"figure": _figure, "change": _change, "option": _option}
     return made
-
-
-def _safe(text: str) -> Any:
-    from markupsafe import Markup
-
-    return Markup(text)
 
 
 def _whole(text: str) -> Any:
@@ -180,17 +175,6 @@ def _winners(study: Study) -> list[Trial]:
     return [] if study.best is None else [study.best]
 
 
-def _names(study: Study) -> list[str]:
-    """The options of the trials, in the order of their first use."""
-    return list(dict.fromkeys(name for trial in study.trials for name in trial.options))
-
-
-def _reproduction(study: Study, trial: Trial, source: Source) -> Reproduction:
-    """With the options alone that the best trial stands on, if that is known."""
-    least = None if len(study.goals) > 1 else study.minimised
-    return reproduction(trial if least is None else replace(trial, options=least), source)
-
-
 # Cells of tables
 
 
@@ -206,14 +190,10 @@ def _figure(trial: Trial, goal: Goal) -> str:
     """A figure, its interval, and the time of a call."""
     if goal.name not in trial.objectives:
         return ""
-    ratio, seconds = ((interval_of(trial, each) if goal.confirmed else None) for each in ("ratio", "seconds"))
-    ends = (
-        ""
-        if ratio is None
-        else f" ({figure_text(1 / ratio.high, goal)} to {figure_text(1 / ratio.low, goal)})"
-    )
+    ends, seconds = times_interval(trial, goal), interval_of(trial, "seconds") if goal.confirmed else None
+    interval = "" if ends is None else f" ({figure_text(ends[0], goal)} to {figure_text(ends[1], goal)})"
     call = "" if seconds is None else f", {seconds_text(seconds.middle)} a call"
-    return f"{figure_text(trial.objectives[goal.name], goal)}{ends}{call}"
+    return f"{figure_text(trial.objectives[goal.name], goal)}{interval}{call}"
 
 
 def _change(study: Study, trial: Trial, goal: Goal) -> str:

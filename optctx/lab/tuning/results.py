@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from optctx.lab.trials import Goal, Trial, best_of
@@ -105,6 +105,12 @@ class Study:
             return None
         number = self.confirmation.get("trial")
         return next((trial for trial in self.trials if trial.number == number and trial.state == "ok"), None)
+
+    @property
+    def winner(self) -> Trial | None:
+        """As `best`, with the options alone that it stands on, if that was asked."""
+        best = self.best
+        return best if best is None or self.minimised is None else replace(best, options=self.minimised)
 
     @property
     def ranked(self) -> list[Trial]:

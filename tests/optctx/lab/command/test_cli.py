@@ -17,6 +17,7 @@ import pytest
 import optctx
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.lab.command.main import COMMANDS, main, make_parser
+from tests.support.command_lines import command_line
 from tests.support.processes import run_python
 from tests.support.rows import rows
 
@@ -71,22 +72,12 @@ def test_info_is_a_page_and_json(capfd: pytest.CaptureFixture[str]) -> None:
         assert [each for each in lines if each.startswith(f"  {reason}: {count}: ")]
 
 
-@pytest.mark.parametrize("program", [["-m", "optctx"], ["-c", "import optctx_program as p; p.main([])"]])
-def test_without_a_command_it_prints_the_help(program: list[str]) -> None:
-    done = subprocess.run([sys.executable, *program], capture_output=True, text=True, check=True)
+def test_without_a_command_it_prints_the_help() -> None:
+    done = subprocess.run([sys.executable, "-m", "optctx"], capture_output=True, text=True, check=True)
     assert done.stderr == ""
     assert all(re.search(rf"^    {name} +\w", done.stdout, re.MULTILINE) for name in COMMANDS)
-
-
-def test_a_reader_that_leaves_early_is_no_error() -> None:
-    command = [sys.executable, "-m", "optctx", "options"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert process.stdout.readline().split()[0] == "name"
-        process.stdout.close()
-        assert process.stderr.read() == ""
-        assert process.wait() == 0
+    ended = command_line()
+    assert (ended.status, ended.out, ended.err) == (0, done.stdout, "")
 
 
 @rows("command", [[], *([name] for name in COMMANDS)])
@@ -108,15 +99,15 @@ def test_every_help_text_has_an_example_that_the_parser_takes(
     assert any(line.startswith(shlex.join(["optctx", *command])) for line in lines)
 
 
-@pytest.mark.parametrize("flag", ["--version", "-V"])
-def test_the_version_is_that_of_the_installed_package(flag: str, capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as raised:
-        main([flag])
-    assert raised.value.code == 0
+def test_the_version_is_that_of_the_installed_package(capfd: pytest.CaptureFixture[str]) -> None:
     version = importlib.metadata.version("optctx")
-    assert capfd.readouterr() == (f"optctx {version}\n", "")
+    for flag in ("--version", "-V"):
+        with pytest.raises(SystemExit) as raised:
+            main([flag])
+        assert raised.value.code == 0
+        assert capfd.readouterr() == (f"optctx {version}\n", "")
     assert optctx.__version__ == version
-    code = f"import sys, optctx_program as p; p.main([{flag!r}]); print('optctx' in sys.modules)"
+    code = "import sys, optctx_program as p; p.main(['-V']); print('optctx' in sys.modules)"
     assert run_python(code) == f"optctx {version}\nFalse\n"
 
 

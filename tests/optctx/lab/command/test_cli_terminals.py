@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import warnings
 from collections.abc import Callable
@@ -15,9 +14,9 @@ import pytest
 from optctx.lab.command.console import doors, say
 from optctx.lab.command.main import main
 from optctx.wording import printable
+from tests.support.command_lines import command_line
 from tests.support.ir_texts import X86
 from tests.support.links_modules import stamped
-from tests.support.processes import SECONDS
 from tests.support.rows import rows
 
 # A title of the window, a colour, a mark that turns the direction of writing, the control sequence of C1,
@@ -83,13 +82,18 @@ def inside(folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.redirected
 @pytest.mark.usefixtures("attached", "inside")
 @pytest.mark.parametrize(
-    "case", [pytest.param(each, marks=pytest.mark.long if each in ALIKE else ()) for each in COMMANDS]
+    "names", [COMMANDS.keys() - ALIKE, pytest.param(ALIKE, marks=pytest.mark.long)], ids=["", "alike"]
 )
-def test_no_byte_of_a_module_acts_on_a_terminal(case: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    main(COMMANDS[case])
-    out, err = (text.decode() for text in capfdbinary.readouterr())
-    check_harmless(out, err)
-    assert ("\\x1b" in out + err) is (case not in SILENT), "the name is shown, or the test shows nothing"
+def test_no_byte_of_a_module_acts_on_a_terminal(
+    names: set[str], capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    shown = set()
+    for name in sorted(names):
+        main(COMMANDS[name])
+        out, err = (text.decode() for text in capfdbinary.readouterr())
+        check_harmless(out, err)
+        shown |= {name} if "\\x1b" in out + err else set()
+    assert shown == names - SILENT, "the name is shown, or the test shows nothing"
 
 
 def check_harmless(out: str, err: str) -> None:
@@ -125,36 +129,20 @@ def test_no_byte_of_a_kept_trial_acts_on_a_terminal(capfdbinary: pytest.CaptureF
 
 
 def test_what_a_program_reads_is_exact_on_a_pipe_and_harmless_on_a_terminal(folder: pathlib.Path) -> None:
-    command = [sys.executable, "-m", "optctx", "sweep", "asm.ll", *QUICK, "--format", "csv"]
-    piped = subprocess.run(command, cwd=folder, capture_output=True, timeout=SECONDS)
-    assert b"\x1b[31m\xe2\x80\xae" in piped.stdout
-    assert piped.stdout.count(b"\n") == 2
-    shown = on_a_terminal(command, folder)
-    assert b"\\x1b[31m\\u202e" in shown
-    assert b"\x1b" not in shown.replace(b"\x1b[?25", b"")  # the cursor of a bar
-    assert all(each.isprintable() for line in shown.decode().splitlines() for each in line)
-
-
-def on_a_terminal(command: list[str], folder: pathlib.Path) -> bytes:
-    """What a command writes to standard output, where that is a terminal."""
+    words = ["sweep", "asm.ll", *QUICK, "--format", "csv"]
+    piped = command_line(*words, folder=folder)
+    assert "\x1b[31m\u202e" in piped.out
+    assert piped.out.count("\n") == 2
     reading, terminal = os.openpty()
-    shown = b""
     try:
-        with subprocess.Popen(command, cwd=folder, stdout=terminal, stderr=subprocess.DEVNULL) as process:
-            os.close(terminal)
-            while chunk := _read(reading):
-                shown += chunk
-        assert process.returncode == 0
+        redirected = f">{os.ttyname(terminal)} 2>/dev/null"
+        assert command_line(*words, folder=folder, redirections=redirected).status == 0
+        shown = os.read(reading, 1 << 16).decode()
     finally:
         os.close(reading)
-    return shown
-
-
-def _read(reading: int) -> bytes:
-    try:
-        return os.read(reading, 1 << 16)
-    except OSError:  # EIO: no process has the terminal open
-        return b""
+        os.close(terminal)
+    assert "\\x1b[31m\\u202e" in shown
+    assert all(each.isprintable() for line in shown.splitlines() for each in line)
 
 
 @rows(

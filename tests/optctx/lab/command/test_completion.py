@@ -33,10 +33,9 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 @pytest.fixture(scope="module")
 def script(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("completion") / "optctx"
-    command = [sys.executable, "-m", "optctx", "completion", "bash"]
-    path.write_bytes(subprocess.check_output(command, timeout=SECONDS))
-    return str(path)
+    path = str(tmp_path_factory.mktemp("completion") / "optctx")
+    assert main(["completion", "bash", "-o", path]) == 0
+    return path
 
 
 def replies(script: str, *words: str, folder: pathlib.Path | None = None) -> set[str]:

@@ -97,7 +97,7 @@ def test_clang_gets_the_target_and_the_options_and_does_not_optimise(
     made = read_input(path, TARGET, Clang(str(stand_in), "-Dx='a b' -Iinclude"))
     assert made == bitcode_of(SCALE)
     arguments = (tmp_path / "arguments").read_text().splitlines()
-    assert arguments[-4:] == ["-Dx=a b", "-Iinclude", "--", path]
+    assert arguments[-6:] == ["-Dx=a b", "-Iinclude", "-o", "-", "--", path]
     for each in ("-disable-llvm-passes", f"--target={X86}", "-target-cpu", "haswell", "+avx2", "-fma"):
         assert each in arguments
 

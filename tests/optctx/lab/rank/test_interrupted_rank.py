@@ -15,9 +15,9 @@ from optctx.compiling import Job
 from optctx.lab.rank import Ranking, rank
 from optctx.lab.sweep import Limits
 from optctx.lab.trials import read_trials
-from tests.support.interrupted_commands import ENDLESS, STATUS, interrupted, moments
+from tests.support.interrupted_commands import ENDLESS, STATUS, interrupted, moments, works
 from tests.support.ir_texts import SCALE, X86
-from tests.support.processes import of_session, wait_for
+from tests.support.processes import wait_for
 
 pytestmark = pytest.mark.redirected
 
@@ -65,7 +65,7 @@ def test_ctrl_c_hands_over_the_trials_that_have_ended() -> None:
 def test_the_command_prints_them_and_leaves_nothing(number: int, scale: str, tmp_path: pathlib.Path) -> None:
     words = ["rank", scale, *WORDS, "--format", "json", "--keep", str(tmp_path / "kept")]
     ended = interrupted(
-        words, tmp_path, lambda process: wait_for(lambda: endless(process.pid)), number, times=2
+        words, tmp_path, lambda process: wait_for(lambda: works(process.pid)), number, times=2
     )
     assert ended.status == STATUS[number]
     assert ended.err.splitlines()[-1] == (
@@ -78,15 +78,6 @@ def test_the_command_prints_them_and_leaves_nothing(number: int, scale: str, tmp
     }
     assert values == {"force-vector-width": ["1", "2"], "misched-limit": ["5"]}
     assert sorted(read_trials(str(tmp_path / "kept")).trials) == [0, 1, 2]
-
-
-def endless(session: int) -> bool:
-    """Whether a process of the session has worked for a second: the trial that never ends."""
-    return any(
-        int(stat.rpartition(")")[2].split()[11]) >= os.sysconf("SC_CLK_TCK")
-        for stat in of_session(session)
-        if int(stat.split()[0]) != session
-    )
 
 
 @pytest.mark.parametrize(

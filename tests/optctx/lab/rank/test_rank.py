@@ -111,7 +111,7 @@ def test_the_ranking_is_what_single_fresh_processes_say(ranking: Ranking, fresh:
 
 def test_groups_find_what_single_values_do_in_fewer_compilations() -> None:
     # None that makes the code explode, and may or may not take too long.
-    patterns = ["licm-*", "slp-*", "inline-*", "enable-[a-m]*", "vectorize-*", "optimize-*", "x86-*"]
+    patterns = ["licm-*", "slp-*", "inline-*", "enable-[a-g]*", "optimize-*", "x86-*"]
     grouped, single = (rank(SMALL, only=patterns, every=True, screen=s) for s in (True, False))
     for one, other in ((grouped, single), (single, grouped)):
         assert [e.option for e in one.changing] == [e.option for e in other.changing]
@@ -160,17 +160,19 @@ def test_ranked_by_instructions_the_order_is_another() -> None:
     assert orders == {"size": options, "instructions": options[::-1]}
 
 
-def test_what_never_ends_or_explodes_times_out_and_the_others_go_on() -> None:
-    values = ["misched-limit=0,128", "unroll-force-peel-count=65536", "unroll-count=2"]
-    found = rank(SMALL, only=["misched-limit"], values=values, limits=Limits(timeout=2.5))
-    assert [(effect.option, trial.state) for effect, trial in found.dead] == [
-        ("misched-limit", "timed out"),
-        ("unroll-force-peel-count", "timed out"),
-    ]
-    assert all("longer than 2.5 s" in trial.error for _, trial in found.dead)
+@pytest.mark.parametrize(
+    "option", ["misched-limit=0", pytest.param("unroll-force-peel-count=65536", marks=pytest.mark.long)]
+)
+def test_what_never_ends_or_explodes_times_out_and_the_others_go_on(option: str) -> None:
+    name = option.partition("=")[0]
+    values = [f"{option},128" if name == "misched-limit" else option, "unroll-count=2"]
+    found = rank(SMALL, only=[name], values=values, limits=Limits(timeout=2.5))
+    [(effect, trial)] = found.dead
+    assert (effect.option, trial.state) == (name, "timed out")
+    assert "longer than 2.5 s" in trial.error
     assert effect_of(found, "unroll-count").changes
-    assert not effect_of(found, "misched-limit").changes
-    assert len(effect_of(found, "misched-limit").trials) == 2
+    assert not effect_of(found, name).changes
+    assert len(effect_of(found, name).trials) == values[0].count(",") + 1
 
 
 def test_what_takes_all_memory_is_stopped() -> None:
@@ -305,7 +307,7 @@ def test_llvms_parsers_take_the_values_that_are_guessed_as_far_as_types_tell() -
 
 
 def test_a_ranking_that_ends_early_goes_on_to_the_same(tmp_path: pathlib.Path) -> None:
-    keep, patterns = str(tmp_path / "kept"), ["licm-*", "slp-*", "inline-*", "x86-*", "optimize-*"]
+    keep, patterns = str(tmp_path / "kept"), ["licm-*", "slp-*", "optimize-*", "x86-*"]
     whole = rank(SMALL, only=patterns)
     first = rank(SMALL, only=patterns, keep=keep, trials=12)
     assert first.ended == "after 12 compilations"
@@ -446,28 +448,3 @@ def test_json_and_csv_say_the_same(capfd: pytest.CaptureFixture[str], scale: str
     assert {line["option"] for line in lines} == {each["option"] for each in data["options"]}
     assert {line["changes"] for line in lines} == {str(each["changes"]).lower() for each in data["options"]}
     assert (data["counts"]["tried"], data["ended"]) == (2, None)
-
-
-@rows(
-    ("arguments", "words"),
-    [
-        (["--set", "unroll-count"], "unroll-count"),
-        (["--set", "unroll-count=many"], "many"),
-        (["--try", "unroll-cuont=1"], "unroll-count"),
-        (["--only", "no-such-*"], "no option matches 'no-such-*'"),
-        (["--passes", "no-such-pass"], "unknown pass name 'no-such-pass'"),
-        (["--cpu", "no-such-cpu"], "no processor of"),
-        (["--timeout", "0"], "expected seconds above 0"),
-        (["--trials", "0"], "expected"),
-        (["--resume"], "--keep FILE"),
-    ],
-)
-def test_bad_input_is_one_line_and_exit_status_2(
-    arguments: list[str], words: str, capfd: pytest.CaptureFixture[str], scale: str
-) -> None:
-    assert main(["rank", scale, "--triple", X86, *arguments]) == 2
-    out, err = capfd.readouterr()
-    assert out == ""
-    (line,) = err.splitlines()
-    assert line.startswith("optctx: ")
-    assert words in line

@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 from optctx.errors import OptctxError
-from optctx.lab.command.main import main
 from optctx.lab.report import Source, check_report, write_report
 from optctx.lab.report.figures import figures_of
 from optctx.lab.report.importance import importances
@@ -102,7 +101,7 @@ def texts_in(part: Any) -> Iterator[str]:
             yield from texts_in(value)
 
 
-@pytest.mark.parametrize("kind", STUDIES)
+@rows("kind", STUDIES)
 def test_every_study_has_a_page_that_plotly_takes(kind: str) -> None:
     from plotly.graph_objects import Figure
 
@@ -305,37 +304,12 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path: pathlib.Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "module", "message"),
-    [
-        ("a.html", "plotly", "cannot write a report without plotly: pip install 'optctx[tune]'"),
-        ("a.html", "optuna", "cannot write a report without Optuna: pip install 'optctx[tune]'"),
-        ("a.html", "jinja2", "cannot write a report without Jinja2: pip install 'optctx[tune]'"),
-    ],
-)
-def test_a_missing_extra_is_named(
-    name: str, module: str, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
-) -> None:
-    for each in [each for each in sys.modules if each.partition(".")[0] == module]:
-        monkeypatch.delitem(sys.modules, each)
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(OptctxError) as refusal:
-        check_report(tmp_path / name)
-    assert str(refusal.value) == message
-
-
-def test_several_objectives_have_no_best_set_to_write(
-    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "scale.ll").write_text(str(JOB.ir))
-    words = [
-        "tune",
-        str(tmp_path / "scale.ll"),
-        "--set",
-        "unroll-count=1",
-        "--best",
-        str(tmp_path / "b.toml"),
-    ]
-    assert main([*words, "--by", "size", "--by", "instructions"]) == 2
-    line = "optctx: several objectives have no best set to write; take --best out, or name one objective\n"
-    assert capfd.readouterr() == ("", line)
+@rows(("module", "called"), [("plotly", "plotly"), ("optuna", "Optuna"), ("jinja2", "Jinja2")])
+def test_a_missing_extra_is_named(module: str, called: str, tmp_path: pathlib.Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for each in [each for each in sys.modules if each.partition(".")[0] == module]:
+            patch.delitem(sys.modules, each)
+        patch.setitem(sys.modules, module, None)
+        with pytest.raises(OptctxError) as refusal:
+            check_report(tmp_path / "a.html")
+    assert str(refusal.value) == f"cannot write a report without {called}: pip install 'optctx[tune]'"

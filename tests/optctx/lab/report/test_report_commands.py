@@ -19,6 +19,7 @@ from optctx.compiling import FreshProcess, Job
 from optctx.lab.report import Reproduction, Source, reproduction
 from optctx.lab.trials import Trial
 from tests.support.ir_texts import SCALE, X86
+from tests.support.rows import rows
 from tests.support.tuning_cases import JOB, TINY, loops, tuned
 
 HOSTILE = "'; touch hacked; '\"$(touch hacked)`touch hacked`\\ \n\x1b\u202e\udcff7*?~ #{x}%s!"
@@ -43,7 +44,7 @@ def run_python(lines: Reproduction) -> bytes:
     return code
 
 
-@pytest.mark.parametrize("as_bitcode", [False, True])
+@rows("as_bitcode", [False, True])
 def test_the_python_program_makes_the_object_of_a_fresh_process(
     as_bitcode: bool, fresh: FreshProcess, tmp_path: pathlib.Path
 ) -> None:
@@ -101,9 +102,12 @@ def test_what_has_no_line_has_none() -> None:
     assert reproduction(trial({}), Source("-x.ll")).opt.endswith(" -o ./-x.opt.bc ./-x.ll")
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_a_shell_gives_each_program_the_words_that_are_meant(shell: str, tmp_path: pathlib.Path) -> None:
+@rows("shell", SHELLS)
+def test_a_shell_gives_each_program_the_words_that_are_meant(
+    shell: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """With a program in the place of each tool that notes what it is given."""
+    tmp_path = tmp_path_factory.mktemp(shell)
     hostile = HOSTILE if shell == "bash" else "".join(each for each in HOSTILE if each.isprintable())
     stand_in = (
         f"#!{sys.executable}\nimport json, os, sys\nargs = [os.fsencode(a).hex() for a in sys.argv[1:]]\n"

@@ -25,6 +25,7 @@ from optctx.lab.trials import Goal, Trial, read_trials
 from optctx.lab.tuning import Study
 from optctx.process import all_arguments
 from optctx.tables import without_column
+from tests.support.alone import alone
 from tests.support.ir_texts import SCALE
 from tests.support.rows import rows
 from tests.support.tuning_cases import SUM
@@ -113,15 +114,14 @@ def test_a_goal_that_calls_needs_a_harness_and_prints_one(
     assert err.startswith("optctx: cannot call 'sum': no harness says what to pass; fill in the printed one")
 
 
+@alone
 def test_the_tools_are_imported_on_first_use() -> None:
-    code = (
-        "import sys, optctx.lab as lab\n"
-        "assert {'tune', 'Search'} <= set(dir(lab))\n"
-        "assert not [name for name in sys.modules if name.startswith('optctx.lab.')]\n"
-        "from optctx.lab import Search, tune\n"
-        "assert tune.__module__ == 'optctx.lab.tuning.tuning'"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    import optctx.lab as lab
+
+    assert {"tune", "Search"} <= set(dir(lab))
+    tools = tuple(f"optctx.lab.{name}" for name in ("rank", "report", "space", "sweep", "trials", "tuning"))
+    assert not [name for name in sys.modules if name.startswith(tools)]
+    assert lab.tune.__module__ == "optctx.lab.tuning.tuning"
 
 
 def test_base_options_are_of_the_base_as_well(
@@ -139,11 +139,11 @@ def test_base_options_are_of_the_base_as_well(
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """A kept study of six trials, by another process."""
+    """A kept study of six trials."""
     folder = tmp_path_factory.mktemp("kept")
     (folder / "scale.ll").write_text(SCALE)
-    command = [sys.executable, "-m", "optctx", "tune", str(folder / "scale.ll"), *TRY]
-    subprocess.run([*command, "--keep", str(folder / "night.journal")], check=True, stdout=subprocess.DEVNULL)
+    words = ["tune", str(folder / "scale.ll"), *TRY, "--keep", str(folder / "night.journal")]
+    assert main([*words, "-o", str(folder / "printed"), "-q"]) == 0
     return folder / "night.journal"
 
 

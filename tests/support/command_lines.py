@@ -1,0 +1,148 @@
+"""Command lines as a shell starts them, in forks of a process that has loaded and attached everything.
+
+A fresh interpreter takes 0.4 s for a command, a fork some milliseconds. Streams are as the interpreter makes
+them of what the shell has closed or redirected, and the child ends as every interpreter does.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import io
+import os
+import re
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+
+from tests.support.alone import Server, text_of
+from tests.support.processes import SECONDS
+
+__all__ = ["Ended", "command_line", "serve"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A command line. `redirected`: descriptor -> a file; GONE; or "" where the shell has closed it."""
+
+    words: Sequence[str | bytes]
+    given: bytes
+    redirected: dict[int, str]
+    unbuffered: bool
+    folder: str
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended: its exit status, what it printed on standard output and standard error."""
+
+    status: int | None  # None if it hung
+    out: str
+    err: str
+
+
+GONE = "a pipe without a reader"
+_REDIRECTION = re.compile(r"([012]?[<>])(?:(&-)|(\|)|(/\S+))")
+_NUMBERS = {"<": 0, ">": 1, "2>": 2}
+_servers: dict[frozenset[tuple[str, str]], Server] = {}
+
+
+def command_line(
+    *words: str | bytes,
+    redirections: str = "",
+    given: bytes = b"",
+    folder: str | os.PathLike[str] = ".",
+    variables: dict[str, str] | None = None,
+    unbuffered: bool = False,
+) -> Ended:
+    """Run a command to its end; it shows no traceback.
+
+    `redirections`: as a shell writes them, such as "<&- 2>/dev/full"; ">|" is to a reader that has left.
+    `given`: on standard input. `variables`: of the environment. `unbuffered`: as of PYTHONUNBUFFERED.
+    """
+    key = frozenset((variables or {}).items())
+    if key not in _servers:
+        _servers[key] = Server(__name__, {**os.environ, **(variables or {})})
+    redirected = {}
+    for sign, closed, gone, file in _REDIRECTION.findall(redirections):
+        redirected[_NUMBERS[sign]] = "" if closed else GONE if gone else file
+    line = Line(words, given, redirected, unbuffered, os.path.abspath(folder))
+    ended = Ended(*_servers[key].ask(line))
+    assert "Traceback" not in ended.err, ended.err
+    assert "Exception ignored" not in ended.err, ended.err
+    return ended
+
+
+@atexit.register
+def _close() -> None:
+    while _servers:
+        _servers.popitem()[1].close()
+
+
+# In the server, and in its children
+
+
+def serve(descriptor: int) -> None:
+    """Fork a child for each line that comes. Each child returns from here, with the command's status."""
+    import optctx
+    from optctx.lab.command.main import make_parser
+    from optctx_program import main
+
+    optctx.attach()
+    make_parser()  # imports every command
+    connection: Connection[tuple[int | None, str, str], Line] = Connection(descriptor)
+    with contextlib.suppress(EOFError, BrokenPipeError):
+        while True:
+            line = connection.recv()
+            files = [os.memfd_create(each) for each in ("in", "out", "err")]
+            os.pwrite(files[0], line.given, 0)
+            if not (child := os.fork()):
+                connection.close()
+                os.setsid()
+                _redirect(line, files)
+                sys.exit(main([os.fsdecode(word) for word in line.words]))
+            ended = os.pidfd_open(child)
+            hangs = not wait([ended], SECONDS)
+            if hangs:
+                os.killpg(child, signal.SIGKILL)  # with all that it started
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            os.close(ended)
+            os.close(files[0])
+            connection.send((None if hangs else status, text_of(files[1]), text_of(files[2])))
+
+
+def _redirect(line: Line, files: Sequence[int]) -> None:
+    """Give this child its streams, as the shell and then the interpreter do."""
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+        os.close(file)
+    os.lseek(0, 0, os.SEEK_SET)
+    for number, path in line.redirected.items():
+        if path:
+            reading, opened = os.pipe() if path == GONE else (-1, os.open(path, os.O_RDWR | os.O_NOCTTY))
+            os.dup2(opened, number)
+            os.close(opened)
+            if path == GONE:
+                os.close(reading)
+    for number, path in line.redirected.items():
+        if not path:
+            os.close(number)
+    os.chdir(line.folder)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        setattr(sys, name, _stream(number, getattr(sys, name), line.unbuffered))
+
+
+def _stream(number: int, before: io.TextIOWrapper, unbuffered: bool) -> io.TextIOWrapper | None:
+    """The stream on a descriptor; None if that is closed."""
+    try:
+        os.fstat(number)
+    except OSError:
+        return None
+    mode = "rb" if number == 0 else "wb"
+    file = open(number, mode, 0 if unbuffered and number else -1, closefd=False)  # noqa: SIM115
+    encoding, errors = before.encoding, before.errors
+    return io.TextIOWrapper(
+        file, encoding, errors, line_buffering=number == 2, write_through=unbuffered and number > 0
+    )
