@@ -97,17 +97,10 @@ def no_memory(_: object) -> int:
     return len(bytearray(1 << 30))
 
 
-def limits(_: object) -> list[int]:
-    """The soft limits of processor time, address space and files."""
-    return [
-        resource.getrlimit(each)[0]
-        for each in (resource.RLIMIT_CPU, resource.RLIMIT_AS, resource.RLIMIT_FSIZE)
-    ]
-
-
 def soft_limits(_: object) -> list[int]:
-    """As `limits`, and of open files."""
-    return [*limits(_), resource.getrlimit(resource.RLIMIT_NOFILE)[0]]
+    """The soft limits of processor time, address space, files and open files."""
+    kinds = resource.RLIMIT_CPU, resource.RLIMIT_AS, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE
+    return [resource.getrlimit(each)[0] for each in kinds]
 
 
 def print_much(_: object, size: int) -> int:
