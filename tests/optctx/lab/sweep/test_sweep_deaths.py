@@ -67,13 +67,11 @@ def test_a_crash_and_a_hang_are_rows_and_no_other_row_is_marked(rows: list[Trial
         (CRASHING, "default"): crashed,
         (CRASHING, ENDLESS): crashed,  # before anything is scheduled
     }
-
-
-def test_rows_without_output_have_no_numbers_and_the_others_are_right(rows: list[Trial]) -> None:
+    assert {(row.state, row.agrees) for row in rows} == {("ok", True), ("crashed", True), ("timed out", None)}
     for row in rows:
         if row.state == "ok":
             assert row.digest == expected_digest(row)
-        else:
+        else:  # no numbers
             assert (row.objectives, row.attributes, row.seconds, row.digest) == ({}, {}, 0.0, "")
 
 
@@ -90,10 +88,6 @@ def test_what_llvm_refuses_is_a_row_with_its_words() -> None:
     assert [row.state for row in rows] == ["failed", "failed"]
     assert all("Could not open profile" in row.error for row in rows)
     assert [row.agrees for row in rows] == [True, True]
-
-
-def test_a_crash_is_verified_and_a_timeout_is_not(rows: list[Trial]) -> None:
-    assert {(row.state, row.agrees) for row in rows} == {("ok", True), ("crashed", True), ("timed out", None)}
 
 
 def test_what_llvm_prints_is_counted_line_by_line(capfd: pytest.CaptureFixture[str]) -> None:
@@ -154,10 +148,10 @@ def test_a_worker_that_is_killed_from_outside_costs_no_row(monkeypatch: pytest.M
                 os.kill(child, signal.SIGKILL)
                 killed.append(child)
 
-    rows = sweep(SMALL, ["unroll-count=1..24"], limits=Limits(2), on_trial=kill)
+    rows = sweep(SMALL, ["unroll-count=1..12"], limits=Limits(2), on_trial=kill)
     assert killed
     assert {row.state for row in rows} == {"ok"}
-    assert all(row.digest == expected_digest(row) for row in rows[::5])
+    assert all(row.digest == expected_digest(row) for row in rows[::4])
 
 
 def test_a_helper_that_is_killed_is_an_error_and_keeps_what_is_done(
@@ -172,12 +166,12 @@ def test_a_helper_that_is_killed_is_an_error_and_keeps_what_is_done(
 
     keep = str(tmp_path / "kept")
     with pytest.raises(EndedEarlyError, match="the helper process of the sweep ended with status -9"):
-        sweep(SMALL, ["unroll-count=1..39"], on_trial=kill, keep=keep)
+        sweep(SMALL, ["unroll-count=1..12"], on_trial=kill, keep=keep)
     assert found
     monkeypatch.undo()
     again: list[Trial] = []
-    both = sweep(SMALL, ["unroll-count=1..39"], on_trial=again.append, keep=keep, resume=True)
-    assert len(both) == 39
+    both = sweep(SMALL, ["unroll-count=1..12"], on_trial=again.append, keep=keep, resume=True)
+    assert len(both) == 12
     assert sorted(again, key=lambda trial: trial.number) == both
     assert all(trial in both for trial in found)
 
