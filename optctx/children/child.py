@@ -56,8 +56,7 @@ class Child:
         """`closing`: descriptors of this process that the child must not keep. `serves`: it has children of
         its own, and ends them and itself when STOP tells it so.
         """
-        self.number, self.talks = start.number, start.talks
-        self.late, self._serves = False, serves
+        self.number, self.late, self._serves = start.number, False, serves
         self._files = start.limits.files, start.place.limits.get(resource.RLIMIT_FSIZE)
         self.untold = bytearray()  # what its pipe has no room for
         opened: list[int] = []

@@ -100,3 +100,11 @@ def test_a_child_that_is_killed_costs_no_call(pool: Pool) -> None:
             found.update(ended)
     assert sorted(found) == list(range(100, 140))
     assert all(done.value for done in found.values())
+
+
+def test_where_no_child_begins_a_call_each_is_made_alone(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where no thread can be started."""
+    monkeypatch.setattr("optctx.children.crowd.work", calls.barren)
+    crowd = Crowd(pool, calls.each, tuple[int, int], threads=2, limit=lambda number: 60.0)
+    found = finished(crowd, list(range(100, 106)))
+    assert [done.value and done.value[0] for _, done in sorted(found.items())] == list(range(100, 106))
