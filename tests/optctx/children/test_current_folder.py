@@ -90,32 +90,20 @@ def test_the_files_mark_what_runs(hostile: pathlib.Path, marks: pathlib.Path) ->
     assert "this" in ran(marks)
 
 
-# The second environment is one that the parent ignores itself.
 @pytest.mark.redirected
 @pytest.mark.parametrize(
-    ("flags", "path", "lines"),
-    [
-        ((), None, COMMANDS),
-        (("-E",), os.pathsep, COMMANDS[:1]),
-        pytest.param((), None, MORE, marks=pytest.mark.long),
-    ],
-    ids=["commands", "environment ignored", "more commands"],
+    "lines", [COMMANDS, pytest.param(MORE, marks=pytest.mark.long)], ids=["commands", "more commands"]
 )
 def test_no_command_runs_a_file_of_the_current_folder(
-    flags: tuple[str, ...],
-    path: str | None,
-    lines: list[str],
-    hostile: pathlib.Path,
-    marks: pathlib.Path,
-    tmp_path: pathlib.Path,
+    lines: list[str], hostile: pathlib.Path, marks: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
     script, statuses = tmp_path / "run.py", tmp_path / "status.json"
     script.write_text(RUN)
     commands = [command.split() for command in lines]
     done = subprocess.run(
-        [sys.executable, *flags, str(script), json.dumps(commands), str(statuses)],
+        [sys.executable, str(script), json.dumps(commands), str(statuses)],
         cwd=hostile,
-        env=environment() if path is None else environment(PYTHONPATH=path),
+        env=environment(),
         capture_output=True,
         text=True,
         timeout=SECONDS,
@@ -123,6 +111,20 @@ def test_no_command_runs_a_file_of_the_current_folder(
     assert ran(marks) == []
     assert done.returncode == 0, done.stderr
     assert set(json.loads(statuses.read_text()).values()) == {0}, done.stderr
+
+
+def test_neither_does_a_child_of_a_process_that_ignores_the_environment(
+    hostile: pathlib.Path, marks: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    """Python would import from there before the first line of the child."""
+    (script := tmp_path / "run.py").write_text(
+        "import subprocess, sys\n"
+        "from optctx.children.python import python_command\n"
+        "sys.exit(subprocess.run(python_command('import this')).returncode)\n"
+    )
+    given = environment(PYTHONPATH=os.pathsep)
+    assert subprocess.run([sys.executable, "-E", str(script)], cwd=hostile, env=given).returncode == 0
+    assert ran(marks) == []
 
 
 def test_neither_does_a_process_of_the_library(
@@ -192,8 +194,7 @@ def test_a_file_of_the_current_folder_is_found_where_pythonpath_names_it_in_full
     tmp_path: pathlib.Path,
 ) -> None:
     (tmp_path / "mine.py").touch()
-    relative = f".{os.pathsep}"
-    for path, before in (("", "import mine"), (relative, "")):
+    for path, before in (("", "import mine"), (f".{os.pathsep}", "")):
         assert "No module named 'mine'" in printed_by_child(tmp_path, MINE, before=before, path=path).stderr
     assert printed_by_child(tmp_path, MINE, path=str(tmp_path)).stdout == f"{tmp_path / 'mine.py'}\n"
 
