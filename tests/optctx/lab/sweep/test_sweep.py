@@ -8,7 +8,7 @@ import pathlib
 import pytest
 
 from optctx.compiling import FreshProcess, Job, Result, compile_job
-from optctx.errors import OptctxError, OptionValueError, UnknownOptionError
+from optctx.errors import OptctxError
 from optctx.lab.space import parse_space
 from optctx.lab.sweep import Limits, sweep
 from tests.support.rows import rows
@@ -43,11 +43,7 @@ def test_a_grid_that_is_too_large_or_has_bad_settings_is_refused_at_once(
     assert capfd.readouterr().err == ""
 
 
-def test_a_single_bad_setting_keeps_its_own_error_and_a_bad_pipeline_has_llvms() -> None:
-    with pytest.raises(UnknownOptionError):
-        sweep(JOB, ["no-such-option=1"])
-    with pytest.raises(OptionValueError):
-        sweep(JOB, ["unroll-count=1,many"])
+def test_a_bad_pipeline_ends_the_sweep_with_llvms_words() -> None:
     with pytest.raises(OptctxError, match="unknown pass name 'no-such-pass'"):
         sweep(Job(KERNEL, passes="no-such-pass"), ["unroll-count=1,2,4,8"])
 
