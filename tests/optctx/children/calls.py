@@ -138,7 +138,7 @@ def deaf(_: object, channel: Channel) -> None:
 
 # For crowds: the number of a call says what it does.
 
-CRASHES, HANGS, EXITS, PRINTS = 3, 5, 7, 9
+CRASHES, HANGS, EXITS, PRINTS, BABBLES = 3, 5, 7, 9, 11
 
 
 def each(prepared: int, number: int) -> tuple[int, int]:
@@ -150,6 +150,8 @@ def each(prepared: int, number: int) -> tuple[int, int]:
     if number == EXITS:
         os.write(2, b"LLVM ERROR: odd\n")
         os._exit(1)
+    if number == BABBLES:
+        write(None, b"\xff" * 64)  # the length of a frame that is too long
     if number % 100 == PRINTS:
         os.write(2, f"printed by {number}\n".encode())
     time.sleep(0.01)

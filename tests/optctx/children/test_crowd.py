@@ -34,13 +34,14 @@ def finished(crowd: Crowd[tuple[int, int]], numbers: list[int]) -> Found:
     return found
 
 
-def test_a_crash_and_an_exit_among_calls_on_threads(pool: Pool) -> None:
+def test_a_crash_an_exit_and_nonsense_among_calls_on_threads(pool: Pool) -> None:
     crowd = Crowd(pool, calls.each, tuple[int, int], threads=3, limit=lambda number: 60.0)
     found = finished(crowd, [number for number in range(40) if number != calls.HANGS])
     deaths = {number: done.death for number, done in found.items() if done.death is not None}
     assert {number: str(death) for number, death in deaths.items()} == {
         calls.CRASHES: "killed by SIGSEGV",
         calls.EXITS: "LLVM ERROR: odd",
+        calls.BABBLES: "it wrote to a descriptor that is not its own",
     }
     assert all(done.value and done.value[0] == number for number, done in found.items() if not done.death)
 
