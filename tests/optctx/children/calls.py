@@ -12,6 +12,7 @@ import time
 from typing import NoReturn
 
 from optctx.children.child import Channel
+from optctx.children.frames import encode
 from optctx.children.limits import address_space
 from optctx.errors import OptctxError
 
@@ -151,7 +152,7 @@ def each(prepared: int, number: int) -> tuple[int, int]:
         os.write(2, b"LLVM ERROR: odd\n")
         os._exit(1)
     if number == BABBLES:
-        write(None, b"\xff" * 64)  # the length of a frame that is too long
+        write(None, encode([BABBLES, ["raised", None, "an answer of no crowd's"], ""]))
     if number % 100 == PRINTS:
         os.write(2, f"printed by {number}\n".encode())
     time.sleep(0.01)

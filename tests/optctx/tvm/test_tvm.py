@@ -199,6 +199,8 @@ def test_everything_that_a_target_says_reaches_the_machine(instance: LLVMInstanc
     before = instance.parse_ir(SCALE)
     unoptimised.optimize(before)
     assert "<4 x float>" not in str(before)
+    codes = [LLVMTarget(instance, f"llvm -opt-level={level}").emit_object(before) for level in (0, 3)]
+    assert codes[0] != codes[1]
     assert "<4 x float>" in str(module) or "<8 x float>" in str(module)
 
 

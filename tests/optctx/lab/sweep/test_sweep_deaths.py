@@ -42,7 +42,7 @@ def expected_digest(row: Trial, job: Job = SMALL) -> str:
 
 @pytest.fixture(scope="module")
 def timeout(fresh: FreshProcess) -> float:
-    return too_long(lambda: fresh.compile(SMALL))
+    return round(too_long(lambda: fresh.compile(SMALL)) / 2, 1)
 
 
 @pytest.fixture(scope="module")
