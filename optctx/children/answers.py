@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
+from msgspec import structs
+
 from optctx.children.death import Death
 from optctx.children.frames import FrameError, Frames, decode, encode
-from optctx.children.messages import Close, Ended, Kill, Reply, Tell, ToServer
+from optctx.children.messages import Kill, Reply, Tell, ToServer
 
-__all__ = ["Call", "Done", "Line", "Listener", "Talk", "death_of"]
+__all__ = ["Call", "Done", "Line", "Listener", "Talk", "done_by"]
 
 R = TypeVar("R")
 
@@ -23,7 +25,7 @@ class Done(Generic[R]):
 
     error: The words of an OptctxError that the function raised; "" for none.
     death: How the child ended if it did not answer.
-    printed: The end of what it printed. `cut`: whether that may lack its end (`ulimit -f`).
+    printed: The end of what it printed. `cut`: as of a death.
     """
 
     value: R | None = None
@@ -50,7 +52,7 @@ class Line:
 
     def close(self) -> None:
         """Tell it that there is no more."""
-        self.send(Close(self.number))
+        self.send(Tell(self.number, None))
 
     def kill(self) -> None:
         """End it with what it started."""
@@ -62,35 +64,39 @@ class Listener:
 
     line: Any  # to the child
 
-    def __init__(self) -> None:
+    def __init__(self, heard: Callable[[bytes], None], ended: Callable[[Death], None]) -> None:
+        """Take two functions, which must not wait.
+
+        Args:
+            heard: Takes the body of a frame. Raises FrameError for one that is not expected.
+            ended: Takes the child's end. Must not raise.
+        """
+        self._heard, self._ended = heard, ended
         self._frames = Frames()
         self.nonsense = False
 
-    def heard(self, body: bytes) -> None:
-        """Take the body of a frame. Must not wait. Raises FrameError for one that is not expected."""
-        raise NotImplementedError
-
-    def ended(self, end: Ended) -> None:
-        """Take its end. Must not wait or raise."""
-        raise NotImplementedError
-
     def said(self, data: bytes) -> None:
-        """Take bytes."""
+        """Take bytes of the child's."""
         if self.nonsense:
             return
         try:
             for body in self._frames.feed(data):
-                self.heard(body)
+                self._heard(body)
         except FrameError:
             self.nonsense = True
             self.line.kill()
+
+    def ended(self, end: Death) -> None:
+        """Take the child's end."""
+        nonsense = self.nonsense and end.how != "lost"
+        self._ended(structs.replace(end, how="nonsense") if nonsense else end)
 
 
 class Call(Listener, Generic[R]):
     """A call under way. `future` has its `Done`, whatever happens, and is never cancelled."""
 
     def __init__(self, gives: type[R]) -> None:
-        super().__init__()
+        super().__init__(self._take, self._finish)
         self.future: Future[Done[R]] = Future()
         self.future.set_running_or_notify_cancel()
         self._gives = gives
@@ -108,41 +114,27 @@ class Call(Listener, Generic[R]):
         """End the child with what it started."""
         self.line.kill()
 
-    def heard(self, body: bytes) -> None:
+    def _take(self, body: bytes) -> None:
         if self._answer is not None:
             raise FrameError("expected one answer, found another")
         self._answer = body
 
-    def ended(self, end: Ended) -> None:
-        done = Done[R](printed=end.printed, cut=end.cut)
-        try:
-            done = self._done(end, done)
-        except FrameError:
-            done = replace(done, death=Death("nonsense", end.status, end.printed))
+    def _finish(self, end: Death) -> None:
+        done = Done[R](death=end, printed="" if end.how == "lost" else end.printed, cut=end.cut)
+        if self._answer is not None and end.how not in ("lost", "nonsense"):
+            try:
+                done = done_by(decode(self._answer, Reply), self._gives, end)
+            except FrameError:
+                done = replace(done, death=structs.replace(end, how="nonsense"))
         self.future.set_result(done)
-
-    def _done(self, end: Ended, done: Done[R]) -> Done[R]:
-        if end.problem or (self._answer is None and not self.nonsense):
-            return replace(done, death=death_of(end))
-        if self._answer is None or self.nonsense:
-            raise FrameError("expected an answer")
-        reply = decode(self._answer, Reply)
-        match reply.how:
-            case "gave":
-                return replace(done, value=decode(bytes(reply.value), self._gives))
-            case "failed":
-                return replace(done, error=reply.error)
-            case "raised":
-                return replace(done, death=Death("lost", 0, reply.error))
-        return replace(done, death=Death("out of memory", end.status, end.printed))
 
 
 class Talk(Listener, Generic[R]):
     """A child that talks to one thread. A context manager: leaving it ends the child."""
 
     def __init__(self, gives: type[R]) -> None:
-        super().__init__()
-        self._mail: SimpleQueue[bytes | Ended] = SimpleQueue()
+        self._mail: SimpleQueue[bytes | Death] = SimpleQueue()
+        super().__init__(self._mail.put, self._mail.put)
         self._gives = gives
 
     def __enter__(self) -> Talk[R]:
@@ -155,24 +147,21 @@ class Talk(Listener, Generic[R]):
         """Wait for what it says next, or for its death. Raises TimeoutError."""
         try:
             mail = self._mail.get(timeout=seconds)
-            if isinstance(mail, bytes):
-                return decode(mail, self._gives)
+            return decode(mail, self._gives) if isinstance(mail, bytes) else mail
         except Empty:
             raise TimeoutError from None
         except FrameError:
             return Death("nonsense", 0, "")
-        return Death("nonsense", mail.status, mail.printed) if self.nonsense else death_of(mail)
-
-    def heard(self, body: bytes) -> None:
-        self._mail.put(body)
-
-    def ended(self, end: Ended) -> None:
-        self._mail.put(end)
 
 
-def death_of(end: Ended) -> Death:
-    """The death of a child that did not answer."""
-    if end.problem:
-        return Death("lost", end.status, end.problem)
-    how: Any = "timed out" if end.late else "exited" if end.status >= 0 else "killed"
-    return Death(how, end.status, end.printed)
+def done_by(reply: Reply, gives: type[R], end: Death) -> Done[R]:
+    """What came of a call that was answered. Raises FrameError for a value of another type than `gives`."""
+    done = Done[R](printed=end.printed, cut=end.cut)
+    match reply.how:
+        case "gave":
+            return replace(done, value=decode(bytes(reply.value), gives))
+        case "failed":
+            return replace(done, error=reply.error)
+        case "raised":
+            return replace(done, death=Death("lost", 0, reply.error))
+    return replace(done, death=structs.replace(end, how="out of memory"))

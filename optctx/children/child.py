@@ -9,23 +9,18 @@ import signal
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
-from optctx.children.death import is_cut, printed_to
+import msgspec
+
+from optctx.children.death import Death, is_cut, printed_to
 from optctx.children.frames import Reader, encode, pack, write_all
 from optctx.children.limits import follow, lower_limit
-from optctx.children.messages import (
-    Ended,
-    Place,
-    Reply,
-    Start,
-    arguments_of,
-    function_of,
-)
+from optctx.children.messages import Place, Reply, Start, arguments_of, function_of
 from optctx.children.spawning import STOP, end_with_parent
 from optctx.errors import OptctxError
 
-__all__ = ["Channel", "Child", "settle"]
+__all__ = ["Channel", "Child", "answer", "called", "settle"]
 
 T = TypeVar("T")
 # Made beforehand: the process that writes it may get no memory to make it.
@@ -61,8 +56,7 @@ class Child:
         """`closing`: descriptors of this process that the child must not keep. `serves`: it has children of
         its own, and ends them and itself when STOP tells it so.
         """
-        self.number, self.talks = start.number, start.talks
-        self.late, self._serves = False, serves
+        self.number, self.late, self._serves = start.number, False, serves
         self._files = start.limits.files, start.place.limits.get(resource.RLIMIT_FSIZE)
         self.untold = bytearray()  # what its pipe has no room for
         opened: list[int] = []
@@ -126,13 +120,14 @@ class Child:
             else:
                 os.killpg(self.pid, signal.SIGKILL)
 
-    def bury(self) -> Ended:
+    def bury(self) -> Death:
         """Wait for its end, after it said the last."""
         self.kill()
-        _, status = os.waitpid(self.pid, 0)
+        status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         printed, cut = printed_to(self._printed), is_cut(self._printed, *self._files)
         _close((self.hearing, self._printed, self.telling))
-        return Ended(self.number, os.waitstatus_to_exitcode(status), self.late, printed, cut)
+        how: Any = "timed out" if self.late else "exited" if status >= 0 else "killed"
+        return Death(how, status, printed, cut)
 
 
 def _close(descriptors: Sequence[int]) -> None:
@@ -166,7 +161,7 @@ def _run(
     except BaseException as error:  # every error of a call must become an answer
         traceback.print_exc()
         if not start.talks:
-            write_all(channel.said, encode(Reply("raised", error=_words(f"{type(error).__name__}: {error}"))))
+            channel.send(Reply("raised", error=_words(f"{type(error).__name__}: {error}")))
     finally:
         os._exit(1)
 
@@ -175,25 +170,27 @@ def settle(place: Place) -> None:
     """Move to where the caller is."""
     if place.folder is not None:
         os.chdir(place.folder)
-    for name, value in place.environment.items():
-        if value is None:
-            os.environb.pop(name, None)
-        else:
-            os.environb[name] = value
+    if place.environment:
+        os.environb.clear()
+        os.environb.update(place.environment)
 
 
-def call(prepared: object, start: Start, channel: Channel) -> None:
-    """Call the function of `start`, and say what it returned, or the words of its OptctxError."""
-    function = function_of(start.function)
+def answer(prepared: object, start: Start, channel: Channel) -> None:
+    """Call the function of `start`, and say what came of it, unless the function talks itself."""
     if start.talks:
-        function(prepared, channel, *arguments_of(start.function, start.arguments, given=2))
-        return
+        arguments = arguments_of(start.function, start.arguments, given=2)
+        function_of(start.function)(prepared, channel, *arguments)
+    else:
+        channel.send(called(prepared, start.function, start.arguments))
+
+
+def called(prepared: object, function: str, arguments: msgspec.Raw) -> Reply:
+    """Call a function by its name. Return what it returned, or the words of its OptctxError."""
     try:
-        value = function(prepared, *arguments_of(start.function, start.arguments, given=1))
-        reply = encode(Reply("gave", pack(value)))
+        value = function_of(function)(prepared, *arguments_of(function, arguments, given=1))
+        return Reply("gave", pack(value))
     except OptctxError as error:
-        reply = encode(Reply("failed", error=_words(str(error))))
-    write_all(channel.said, reply)
+        return Reply("failed", error=_words(str(error)))
 
 
 def _words(text: str) -> str:

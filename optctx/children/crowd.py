@@ -15,14 +15,14 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 import msgspec
 
-from optctx.children.answers import Call, Done, Listener
-from optctx.children.child import Channel
-from optctx.children.death import printed_to
+from optctx.children.answers import Call, Done, Listener, done_by
+from optctx.children.child import Channel, called
+from optctx.children.death import Death, printed_to
 from optctx.children.frames import FrameError, decode, pack
 from optctx.children.limits import Limits
-from optctx.children.messages import Ended, arguments_of, function_of, name_of
+from optctx.children.messages import Reply, name_of
 from optctx.children.pool import Pool
-from optctx.errors import EndedEarlyError, OptctxError
+from optctx.errors import EndedEarlyError
 from optctx.locks import lock_left_behind
 
 __all__ = ["PER_THREAD", "Crowd"]
@@ -30,7 +30,6 @@ __all__ = ["PER_THREAD", "Crowd"]
 R = TypeVar("R")
 _CLONE_FILES = 0x400
 PER_THREAD = 160 << 20  # bytes of address space that a thread's stack and heap reserve
-_MOST_BARREN = 3  # children in a row that die before a call has begun
 
 
 class _Order(msgspec.Struct, array_like=True):
@@ -38,44 +37,32 @@ class _Order(msgspec.Struct, array_like=True):
     arguments: msgspec.Raw
 
 
-class _Began(msgspec.Struct, array_like=True, tag=0):
-    number: int
+class _Said(msgspec.Struct, array_like=True):
+    """A thread has begun a call; with a reply, it has ended it."""
 
-
-class _Gave(msgspec.Struct, array_like=True, tag=1):
     number: int
-    value: msgspec.Raw
-    error: str
-    printed: str
+    reply: Reply | None = None
+    printed: str = ""
 
 
 def work(prepared: object, channel: Channel, function: str, threads: int) -> NoReturn:
     """In the child: this thread reads, the others call. It may end at any moment."""
     orders: SimpleQueue[_Order] = SimpleQueue()
     writing = lock_left_behind()
-    call = function_of(function)
 
-    def one(order: _Order, printed: int) -> None:
+    def say(*message: Any) -> None:
         with writing:
-            channel.send(_Began(order.number))
-        value: object = None
-        error = ""
-        try:
-            value = call(prepared, *arguments_of(function, order.arguments, given=1))
-        except OptctxError as failure:
-            error = str(failure)
-        gave = _Gave(order.number, pack(value), error, _taken(printed))
-        with writing:
-            channel.send(gave)
+            channel.send(_Said(*message))
 
     def serve() -> None:
         try:
             printed = _own_streams(channel.printed)
             while True:
-                one(orders.get(), printed)
-        except (
-            BaseException
-        ):  # such as MemoryError, perhaps due to another thread: each is called again alone
+                order = orders.get()
+                say(order.number)
+                reply = called(prepared, function, order.arguments)
+                say(order.number, reply, _taken(printed))
+        except BaseException:  # MemoryError, perhaps due to another thread: each is called again alone
             sys.excepthook(*sys.exc_info())
             os._exit(1)
 
@@ -114,22 +101,13 @@ class _Child(Listener):
     """The child as its crowd sees it. `sent`: the calls without an answer, and when a thread began each."""
 
     def __init__(self, mail: SimpleQueue[tuple[_Child | int, Any]]) -> None:
-        super().__init__()
-        self._mail = mail
+        super().__init__(lambda body: mail.put((self, body)), lambda end: mail.put((self, end)))
         self.sent: dict[int, float | None] = {}
-        self.late: set[int] = set()  # calls that take too long
-        self.barren = True  # no call has begun
-
-    def heard(self, body: bytes) -> None:
-        self._mail.put((self, body))
-
-    def ended(self, end: Ended) -> None:
-        self._mail.put((self, end))
 
     @property
-    def running(self) -> list[int]:
+    def running(self) -> dict[int, float]:
         """The calls that have begun."""
-        return [number for number, began in self.sent.items() if began is not None]
+        return {number: began for number, began in self.sent.items() if began is not None}
 
 
 class Crowd(Generic[R]):
@@ -178,7 +156,6 @@ class Crowd(Generic[R]):
         self._children: list[_Child] = []
         self._open: _Child | None = None  # the one that gets calls
         self._alone: dict[int, Call[R]] = {}
-        self._barren = 0
         self._mail: SimpleQueue[tuple[_Child | int, Any]] = SimpleQueue()
 
     def submit(self, number: int, *arguments: Any) -> None:
@@ -196,11 +173,10 @@ class Crowd(Generic[R]):
         while not found and self._arguments:
             self._fill()
             with contextlib.suppress(Empty):
-                found += self._take(*self._mail.get(timeout=self._patience()))
-            with contextlib.suppress(Empty):
+                mail = self._mail.get(timeout=self._stop_late())
                 while True:
-                    found += self._take(*self._mail.get_nowait())
-            self._stop_late()
+                    found += self._take(*mail)
+                    mail = self._mail.get_nowait()
         self._fill()
         return found
 
@@ -213,9 +189,7 @@ class Crowd(Generic[R]):
             self._pending.append(number)
 
     def _suspicious(self, number: int) -> bool:
-        return bool(self._bad) and any(
-            trait in self._bad and trait not in self._good for trait in self._traits(number)
-        )
+        return bool(self._bad) and not self._bad.isdisjoint(self._traits(number))
 
     def _next_suspect(self) -> int | None:
         """Take a suspect, or return None. Those that were cleared wait for a thread again."""
@@ -228,9 +202,6 @@ class Crowd(Generic[R]):
 
     def _fill(self) -> None:
         """Keep every processor busy. At most half of them have suspects if other calls wait."""
-        if self._barren >= _MOST_BARREN:
-            self._suspects.extend((number, True) for number in self._pending)
-            self._pending.clear()
         busy = sum(len(child.running) for child in self._children if child is not self._open)
         room = self._threads - busy - len(self._alone)
         most = max(1, self._threads // 2) if self._pending else self._threads
@@ -242,11 +213,9 @@ class Crowd(Generic[R]):
             # Some calls wait in the child, so no thread is idle. While suspects run, fewer threads work.
             most = 2 * room if room == self._threads else room
             while self._pending and len(child.sent) < most:
-                self._tell(child, self._pending.popleft())
-
-    def _tell(self, child: _Child, number: int) -> None:
-        child.sent[number] = None
-        child.line.tell(_Order(number, pack(self._arguments[number])))
+                number = self._pending.popleft()
+                child.sent[number] = None
+                child.line.tell(_Order(number, pack(self._arguments[number])))
 
     def _start_child(self) -> _Child:
         child = _Child(self._mail)
@@ -271,43 +240,41 @@ class Crowd(Generic[R]):
     def _take(self, sender: _Child | int, mail: Any) -> list[tuple[int, Done[R]]]:
         if isinstance(sender, int):
             return [self._ended_alone(sender, self._alone.pop(sender).future.result())]
-        if not isinstance(mail, bytes):
+        if isinstance(mail, Death):
             self._bury(sender, mail)
-            return []
-        found = []
-        try:
-            if sender.nonsense:
-                raise FrameError("expected nothing after what it should not have said")
-            found = self._said(sender, decode(mail, _Began | _Gave))  # type: ignore[arg-type]
-        except (FrameError, KeyError):  # it wrote to its answers: what it was doing is called again alone
-            sender.nonsense = True
-            sender.line.kill()
-        if sender is not self._open:
-            self._stop_if_stuck(sender)
-        return found
+        elif not sender.nonsense:
+            try:
+                return self._said(sender, decode(mail, _Said))
+            except (FrameError, KeyError):  # it wrote to its answers: what it was doing is called again alone
+                sender.nonsense = True
+                sender.line.kill()
+        return []
 
-    def _said(self, child: _Child, said: _Began | _Gave) -> list[tuple[int, Done[R]]]:
+    def _said(self, child: _Child, said: _Said) -> list[tuple[int, Done[R]]]:
         number = said.number
-        if isinstance(said, _Began):
-            if number not in child.sent:
-                raise FrameError
+        if said.reply is None:
+            _ = child.sent[number]  # raises for another call
             child.sent[number] = time.monotonic()
-            child.barren, self._barren = False, 0
             return []
-        value = None if said.error else decode(bytes(said.value), self._gives)
+        done = done_by(said.reply, self._gives, Death("exited", 0, said.printed))
+        if done.death is not None:
+            raise FrameError("expected an answer")
         del child.sent[number]
-        child.late.discard(number)
-        self._good.update(self._traits(number))
+        return [self._survived(number, done)]
+
+    def _survived(self, number: int, done: Done[R]) -> tuple[int, Done[R]]:
+        traits = set(self._traits(number))
+        self._good |= traits
+        self._bad -= traits
         del self._arguments[number]
-        return [(number, Done(value, said.error, printed=said.printed))]
+        return number, done
 
     def _ended_alone(self, number: int, done: Done[R]) -> tuple[int, Done[R]]:
-        if done.death is not None and done.death.how == "lost":
-            raise EndedEarlyError(f"cannot go on: {done.death}")
-        traits = list(self._traits(number))
         if done.death is None:
-            self._good.update(traits)
-        elif new := {trait for trait in traits if trait not in self._good} - self._bad:
+            return self._survived(number, done)
+        if done.death.how == "lost":
+            raise EndedEarlyError(f"cannot go on: {done.death}")
+        if new := set(self._traits(number)) - self._good - self._bad:
             self._bad |= new
             waiting, self._pending = self._pending, deque()
             for each in waiting:
@@ -315,44 +282,30 @@ class Crowd(Generic[R]):
         del self._arguments[number]
         return number, done
 
-    def _bury(self, child: _Child, end: Ended) -> None:
+    def _bury(self, child: _Child, end: Death) -> None:
         """After a child's end: what it was doing is called again alone, and what waited there by another."""
-        if end.problem:  # the server is gone, or can start no process
-            raise EndedEarlyError(end.problem if self._pool.end else f"cannot go on: {end.problem}")
+        if end.how == "lost":  # the server is gone, or can start no process
+            raise EndedEarlyError(end.printed if self._pool.end else f"cannot go on: {end}")
         self._children.remove(child)
         if child is self._open:
             self._open = None
-        self._barren += child.barren
-        self._suspects.extendleft((number, True) for number in reversed(child.running))
-        self._pending.extendleft(reversed([number for number, began in child.sent.items() if began is None]))
+        again = list(child.running) or list(child.sent)  # no other child would begin what this one has not
+        self._suspects.extendleft((number, True) for number in reversed(again))
+        self._pending.extendleft(number for number in reversed(child.sent) if number not in again)
 
-    # Time limits
+    def _stop_late(self) -> float | None:
+        """A child with a late call gets no more, ends what its other threads have, and is killed.
 
-    def _patience(self) -> float | None:
-        ends = [
-            began + self._limit(number)
-            for child in self._children
-            for number, began in child.sent.items()
-            if began is not None and number not in child.late
-        ]
-        return max(0.0, min(ends) - time.monotonic()) if ends else None
-
-    def _stop_late(self) -> None:
-        """A child with a late call gets no more, ends what its other threads have, and is killed."""
+        Returns the seconds until another call is late; None if no call is under way.
+        """
         now = time.monotonic()
+        ends: list[float] = []
         for child in self._children:
-            late = {
-                number
-                for number, began in child.sent.items()
-                if began is not None and began + self._limit(number) <= now
-            }
-            if late - child.late:
-                child.late |= late
-                self._open = None if child is self._open else self._open
-            if child.late:
-                self._stop_if_stuck(child)
-
-    def _stop_if_stuck(self, child: _Child) -> None:
-        """Kill a child that gets no more calls if it makes only late ones."""
-        if child.late.issuperset(child.running):
-            child.line.kill()
+            left = [began + self._limit(number) - now for number, began in child.running.items()]
+            in_time = [each for each in left if each > 0]
+            if len(in_time) < len(left) and child is self._open:
+                self._open = None
+            if child is not self._open and not in_time:
+                child.line.kill()
+            ends += in_time
+        return min(ends, default=None)

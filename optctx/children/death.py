@@ -6,8 +6,9 @@ import os
 import re
 import resource
 import signal
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 __all__ = ["Death", "cause_of_end", "is_cut", "is_of_machine", "last_line", "last_words", "printed_to"]
 
@@ -17,20 +18,21 @@ _LAST_WORDS = ("Assertion ", "UNREACHABLE executed", "LLVM ERROR: ", "std::bad_a
 _OF_MACHINE = re.compile(r"^killed by SIG(KILL|TERM|INT|HUP|XCPU|XFSZ)\b|out of memory|std::bad_alloc")
 
 
-@dataclass(frozen=True)
-class Death:
-    """The end of a child that did not answer.
+class Death(msgspec.Struct, frozen=True, array_like=True):
+    """The end of a child. It is called a death if the child did not answer.
 
     how: "exited" and "killed" (by a signal) as it did itself; "timed out" if the server killed it; "out of
         memory"; "nonsense" if it wrote to its answers, and was killed; "lost" if it did not even begin, or
         the server is gone.
     status: Its exit status, or minus the signal; 0 if none is known.
-    printed: The end of what it printed; for "lost" the reason.
+    printed: The end of what it printed; for "lost" the reason. `cut`: whether that may lack its end
+        (`ulimit -f`).
     """
 
     how: Literal["exited", "killed", "timed out", "out of memory", "nonsense", "lost"]
     status: int
     printed: str
+    cut: bool = False
 
     def __str__(self) -> str:
         match self.how:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Generic, TypeVar, cast
 
@@ -66,7 +65,7 @@ def encode(value: object) -> bytes:
 def decode(body: bytes, gives: type[T]) -> T:
     """Decode the body of a frame as a type. Raises FrameError."""
     try:
-        return decoder(gives).decode(body)
+        return cast(T, decoder(gives).decode(body))  # type: ignore[arg-type]  # types can be hashed
     except (ValueError, RecursionError) as error:  # msgspec's errors, and of bytes that are no UTF-8
         raise FrameError(
             f"expected {getattr(gives, '__name__', gives)}, found something else: {error}"
@@ -74,13 +73,9 @@ def decode(body: bytes, gives: type[T]) -> T:
 
 
 @lru_cache(maxsize=64)
-def _decoder(gives: Any) -> msgspec.msgpack.Decoder[Any]:
-    return msgspec.msgpack.Decoder(gives, dec_hook=_custom)
-
-
-def decoder(gives: type[T]) -> msgspec.msgpack.Decoder[T]:
+def decoder(gives: Any) -> msgspec.msgpack.Decoder[Any]:
     """The decoder of a type, which is made once."""
-    return cast("msgspec.msgpack.Decoder[T]", cast("Callable[[Any], Any]", _decoder)(gives))
+    return msgspec.msgpack.Decoder(gives, dec_hook=_custom)
 
 
 def _custom(kind: type, value: object) -> object:

@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 import msgspec
 
+from optctx.children.death import Death
 from optctx.children.frames import decoder
 from optctx.children.limits import Limits
 
 __all__ = [
-    "Close",
     "Ended",
     "FromServer",
     "Kill",
@@ -43,7 +43,7 @@ class Place(msgspec.Struct, frozen=True, array_like=True):
     """Where a child runs: as the caller does now, not as it did when the server started."""
 
     folder: bytes | None
-    environment: dict[bytes, bytes | None]  # what is not as it was; None: removed
+    environment: dict[bytes, bytes]  # all of it; none at all leaves it as it is
     limits: dict[int, int] = {}  # soft ones of the caller, by their number (RLIMIT_AS)
 
 
@@ -67,16 +67,10 @@ class Start(_Message, frozen=True):
 
 
 class Tell(_Message, frozen=True):
-    """Pass bytes to a child that talks."""
+    """Pass bytes to a child that talks. None: there is no more."""
 
     number: int
-    data: bytes
-
-
-class Close(_Message, frozen=True):
-    """Tell a child that talks that there is no more."""
-
-    number: int
+    data: bytes | None
 
 
 class Kill(_Message, frozen=True):
@@ -103,14 +97,10 @@ class Said(_Message, frozen=True):
 
 
 class Ended(_Message, frozen=True):
-    """A child's end. `problem`: why it could not be started, or what became of the server; "" otherwise."""
+    """A child's end, whether it has answered or not."""
 
     number: int
-    status: int = 0
-    late: bool = False
-    printed: str = ""
-    cut: bool = False  # whether `printed` may lack its end
-    problem: str = ""
+    end: Death
 
 
 class Reply(msgspec.Struct, frozen=True, array_like=True):
@@ -125,7 +115,7 @@ class Reply(msgspec.Struct, frozen=True, array_like=True):
     error: str = ""
 
 
-ToServer = Prepare | Start | Tell | Close | Kill
+ToServer = Prepare | Start | Tell | Kill
 FromServer = Ready | Said | Ended
 
 

@@ -17,17 +17,7 @@ from optctx.children.answers import Call, Done, Line, Listener, Talk
 from optctx.children.death import Death, last_line
 from optctx.children.frames import decode, encode, pack
 from optctx.children.limits import Limits, limits_here
-from optctx.children.messages import (
-    Ended,
-    FromServer,
-    Place,
-    Prepare,
-    Ready,
-    Said,
-    Start,
-    ToServer,
-    name_of,
-)
+from optctx.children.messages import Ended, FromServer, Place, Prepare, Ready, Said, Start, ToServer, name_of
 from optctx.children.server import serve_pool
 from optctx.children.server_process import GRACE, READER, ServerProcess
 from optctx.errors import EndedEarlyError, OptctxError
@@ -72,12 +62,10 @@ class Pool:
         self._within, self._name = within, name
         self._directory = None if directory is None else os.fsencode(os.path.abspath(directory))
         self._owner = os.getpid()
-        # Of the server: children run in the environment of the caller.
-        self._environment: dict[bytes, bytes] = dict(os.environb) if within is None else within._environment
         self._state = lock_left_behind()
         self._numbers = itertools.count()
         self._listeners: dict[int, Listener] = {}  # of the children that live
-        self._server = _Server(self)
+        self._server = Listener(self._heard, self._gone)
         self._ready: Future[Ready | Death] = Future()
         self._end: Death | None = None
         self._over: Future[None] = Future()
@@ -152,7 +140,7 @@ class Pool:
         Raises OptctxError if the pool does not run.
         """
         call = Call(gives)
-        self._start(call, function, arguments, limits, talks=False)
+        self.open(function, *arguments, listener=call, limits=limits, talks=False)
         return call
 
     def call(
@@ -162,28 +150,17 @@ class Pool:
         return self.submit(function, *arguments, gives=gives, limits=limits).result()
 
     def open(
-        self, function: Callable[..., Any], *arguments: Any, listener: Listener, limits: Limits | None = None
-    ) -> None:
-        """Start a child in which `function(prepared, channel, *arguments)` talks to the listener."""
-        self._start(listener, function, arguments, limits, talks=True)
-
-    def talk(
-        self, function: Callable[..., Any], *arguments: Any, gives: type[R], limits: Limits | None = None
-    ) -> Talk[R]:
-        """Start a child as `open` does, for one thread. What it says is decoded as `gives`."""
-        talk = Talk(gives)
-        self.open(function, *arguments, listener=talk, limits=limits)
-        return talk
-
-    def _start(
         self,
-        listener: Listener,
         function: Callable[..., Any],
-        arguments: tuple[Any, ...],
-        limits: Limits | None,
-        *,
-        talks: bool,
+        *arguments: Any,
+        listener: Listener,
+        limits: Limits | None = None,
+        talks: bool = True,
     ) -> None:
+        """Start a child in which `function(prepared, channel, *arguments)` talks to the listener.
+
+        `talks`: otherwise it gets no channel, and the listener hears one Reply.
+        """
         packed, here = pack(arguments), self._place()
         self._check()
         number = next(self._numbers)
@@ -192,9 +169,17 @@ class Pool:
             if self._end is None:
                 self._listeners[number] = listener
         if self._end is not None:
-            listener.ended(Ended(number, self._end.status, problem=self._end.printed))
+            listener.ended(self._end)
         else:
             self._send(Start(number, name_of(function), packed, limits or Limits(), here, talks))
+
+    def talk(
+        self, function: Callable[..., Any], *arguments: Any, gives: type[R], limits: Limits | None = None
+    ) -> Talk[R]:
+        """Start a child as `open` does, for one thread. What it says is decoded as `gives`."""
+        talk = Talk(gives)
+        self.open(function, *arguments, listener=talk, limits=limits)
+        return talk
 
     def _check(self) -> None:
         if self._owner != os.getpid():
@@ -212,16 +197,13 @@ class Pool:
 
     def _place(self) -> Place:
         """Where a child is to run, and what it is to have in its environment."""
-        then, now = self._environment, {**os.environb}
-        folder = self._directory
+        environment, folder = dict(os.environb), self._directory
         if folder is not None:
-            now[b"TMPDIR"] = folder
+            environment[b"TMPDIR"] = folder
         else:
             with contextlib.suppress(OSError):  # it was removed
                 folder = os.getcwdb()
-        changed: dict[bytes, bytes | None] = {name: None for name in then if name not in now}
-        changed.update((name, text) for name, text in now.items() if then.get(name) != text)
-        return Place(folder, changed, limits_here())
+        return Place(folder, environment, limits_here())
 
     # On the thread that reads.
 
@@ -236,19 +218,19 @@ class Pool:
                     listener.said(message.data)
             case Ended():
                 if ended := self._listeners.pop(message.number, None):
-                    ended.ended(message)
+                    ended.ended(message.end)
 
-    def _gone(self, end: Ended) -> None:
+    def _gone(self, end: Death) -> None:
         """The server has ended: so have its children."""
-        last = last_line(end.problem or end.printed)
+        last = last_line(end.printed)
         text = f"the {self._name} ended with status {end.status} before it answered{last}"
         with self._state:
             self._end = death = Death("lost", end.status, text)
             left, self._listeners = self._listeners, {}
         if not self._ready.done():
             self._ready.set_result(death)
-        for number, each in left.items():
-            each.ended(Ended(number, end.status, problem=text))
+        for each in left.values():
+            each.ended(death)
         self._over.set_result(None)
 
     def _forked(self) -> None:
@@ -272,20 +254,6 @@ class SharedPool:
                 pool = self._pool = Pool(self._prepare)
                 pool.start()
             return pool
-
-
-class _Server(Listener):
-    """Hears the server of a pool."""
-
-    def __init__(self, pool: Pool) -> None:
-        super().__init__()
-        self._pool = pool
-
-    def heard(self, body: bytes) -> None:
-        self._pool._heard(body)
-
-    def ended(self, end: Ended) -> None:
-        self._pool._gone(end)
 
 
 def _leave_to_parent() -> None:

@@ -7,16 +7,17 @@ say is passed on unread.
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import os
 import selectors
 import signal
 import time
 
-from optctx.children.child import Channel, Child, call, settle
+from optctx.children.child import Channel, Child, answer, settle
+from optctx.children.death import Death
 from optctx.children.frames import CHUNK, Frames, decode, encode, write_all
 from optctx.children.messages import (
-    Close,
     Ended,
     Kill,
     Prepare,
@@ -61,7 +62,7 @@ class Server:
             pass
 
     def _step(self) -> bool:
-        for key, events in self._selector.select(self._patience()):
+        for key, events in self._selector.select(self._kill_late()):
             if key.fd == self._orders:
                 data = os.read(self._orders, CHUNK)
                 if not data:
@@ -75,22 +76,22 @@ class Server:
                     self._tell(child, b"")
                 else:
                     self._hear(child)
-        self._kill_late()
         return True
-
-    def _patience(self) -> float | None:
-        ends = [each.deadline for each in self._children.values() if each.deadline and not each.late]
-        return max(0.0, min(ends) - time.monotonic()) if ends else None
 
     def _kill_all(self) -> None:
         for child in list(self._children.values()):
             child.kill()
 
-    def _kill_late(self) -> None:
-        now = time.monotonic()
+    def _kill_late(self) -> float | None:
+        """Kill children whose time is up. Return the seconds until that of another one is; None for none."""
+        now, left = time.monotonic(), []
         for child in self._children.values():
-            if child.deadline is not None and child.deadline <= now and not child.late:
-                child.kill(late=True)
+            if child.deadline is not None and not child.late:
+                if child.deadline <= now:
+                    child.kill(late=True)
+                else:
+                    left.append(child.deadline - now)
+        return min(left, default=None)
 
     def _obey(self, order: ToServer) -> bool:
         """False: there is nothing to serve."""
@@ -103,9 +104,6 @@ class Server:
                 pass  # it has ended
             case Tell():
                 self._tell(self._children[order.number], order.data)
-            case Close():
-                self._forget(self._children[order.number])
-                self._children[order.number].close()
             case Kill():
                 self._children[order.number].kill()
         return True
@@ -140,16 +138,21 @@ class Server:
         try:
             # Imports its module here, once for all children.
             serves = getattr(function_of(order.function), "serves", False)
-            child = Child(order, lambda channel: call(self._prepared, order, channel), closing, serves=serves)
+            work = functools.partial(answer, self._prepared, order)
+            child = Child(order, work, closing, serves=serves)
         except OSError as error:
             why = f"no process can be started for it: {error.strerror}"
-            self._say(Ended(order.number, problem=why))
+            self._say(Ended(order.number, Death("lost", 0, why)))
             return
         self._children[order.number] = child
         self._selector.register(child.hearing, selectors.EVENT_READ, order.number)
 
-    def _tell(self, child: Child, data: bytes) -> None:
+    def _tell(self, child: Child, data: bytes | None) -> None:
         """Never wait for a child: it may wait for this process to read what it says."""
+        if data is None:
+            self._forget(child)
+            child.close()
+            return
         child.tell(data)
         if child.telling < 0:
             return
@@ -169,7 +172,7 @@ class Server:
         self._selector.unregister(child.hearing)
         self._forget(child)
         del self._children[child.number]
-        self._say(child.bury())
+        self._say(Ended(child.number, child.bury()))
 
     def _say(self, message: Ready | Said | Ended) -> None:
         write_all(self._answers, encode(message))

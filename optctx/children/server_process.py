@@ -12,9 +12,8 @@ from queue import SimpleQueue
 from typing import Any
 
 from optctx.children.answers import Listener
-from optctx.children.death import printed_to
+from optctx.children.death import Death, printed_to
 from optctx.children.frames import CHUNK, write_all
-from optctx.children.messages import Ended
 from optctx.children.spawning import ENDING, end_helper, popen
 from optctx.errors import EndedEarlyError
 
@@ -69,7 +68,7 @@ class ServerProcess:
                     file.close()
 
     def _fail(self, error: BaseException) -> None:
-        self._listener.ended(Ended(0))
+        self._listener.ended(Death("lost", 0, ""))
         self._started.set_exception(error)
 
     def _work(self) -> None:
@@ -104,7 +103,7 @@ class ServerProcess:
         finally:
             self.close()
             end_helper(process, GRACE)
-            self._listener.ended(Ended(0, process.returncode, printed=printed_to(printed)))
+            self._listener.ended(Death("exited", process.returncode, printed_to(printed)))
 
     def _relay(self, answers: int) -> None:
         while data := os.read(answers, CHUNK):

@@ -22,12 +22,11 @@ _TABLE = "libraries.txt"
 
 class Origin(NamedTuple):
     """`file`: of the source, without its folder; empty if it is not known. `library`: "ScalarOpts",
-    "X86CodeGen" or "unknown". `how`: "file" (a local symbol of that file) or "neighbours" (what is before and
-    after it in the image)."""
+    "X86CodeGen" or "unknown".
+    """
 
-    file: str
-    library: str
-    how: str
+    file: str = ""
+    library: str = UNKNOWN
 
 
 class Origins:
@@ -41,32 +40,31 @@ class Origins:
         self._libraries = _libraries(self._names)
         self._end_of_files = image.end_of_files
 
-    def of_function(self, symbol: Symbol) -> Origin:
+    def of_function(self, symbol: Symbol | None) -> Origin:
         """The origin of a function. One that several files define is in the image once, in one of them."""
         return self._of(symbol, functions=True)
 
-    def of_object(self, symbol: Symbol) -> Origin:
+    def of_object(self, symbol: Symbol | None) -> Origin:
         """The origin of a variable."""
         return self._of(symbol, functions=False)
 
-    def _of(self, symbol: Symbol, *, functions: bool) -> Origin:
+    def _of(self, symbol: Symbol | None, *, functions: bool) -> Origin:
+        if symbol is None:
+            return Origin()
         if 0 < symbol.number < self._end_of_files:
             file = self._file(symbol)
-            return Origin(self._names[file], self._libraries[file], "file") if file >= 0 else _NONE
+            return Origin(self._names[file], self._libraries[file]) if file >= 0 else Origin()
         around = self._image.local_neighbours(symbol.address, functions)
         files = [self._file(each) for each in around if each is not None]
         if len(files) < 2 or min(files) < 0:
-            return _NONE
-        libraries = {self._libraries[file] for file in files}
+            return Origin()
+        first, second = (self._libraries[file] for file in files)
         name = self._names[files[0]] if files[0] == files[1] else ""
-        return Origin(name, libraries.pop(), "neighbours") if len(libraries) == 1 else _NONE
+        return Origin(name, first) if first == second else Origin()
 
     def _file(self, symbol: Symbol) -> int:
         """The index of a local symbol's file, or -1."""
         return bisect_right(self._begins, symbol.number) - 1
-
-
-_NONE = Origin("", UNKNOWN, "neighbours")
 
 
 def _libraries(names: list[str]) -> list[str]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from optctx._native import OCCURRENCES_AT, POSITION_AT, Kind, demangle
 from optctx.arch.processor import Site
 from optctx.engine.attach import is_default
 from optctx.engine.engine import Engine
-from optctx.facts.origins import UNKNOWN, Origins
+from optctx.facts.origins import Origins
 from optctx.facts.record import Choice, Facts, OptionFacts, Plain, Reader
 from optctx.image.abi import type_name
 from optctx.image.options import RegisteredOption
@@ -22,8 +22,6 @@ from optctx.values.read_values import Value
 from optctx.values.registry import Option
 
 __all__ = ["take"]
-
-_WHAT = ("loads", "stores", "addresses", "occurrences", "positions")
 
 
 def take(engine: Engine, readers: bool) -> Facts:
@@ -51,7 +49,7 @@ def _facts(engine: Engine, name: str, origins: Origins, once: set[str], code: _R
     option = engine.resolve(engine.options[name])
     view = Option(engine, engine.options[name], name)
     symbol = engine.image.object_at(option.address) if option.size is not None else None
-    origin = origins.of_object(symbol) if symbol is not None else None
+    origin = origins.of_object(symbol)
     return OptionFacts(
         name=name,
         type=view.type,
@@ -62,8 +60,8 @@ def _facts(engine: Engine, name: str, origins: Origins, once: set[str], code: _R
         alias_of=option.name if name != option.name else "",
         aliases=view.aliases,
         categories=view.categories,
-        library=origin.library if origin is not None else UNKNOWN,
-        file=origin.file if origin is not None else "",
+        library=origin.library,
+        file=origin.file,
         element=type_name(option.type.element) if option.type.kind == Kind.list else "",
         hidden=view.hidden,
         storage=view.storage,
@@ -97,15 +95,6 @@ def _choices(option: RegisteredOption, view: Option) -> dict[str, Choice]:
     return {name: Choice(_line(text), numbers.get(name)) for name, text in helps.items()}
 
 
-@dataclass
-class _Tally:
-    """Instructions of one function that refer to one option."""
-
-    number: int  # of the function's symbol
-    function: str  # demangled
-    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_WHAT, 0))
-
-
 class _Readers:
     """The functions that refer to options."""
 
@@ -116,45 +105,48 @@ class _Readers:
         self._survey = engine.survey._replace(printing=engine.plan.printing)
         # All of them: a plan keeps only those of options that contexts can set.
         self._code: References = read_references(self._survey)
-        # By address of the Option, function, and whether they are of a copy.
-        self._tallies: dict[int, dict[tuple[str, bool], _Tally]] = {}
-        self._count()
+        # By address of the Option: whether of a copy, and the function -> how many instructions do what.
+        self._counts: dict[int, dict[tuple[bool, str], Counter[str]]] = {}
+        self._libraries: dict[tuple[int, bool, str], str] = {}  # of those functions
+        self._count_all()
 
     def of(self, option: RegisteredOption) -> tuple[Reader, ...] | None:
         """The functions that refer to an option; None for one to which instructions refer by pointers."""
-        tallies = self._tallies.get(option.address, {})
-        if option.size is None and not tallies:
+        if option.size is None and option.address not in self._counts:
             return None
-        found = [self._reader(tally, copy) for (_, copy), tally in tallies.items()]
-        return tuple(sorted(found, key=lambda reader: (reader.copy, reader.function)))
+        found = self._counts.get(option.address, {})
+        return tuple(
+            Reader(function, self._libraries[option.address, copy, function], copy=copy, **counts)
+            for (copy, function), counts in sorted(found.items(), key=lambda each: each[0])
+        )
 
-    def _reader(self, tally: _Tally, copy: bool) -> Reader:
-        symbol = self._image.numbered(tally.number)
-        library = self.origins.of_function(symbol).library if symbol is not None else UNKNOWN
-        return Reader(tally.function, library, **tally.counts, copy=copy)
-
-    def _count(self) -> None:
+    def _count_all(self) -> None:
         """Counts the instructions of each option's own storage, and of what leads to it or is a copy."""
         own, beside = self._storage(), self._beside()
         for site in self._code.sites or ():
             option = own.get(site.region)
             if option is not None:
-                counts = self._counts(option, site.function, site.number, copy=False)
-                for what in _doings(site, site.region == option.address):
-                    counts[what] += 1
+                doings = _doings(site, site.region == option.address)
+                self._count(option, site.function, site.number, doings, copy=False)
             for option in beside.get(site.region, ()):
-                self._counts(option, site.function, site.number, copy=True)[_doing(site)] += 1
+                self._count(option, site.function, site.number, [_doing(site)], copy=True)
         for refusal in self._code.refusals:
             if refusal.region in own:
                 symbol = self._image.named(refusal.function)
                 number = symbol.number if symbol is not None else 0
-                self._counts(own[refusal.region], refusal.function, number, copy=False)["addresses"] += 1
+                self._count(own[refusal.region], refusal.function, number, ["addresses"], copy=False)
 
-    def _counts(self, option: RegisteredOption, mangled: str, number: int, *, copy: bool) -> dict[str, int]:
-        """Of a function. Those whose names differ only when mangled (destructors) are counted as one."""
+    def _count(
+        self, option: RegisteredOption, mangled: str, number: int, doings: Iterable[str], *, copy: bool
+    ) -> None:
+        """Functions whose names differ only when mangled (destructors) are counted as one."""
         function = demangle(mangled)
-        tallies = self._tallies.setdefault(option.address, {})
-        return tallies.setdefault((function, copy), _Tally(number, function)).counts
+        counts = self._counts.setdefault(option.address, {})
+        if (copy, function) not in counts:
+            counts[copy, function] = Counter()
+            library = self.origins.of_function(self._image.numbered(number)).library
+            self._libraries[option.address, copy, function] = library
+        counts[copy, function].update(doings)
 
     def _storage(self) -> dict[int, RegisteredOption]:
         """Region -> the option whose storage it is."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,13 +18,7 @@ from optctx_pytest import INI, MARK
 __all__ = ["LlvmOptions", "Unread"]
 
 _PROPERTY = "llvm_unread"  # of a test's report, which reaches xdist's controller and JUnit files
-_SETTINGS = (
-    "base",
-    "process_wide",
-    "unread",
-    "sets",
-    "image",
-)  # other keywords are options
+_SETTINGS = ("base", "process_wide", "unread", "sets", "image")  # other keywords are options
 
 
 class _Given(NamedTuple):
@@ -73,10 +66,8 @@ class LlvmOptions:
             try:
                 given = item.stash[_GIVEN] = given.on_top(_read((parameter,), {}))
             except OptctxError as error:
-                problem = str(error)
-            else:
-                return given.context()
-            pytest.fail(f"{item.nodeid}: the parameter of {MARK}: {problem}", pytrace=False)
+                text = f"{item.nodeid}: the parameter of {MARK}: {error}"
+                raise pytest.fail.Exception(text, pytrace=False) from None
         return given.context()
 
     def add(self, arguments: Iterable[str]) -> None:
@@ -158,14 +149,12 @@ def _marked(item: pytest.Item) -> _Given | None:
     for mark in reversed(list(item.iter_markers(MARK))):
         try:
             read = _read(mark.args, mark.kwargs)
-            found = read if found is None else found.on_top(read)
-            continue
         except OptctxError as error:
-            problem = str(error)  # told outside of this block: pytest would show both errors
-        path, line, name = item.reportinfo()
-        given = ", ".join([*map(repr, mark.args), *(f"{key}={each!r}" for key, each in mark.kwargs.items())])
-        where = f"{path}:{(line or 0) + 1}: {name}: @pytest.mark.{MARK}({given})"
-        pytest.fail(f"{where}: {problem}", pytrace=False)
+            path, line, name = item.reportinfo()
+            given = [*map(repr, mark.args), *(f"{key}={each!r}" for key, each in mark.kwargs.items())]
+            where = f"{path}:{(line or 0) + 1}: {name}: @pytest.mark.{MARK}({', '.join(given)})"
+            raise pytest.fail.Exception(f"{where}: {error}", pytrace=False) from None
+        found = read if found is None else found.on_top(read)
     return found
 
 
@@ -189,17 +178,13 @@ def _entered(context: OptionContext, mode: str) -> Iterator[Unread]:
         with context:
             yield found
         return
-    judged = context.derive(unread="error")
-    judged.__enter__()
+    ended = False
     try:
-        yield found
-    except BaseException:
-        judged.__exit__(*sys.exc_info())
-        raise
-    try:
-        judged.__exit__(None, None, None)
+        with context.derive(unread="error"):
+            yield found
+            ended = True
     except UnreadOptionError as error:
-        if mode == "error":
+        if mode == "error" or not ended:
             raise
         found.arguments = tuple(word for word in context.args() if _name(word) in error.names)
         found.words = "; ".join(error.causes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import sys
 import warnings
@@ -10,16 +11,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
-from optctx import (
-    OptctxError,
-    OptionContext,
-    OptionTypeError,
-    OptionValueError,
-    ProcessWideOptionError,
-    UnknownOptionError,
-    UntrustedOptionError,
-    registry,
-)
+from optctx import OptctxError, OptionContext, OptionTypeError, registry
 from optctx.errors import TargetError, TargetWarning, shown
 from optctx.tvm.target import Target, TargetLike
 
@@ -202,17 +194,9 @@ def warn(text: str) -> None:
 
 def _placed(where: str, error: OptctxError) -> OptctxError:
     """The same error with the place in front."""
-    text = f"{where}: {error}"
-    if isinstance(error, UnknownOptionError):
-        return UnknownOptionError(text, error.name, error.suggestions)
-    if isinstance(error, ProcessWideOptionError):
-        return ProcessWideOptionError(text, error.name, error.reason)
-    if isinstance(error, UntrustedOptionError):
-        return UntrustedOptionError(text, error.name, error.trust)
-    for kind in (OptionTypeError, OptionValueError, TargetError):
-        if isinstance(error, kind):
-            return kind(text)
-    return error
+    placed = copy.copy(error)
+    placed.args = (f"{where}: {error}",)
+    return placed
 
 
 def _read_option(text: str) -> ClOption:

@@ -18,7 +18,7 @@ import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 
@@ -40,7 +40,7 @@ _NAME = "optctx"  # of the study, of who writes, and of what optctx keeps of a t
 _NOTE = "optctx:"  # begins the names of notes
 
 # Optuna's numbers.
-_STUDY, _STUDY_NOTE, _STUDY_SYSTEM, _BEGIN, _END, _TRIAL_NOTE, _TRIAL_SYSTEM = 0, 2, 3, 4, 6, 8, 9
+_STUDY, _STUDY_NOTE, _BEGIN, _END, _TRIAL_NOTE = 0, 2, 4, 6, 8
 _RUNNING, _STATES = 0, {"ok": 1, "pruned": 2}
 _FAILED = 3
 _DIRECTIONS = {"minimise": 1, "maximise": 2}
@@ -222,7 +222,7 @@ def _resumed(descriptor: int, path: str, identity: Identity, head: bytes) -> Kep
     if head.startswith(os.pread(descriptor, len(head), 0)) and os.fstat(descriptor).st_size < len(head):
         os.ftruncate(descriptor, 0)  # killed before the first trial
         return Kept()
-    kept, whole = _read(descriptor, path, "resume from")
+    kept, whole = _read(descriptor, f"cannot resume from {shown(path)}")
     if not kept.identity:
         raise OptctxError(
             f"cannot resume from {shown(path)}: expected a file of trials, found something else; "
@@ -242,7 +242,7 @@ def read_trials(path: str) -> Kept:
         raise OptctxError(f"cannot read {shown(path)}: {error.strerror}") from None
     try:
         _check_regular(descriptor, f"cannot read {shown(path)}")
-        kept, _ = _read(descriptor, path, "read")
+        kept, _ = _read(descriptor, f"cannot read {shown(path)}")
     finally:
         os.close(descriptor)
     if not kept.identity:
@@ -287,34 +287,28 @@ def _check_regular(descriptor: int, words: str) -> None:
         raise OptctxError(f"{words}: it has {status.st_size:,} bytes, of at most {MOST_BYTES:,}")
 
 
-def _read(descriptor: int, path: str, verb: str) -> tuple[Kept, int]:
-    """What is in the file, and the bytes up to the end of its last whole line."""
-    kept = Kept()
+def _read(descriptor: int, attempt: str) -> tuple[Kept, int]:
+    """What is in the file, and the bytes up to the end of its last whole line. Raises OptctxError."""
+    kept, whole = Kept(), 0
+    reader = _Reader(kept)
     with os.fdopen(os.dup(descriptor), "rb") as file:
         file.seek(0)
-        whole = _take_lines(file, _Reader(kept), f"cannot {verb} {shown(path)}")
-    return kept, whole
-
-
-def _take_lines(file: BinaryIO, reader: _Reader, attempt: str) -> int:
-    """Take every whole line; return how many bytes they have. Raises OptctxError."""
-    whole = number = 0
-    while line := file.readline(_LONGEST + 1):
-        number += 1
-        try:
-            if len(line) > _LONGEST:
-                raise DataError(f"expected at most {_LONGEST:,} bytes, found more")
-            if line.endswith(b"\n"):
+        lines = iter(lambda: file.readline(_LONGEST + 1), b"")
+        for number, line in enumerate(lines, 1):
+            try:
+                if len(line) > _LONGEST:
+                    raise DataError(f"expected at most {_LONGEST:,} bytes, found more")
+                if not line.endswith(b"\n"):
+                    break
                 reader.take(line)
-        except (msgspec.MsgspecError, ValueError, RecursionError, OverflowError) as error:
-            words = "it nests too deeply" if isinstance(error, RecursionError) else str(error)[:200]
-            raise OptctxError(
-                f"{attempt}: line {number} is none of an experiment of optctx ({words}); name another file"
-            ) from None
-        if not line.endswith(b"\n"):
-            break
-        whole += len(line)
-    return whole
+            except (msgspec.MsgspecError, ValueError, RecursionError, OverflowError) as error:
+                words = "it nests too deeply" if isinstance(error, RecursionError) else str(error)[:200]
+                raise OptctxError(
+                    f"{attempt}: line {number} is none of an experiment of optctx ({words}); "
+                    "name another file"
+                ) from None
+            whole += len(line)
+    return kept, whole
 
 
 class _Reader:

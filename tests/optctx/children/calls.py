@@ -12,6 +12,7 @@ import time
 from typing import NoReturn
 
 from optctx.children.child import Channel
+from optctx.children.frames import encode
 from optctx.children.limits import address_space
 from optctx.errors import OptctxError
 
@@ -97,17 +98,10 @@ def no_memory(_: object) -> int:
     return len(bytearray(1 << 30))
 
 
-def limits(_: object) -> list[int]:
-    """The soft limits of processor time, address space and files."""
-    return [
-        resource.getrlimit(each)[0]
-        for each in (resource.RLIMIT_CPU, resource.RLIMIT_AS, resource.RLIMIT_FSIZE)
-    ]
-
-
 def soft_limits(_: object) -> list[int]:
-    """As `limits`, and of open files."""
-    return [*limits(_), resource.getrlimit(resource.RLIMIT_NOFILE)[0]]
+    """The soft limits of processor time, address space, files and open files."""
+    kinds = resource.RLIMIT_CPU, resource.RLIMIT_AS, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE
+    return [resource.getrlimit(each)[0] for each in kinds]
 
 
 def print_much(_: object, size: int) -> int:
@@ -145,7 +139,7 @@ def deaf(_: object, channel: Channel) -> None:
 
 # For crowds: the number of a call says what it does.
 
-CRASHES, HANGS, EXITS, PRINTS = 3, 5, 7, 9
+CRASHES, HANGS, EXITS, PRINTS, BABBLES = 3, 5, 7, 9, 11
 
 
 def each(prepared: int, number: int) -> tuple[int, int]:
@@ -157,6 +151,8 @@ def each(prepared: int, number: int) -> tuple[int, int]:
     if number == EXITS:
         os.write(2, b"LLVM ERROR: odd\n")
         os._exit(1)
+    if number == BABBLES:
+        write(None, encode([BABBLES, ["raised", None, "an answer of no crowd's"], ""]))
     if number % 100 == PRINTS:
         os.write(2, f"printed by {number}\n".encode())
     time.sleep(0.01)
@@ -169,3 +165,8 @@ def die_by_tens(_: int, number: int) -> int:
         os._exit(1)
     time.sleep(0.02)
     return os.getpid()
+
+
+def barren(prepared: object, channel: object, function: str, threads: int) -> NoReturn:
+    """End before a call begins."""
+    os._exit(1)

@@ -24,6 +24,14 @@ def pool() -> Iterator[Pool]:
         yield pool
 
 
+@pytest.fixture(autouse=True)
+def in_time() -> Iterator[None]:
+    """A crowd that makes a call again and again waits for ever."""
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+
+
 def finished(crowd: Crowd[tuple[int, int]], numbers: list[int]) -> Found:
     found: Found = {}
     for number in numbers:
@@ -34,17 +42,27 @@ def finished(crowd: Crowd[tuple[int, int]], numbers: list[int]) -> Found:
     return found
 
 
-def test_a_crash_a_hang_and_an_exit_among_calls_on_threads(pool: Pool) -> None:
-    crowd = Crowd(pool, calls.each, tuple[int, int], threads=3, limit=lambda number: 0.7)
-    found = finished(crowd, list(range(40)))
+def test_a_crash_an_exit_and_nonsense_among_calls_on_threads(pool: Pool) -> None:
+    crowd = Crowd(pool, calls.each, tuple[int, int], threads=3, limit=lambda number: 60.0)
+    found = finished(crowd, [number for number in range(40) if number != calls.HANGS])
     deaths = {number: done.death for number, done in found.items() if done.death is not None}
-    assert {number: death.how for number, death in deaths.items()} == {
-        calls.CRASHES: "killed",
-        calls.HANGS: "timed out",
-        calls.EXITS: "exited",
+    assert {number: str(death) for number, death in deaths.items()} == {
+        calls.CRASHES: "killed by SIGSEGV",
+        calls.EXITS: "LLVM ERROR: odd",
+        calls.BABBLES: "it wrote to a descriptor that is not its own",
     }
-    assert str(deaths[calls.EXITS]) == "LLVM ERROR: odd"
     assert all(done.value and done.value[0] == number for number, done in found.items() if not done.death)
+
+
+def test_a_hang_among_calls_on_threads_ends_and_disturbs_no_other(pool: Pool) -> None:
+    limit = {calls.HANGS: 0.5}
+    crowd = Crowd(pool, calls.each, tuple[int, int], threads=2, limit=lambda each: limit.get(each, 60.0))
+    found = finished(crowd, [calls.HANGS, *range(100, 120)])
+    hung = found.pop(calls.HANGS)
+    assert hung.death is not None
+    assert hung.death.how == "timed out"
+    assert all(done.value and done.value[0] == number for number, done in found.items())
+    assert len({done.value[1] for done in found.values() if done.value}) <= 2  # its child, and another one
 
 
 def test_what_is_printed_belongs_to_the_call(pool: Pool) -> None:
@@ -100,3 +118,11 @@ def test_a_child_that_is_killed_costs_no_call(pool: Pool) -> None:
             found.update(ended)
     assert sorted(found) == list(range(100, 140))
     assert all(done.value for done in found.values())
+
+
+def test_where_no_child_begins_a_call_each_is_made_alone(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where no thread can be started."""
+    monkeypatch.setattr("optctx.children.crowd.work", calls.barren)
+    crowd = Crowd(pool, calls.each, tuple[int, int], threads=2, limit=lambda number: 60.0)
+    found = finished(crowd, list(range(100, 106)))
+    assert [done.value and done.value[0] for _, done in sorted(found.items())] == list(range(100, 106))

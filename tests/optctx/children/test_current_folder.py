@@ -15,7 +15,6 @@ import llvmlite
 import pytest
 from llvmlite import binding
 
-from optctx.children.python import python_command
 from optctx.lab.timing import run_command
 from tests.support.ir_texts import SCALE
 from tests.support.processes import SECONDS
@@ -91,32 +90,20 @@ def test_the_files_mark_what_runs(hostile: pathlib.Path, marks: pathlib.Path) ->
     assert "this" in ran(marks)
 
 
-# The second environment is one that the parent ignores itself.
 @pytest.mark.redirected
 @pytest.mark.parametrize(
-    ("flags", "path", "lines"),
-    [
-        ((), None, COMMANDS),
-        (("-E",), os.pathsep, COMMANDS[:1]),
-        pytest.param((), None, MORE, marks=pytest.mark.long),
-    ],
-    ids=["commands", "environment ignored", "more commands"],
+    "lines", [COMMANDS, pytest.param(MORE, marks=pytest.mark.long)], ids=["commands", "more commands"]
 )
 def test_no_command_runs_a_file_of_the_current_folder(
-    flags: tuple[str, ...],
-    path: str | None,
-    lines: list[str],
-    hostile: pathlib.Path,
-    marks: pathlib.Path,
-    tmp_path: pathlib.Path,
+    lines: list[str], hostile: pathlib.Path, marks: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
     script, statuses = tmp_path / "run.py", tmp_path / "status.json"
     script.write_text(RUN)
     commands = [command.split() for command in lines]
     done = subprocess.run(
-        [sys.executable, *flags, str(script), json.dumps(commands), str(statuses)],
+        [sys.executable, str(script), json.dumps(commands), str(statuses)],
         cwd=hostile,
-        env=environment() if path is None else environment(PYTHONPATH=path),
+        env=environment(),
         capture_output=True,
         text=True,
         timeout=SECONDS,
@@ -124,6 +111,20 @@ def test_no_command_runs_a_file_of_the_current_folder(
     assert ran(marks) == []
     assert done.returncode == 0, done.stderr
     assert set(json.loads(statuses.read_text()).values()) == {0}, done.stderr
+
+
+def test_neither_does_a_child_of_a_process_that_ignores_the_environment(
+    hostile: pathlib.Path, marks: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    """Python would import from there before the first line of the child."""
+    (script := tmp_path / "run.py").write_text(
+        "import subprocess, sys\n"
+        "from optctx.children.python import python_command\n"
+        "sys.exit(subprocess.run(python_command('import this')).returncode)\n"
+    )
+    given = environment(PYTHONPATH=os.pathsep)
+    assert subprocess.run([sys.executable, "-E", str(script)], cwd=hostile, env=given).returncode == 0
+    assert ran(marks) == []
 
 
 def test_neither_does_a_process_of_the_library(
@@ -165,74 +166,64 @@ def test_neither_does_the_command_that_calls_an_object(
 ) -> None:
     (tmp_path / "sum.o").write_bytes(compiled(SUM))
     command = run_command(sum_harness(), tmp_path / "sum.o", 1)
-    for given in (environment(), *(environment(PYTHONPATH=path) for path in ("", os.pathsep, "."))):
+    for given in (environment(), environment(PYTHONPATH=f"{os.pathsep}.")):
         done = subprocess.run(command, cwd=hostile, env=given, capture_output=True, text=True)
         assert ran(marks) == [], given.get("PYTHONPATH")
         assert done.returncode == 0, done.stderr
 
 
-def found_by_child(
-    cwd: pathlib.Path, module: str, *, before: str = "", environment: dict[str, str]
+def printed_by_child(
+    cwd: pathlib.Path, code: str, *words: str, flags: tuple[str, ...] = (), before: str = "", path: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Where a child finds a module, of a parent that Python started with `-c` in a folder."""
+    """What a child prints, of a parent that Python started with `-c` in a folder. `path`: PYTHONPATH."""
     script = f"""
 import subprocess, sys
 {before}
 from optctx.children.python import python_command
-child = python_command("import {module}; print({module}.__file__)")
-sys.exit(subprocess.run(child).returncode)
+sys.exit(subprocess.run(python_command({code!r}, *sys.argv[1:])).returncode)
 """
-    command = [sys.executable, "-c", script]
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+    given = environment(PYTHONPATH=path) if path else environment()
+    command = [sys.executable, *flags, "-c", script, *words]
+    return subprocess.run(command, cwd=cwd, env=given, capture_output=True, text=True)
 
 
-def test_a_file_of_the_current_folder_is_not_found(tmp_path: pathlib.Path) -> None:
+MINE = "import mine; print(mine.__file__)"
+
+
+def test_a_file_of_the_current_folder_is_found_where_pythonpath_names_it_in_full(
+    tmp_path: pathlib.Path,
+) -> None:
     (tmp_path / "mine.py").touch()
-    done = found_by_child(tmp_path, "mine", before="import mine", environment=environment())
-    assert "No module named 'mine'" in done.stderr
-    relative = environment(PYTHONPATH=f".{os.pathsep}")
-    assert "No module named 'mine'" in found_by_child(tmp_path, "mine", environment=relative).stderr
+    for path, before in (("", "import mine"), (f".{os.pathsep}", "")):
+        assert "No module named 'mine'" in printed_by_child(tmp_path, MINE, before=before, path=path).stderr
+    assert printed_by_child(tmp_path, MINE, path=str(tmp_path)).stdout == f"{tmp_path / 'mine.py'}\n"
 
 
-def test_a_folder_that_pythonpath_names_in_full_stays(tmp_path: pathlib.Path) -> None:
-    (tmp_path / "mine.py").touch()
-    given = environment(PYTHONPATH=str(tmp_path))
-    assert found_by_child(tmp_path, "mine", environment=given).stdout == f"{tmp_path / 'mine.py'}\n"
-
-
-def test_what_the_parent_added_is_found(tmp_path: pathlib.Path) -> None:
-    """A folder, an archive, and a folder of the current one."""
+def test_what_the_parent_has_added_and_was_started_with_reaches_the_child(tmp_path: pathlib.Path) -> None:
+    """A folder, an archive, and a folder of the current one; flags, and arguments as they are."""
     archive, (here, other) = tmp_path / "archive.zip", (tmp_path / "here", tmp_path / "other")
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("packed.py", "")
     for folder in (other, here / "below"):
         folder.mkdir(parents=True)
         (folder / f"{folder.name}_own.py").touch()
-    for module, entry in (("packed", archive), ("other_own", other), ("below_own", "below")):
-        added = f"sys.path.append({str(entry)!r})"
-        done = found_by_child(here, module, before=added, environment=environment())
-        assert done.returncode == 0, done.stderr
+    done = printed_by_child(
+        here,
+        "import packed, other_own, below_own; "
+        "print(sys.flags.no_user_site, sys.flags.utf8_mode, sys.argv[1:])",
+        *("a b", "{c}", "-d"),
+        flags=("-s", "-X", "utf8=1"),
+        before=f"sys.path += {[str(archive), str(other), 'below']!r}",
+    )
+    assert (done.stdout, done.stderr) == ("1 1 ['a b', '{c}', '-d']\n", "")
 
 
 def test_the_parents_llvmlite_is_found_although_it_is_in_the_current_folder(tmp_path: pathlib.Path) -> None:
     """It runs in the parent, so the folder is trusted already."""
     (tmp_path / "llvmlite").symlink_to(os.path.dirname(llvmlite.__file__))
-    done = found_by_child(tmp_path, "llvmlite", before="import llvmlite", environment=environment())
-    assert done.stdout == f"{tmp_path / 'llvmlite' / '__init__.py'}\n"
-    done = found_by_child(tmp_path, "llvmlite", before="sys.path.remove('')", environment=environment())
-    assert done.stdout == f"{llvmlite.__file__}\n"
-
-
-def test_a_parent_without_the_users_packages_has_children_without() -> None:
-    script = "import subprocess; from optctx.children.python import python_command; " + (
-        "subprocess.run(python_command('import sys; print(sys.flags.no_user_site, sys.flags.utf8_mode)'))"
-    )
-    command = [sys.executable, "-s", "-X", "utf8=1", "-c", script]
-    assert subprocess.run(command, capture_output=True, text=True).stdout == "1 1\n"
-
-
-def test_arguments_reach_the_child_as_they_are() -> None:
-    done = subprocess.run(
-        python_command("print(sys.argv[1:])", "a b", "{c}", "-d"), capture_output=True, text=True
-    )
-    assert done.stdout == "['a b', '{c}', '-d']\n"
+    code = "import llvmlite; print(llvmlite.__file__)"
+    for before, file in (
+        ("import llvmlite", tmp_path / "llvmlite" / "__init__.py"),
+        ("sys.path.remove('')", llvmlite.__file__),
+    ):
+        assert printed_by_child(tmp_path, code, before=before).stdout == f"{file}\n"

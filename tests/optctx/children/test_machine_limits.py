@@ -27,9 +27,9 @@ from optctx.compiling import FreshProcess, Job, Result, compile_job, llvm_pool
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
 from optctx.lab.sweep import Limits, sweep
-from optctx.lab.trials import Trial
 from tests.support.ir_texts import SCALE, X86
-from tests.support.processes import SECONDS, run_python, wait_for
+from tests.support.processes import SECONDS, children_of, wait_for
+from tests.support.rows import rows
 
 JOB = Job(SCALE, triple=X86)
 AXES = ["unroll-count=1,2"]
@@ -59,19 +59,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     return folder
 
 
-def limit(kind: int, most: int) -> None:
-    """Limit this process for good: root, too, may not raise the limit again."""
+def limit(most: dict[int, int]) -> None:
+    """Limit this process for good: root, too, may not raise the limits again."""
     ctypes.CDLL(None).prctl(_PR_CAPBSET_DROP, _CAP_SYS_RESOURCE, 0, 0, 0)  # counts from exec on
-    resource.setrlimit(kind, (most, most))
+    for kind, each in most.items():
+        resource.setrlimit(kind, (each, each))
 
 
-def limited(kind: int, most: int, folder: pathlib.Path, *commands: str) -> list[tuple[int, str, str]]:
-    """(status, standard output, standard error) of each command, all in one process with this limit."""
+def limited(most: dict[int, int], folder: pathlib.Path, *commands: str) -> list[tuple[int, str, str]]:
+    """(status, standard output, standard error) of each command, all in one process with these limits."""
     done = subprocess.run(
         [sys.executable, "-c", RUN, json.dumps([command.split() for command in commands])],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
-        preexec_fn=functools.partial(limit, kind, most),
+        preexec_fn=functools.partial(limit, most),
         capture_output=True,
         text=True,
         timeout=SECONDS,
@@ -80,12 +81,15 @@ def limited(kind: int, most: int, folder: pathlib.Path, *commands: str) -> list[
     return [tuple(answer) for answer in json.loads(done.stdout)]
 
 
+SANITIZED = re.search("lib[at]san", os.environ.get("LD_PRELOAD", "")) is not None
 reserved = pytest.mark.skipif(
-    re.search("lib[at]san", os.environ.get("LD_PRELOAD", "")) is not None,
-    reason="needs a build without sanitizer, which reserves more than the limit",
+    SANITIZED, reason="needs a build without sanitizer, which reserves more than the limit"
 )
-
-
+LARGE_ENOUGH = {
+    resource.RLIMIT_CPU: 100,
+    resource.RLIMIT_NOFILE: 64,
+    **({} if SANITIZED else {resource.RLIMIT_AS: 2_000_000 << 10}),
+}
 MORE = (
     "sweep module.bc --try unroll-count=1",
     "rank module.ll --only unroll-count",
@@ -93,21 +97,12 @@ MORE = (
 
 
 @pytest.mark.redirected
-@pytest.mark.parametrize(
-    ("kind", "most"),
-    [
-        pytest.param(resource.RLIMIT_CPU, 100, id="cpu"),
-        pytest.param(resource.RLIMIT_AS, 2_000_000 << 10, id="memory", marks=reserved),
-        pytest.param(resource.RLIMIT_NOFILE, 64, id="files"),
-    ],
-)
 @pytest.mark.parametrize("more", [(), pytest.param(MORE, marks=pytest.mark.long)], ids=["some", "more"])
 def test_commands_work_under_limits_that_are_large_enough(
-    kind: int, most: int, more: tuple[str, ...], folder: pathlib.Path
+    more: tuple[str, ...], folder: pathlib.Path
 ) -> None:
     verified, misspelt, *others = limited(
-        kind,
-        most,
+        LARGE_ENOUGH,
         folder,
         "sweep module.ll --try unroll-count=1,2 --verify --format json",
         "sweep module.ll --cpu haswel --try unroll-count=1",
@@ -125,8 +120,7 @@ def test_commands_work_under_limits_that_are_large_enough(
 def test_what_llvm_prints_does_not_fit_into_a_file(folder: pathlib.Path) -> None:
     """Its message about the processor is evidence. Where it is cut, there is no verdict."""
     misspelt, verified = limited(
-        resource.RLIMIT_FSIZE,
-        0,
+        {resource.RLIMIT_FSIZE: 0},
         folder,
         "sweep module.ll --cpu haswel --try unroll-count=1",
         "sweep module.ll --try unroll-count=1 --verify --format json",
@@ -166,22 +160,16 @@ def no_thread(self: threading.Thread) -> None:
 
 def test_a_fresh_process_that_gets_no_thread_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("optctx.compiling.fresh._pool._pool", None)
-    before = set(os.listdir("/proc/self/fd")), children()
+    before = set(os.listdir("/proc/self/fd")), children_of(os.getpid())
     monkeypatch.setattr("optctx.children.server_process.threading.Thread.start", no_thread)
     with pytest.raises(OptctxError, match="cannot listen to a fresh process: can't start new thread"):
         FreshProcess().__enter__()
-    assert (set(os.listdir("/proc/self/fd")), children()) == before
+    assert (set(os.listdir("/proc/self/fd")), children_of(os.getpid())) == before
     result = compile_job(Job(SCALE, triple=X86, cpu="nehalem"))
     assert result.error == "cannot listen to a fresh process: can't start new thread"
 
 
-def children() -> str:
-    return pathlib.Path(f"/proc/self/task/{os.getpid()}/children").read_text()
-
-
-@pytest.mark.parametrize(
-    ("raised", "words"), [(RuntimeError("can't start new thread"), "threads"), (MemoryError(), "memory")]
-)
+@rows(("raised", "words"), [(RuntimeError("can't start new thread"), "threads"), (MemoryError(), "memory")])
 def test_a_command_that_gets_no_more_is_one_error(
     raised: Exception, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -222,26 +210,18 @@ def killed_pool() -> Pool:
     return pool
 
 
-def test_a_recording_whose_server_is_killed_has_ended_early(
+def test_a_command_whose_server_is_killed_has_ended_early(
     folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """With no broken pipe, as of `| head`, with which a command ends well."""
     monkeypatch.setattr("optctx.lab.command.record_command.llvm_pool", killed_pool)
-    assert main(["record", str(folder / "module.ll")]) == 3
-    reason = "the helper process ended with status -9 before it answered"
-    said = f"optctx: cannot compile {folder / 'module.ll'}: the process that ran LLVM ended: {reason}\n"
-    assert capsys.readouterr().err == said
-
-
-def test_a_link_that_could_not_be_checked_is_an_error(
-    folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """And no broken pipe, as of `| head`, with which a command ends well."""
     monkeypatch.setattr("optctx.lab.command.check_link_command.Pool", KilledPool)
-    assert main(["check-link", str(folder / "module.bc")]) == 3
-    said = capsys.readouterr().err
-    reason = "the helper process ended with status -9 before it answered"
-    path = folder / "module.bc"
-    assert said == f"optctx: cannot read {path}: the process that ran LLVM ended: {reason}\n"
+    reason = "the process that ran LLVM ended: the helper process ended with status -9 before it answered"
+    text, bitcode = folder / "module.ll", folder / "module.bc"
+    assert main(["record", str(text)]) == 3
+    assert capsys.readouterr().err == f"optctx: cannot compile {text}: {reason}\n"
+    assert main(["check-link", str(bitcode)]) == 3
+    assert capsys.readouterr().err == f"optctx: cannot read {bitcode}: {reason}\n"
 
 
 def test_bitcode_that_could_not_be_read_has_not_crashed_llvm(
@@ -279,22 +259,18 @@ class Poor(FreshProcess):
         super().__init__(**{**arguments, "memory": 1 << 16})
 
 
-def verified_by(kind: type[FreshProcess], monkeypatch: pytest.MonkeyPatch) -> list[Trial]:
-    monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.sweep"), "FreshProcess", kind)
-    return sweep(JOB, AXES, verify=True)
-
-
-@pytest.mark.parametrize(
+@rows(
     ("kind", "words"),
     [  # Killed: below
         (Late, "took longer than 1e-06 s"),
-        pytest.param(Poor, "out of memory", marks=reserved),
+        *([] if SANITIZED else [(Poor, "out of memory")]),
     ],
 )
 def test_a_comparison_that_could_not_be_made_is_no_difference(
     kind: type[FreshProcess], words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = verified_by(kind, monkeypatch)
+    monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.sweep"), "FreshProcess", kind)
+    rows = sweep(JOB, AXES, verify=True)
     assert [(row.state, row.agrees) for row in rows] == [("ok", None)] * 2, [row.difference for row in rows]
     assert all(row.difference.startswith("not compared: ") and words in row.difference for row in rows)
 
@@ -334,7 +310,7 @@ def test_a_row_without_memory_differs_from_nothing_and_a_crash_of_llvm_does(
 # Trials of a target that fail.
 
 
-@pytest.mark.parametrize(("kind", "triple"), [(Killed, ""), (Late, X86)])
+@rows(("kind", "triple"), [(Killed, ""), (Late, X86)])
 def test_a_trial_that_fails_accepts_no_target(
     kind: type[FreshProcess], triple: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -346,19 +322,3 @@ def test_a_trial_that_fails_accepts_no_target(
     result = compile_job(Job(SCALE, triple=triple, cpu="haswel"))
     assert result.error is not None
     assert result.code == b""
-
-
-def test_a_limit_is_never_raised() -> None:
-    run_python("""
-        import resource
-        from optctx.children.limits import lower_limit
-
-        for before, most, after in [
-            ((50, 100), 200, (50, 100)),
-            ((50, 100), 70, (50, 70)),
-            ((50, 70), 20, (20, 20)),
-        ]:
-            resource.setrlimit(resource.RLIMIT_CPU, before)
-            lower_limit(resource.RLIMIT_CPU, most)
-            assert resource.getrlimit(resource.RLIMIT_CPU) == after, after
-    """)

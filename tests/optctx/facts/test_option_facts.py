@@ -7,9 +7,10 @@ import re
 import pytest
 
 from optctx import registry
-from optctx._native import demangle
+from optctx._native import Symbol, demangle
 from optctx.engine.attach import attach
 from optctx.facts import UNKNOWN, Facts, OptionFacts, Origins, advice, facts, resolve
+from tests.support.rows import rows
 
 pytestmark = pytest.mark.usefixtures("attached")
 
@@ -33,7 +34,7 @@ def test_every_registered_name_is_in_it_once(taken: Facts) -> None:
     assert [option.name for option in taken.options] == sorted(registry())
 
 
-def test_an_option_of_a_pass(options: dict[str, OptionFacts]) -> None:
+def test_options_of_passes_by_where_their_values_are(options: dict[str, OptionFacts]) -> None:
     facts = options["unroll-count"]  # llvm/lib/Transforms/Scalar/LoopUnrollPass.cpp
     assert (facts.type, facts.storage, facts.trust) == ("uint", "internal", "tuning")
     assert (facts.file, facts.library, facts.default) == ("LoopUnrollPass.cpp", "ScalarOpts", 0)
@@ -41,9 +42,6 @@ def test_an_option_of_a_pass(options: dict[str, OptionFacts]) -> None:
     assert facts.sum("occurrences")  # UnrollCount.getNumOccurrences() > 0
     assert facts.sum("loads") > facts.sum("occurrences")
     assert not any((facts.sum("stores"), facts.sum("addresses"), facts.scope == "process"))
-
-
-def test_a_value_behind_a_location(options: dict[str, OptionFacts]) -> None:
     facts = options["force-vector-width"]  # cl::location(VectorizerParams::VectorizationFactor)
     assert facts.storage == "external"
     assert "llvm::LoopVectorizeHints::LoopVectorizeHints" in functions(facts)
@@ -138,30 +136,44 @@ def test_an_option_that_nothing_reads_has_no_reader(options: dict[str, OptionFac
     assert options["unroll-count"].readers
 
 
-@pytest.mark.parametrize(
-    ("pattern", "library"),
-    [
-        (r"llvm::(LoopVectorizePass|VPlan|LoopVectorizationPlanner)::", r"Vectorize"),
-        (r"llvm::(SelectionDAG|DAGTypeLegalizer|SelectionDAGBuilder)::", r"SelectionDAG"),
-        (r"llvm::Hexagon\w*::", r"Hexagon\w+"),
-        (r"llvm::(AMDGPU|SI)[A-Z]\w*::", r"AMDGPU\w+"),
-        (r"llvm::(LLParser|LLLexer)::", r"AsmParser"),
-        (r"llvm::(InstCombinerImpl)::", r"InstCombine"),
-        (r"llvm::(LoopUnrollPass|GVNPass|LICMPass|SROAPass)::", r"ScalarOpts"),
-        (r"llvm::(AttributorPass|GlobalOptPass|IROutliner)::", r"ipo"),
-        (r"llvm::(ScalarEvolution|MemorySSA|LazyCallGraph|AliasSetTracker)::", r"Analysis"),
-    ],
-)
-def test_functions_are_found_in_the_library_that_their_class_is_from(pattern: str, library: str) -> None:
+OWNERS = {
+    r"llvm::(LoopVectorizePass|VPlan|LoopVectorizationPlanner)::": "Vectorize",
+    r"llvm::(SelectionDAG|DAGTypeLegalizer|SelectionDAGBuilder)::": "SelectionDAG",
+    r"llvm::Hexagon\w*::": r"Hexagon\w+",
+    r"llvm::(AMDGPU|SI)[A-Z]\w*::": r"AMDGPU\w+",
+    r"llvm::(LLParser|LLLexer)::": "AsmParser",
+    r"llvm::(InstCombinerImpl)::": "InstCombine",
+    r"llvm::(LoopUnrollPass|GVNPass|LICMPass|SROAPass)::": "ScalarOpts",
+    r"llvm::(AttributorPass|GlobalOptPass|IROutliner)::": "ipo",
+    r"llvm::(ScalarEvolution|MemorySSA|LazyCallGraph|AliasSetTracker)::": "Analysis",
+}
+
+
+@pytest.fixture(scope="module")
+def functions_of_llvm() -> dict[str, list[Symbol]]:
+    """All C++ functions, by what is before the first parenthesis of their names."""
+    [named] = attach().image.functions_named([("_ZN", "")])
+    found: dict[str, list[Symbol]] = {}
+    for symbol in named:
+        found.setdefault(demangle(symbol.name).split("(")[0], []).append(symbol)
+    return found
+
+
+@pytest.fixture(scope="module")
+def origins() -> Origins:
+    return Origins(attach().image)
+
+
+@rows("pattern", OWNERS)
+def test_functions_are_found_in_the_library_that_their_class_is_from(
+    pattern: str, functions_of_llvm: dict[str, list[Symbol]], origins: Origins
+) -> None:
     """No table of classes is used: the linker's order and local symbols say it."""
-    image = attach().image
-    origins = Origins(image)
-    [named] = image.functions_named([("_ZN", "")])
-    found = [symbol for symbol in named if re.match(pattern, demangle(symbol.name))]
+    found = [each for name, own in functions_of_llvm.items() if re.match(pattern, name) for each in own]
     assert len(found) > 20
     libraries = [origins.of_function(symbol).library for symbol in found]
     known = [name for name in libraries if name != UNKNOWN]
-    right = [name for name in known if re.fullmatch(library, name)]
+    right = [name for name in known if re.fullmatch(OWNERS[pattern], name)]
     assert len(known) > 0.95 * len(libraries)
     # What several libraries compile from a header is in one of them.
     assert len(right) > 0.95 * len(known)

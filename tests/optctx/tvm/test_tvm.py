@@ -15,25 +15,14 @@ import pytest
 from llvmlite import binding, ir
 
 import optctx.tvm
-from optctx import (
-    OptionContext,
-    ScopeError,
-    UnreadOptionError,
-    current,
-    lookup,
-    run_passes,
-    unbind,
-)
+from optctx import OptionContext, ScopeError, UnreadOptionError, current, lookup, run_passes, unbind
 from optctx.compiling import FreshProcess
 from optctx.errors import TargetError, TargetWarning
-from optctx.tvm import (
-    LLVMInstance,
-    LLVMTarget,
-    LLVMTargetInfo,
-)
+from optctx.tvm import LLVMInstance, LLVMTarget, LLVMTargetInfo
 from tests.optctx.tvm.tvm_targets import EIGHT, FOUR, KERNELS, TARGETS, reference
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
 from tests.support.processes import SECONDS
+from tests.support.rows import rows
 from tests.support.scopes import in_threads, unrolled
 
 
@@ -85,7 +74,7 @@ def test_an_instance_ends_and_its_modules_stay(tmp_path: pathlib.Path) -> None:
 # LLVMTarget
 
 
-def test_options_are_in_force_inside_and_restored_after(instance: LLVMInstance) -> None:
+def test_options_are_in_force_inside_and_restored_after_and_targets_nest(instance: LLVMInstance) -> None:
     info = LLVMTargetInfo(instance, "llvm -cl-opt=-print-after-all")  # TVM's LLVMCommandLineSaveRestore
     assert not info.matches_global_state()
     with LLVMTarget(instance, info) as target:
@@ -93,9 +82,6 @@ def test_options_are_in_force_inside_and_restored_after(instance: LLVMInstance) 
         assert target.matches_global_state()
         assert current() is target
     assert not info.matches_global_state()
-
-
-def test_targets_nest(instance: LLVMInstance) -> None:
     before = unrolled()
     with LLVMTarget(instance, FOUR) as outer:
         assert unrolled() == 4
@@ -155,7 +141,7 @@ def compiled(instance: LLVMInstance, kernel: str, config: dict[str, Any]) -> tup
     return text, code
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@rows("name", TARGETS)
 def test_code_is_that_of_a_fresh_process(instance: LLVMInstance, fresh: FreshProcess, name: str) -> None:
     for kernel in KERNELS:
         expected = reference(fresh, kernel, TARGETS[name])
@@ -213,20 +199,17 @@ def test_everything_that_a_target_says_reaches_the_machine(instance: LLVMInstanc
     before = instance.parse_ir(SCALE)
     unoptimised.optimize(before)
     assert "<4 x float>" not in str(before)
+    codes = [LLVMTarget(instance, f"llvm -opt-level={level}").emit_object(before) for level in (0, 3)]
+    assert codes[0] != codes[1]
     assert "<4 x float>" in str(module) or "<8 x float>" in str(module)
 
 
 def test_an_abi_reaches_the_machine(instance: LLVMInstance) -> None:
     text = "define double @f(double %x) { %y = fadd double %x, %x\n ret double %y }"
-    found = {}
-    for abi in ("lp64", "lp64d"):
+    for abi, code in (("lp64", "fmv.d.x"), ("lp64d", "fadd.d\tfa0, fa0, fa0")):
         target = LLVMTarget(instance, f"llvm -mtriple=riscv64-linux -mattr=+d -mabi={abi}")
-        found[abi] = target.emit_assembly(instance.parse_ir(text))
-    assert "fadd.d\tfa0, fa0, fa0" in found["lp64d"]
-    assert "fmv.d.x" in found["lp64"]
-
-
-def test_a_float_abi_may_repeat_what_the_triple_says(instance: LLVMInstance) -> None:
+        assert code in target.emit_assembly(instance.parse_ir(text))
+    # A float ABI may repeat what the triple says.
     for triple, abi in (("armv7a-linux-gnueabihf", "hard"), ("armv7a-linux-gnueabi", "soft")):
         info = LLVMTargetInfo(instance, f"llvm -mtriple={triple} -mfloat-abi={abi}")
         assert json.loads(str(info))["mfloat-abi"] == abi
@@ -261,18 +244,14 @@ def test_fast_math_flags_are_those_of_llvmlites_builder(instance: LLVMInstance) 
 
 
 def test_the_widths_of_vectors_are_tvms(instance: LLVMInstance) -> None:
-    def width(target: str) -> int:
-        return LLVMTargetInfo(instance, target).vector_width
-
-    assert width("llvm -vector-width=1024") == 1024
-    assert width("llvm -mtriple=x86_64-linux") == 512
-    assert width("llvm -mtriple=i686-linux") == 256
-    assert width("llvm -mtriple=aarch64-linux") == 128
+    widths = {"-vector-width=1024": 1024, "-mtriple=x86_64-linux": 512, "-mtriple=i686-linux": 256}
+    for keys, width in {**widths, "-mtriple=aarch64-linux": 128}.items():
+        assert LLVMTargetInfo(instance, f"llvm {keys}").vector_width == width
     with pytest.raises(TargetError, match="no vector width is known for riscv64-linux"):
-        width("llvm -mtriple=riscv64-linux")
+        _ = LLVMTargetInfo(instance, "llvm -mtriple=riscv64-linux").vector_width
 
 
-@pytest.mark.parametrize("engine", ["orcjit", "mcjit"])
+@rows("engine", ["orcjit", "mcjit"])
 def test_compiled_code_runs(instance: LLVMInstance, engine: str) -> None:
     target = LLVMTarget(instance, f"llvm -jit={engine} -cl-opt=-force-vector-width:uint=4")
     module = instance.parse_ir(SCALE + "define internal void @hidden() { ret void }")

@@ -8,19 +8,10 @@ from typing import Any
 
 import pytest
 
-from optctx import (
-    UnknownOptionError,
-    lookup,
-)
+from optctx import UnknownOptionError, lookup
 from optctx.compiling import FreshProcess
 from optctx.errors import TargetWarning
-from optctx.tvm import (
-    LLVMInstance,
-    LLVMTarget,
-    LLVMTargetInfo,
-    Target,
-    from_target,
-)
+from optctx.tvm import LLVMInstance, LLVMTarget, LLVMTargetInfo, Target, from_target
 from tests.optctx.tvm.tvm_targets import EIGHT, FOUR, TARGETS, reference
 from tests.support.ir_texts import SCALE, X86
 

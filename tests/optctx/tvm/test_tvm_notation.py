@@ -8,21 +8,9 @@ from typing import Any
 
 import pytest
 
-from optctx import (
-    OptionContext,
-    OptionTypeError,
-    UnknownOptionError,
-    registry,
-)
+from optctx import OptionContext, OptionTypeError, UnknownOptionError, registry
 from optctx.errors import TargetWarning
-from optctx.tvm import (
-    ClOption,
-    LLVMInstance,
-    LLVMTarget,
-    Target,
-    from_target,
-    parse_option_string,
-)
+from optctx.tvm import ClOption, LLVMInstance, LLVMTarget, Target, from_target, parse_option_string
 from optctx.tvm.notation import items, without_quotes
 from optctx.tvm.options import check_type
 from tests.optctx.tvm.tvm_targets import FOUR

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import pathlib
 import random
 import struct
@@ -14,6 +15,7 @@ from optctx import _native
 from optctx.compiling import Job, compile_job
 from optctx.lab.objects import ObjectError, load, parse_object
 from optctx.lab.objects.x86_64.relocations import MACHINE
+from tests.support.rows import rows
 from tests.support.timing_kernels import HASH, SUM, compiled
 
 PARTS = """
@@ -56,8 +58,7 @@ def emitted(ir: str, reloc: str) -> bytes:
         return bytes(machine.emit_object(module))
 
 
-@pytest.mark.parametrize("reloc", ["default", "static", "pic"])
-@pytest.mark.parametrize("offset", [0, 16, 4080])
+@rows(("reloc", "offset"), itertools.product(("default", "static", "pic"), (0, 16, 4080)))
 def test_code_variables_constructors_and_libraries_work(reloc: str, offset: int) -> None:
     loaded = load(emitted(PARTS, reloc), offset=offset)
     near = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(loaded.address("near"))
@@ -92,7 +93,7 @@ def test_a_table_is_read_as_the_source_says() -> None:
     assert form(load(compiled(HASH)).address("hash"))(data, len(data)) == expected
 
 
-@pytest.mark.parametrize(
+@rows(
     ("ir", "words"),
     [
         ("@x = thread_local global i32 1\ndefine ptr @f() { ret ptr @x }", "thread-local"),

@@ -9,7 +9,6 @@ import signal
 import sys
 from collections import Counter
 from dataclasses import replace
-from typing import NoReturn
 
 import pytest
 
@@ -23,7 +22,7 @@ from optctx.lab.sweep.process import SweepProcess
 from optctx.lab.trials import Trial
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, SCALE, UNROLL, X86
-from tests.support.processes import children_of, too_long
+from tests.support.processes import too_long
 from tests.support.scopes import process_state, scoped, set_option
 
 SMALL = Job(SCALE, triple=X86)
@@ -43,7 +42,7 @@ def expected_digest(row: Trial, job: Job = SMALL) -> str:
 
 @pytest.fixture(scope="module")
 def timeout(fresh: FreshProcess) -> float:
-    return too_long(lambda: fresh.compile(SMALL))
+    return round(too_long(lambda: fresh.compile(SMALL)) / 2, 1)
 
 
 @pytest.fixture(scope="module")
@@ -67,13 +66,11 @@ def test_a_crash_and_a_hang_are_rows_and_no_other_row_is_marked(rows: list[Trial
         (CRASHING, "default"): crashed,
         (CRASHING, ENDLESS): crashed,  # before anything is scheduled
     }
-
-
-def test_rows_without_output_have_no_numbers_and_the_others_are_right(rows: list[Trial]) -> None:
+    assert {(row.state, row.agrees) for row in rows} == {("ok", True), ("crashed", True), ("timed out", None)}
     for row in rows:
         if row.state == "ok":
             assert row.digest == expected_digest(row)
-        else:
+        else:  # no numbers
             assert (row.objectives, row.attributes, row.seconds, row.digest) == ({}, {}, 0.0, "")
 
 
@@ -90,10 +87,6 @@ def test_what_llvm_refuses_is_a_row_with_its_words() -> None:
     assert [row.state for row in rows] == ["failed", "failed"]
     assert all("Could not open profile" in row.error for row in rows)
     assert [row.agrees for row in rows] == [True, True]
-
-
-def test_a_crash_is_verified_and_a_timeout_is_not(rows: list[Trial]) -> None:
-    assert {(row.state, row.agrees) for row in rows} == {("ok", True), ("crashed", True), ("timed out", None)}
 
 
 def test_what_llvm_prints_is_counted_line_by_line(capfd: pytest.CaptureFixture[str]) -> None:
@@ -144,71 +137,32 @@ def test_function_attributes_count_as_they_do_here() -> None:
     assert sweep(Job(ir, UNROLL, triple=X86), [])[0].attributes == plain.attributes
 
 
-def test_a_worker_that_is_killed_from_outside_costs_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    started = helpers(monkeypatch)
-    killed: list[int] = []
-
-    def kill(_: Trial) -> None:
-        if not killed:  # as the kernel does where memory runs out; only the worker is there yet
-            for child in children_of(started[0]):
-                os.kill(child, signal.SIGKILL)
-                killed.append(child)
-
-    rows = sweep(SMALL, ["unroll-count=1..24"], limits=Limits(2), on_trial=kill)
-    assert killed
-    assert {row.state for row in rows} == {"ok"}
-    assert all(row.digest == expected_digest(row) for row in rows[::5])
-
-
 def test_a_helper_that_is_killed_is_an_error_and_keeps_what_is_done(
     monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
-    started = helpers(monkeypatch)
-    found: list[Trial] = []
-
-    def kill(trial: Trial) -> None:
-        found.append(trial)
-        os.kill(started[0], signal.SIGKILL)
-
-    keep = str(tmp_path / "kept")
-    with pytest.raises(EndedEarlyError, match="the helper process of the sweep ended with status -9"):
-        sweep(SMALL, ["unroll-count=1..39"], on_trial=kill, keep=keep)
-    assert found
-    monkeypatch.undo()
-    again: list[Trial] = []
-    both = sweep(SMALL, ["unroll-count=1..39"], on_trial=again.append, keep=keep, resume=True)
-    assert len(both) == 39
-    assert sorted(again, key=lambda trial: trial.number) == both
-    assert all(trial in both for trial in found)
-
-
-def barren(prepared: object, channel: object, function: str, threads: int) -> NoReturn:
-    """Ends before it begins, as where no thread can be started."""
-    os._exit(1)
-
-
-def test_where_no_worker_lives_every_combination_is_compiled_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("optctx.children.crowd.work", barren)
-    signal.alarm(60)  # it waited for ever
-    try:
-        rows = sweep(SMALL, ["unroll-count=1,2,4"], limits=Limits(2))
-    finally:
-        signal.alarm(0)
-    assert [row.state for row in rows] == ["ok"] * 3
-    assert all(row.digest == expected_digest(row) for row in rows)
-
-
-def helpers(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The processes that sweeps start."""
     started: list[int] = []
+    found: list[Trial] = []
 
     class Noted(SweepProcess):
         def prepare(self, plan: Plan) -> None:
             super().prepare(plan)
             started.append(self.pool.process)
 
+    def kill(trial: Trial) -> None:
+        found.append(trial)
+        os.kill(started[0], signal.SIGKILL)
+
     monkeypatch.setattr(sys.modules["optctx.lab.sweep.sweep"], "SweepProcess", Noted)
-    return started
+    keep = str(tmp_path / "kept")
+    with pytest.raises(EndedEarlyError, match="the helper process of the sweep ended with status -9"):
+        sweep(SMALL, ["unroll-count=1..12"], on_trial=kill, keep=keep)
+    assert found
+    monkeypatch.undo()
+    again: list[Trial] = []
+    both = sweep(SMALL, ["unroll-count=1..12"], on_trial=again.append, keep=keep, resume=True)
+    assert len(both) == 12
+    assert sorted(again, key=lambda trial: trial.number) == both
+    assert all(trial in both for trial in found)
 
 
 def test_a_module_that_kills_llvm_by_itself_has_rows_that_say_so() -> None:

@@ -57,6 +57,10 @@ def test_the_table_has_the_baseline_first_the_best_last_and_the_dead_with_their_
         "4 combinations, 3 different objects, 1 crashed",
     ]
     assert summary(TRIALS[:1], None) == ["1 combination, 1 different object"]
+    compared = [replace(TRIALS[0], options={"name": "[b]x"}, agrees=True), replace(TRIALS[1], agrees=False)]
+    first, second = shown(compared)
+    assert "[b]x" in first
+    assert (first[-1], second[-1]) == ("same", "DIFFERS")
 
 
 def test_several_files_have_a_column_and_a_best_row_each() -> None:
@@ -85,17 +89,31 @@ def test_trials_sort_by_number_where_there_is_one() -> None:
         sorted_trials(TRIALS, "object")
 
 
-def test_trials_without_output_have_no_figures() -> None:
-    dead = record(TRIALS[2])
-    assert (dead["state"], dead["objectives"], dead["attributes"]) == ("crashed", {}, {})
-    headings, *lines = as_rows(TRIALS)
-    line = dict(zip(headings, lines[2], strict=True))
-    assert (line["state"], line["size"], line["seconds"], line["error"]) == (
-        "crashed",
-        "",
-        "",
-        "Assertion `x'",
-    )
+def test_json_and_csv_hold_every_trial_and_no_figures_of_one_without_output() -> None:
+    compared = replace(TRIALS[0], agrees=False, difference="killed")
+    assert record(compared) == {
+        "number": 0,
+        "file": "",
+        "options": {"count": "1", "width": "1"},
+        "passes": "p",
+        "state": "ok",
+        "objectives": {"size": 30.0, "instructions": 70.0},
+        "seconds": 3.0,
+        "agrees": False,
+        "error": "",
+        "difference": "killed",
+        "attributes": {"digest": f"{30:064}", "size": 30, "instructions": 70},
+    }
+    assert record(BASELINE)["number"] is None
+    headings, first, dead = as_rows([compared, TRIALS[2]])
+    assert list(headings) == [
+        *("number", "file", "passes", "count", "width", "state", "instructions", "size", "seconds"),
+        *("agrees", "digest", "error", "difference"),
+    ]
+    assert list(first) == [
+        *(0, "", "p", "1", "1", "ok", 70, 30, "3.000000", "false", f"{30:064}", "", "killed")
+    ]
+    assert list(dead) == [2, "", "p", "10", "1", "crashed", *("", "", "", "", "", "Assertion `x'", "")]
 
 
 def test_the_command_takes_several_files_sorts_and_counts_what_llvm_prints(
@@ -116,7 +134,8 @@ def test_the_command_takes_several_files_sorts_and_counts_what_llvm_prints(
     ]
     assert out.splitlines()[-1] == "4 combinations, 4 different objects"
     remark = r"optctx: LLVM printed \d times: remark: <unknown>:0:0: unrolled loop by a factor of"
-    for line, count in zip(sorted(err.splitlines()), "24", strict=True):
+    said = [line for line in err.splitlines() if "compiling: " not in line]  # how far it came
+    for line, count in zip(sorted(said), "24", strict=True):
         assert re.fullmatch(f"{remark} {count}", line)
 
 

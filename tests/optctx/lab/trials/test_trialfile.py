@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -77,7 +78,8 @@ def test_optuna_reads_it_with_the_same_numbers(path: pathlib.Path) -> None:
     )
 
 
-def test_a_file_that_is_cut_anywhere_goes_on(path: pathlib.Path) -> None:
+@pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.long)])
+def test_a_file_that_is_cut_anywhere_goes_on(path: pathlib.Path, step: int) -> None:
     with kept(path) as file:
         for number in range(3):
             file.append(trial(number))
@@ -87,7 +89,8 @@ def test_a_file_that_is_cut_anywhere_goes_on(path: pathlib.Path) -> None:
         ends[-1] += len(line)
         if json.loads(line)["op_code"] == 6:
             ends.append(ends[-1])
-    for size in range(len(whole) + 1):
+    lines = [0, *itertools.accumulate(map(len, whole.splitlines(keepends=True)))]
+    for size in sorted({*range(0, len(whole), step), *lines, *(end - 1 for end in lines[1:])}):
         path.write_bytes(whole[:size])
         with kept(path, resume=True) as file:
             expected = {number: trial(number) for number in range(3) if ends[number] <= size}
@@ -127,74 +130,53 @@ def test_another_experiment_is_refused_by_what_differs(path: pathlib.Path) -> No
 
 
 DEEP = b"[" * 1_000_000 + b"]" * 1_000_000  # Python 3.15 counts the bytes of the stack, not levels
-RECORD = json.dumps({"number": 0, "options": {}, "passes": "", "state": "ok"}).encode()
-HOSTILE: dict[str, tuple[bytes, str]] = {
-    "another text": (b"hello", "expected a file of trials"),
-    "lines": (b"a,b\n1,2\n", "line 1 .*malformed"),
-    "another study": (b'{"op_code":0,"study_name":"x"}\n', "expected the study 'optctx' alone"),
-    "no study": (b'{"op_code":4}\n', "expected a study of optctx first"),
-}
-APPENDED: dict[str, tuple[bytes, str]] = {
-    "nesting": (b'{"op_code":3,"x":' + DEEP + b"}\n", "nests too deeply"),
-    "nesting in a note": (
-        b'{"op_code":2,"user_attr":{"optctx:x":' + b"[" * 40 + b"]" * 40 + b"}}\n",
-        "32 levels",
-    ),
-    "digits": (b'{"op_code":6,"trial_id":' + b"9" * 900_000 + b"}\n", "line 6"),
-    "digits in a record": (
-        b'{"op_code":8,"trial_id":0,"user_attr":{"optctx":'
-        + RECORD[:-1]
-        + b',"attributes":{"a":'
-        + b"9" * 30
-        + b"}}}}\n",
-        "at most 64 bits",
-    ),
-    "a number that is none": (
-        b'{"op_code":8,"trial_id":0,"user_attr":{"optctx":' + RECORD[:-1] + b',"seconds":1e999}}}\n',
-        "out of range",
-    ),
-    "a state": (
-        b'{"op_code":8,"trial_id":0,"user_attr":{"optctx":' + RECORD.replace(b'"ok"', b'"good"') + b"}}\n",
-        "Invalid enum value 'good'",
-    ),
-    "types": (
-        b'{"op_code":8,"trial_id":0,"user_attr":{"optctx":' + RECORD.replace(b"{}", b'{"a":1}') + b"}}\n",
-        "Expected `str`, got `int`",
-    ),
-    "a number that has not begun": (
-        b'{"op_code":8,"trial_id":9,"user_attr":{"optctx":' + RECORD.replace(b": 0", b": 9") + b"}}\n",
-        "expected a trial that has begun",
-    ),
-    "another number": (
-        b'{"op_code":8,"trial_id":0,"user_attr":{"optctx":' + RECORD.replace(b": 0", b": 1") + b"}}\n",
-        "has begun",
-    ),
-    "a second study": (b'{"op_code":0,"study_name":"optctx"}\n', "alone"),
-    "an operation": (b'{"op_code":1,"study_id":0}\n', "found 1"),
-    "a list": (b"[]\n", "Expected `object`"),
-    "no end of a line": (b'{"op_code":3,"x":"' + b"x" * (5 << 20), "at most 4,194,304 bytes"),
-    "not UTF-8": (b'{"op_code":2,"user_attr":{"optctx:x":"\xff"}}\n', "utf-8"),
+HOSTILE: dict[bytes, str] = {
+    b"hello": "expected a file of trials",
+    b"a,b\n1,2\n": "line 1 .*malformed",
+    b'{"op_code":0,"study_name":"x"}\n': "expected the study 'optctx' alone",
+    b'{"op_code":4}\n': "expected a study of optctx first",
 }
 
 
-@rows("case", HOSTILE)
-def test_a_file_of_something_else_is_refused_and_stays(path: pathlib.Path, case: str) -> None:
-    content, words = HOSTILE[case]
-    path.write_bytes(content)
+def record(number: int = 0, trial: int = 0, state: str = "ok", options: str = "{}", more: str = "") -> bytes:
+    """The line of a trial, of which something may be odd."""
+    text = f'{{"number":{trial},"options":{options},"passes":"","state":"{state}"{more}}}'
+    return b'{"op_code":8,"trial_id":%d,"user_attr":{"optctx":%s}}\n' % (number, text.encode())
+
+
+APPENDED: dict[bytes, str] = {
+    b'{"op_code":3,"x":' + DEEP + b"}\n": "nests too deeply",
+    b'{"op_code":2,"user_attr":{"optctx:x":' + b"[" * 40 + b"]" * 40 + b"}}\n": "32 levels",
+    b'{"op_code":6,"trial_id":' + b"9" * 900_000 + b"}\n": "",
+    record(more=f',"attributes":{{"a":{"9" * 30}}}'): "at most 64 bits",
+    record(more=',"seconds":1e999'): "out of range",
+    record(state="good"): "Invalid enum value 'good'",
+    record(options='{"a":1}'): "Expected `str`, got `int`",
+    record(9, 9): "expected a trial that has begun",
+    record(0, 1): "has begun",
+    b'{"op_code":0,"study_name":"optctx"}\n': "alone",
+    b'{"op_code":1,"study_id":0}\n': "found 1",
+    b"[]\n": "Expected `object`",
+    b'{"op_code":3,"x":"' + b"x" * (5 << 20): "at most 4,194,304 bytes",
+    b'{"op_code":2,"user_attr":{"optctx:x":"\xff"}}\n': "utf-8",
+}
+
+
+@rows("words", HOSTILE.values())
+def test_a_file_of_something_else_is_refused_and_stays(path: pathlib.Path, words: str) -> None:
+    path.write_bytes(next(content for content, said in HOSTILE.items() if said == words))
     refused(path, words, resume=True)
     with pytest.raises(OptctxError, match=words):
         read_trials(str(path))
 
 
-@rows("case", APPENDED)
-def test_a_line_that_no_experiment_writes_is_refused_by_its_number(path: pathlib.Path, case: str) -> None:
-    path.unlink(missing_ok=True)
+def test_a_line_that_no_experiment_writes_is_refused_by_its_number(path: pathlib.Path) -> None:
     with kept(path) as file:
         file.append(trial(0))
-    content, words = APPENDED[case]
-    with path.open("ab") as appended:
-        appended.write(content)
-    refused(path, f"line 6 .*{words}" if "line" not in words else words, resume=True)
+    whole = path.read_bytes()
+    for content, words in APPENDED.items():
+        path.write_bytes(whole + content)
+        refused(path, f"line 6 .*{words}", resume=True)
 
 
 def test_what_a_dashboard_adds_is_left_alone(path: pathlib.Path) -> None:
@@ -235,7 +217,7 @@ def vanish(path: pathlib.Path, *, at_the_end: bool) -> None:
             file.append(trial(1))
 
 
-@pytest.mark.parametrize("at_the_end", [True, False])
+@rows("at_the_end", [True, False])
 def test_a_file_that_goes_is_an_error(path: pathlib.Path, at_the_end: bool) -> None:
     with kept(path) as file:
         file.append(trial(0))
