@@ -691,6 +691,11 @@ class ScopeBase:
 def in_line() -> bool:
     """Return whether LLVM sees the running task's scope on this thread."""
 
+def share_storage_from(depth: int) -> int:
+    """
+    Have the scopes of a thread in an image share storage, from this many on. Return the number until now.
+    """
+
 def suspended() -> object:
     """
     Return the mark of the innermost scope of this thread if another task, which is suspended, is inside it; otherwise None.

@@ -4,6 +4,7 @@
 #include "os/fork_locks.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <iterator>
@@ -51,28 +52,81 @@ private:
 
 auto& idle = *new Pool;  // outlives every thread
 
+std::atomic<unsigned> shallow{32};
+// The activations that this thread uses, but those that share storage.
+__attribute__((tls_model("initial-exec"))) constinit thread_local views::PerImage<unsigned> with_own_storage{};
+
 }  // namespace
 
-Activation::Activation(values::Space& space, std::vector<void*> values, Context* owner, views::Reads* reads)
-    : space_(space), reads_(reads), view_(std::move(values)), copies_(space, view_.data()) {
-    const views::Layout& layout = *space.layout();
-    view_.resize(layout.size());
-    layout.spread(view_.data());
-    layout.owner(view_.data()) = owner;
-    layout.reads(view_.data()) = reads;
-    if (reads != nullptr) layout.poison(view_.data(), reads, nullptr);
+Activation::Activation(values::Space& space, std::vector<void*> values, Context* owner, views::Reads* reads, bool deep)
+    : space_(space), owner_(owner), reads_(reads) {
+    if (deep) {
+        share(std::move(values));
+    } else {
+        own_ = std::make_unique<Storage>(space, std::move(values));
+        storage_ = own_.get();
+    }
+    storage_->lead(owner, reads);
+}
+
+// Take shared storage from the activation that it shows. If that fails, nothing is changed.
+void Activation::share(std::vector<void*> values) {
+    DeepStorage* found = deep_storage(space_.image());
+    if (found == nullptr) {
+        deep_ = std::make_shared<DeepStorage>(space_, std::move(values));
+        deep_->activations.insert(this);
+    } else {
+        deep_ = found->shared_from_this();
+        deep_->activations.insert(this);
+        Activation* last = deep_->holder;
+        try {
+            if (last != nullptr) last->put_away();
+            deep_->storage.renew(values);
+        } catch (...) {
+            deep_->activations.erase(this);
+            if (last != nullptr) last->bring_back();
+            throw;
+        }
+    }
+    deep_->holder = this;
+    storage_ = &deep_->storage;
 }
 
 Activation::~Activation() {
+    give_up();
     if (raises_flag_) space_.debugging()->lower();
 }
 
-void Activation::reset() {
-    copies_.reset();
-    if (reads_ != nullptr) space_.layout()->poison(view_.data(), reads_, nullptr);
+void Activation::put_away() {
+    away_ = storage_->copies().put_away(deep_->base, storage_->view());
+    deep_->holder = nullptr;
 }
 
-Context& Activation::shown() const noexcept { return *space_.layout()->owner(const_cast<views::View>(view_.data())); }
+void Activation::bring_back() noexcept {
+    if (deep_ == nullptr || deep_->holder == this) return;
+    if (deep_->holder != nullptr) deep_->holder->put_away();
+    storage_->copies().bring_back(deep_->base, std::move(away_), storage_->view());
+    storage_->lead(&shown(), reads_);
+    deep_->holder = this;
+}
+
+void Activation::give_up() noexcept {
+    if (deep_ == nullptr) return;
+    Activation* holder = deep_->holder;
+    bring_back();
+    storage_->copies().give_up();
+    deep_->holder = nullptr;
+    deep_->activations.erase(this);
+    if (holder != nullptr && holder != this) holder->bring_back();
+    deep_.reset();
+}
+
+void Activation::reset() {
+    storage_->copies().reset();
+    if (reads_ != nullptr) space_.layout()->poison(storage_->view(), reads_, nullptr);
+}
+
+Context& Activation::shown() const noexcept { return adopted_ != nullptr ? *adopted_ : *owner_; }
 
 void Activation::adopt(std::shared_ptr<Context> context, Given given, bool fresh) {
     const std::vector<void*> values = context->values();
@@ -81,28 +135,26 @@ void Activation::adopt(std::shared_ptr<Context> context, Given given, bool fresh
         space_.debugging()->raise();
         raises_flag_ = true;
     }
-    copies_.rewrite(values, fresh ? nullptr : &before, view_.data());
+    storage_->copies().rewrite(values, fresh ? nullptr : &before, storage_->view());
     show(std::move(context), std::move(given));
 }
 
 // From here on the view is that of `context`. Its words lead where they must.
 void Activation::show(std::shared_ptr<Context> context, Given given) {
-    const views::Layout& layout = *space_.layout();
     reads_ = context->reads().get();
-    layout.owner(view_.data()) = context.get();
-    layout.reads(view_.data()) = reads_;
-    layout.spread(view_.data());
-    if (reads_ != nullptr) layout.poison(view_.data(), reads_, nullptr);
+    storage_->lead(context.get(), reads_);
     given_ = std::move(given);
     adopted_ = std::move(context);
-    if (views::view_read(space_.image()) != view_.data() && views::current_view(space_.image()) == view_.data())
-        views::set_current_view(space_.image(), view_.data());  // a recorder shows a copy
+    const unsigned image = space_.image();
+    const views::View view = storage_->view();
+    if (views::view_read(image) != view && views::current_view(image) == view)
+        views::set_current_view(image, view);  // a recorder shows a copy
 }
 
 void Activation::expose() {
-    if (copies_.is_exposed()) return;
+    if (storage_->copies().is_exposed()) return;
     std::shared_ptr<Context> context = shown().shared_from_this();
-    copies_.expose(context->values(), view_.data());
+    storage_->copies().expose(context->values(), storage_->view());
     show(std::move(context), Given(given_));
 }
 
@@ -112,17 +164,17 @@ std::uintptr_t Activation::registry_like(const image::RegistryLayout& layout, st
     if (copies.empty() || !copies.back()->is_current(map))
         copies.push_back(std::make_unique<image::RegistryCopy>(layout, map, [this](std::uintptr_t option) {
             const auto slot = space_.slot_of(option);
-            return slot ? reinterpret_cast<std::uintptr_t>(view_[*slot]) : option;
+            return slot ? reinterpret_cast<std::uintptr_t>(storage_->view()[*slot]) : option;
         }));
     return copies.back()->map();
 }
 
 void Activation::take_in() {
-    if (!copies_.is_exposed()) return;
+    if (!storage_->copies().is_exposed()) return;
     std::shared_ptr<Context> context = shown().shared_from_this();
     Given given = given_;
     bool changed = false;
-    for (auto& [slot, setting] : copies_.changes(context->values())) {
+    for (auto& [slot, setting] : storage_->copies().changes(context->values())) {
         context = context->with(setting);
         given.occurrences[slot] = {};  // nothing says what was given
         changed = true;
@@ -132,18 +184,40 @@ void Activation::take_in() {
 
 std::optional<std::uint32_t> Activation::slot_of(std::uintptr_t option) const noexcept {
     if (const auto slot = space_.slot_of(option)) return slot;
-    return copies_.is_exposed() ? copies_.slot_of(option) : std::nullopt;
+    return storage_->copies().is_exposed() ? storage_->copies().slot_of(option) : std::nullopt;
 }
+
+Sight sight(unsigned image) noexcept {
+    const views::View view = views::current_view(image);
+    DeepStorage* deep = deep_storage(image);
+    return {view, deep != nullptr && deep->storage.view() == view ? deep->holder : nullptr};
+}
+
+void show(unsigned image, Sight sight) noexcept {
+    if (sight.deep != nullptr) {
+        const DeepStorage* deep = deep_storage(image);
+        if (deep == nullptr || !deep->activations.contains(sight.deep))
+            sight = {views::identity_view(image)};  // it is gone; what the task sees is shown next
+        else
+            sight.deep->bring_back();
+    }
+    views::set_current_view(image, sight.view);
+}
+
+unsigned share_storage_from(unsigned depth) noexcept { return shallow.exchange(depth); }
 
 Acquired acquire(Context& context) {
     context.come_in();
     try {
-        Acquired found = idle.take(context);
+        unsigned& own = with_own_storage[context.space().image()];
+        const bool deep = own >= shallow.load(std::memory_order_relaxed);
+        Acquired found = deep ? Acquired() : idle.take(context);
         if (found.empty())
             found.push_back({&context, std::make_unique<Activation>(context.space(), context.values(), &context,
-                                                                    context.reads().get())});
+                                                                    context.reads().get(), deep)});
         else
             found.front().activation->reset();
+        if (!deep) ++own;
         return found;
     } catch (...) {
         context.go_out();
@@ -152,7 +226,11 @@ Acquired acquire(Context& context) {
 }
 
 void release(Context& context, Acquired activation) {
-    if (activation.front().activation->adopted() == nullptr) idle.give(std::move(activation));
+    const Activation& released = *activation.front().activation;
+    if (!released.is_deep()) {
+        --with_own_storage[context.space().image()];
+        if (released.adopted() == nullptr) idle.give(std::move(activation));
+    }
     activation.clear();
     context.go_out();
 }

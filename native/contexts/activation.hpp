@@ -1,9 +1,8 @@
 // An activation: one thread's use of a context. Idle ones are kept for later entries.
 #pragma once
 
-#include "contexts/copies.hpp"
+#include "contexts/storage.hpp"
 #include "image/registry_copy.hpp"
-#include "values/space.hpp"
 
 #include <cstdint>
 #include <list>
@@ -23,21 +22,42 @@ struct Given {
     bool was_reset = false;  // every option had its registered value at some moment
 };
 
-// A view, with private copies of the regions that LLVM itself may write.
+// What a thread sees of an image: a view and, where activations share it, the one that it has to show.
+struct Sight {
+    views::View view = nullptr;
+    Activation* deep = nullptr;
+
+    friend bool operator==(const Sight&, const Sight&) = default;
+};
+Sight sight(unsigned image) noexcept;
+// Make this thread see it. Out of memory ends the process, as in LLVM, where an activation takes the place of another
+// in shared storage.
+void show(unsigned image, Sight sight) noexcept;
+
+// A view, with private copies of the regions that LLVM itself may write. A thread's first activations in an image have
+// storage of their own. Deeper ones share storage: all but the one that was shown last are away, and take memory only
+// for what they differ in. Call what asks for values, or changes them, on the one shown last.
 class Activation {
 public:
     // `values` maps each slot to the storage that holds its value. That storage, `owner` and `reads` must outlive the
-    // activation. If `reads` is not null, readers are marked there.
-    Activation(values::Space& space, std::vector<void*> values, Context* owner, views::Reads* reads);
+    // activation. If `reads` is not null, readers are marked there. If `deep`, the activation is the one shown last.
+    Activation(values::Space& space, std::vector<void*> values, Context* owner, views::Reads* reads, bool deep);
     Activation(const Activation&) = delete;
     Activation& operator=(const Activation&) = delete;
     ~Activation();
 
-    // Discard what LLVM wrote since the last reset, and poison the readers whose marks have been cleared.
+    // Discard what LLVM wrote since the last reset, and poison the readers whose marks have been cleared. Not where
+    // storage is shared.
     void reset();
     // Return whether LLVM has written to options or their variables since the last reset.
-    bool written() const noexcept { return copies_.is_written(); }
-    views::View view() noexcept { return view_.data(); }
+    bool written() const noexcept { return storage_->copies().is_written(); }
+    Sight sight() noexcept { return {storage_->view(), is_deep() ? this : nullptr}; }
+
+    bool is_deep() const noexcept { return own_ == nullptr; }
+    // Take the place of the activation that shared storage shows. Out of memory ends the process, as in LLVM.
+    void bring_back() noexcept;
+    // Leave shared storage: nothing sees this activation any more.
+    void give_up() noexcept;
 
     // Show the values of `context` from now on: its options and their variables as they are there, state beside them
     // as LLVM left it. With `fresh`, what LLVM has written to options is gone, too. An activation that adopted a
@@ -51,7 +71,7 @@ public:
     // The view leads to those copies from then on; what code writes to them through pointers belongs to the context
     // that is shown, from the next `take_in` on.
     std::uintptr_t registry_like(const image::RegistryLayout& layout, std::uintptr_t map);
-    bool is_exposed() const noexcept { return copies_.is_exposed(); }
+    bool is_exposed() const noexcept { return storage_->copies().is_exposed(); }
     void take_in();
     // Return the slot of the option that the view leads to at this address; nullopt if it is none of the activation's.
     std::optional<std::uint32_t> slot_of(std::uintptr_t option) const noexcept;
@@ -59,13 +79,18 @@ public:
     bool raises_flag() const noexcept { return raises_flag_; }
 
 private:
+    void share(std::vector<void*> values);
+    void put_away();
     void expose();
     void show(std::shared_ptr<Context> context, Given given);
 
     values::Space& space_;
+    Context* owner_;  // before `adopt`
     views::Reads* reads_;
-    std::vector<void*> view_;
-    Copies copies_;
+    std::unique_ptr<Storage> own_;
+    std::shared_ptr<DeepStorage> deep_;
+    Storage* storage_;     // the one or the other
+    Copies::Away away_{};  // while another activation is shown
     std::map<std::uintptr_t, std::vector<std::unique_ptr<image::RegistryCopy>>> registries_;  // newest last
     std::shared_ptr<Context> adopted_;
     Given given_;
@@ -79,6 +104,10 @@ struct Idle {
     std::unique_ptr<Activation> activation;
 };
 using Acquired = std::list<Idle>;  // of one element; empty where there is none
+
+// Have a thread that uses so many activations of an image share storage among those that it acquires from now on.
+// Return the number until now: 32, unless a test has changed it.
+unsigned share_storage_from(unsigned depth) noexcept;
 
 // Return an activation of the context that LLVM has not written to, for one thread: an idle one if there is any, which
 // is several times faster than making one. Throws views::UnwatchedError like Context::come_in.

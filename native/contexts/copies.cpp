@@ -126,12 +126,19 @@ void plan_copies(const values::Space& space) {
 
 Copies::Copies(const values::Space& space, void** view)
     : regions_(space.regions()), plan_(plan_of(space)), written_(take_block(plan_.written)) {
+    pristine_.resize(plan_.hot_words.size());
+    pristine_sets_.resize(plan_.sets.size());
+    renew(view);
+}
+
+void Copies::renew(void** view) {
+    auto set = pristine_sets_.begin();
     for (const std::uint32_t slot : plan_.written.slots) {
         const values::Region& region = regions_[slot];
         std::uint8_t* copy = object(slot);
         values::copy_object(region, view[slot], copy);
         values::share_value(region, copy);
-        if (region.ownership == values::Ownership::set) pristine_sets_.push_back(view[slot]);
+        if (region.ownership == values::Ownership::set) *set++ = view[slot];
         view[slot] = copy;
     }
     for (const std::uint32_t slot : plan_.written.slots) {
@@ -140,14 +147,77 @@ Copies::Copies(const values::Space& space, void** view)
             std::memcpy(object(slot) + pointer.at, &target, sizeof target);
         }
     }
-    pristine_.resize(plan_.hot_words.size());
+    owns_ = true;
     note_pristine();
 }
 
 Copies::~Copies() {
-    for (const std::uint32_t slot : plan_.sets) values::release_value(regions_[slot], object(slot));
+    release_sets();
     give_block(plan_.written, std::move(written_));
     give_block(plan_.exposed, std::move(exposed_));
+}
+
+void Copies::release_sets() noexcept {
+    if (std::exchange(owns_, false))
+        for (const std::uint32_t slot : plan_.sets) values::release_value(regions_[slot], object(slot));
+}
+
+void Copies::give_up() noexcept {
+    for (const CopyPlan::OwningWord& owner : plan_.owning_words)
+        if (std::memcmp(written_->data() + plan_.hot_words[owner.index], &pristine_[owner.index], word_size) == 0)
+            values::release_value(regions_[owner.slot], object(owner.slot));
+    release_sets();
+    give_block(plan_.exposed, std::move(exposed_));
+}
+
+// Call `work` with the words of each part, and the number of words in those before it.
+template <class Work>
+void Copies::each_word(void** view, const Work& work) {
+    std::size_t before = 0;
+    const auto part = [&](void* words, std::size_t count) {
+        work(static_cast<std::uint8_t*>(words), before, count);
+        before += count;
+    };
+    part(written_->data(), plan_.written.bytes / word_size);
+    part(pristine_.data(), pristine_.size());
+    part(pristine_sets_.data(), pristine_sets_.size());
+    part(view, regions_.size());
+}
+
+std::vector<std::uint64_t> Copies::words(void** view) {
+    std::vector<std::uint64_t> found;
+    each_word(view, [&](const std::uint8_t* words, std::size_t, std::size_t count) {
+        found.resize(found.size() + count);
+        std::memcpy(&*(found.end() - static_cast<std::ptrdiff_t>(count)), words, count * word_size);
+    });
+    return found;
+}
+
+Copies::Away Copies::put_away(const std::vector<std::uint64_t>& base, void** view) {
+    Away away;
+    each_word(view, [&](const std::uint8_t* words, std::size_t before, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) {
+            std::uint64_t word;
+            std::memcpy(&word, words + i * word_size, word_size);
+            if (word != base[before + i]) away.differences.push_back({static_cast<std::uint32_t>(before + i), word});
+        }
+    });
+    away.differences.shrink_to_fit();
+    away.exposed = std::move(exposed_);
+    owns_ = false;
+    return away;
+}
+
+void Copies::bring_back(const std::vector<std::uint64_t>& base, Away&& away, void** view) noexcept {
+    auto next = away.differences.begin();
+    each_word(view, [&](std::uint8_t* words, std::size_t before, std::size_t count) {
+        std::memcpy(words, base.data() + before, count * word_size);
+        for (; next != away.differences.end() && next->at < before + count; ++next)
+            std::memcpy(words + (next->at - before) * word_size, &next->word, word_size);
+    });
+    away.differences.clear();
+    exposed_ = std::move(away.exposed);
+    owns_ = true;
 }
 
 // Return this thread's copy of a region, or null.

@@ -18,6 +18,12 @@ struct CopyPlan;
 // a region that LLVM may write cannot be copied for each entry.
 void plan_copies(const values::Space& space);
 
+// A word of copies or of a view that is not as in the base it is compared with.
+struct Difference {
+    std::uint32_t at;  // counted through all words
+    std::uint64_t word;
+};
+
 class Copies {
 public:
     // Copy the written regions from where `view` leads, and lead it to the copies.
@@ -25,6 +31,21 @@ public:
     Copies(const Copies&) = delete;
     Copies& operator=(const Copies&) = delete;
     ~Copies();
+
+    // Copies that were put away, to make room for others at the same addresses.
+    struct Away {
+        std::vector<Difference> differences;
+        std::unique_ptr<values::Block> exposed;
+    };
+    // Return all words of the copies and of the regions in `view`: a base, for copies made later at these addresses.
+    std::vector<std::uint64_t> words(void** view);
+    // Keep what differs from the base, with all that it owns. The next call is `bring_back` or `renew`.
+    Away put_away(const std::vector<std::uint64_t>& base, void** view);
+    void bring_back(const std::vector<std::uint64_t>& base, Away&& away, void** view) noexcept;
+    // Copy the written regions at the same addresses, as the constructor does.
+    void renew(void** view);
+    // Release what the copies own. The next call is `bring_back` or `renew`, or the destructor.
+    void give_up() noexcept;
 
     // Discard what LLVM has written to the written regions. Not after `rewrite` or `expose`.
     void reset();
@@ -49,11 +70,15 @@ private:
     void lead(std::uint32_t slot) const noexcept;
     void note_pristine() noexcept;
     void renew_sets();
+    void release_sets() noexcept;
+    template <class Work>
+    void each_word(void** view, const Work& work);
 
     const std::vector<values::Region>& regions_;
     CopyPlan& plan_;
     std::unique_ptr<values::Block> written_;
     std::unique_ptr<values::Block> exposed_;  // null until then
+    bool owns_ = false;                       // what the sets in `written_` hold
     std::vector<std::uint64_t> pristine_;     // value of each hot word before LLVM ran
     std::vector<const void*> pristine_sets_;  // for each copied std::set, the option whose value it starts with
 };

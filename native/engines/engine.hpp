@@ -17,9 +17,9 @@ struct Frame {
     std::shared_ptr<contexts::Context> context;  // null: LLVM's own values
     unsigned image;
     // With the `thread` engine:
-    views::View view = nullptr;  // if set before admission: a view that this thread already has, to be shown again
+    contexts::Sight sight{};  // if set before admission: what this thread already has, to be shown again
     contexts::Acquired activation{};
-    views::View previous = nullptr;
+    contexts::Sight previous{};
     bool admitted = false;  // the gate counts it
     // With the `exclusive` engine:
     std::shared_ptr<Group> group{};  // the threads that share LLVM's storage with this one

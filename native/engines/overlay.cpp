@@ -14,6 +14,20 @@ constexpr std::size_t head_at = offsetof(RawOption, occurrences);
 constexpr std::size_t head_size = offsetof(RawOption, arg) - head_at;  // occurrence count, flags, position
 constexpr std::size_t word = sizeof(std::uint64_t);
 
+// Write only what differs: most values are equal, and unwritten pages stay shared with forked children.
+template <class Part, class T>
+void put(const Part& part, T value) noexcept {
+    if (*part.live != value) *part.live = value;
+}
+
+// Return what a part is among values: slot -> storage.
+template <class T, template <class> class Part>
+T in(const Part<T>& part, void* const* values) noexcept {
+    T value;
+    std::memcpy(&value, static_cast<const std::uint8_t*>(values[part.slot]) + part.at, sizeof value);
+    return value;
+}
+
 }  // namespace
 
 Overlay::Overlay(values::Space& space) : space_(space) {
@@ -31,8 +45,8 @@ Overlay::Overlay(values::Space& space) : space_(space) {
         }
         if (region.ownership != values::Ownership::none) owning_.push_back(slot);
     }
-    before_.words.resize(words_.size());
-    before_.bytes.resize(bytes_.size());
+    words_before_.resize(words_.size());
+    bytes_before_.resize(bytes_.size());
 }
 
 template <class T>
@@ -47,55 +61,59 @@ void Overlay::add(std::uint32_t slot, std::size_t at, std::size_t size) {
     for (; at < end; ++at) bytes_.push_back({live<std::uint8_t>(slot, at), slot, static_cast<std::uint32_t>(at)});
 }
 
-void Overlay::keep(Kept& kept) const noexcept {
-    for (std::size_t i = 0; i < words_.size(); ++i) kept.words[i] = *words_[i].live;
-    for (std::size_t i = 0; i < bytes_.size(); ++i) kept.bytes[i] = *bytes_[i].live;
+void Overlay::note_before() noexcept {
+    for (std::size_t i = 0; i < words_.size(); ++i) words_before_[i] = *words_[i].live;
+    for (std::size_t i = 0; i < bytes_.size(); ++i) bytes_before_[i] = *bytes_[i].live;
 }
 
-// Writes only what differs: most values are equal, and unwritten pages stay shared with forked children.
-void Overlay::put(const Kept& kept) noexcept {
-    for (std::size_t i = 0; i < words_.size(); ++i)
-        if (*words_[i].live != kept.words[i]) *words_[i].live = kept.words[i];
-    for (std::size_t i = 0; i < bytes_.size(); ++i)
-        if (*bytes_[i].live != kept.bytes[i]) *bytes_[i].live = kept.bytes[i];
+void Overlay::restore() noexcept {
+    for (std::size_t i = 0; i < words_.size(); ++i) put(words_[i], words_before_[i]);
+    for (std::size_t i = 0; i < bytes_.size(); ++i) put(bytes_[i], bytes_before_[i]);
 }
 
 void Overlay::load(const std::vector<void*>& values) {
     const os::ForkSafeLock storage = space_.hold_storage();
     space_.cover();
-    keep(before_);  // with the shares that the values own
-    const auto put_parts = [&values]<class T>(const std::vector<Part<T>>& parts) {
-        for (const Part<T>& part : parts) {
-            T value;
-            std::memcpy(&value, static_cast<const std::uint8_t*>(values[part.slot]) + part.at, sizeof value);
-            if (*part.live != value) *part.live = value;
-        }
-    };
-    put_parts(words_);
-    put_parts(bytes_);
+    note_before();  // with the shares that the values own
+    for (const auto& part : words_) put(part, in(part, values.data()));
+    for (const auto& part : bytes_) put(part, in(part, values.data()));
     for (const std::uint32_t slot : owning_) values::share_value(space_.regions()[slot], live<void>(slot));
 }
 
 void Overlay::load(const Kept& kept) {
     const os::ForkSafeLock storage = space_.hold_storage();
     space_.cover();
-    keep(before_);
-    put(kept);
+    note_before();
+    const auto put_all = [this]<class T>(const std::vector<Part<T>>& parts, const std::vector<Held<T>>& held) {
+        auto next = held.begin();
+        for (std::uint32_t i = 0; i < parts.size(); ++i) {
+            const bool differed = next != held.end() && next->part == i;
+            put(parts[i], differed ? next++->value : in(parts[i], space_.defaults()));
+        }
+    };
+    put_all(words_, kept.words);
+    put_all(bytes_, kept.bytes);
 }
 
 void Overlay::unload(bool still_kept) noexcept {
     const os::ForkSafeLock storage = space_.hold_storage();
     if (!still_kept)
         for (const std::uint32_t slot : owning_) values::release_value(space_.regions()[slot], live<void>(slot));
-    put(before_);
+    restore();
     space_.uncover();
 }
 
 Kept Overlay::unload_and_keep() {
     const os::ForkSafeLock storage = space_.hold_storage();
-    Kept kept = before_;  // copied for its size
-    keep(kept);
-    put(before_);
+    Kept kept;
+    const auto keep = [this]<class T>(const std::vector<Part<T>>& parts, std::vector<Held<T>>& held) {
+        for (std::uint32_t i = 0; i < parts.size(); ++i)
+            if (const T value = *parts[i].live; value != in(parts[i], space_.defaults())) held.push_back({i, value});
+        held.shrink_to_fit();
+    };
+    keep(words_, kept.words);
+    keep(bytes_, kept.bytes);
+    restore();
     space_.uncover();
     return kept;
 }

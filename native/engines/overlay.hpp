@@ -9,11 +9,17 @@
 
 namespace optctx::engines {
 
-// The contents of LLVM's storage, to be put back later: values, occurrence counts, and what LLVM itself wrote. Owns
-// whatever those values own.
+// A part of LLVM's storage and what it held.
+template <class T>
+struct Held {
+    std::uint32_t part;
+    T value;
+};
+// What differed in LLVM's storage from the registered values, to be put back later: values, occurrence counts, and what
+// LLVM itself wrote. Owns whatever the values own, those that did not differ, too.
 struct Kept {
-    std::vector<std::uint64_t> words;
-    std::vector<std::uint8_t> bytes;
+    std::vector<Held<std::uint64_t>> words;
+    std::vector<Held<std::uint8_t>> bytes;
 };
 
 // Exchanges only values, occurrence counts and positions, never whole objects. Call with no thread inside LLVM.
@@ -44,14 +50,15 @@ private:
     void add(std::uint32_t slot, std::size_t at, std::size_t size);
     template <class T>
     T* live(std::uint32_t slot, std::size_t at = 0) const noexcept;
-    void keep(Kept& kept) const noexcept;
-    void put(const Kept& kept) noexcept;
+    void note_before() noexcept;
+    void restore() noexcept;
 
     values::Space& space_;
     std::vector<Part<std::uint64_t>> words_;
     std::vector<Part<std::uint8_t>> bytes_;
-    std::vector<std::uint32_t> owning_;  // slots whose values own something
-    Kept before_;                        // contents of LLVM's storage before `load`
+    std::vector<std::uint32_t> owning_;        // slots whose values own something
+    std::vector<std::uint64_t> words_before_;  // contents of LLVM's storage before `load`
+    std::vector<std::uint8_t> bytes_before_;
 };
 
 }  // namespace optctx::engines

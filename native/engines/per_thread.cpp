@@ -12,7 +12,7 @@ namespace {
 class PerThread final : public Engine {
 public:
     bool admit_at_once(Frame& frame, const Frame*) override {
-        if (frame.view != nullptr) return show_again(frame);
+        if (frame.sight.view != nullptr) return show_again(frame);
         if (frame.context->process_wide() != nullptr || !gate::try_enter()) return false;
         activate_or_dismiss(frame);
         return true;
@@ -30,7 +30,7 @@ public:
     // Never waits: a thread that changes options process-wide may itself wait for what this thread holds. In that case
     // the frame is shown but not admitted.
     Carried carry(Frame& frame, const Frame*) override {
-        if (frame.view != nullptr) {
+        if (frame.sight.view != nullptr) {
             show_again(frame);
             return Carried::fully;
         }
@@ -44,17 +44,19 @@ public:
     }
 
     void leave(Frame& frame, const Frame*, Frame* above) noexcept override {
-        if (above != nullptr)
+        if (above != nullptr) {
             above->previous = frame.previous;
-        else
-            views::set_current_view(frame.image, frame.previous);
+        } else {
+            if (!frame.activation.empty()) frame.activation.front().activation->give_up();
+            contexts::show(frame.image, frame.previous);
+        }
         if (!frame.activation.empty()) contexts::release(*frame.context, std::move(frame.activation));
         if (frame.admitted) dismiss(*frame.context);
     }
 
     bool shows_any() const noexcept override { return true; }
     void show(unsigned image, const Frame* frame) noexcept override {
-        views::set_current_view(image, frame == nullptr ? views::identity_view(image) : frame->view);
+        contexts::show(image, frame == nullptr ? contexts::Sight{views::identity_view(image)} : frame->sight);
     }
 
     bool begin_compilation_at_once(const Frame*) override { return gate::try_enter(); }
@@ -70,8 +72,8 @@ public:
 
 private:
     static bool show_again(Frame& frame) noexcept {
-        frame.previous = views::current_view(frame.image);
-        views::set_current_view(frame.image, frame.view);
+        frame.previous = contexts::sight(frame.image);
+        contexts::show(frame.image, frame.sight);
         return true;
     }
 
@@ -111,10 +113,10 @@ auto& instance = *new PerThread;  // outlives every thread
 }  // namespace
 
 void activate(Frame& frame) {
+    frame.previous = contexts::sight(frame.image);
     frame.activation = contexts::acquire(*frame.context);
-    frame.view = frame.activation.front().activation->view();
-    frame.previous = views::current_view(frame.image);
-    views::set_current_view(frame.image, frame.view);
+    frame.sight = frame.activation.front().activation->sight();
+    contexts::show(frame.image, frame.sight);
 }
 
 Engine& per_thread() noexcept { return instance; }

@@ -117,7 +117,7 @@ engines::Frame frame_of(const std::shared_ptr<contexts::Context>& context) {
 }
 
 engines::Frame frame_outside(unsigned image) {
-    return {.context = nullptr, .image = image, .view = views::identity_view(image)};
+    return {.context = nullptr, .image = image, .sight = {views::identity_view(image)}};
 }
 
 std::optional<engines::Frame> frame_here(unsigned image, Mark mark) {
@@ -125,7 +125,7 @@ std::optional<engines::Frame> frame_here(unsigned image, Mark mark) {
         const auto at = stack.find(mark);
         if (at == stack.levels.end()) return std::nullopt;
         if (at->frame.image == image)
-            return engines::Frame{.context = at->frame.context, .image = image, .view = at->frame.view};
+            return engines::Frame{.context = at->frame.context, .image = image, .sight = at->frame.sight};
         mark = at->previous;
     }
     return frame_outside(image);

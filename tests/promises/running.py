@@ -38,7 +38,10 @@ from optctx import (
     unbind,
     wrap,
 )
-from optctx._native import active_scopes  # `info()` gives it, too, and takes as long as five compilations
+from optctx._native import (
+    active_scopes,  # `info()` gives it, too, and takes as long as five compilations
+    share_storage_from,
+)
 from optctx.compiling import Result, compile_job
 from tests.promises.answers import JOB, WRITER, Answers, by_llvmlite
 from tests.promises.model import CHOICES, PROCESS_WIDE, Key, Model, Sight, Wanted
@@ -93,6 +96,9 @@ def verdict(program: Program, turns: bool, threads: int, answers: Answers) -> st
 
 def _run(program: Program, turns: bool, threads: int, answers: Answers, alive: _Alive) -> None:
     sys.setswitchinterval(1e-5)
+    share_storage_from(
+        (0, 1, 32)[len(program.contexts) % 3]
+    )  # the scopes of a program are never nested so deeply
     _Run(program, turns, threads, answers).all_rounds(alive)
 
 

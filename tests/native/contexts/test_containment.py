@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import mmap
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from optctx import OptionContext, current, registry
+from optctx._native import share_storage_from
 from optctx.compiling import FreshProcess, Job, compile_job
 from tests.support.alone import alone
 from tests.support.ir_texts import X86
@@ -143,6 +147,16 @@ def test_threads_whose_targets_write_the_same_option_do_not_meet(fresh: FreshPro
 
 @alone(OPTCTX_ENGINE="exclusive")
 def test_scopes_nest_and_what_llvm_writes_inside_stays_inside_where_threads_take_turns() -> None:
+    check_nested_scopes()
+
+
+@alone
+def test_scopes_nest_and_what_llvm_writes_inside_stays_inside_where_deep_ones_share_storage() -> None:
+    share_storage_from(0)
+    check_nested_scopes()
+
+
+def check_nested_scopes() -> None:
     before, plain = process_state(), compile_job(JOB)
 
     with OptionContext(unroll_count=2) as outer:
@@ -162,3 +176,30 @@ def test_scopes_nest_and_what_llvm_writes_inside_stays_inside_where_threads_take
     assert compile_job(JOB) == plain
     with outer:
         assert has_table()
+
+
+def bytes_of_a_level() -> float:
+    """What a scope takes that is nested deeply, with values other than those around it."""
+    contexts = [OptionContext(unroll_count=count) for count in range(1, 41)]
+    with ExitStack() as scopes:
+        for context in contexts:  # of which the first 32 have storage of their own
+            scopes.enter_context(context)
+        before = resident()
+        for level in range(1000):
+            scopes.enter_context(contexts[level % 40])
+        return (resident() - before) / 1000
+
+
+def resident() -> int:
+    """Bytes of memory that this process uses."""
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * mmap.PAGESIZE
+
+
+@alone
+def test_a_level_of_a_thousand_nested_scopes_takes_two_kilobytes_at_most() -> None:
+    assert bytes_of_a_level() < 2048
+
+
+@alone(OPTCTX_ENGINE="exclusive")
+def test_it_takes_no_more_where_threads_take_turns() -> None:
+    assert bytes_of_a_level() < 2048
