@@ -54,14 +54,14 @@ def end(*threads: threading.Thread) -> None:
 @alone
 def test_a_thread_that_an_exclusive_one_waits_for_says_so() -> None:
     (exclusive, _other, plain), before = make_contexts(), state()
-    callbacks._PATIENCE = 0.1
+    callbacks._PATIENCE = 0.2
     told: list[tuple[object, ...]] = []
     said = threading.Event()
     here = "test_a_thread_that_an_exclusive_one_waits_for_says_so"
 
     def show(*message: object) -> None:
         told.append(message)
-        threading.Timer(0.4, said.set).start()  # in which it could tell three times more
+        threading.Timer(0.5, said.set).start()  # in which it could tell twice more
 
     def enter() -> None:
         with warnings.catch_warnings():
