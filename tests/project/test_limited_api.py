@@ -43,7 +43,8 @@ def test_native_code_keeps_to_the_limited_api(tmp_path: pathlib.Path) -> None:
     compile_uses(names if sys.version_info >= (3, 12) else names - SINCE_3_12, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["PyGILState_Check", "PyTuple_GET_ITEM"])
-def test_what_is_outside_the_limited_api_is_found(name: str, tmp_path: pathlib.Path) -> None:
-    with pytest.raises(AssertionError, match=f"{name}.*has not been declared"):
-        compile_uses({name}, tmp_path)
+def test_what_is_outside_the_limited_api_is_found(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(AssertionError) as found:
+        compile_uses({"PyGILState_Check", "PyTuple_GET_ITEM"}, tmp_path)
+    for name in ("PyGILState_Check", "PyTuple_GET_ITEM"):
+        assert re.search(f"{name}.*has not been declared", str(found.value))

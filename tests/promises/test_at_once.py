@@ -217,8 +217,8 @@ def test_everything_at_once_gives_what_fresh_processes_give(expected: dict[Job, 
         def find_in_the_cache(dice: random.Random) -> None:
             job = dice.choice(JOBS)
             with OptionContext.from_args(job.options, base="defaults"):
-                more = {"triple": job.triple, "cpu": job.cpu, "emit": job.emit}
-                assert cache.compile(job.ir, job.passes, **more).code == expected[job].code
+                found = cache.compile(job.ir, job.passes, triple=job.triple, cpu=job.cpu, emit=job.emit)
+                assert found.code == expected[job].code
 
         works = [
             compile_in_new_contexts(expected),

@@ -43,12 +43,6 @@ def scales(x: int) -> int:
     return x * 3
 
 
-def makes_array(n: int) -> Any:
-    made = np.empty(n)
-    made[:] = 3
-    return made
-
-
 @pytest.fixture(autouse=True)
 def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
