@@ -26,7 +26,7 @@ class _ProcessStrategy(Strategy):
     def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> None:
         """Only the processes have options."""
 
-    def _leave(self) -> None:
+    def _leave(self, kept: None) -> None:
         """Only the processes have options."""
 
     def run_tool(self, job: Job) -> Result:

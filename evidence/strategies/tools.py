@@ -47,7 +47,7 @@ class CommandLineStrategy(Strategy):
     def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> None:
         """Only the tools have options."""
 
-    def _leave(self) -> None:
+    def _leave(self, kept: None) -> None:
         """Only the tools have options."""
 
     def run_tool(self, job: Job) -> Result:
