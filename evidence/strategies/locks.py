@@ -221,6 +221,3 @@ class OnceStrategy(Strategy):
             if not self._parsed:
                 set_process_options(inside)
                 self._parsed = True
-
-    def _leave(self, kept: None) -> None:
-        """Nothing is ever put back."""

@@ -51,9 +51,6 @@ class LlvmContextStrategy(Strategy):
     def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> None:
         OptionContext.from_args(inside, base="defaults")  # raises for what cannot be bound
 
-    def _leave(self, kept: None) -> None:
-        """A scope is nothing but what the next LLVMContext gets."""
-
     def _compile(self, job: Job) -> Result:
         values = OptionContext.from_args(job.options, base="defaults")
 

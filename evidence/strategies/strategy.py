@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -25,7 +24,7 @@ class _Scopes(threading.local):
         self.entered: list[tuple[tuple[str, ...], Any]] = []
 
 
-class Strategy(ABC):
+class Strategy:
     """One way to compile under options. A context manager; open one at a time in a process.
 
     `enter` and `leave` are scopes of the calling thread: what it compiles in between is compiled under the
@@ -52,7 +51,7 @@ class Strategy(ABC):
     def __enter__(self) -> Strategy:
         return self
 
-    def __exit__(self, *error: object) -> None:  # noqa: B027  # most hold nothing
+    def __exit__(self, *error: object) -> None:
         """Give back what the strategy holds. Scopes that are still entered are not left."""
 
     @property
@@ -119,11 +118,12 @@ class Strategy(ABC):
         """What `_enter` returned for this thread's innermost scope."""
         return self._scopes.entered[-1][1]
 
-    @abstractmethod
     def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> Any:
-        """Begin a scope whose options are `inside`; `own` are those that it adds. What it gives is kept."""
+        """Begin a scope whose options are `inside`; `own` are those that it adds. What it gives is kept.
 
-    @abstractmethod
+        By default a scope is nothing but what the next compilation gets.
+        """
+
     def _leave(self, kept: Any) -> None:
         """End this thread's innermost scope, for which `_enter` returned `kept`."""
 
