@@ -42,7 +42,8 @@ def add_source(
 ) -> None:
     """The arguments that `tests_root` needs."""
     parser.add_argument("--tests", type=absolute, help=tests)
-    parser.add_argument("--cache", type=absolute, default=default_cache(), help="where LLVM's tests are kept")
+    cache = default_cache().resolve()
+    parser.add_argument("--cache", type=absolute, default=cache, help="where LLVM's tests are kept")
 
 
 def add_choice(parser: argparse.ArgumentParser, *, seed: str, seconds: float = 20.0) -> None:

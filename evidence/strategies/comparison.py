@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import platform
-import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field, replace
-from queue import Empty, SimpleQueue
 from typing import Any
 
 from evidence.strategies.choosing import open_strategy
@@ -138,80 +135,55 @@ def compare(
                 figures = figures_of(name, job, _SETS, threads=threads, seconds=throughput_seconds)
                 found[name] = replace(found[name], figures=figures, left=())
     except KeyboardInterrupt:
-        judging.stop()
         raise Interrupted(Comparison(tuple(found.values()), _machine(), finished=False)) from None
-    except BaseException:
-        judging.stop()
-        raise
     return Comparison(tuple(found.values()), _machine())
 
 
+@dataclass
 class _Judging:
     """Enters the verdicts on strategies among what was found, each as it is known."""
 
-    def __init__(
-        self,
-        found: dict[str, Compared],
-        properties: Sequence[str],
-        programs: int,
-        seconds: float,
-        seed: int,
-        told: Callable[[str], None],
-    ) -> None:
-        self._found = found
-        self._properties = properties
-        self._programs, self._seconds, self._seed = programs, seconds, seed
-        self._told = told
-        self._hosts: list[Host] = []
-        self._stopped = False
+    found: dict[str, Compared]
+    properties: Sequence[str]
+    programs: int
+    seconds: float
+    seed: int
+    told: Callable[[str], None]
+    hosts: list[Host] = field(default_factory=list)
+    stopped: bool = False
 
     def judge(self, names: Sequence[str]) -> None:
-        """Judge strategies, one per processor at a time."""
-        waiting: SimpleQueue[str] = SimpleQueue()
-        ended: dict[str, Future[None]] = {name: Future() for name in names}
-        for name in names:
-            waiting.put(name)
-
-        def work() -> None:
-            with contextlib.suppress(Empty):
-                while True:
-                    name = waiting.get_nowait()
-                    try:
-                        self._judge(name)
-                        ended[name].set_result(None)
-                    except BaseException as error:  # for the thread that waits
-                        ended[name].set_exception(error)
-
-        # None of an executor: the process would wait for their ends.
-        for _ in range(min(_processors(), len(names))):
-            threading.Thread(target=work, daemon=True).start()
-        for future in ended.values():
-            # A thread that forks may get a signal instead of this one, which then would not wake up.
-            while not future.done():
-                wait((future,), _LOOK)
-            future.result()
-
-    def stop(self) -> None:
-        """End the processes. The threads see that as errors of theirs, and end."""
-        self._stopped = True
-        for host in self._hosts:
-            host.stop()
+        """Judge strategies, one per processor at a time. If it is interrupted, the processes end."""
+        pool = ThreadPoolExecutor(min(_processors(), len(names)) or 1)
+        try:
+            for future in [pool.submit(self._judge, name) for name in names]:
+                # A thread that forks may get a signal instead of this one, which then would not wake up.
+                while not future.done():
+                    wait((future,), _LOOK)
+                future.result()
+        except BaseException:
+            self.stopped = True  # the threads see the ends of the processes as errors of theirs, and end
+            for host in self.hosts:
+                host.stop()
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def _judge(self, strategy: str) -> None:
         job = Job(KERNEL, emit="assembly")
         host = Host(strategy, job)
-        self._hosts.append(host)
-        if self._stopped:
+        self.hosts.append(host)
+        if self.stopped:
             return
-        with Judge(strategy, job, OPTIONS, self._seed, host=host) as judge:
+        with Judge(strategy, job, OPTIONS, self.seed, host=host) as judge:
             refused = {" ".join(options): why for options, why in judge.refused.items()}
-            for name in self._properties:
-                self._told(f"{strategy}: {name}")
-                verdict = judge.judge(name, programs=self._programs, seconds=self._seconds)
-                if self._stopped:
+            for name in self.properties:
+                self.told(f"{strategy}: {name}")
+                verdict = judge.judge(name, programs=self.programs, seconds=self.seconds)
+                if self.stopped:
                     return
-                before = self._found[strategy]
-                self._found[strategy] = replace(
+                before = self.found[strategy]
+                self.found[strategy] = replace(
                     before,
                     refused=refused,
                     verdicts={**before.verdicts, name: verdict},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import OrderedDict
 
@@ -34,7 +33,6 @@ class PrivateCopyStrategy(Strategy):
         self._kept = kept
         self._lock = lock_left_behind()
         self._copies: OrderedDict[tuple[str, ...], tuple[LibraryCopy, int]] = OrderedDict()  # with its users
-        self._entered = _Entered()
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
@@ -46,15 +44,15 @@ class PrivateCopyStrategy(Strategy):
         """How many copies are loaded."""
         return len(self._copies)
 
-    def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> None:
+    def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> tuple[tuple[str, ...], LibraryCopy]:
         with self._lock:
             copy, users = self._copies.get(inside) or (LibraryCopy(inside), 0)
             self._copies[inside] = copy, users + 1
             self._copies.move_to_end(inside)
-        self._entered.copies.append((inside, copy))
+        return inside, copy
 
-    def _leave(self) -> None:
-        inside, copy = self._entered.copies.pop()
+    def _leave(self, kept: tuple[tuple[str, ...], LibraryCopy]) -> None:
+        inside, copy = kept
         with self._lock:
             self._copies[inside] = copy, self._copies[inside][1] - 1
             unused = [options for options, (_, users) in self._copies.items() if not users]
@@ -62,7 +60,7 @@ class PrivateCopyStrategy(Strategy):
                 self._copies.pop(options)[0].close()
 
     def _compile(self, job: Job) -> Result:
-        _, copy = self._entered.copies[-1]
+        copy: LibraryCopy = self._held[1]
         started = time.perf_counter()
 
         def target(triple: str) -> TargetNames:
@@ -76,8 +74,3 @@ class PrivateCopyStrategy(Strategy):
         except OptctxError as error:
             return Result(error=str(error), seconds=time.perf_counter() - started)
         return Result(*found, seconds=time.perf_counter() - started)
-
-
-class _Entered(threading.local):
-    def __init__(self) -> None:
-        self.copies: list[tuple[tuple[str, ...], LibraryCopy]] = []

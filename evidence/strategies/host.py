@@ -33,18 +33,22 @@ class Host:
         self.strategy = strategy
         self._job = job
         self._in_process = STRATEGIES[strategy].in_process
-        self._pool = Pool(prepared, strategy, job, name=f"process that runs {strategy!r}")
+        self._pool = Pool(prepared, strategy, job)
         self._talk: Talk[Outcome] | None = None
+        self._stopped = False
 
     def __enter__(self) -> Host:
         self._pool.start()
+        if self._stopped:
+            self._pool.close()
         return self
 
     def __exit__(self, *error: object) -> None:
         self._pool.close()
 
     def stop(self) -> None:
-        """End the process and what it runs, from any thread."""
+        """End the process and what it runs, from any thread. Entered later, it ends at once."""
+        self._stopped = True
         self._pool.close()
 
     def run(self, program: Program) -> Outcome:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 
 from evidence.strategies.arguments import split
@@ -60,7 +59,7 @@ class XlaStrategy(_WaitingStrategy):
                 self._active = inside
             self._users += 1
 
-    def _leave(self) -> None:
+    def _leave(self, kept: None) -> None:
         with self._changed:
             self._users -= 1
             self._wake()
@@ -82,36 +81,28 @@ class ComgrStrategy(_WaitingStrategy):
         self._active: tuple[str, ...] = ()  # "all options at default", as a new process is taken to be
         self._readers = 0
         self._writer = False
-        self._exclusive = _Exclusive()
 
-    def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> None:
+    def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> bool:
+        """Whether the scope has the lock to itself."""
         with self._changed:
             self._wait_while(lambda: self._writer)
             if self._active == inside:
                 self._readers += 1
-                self._exclusive.entered.append(False)
-                return
+                return False
             self._wait_while(lambda: bool(self._readers) or self._writer)
             if self._active != inside:
                 _parse(inside)
                 self._active = inside
             self._writer = True
-            self._exclusive.entered.append(True)
+            return True
 
-    def _leave(self) -> None:
+    def _leave(self, kept: bool) -> None:
         with self._changed:
-            if self._exclusive.entered.pop():
+            if kept:
                 self._writer = False
             else:
                 self._readers -= 1
             self._wake()
-
-
-class _Exclusive(threading.local):
-    """Of one thread: whether it has the lock to itself, for each scope."""
-
-    def __init__(self) -> None:
-        self.entered: list[bool] = []
 
 
 def _parse(options: Sequence[str]) -> None:
@@ -172,7 +163,7 @@ class TritonStrategy(_WaitingStrategy):
             return True
         return self._active == wanted and (switching or not self._switches)
 
-    def _leave(self) -> None:
+    def _leave(self, kept: None) -> None:
         with self._changed:
             self._users -= 1
             if not self._users:
@@ -230,6 +221,3 @@ class OnceStrategy(Strategy):
             if not self._parsed:
                 set_process_options(inside)
                 self._parsed = True
-
-    def _leave(self) -> None:
-        """Nothing is ever put back."""

@@ -23,12 +23,6 @@ class _ProcessStrategy(Strategy):
     in_process = False
     large = True
 
-    def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> None:
-        """Only the processes have options."""
-
-    def _leave(self) -> None:
-        """Only the processes have options."""
-
     def run_tool(self, job: Job) -> Result:
         return self._compile(job)  # such a tool is a process of its own
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -20,29 +19,18 @@ if TYPE_CHECKING:
 __all__ = ["LlvmContextStrategy", "ThreadStrategy"]
 
 
-class _Entered(threading.local):
-    def __init__(self) -> None:
-        self.contexts: list[OptionContext] = []
-
-
 class ThreadStrategy(Strategy):
     """A scope of optctx: LLVM reads this thread's values, while other threads read theirs."""
 
     name = "thread"
     source = "optctx: a thread-local pointer to the values, on an unmodified library"
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._entered = _Entered()
-
-    def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> None:
+    def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> OptionContext:
         # What others set for the process does not count, however deeply scopes nest.
-        context = OptionContext.from_args(inside, base="defaults")
-        context.__enter__()
-        self._entered.contexts.append(context)
+        return OptionContext.from_args(inside, base="defaults").__enter__()
 
-    def _leave(self) -> None:
-        self._entered.contexts.pop().__exit__(None, None, None)
+    def _leave(self, kept: OptionContext) -> None:
+        kept.__exit__(None, None, None)
 
     def task(self, job: Job) -> Callable[[], Result]:
         inside = replace(job, options=self.options_of_thread(job.options))
@@ -62,9 +50,6 @@ class LlvmContextStrategy(Strategy):
 
     def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> None:
         OptionContext.from_args(inside, base="defaults")  # raises for what cannot be bound
-
-    def _leave(self) -> None:
-        """A scope is nothing but what the next LLVMContext gets."""
 
     def _compile(self, job: Job) -> Result:
         values = OptionContext.from_args(job.options, base="defaults")

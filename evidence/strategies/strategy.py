@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from evidence.strategies.arguments import merged
 from optctx.compiling import Job, Result
@@ -19,13 +18,13 @@ __all__ = ["Strategy"]
 
 
 class _Scopes(threading.local):
-    """Of one thread: the options of each scope that it is in, those of the outer ones included."""
+    """Of one thread: for each of its scopes the options, those of outer ones included, and what is kept."""
 
     def __init__(self) -> None:
-        self.entered: list[tuple[str, ...]] = []
+        self.entered: list[tuple[tuple[str, ...], Any]] = []
 
 
-class Strategy(ABC):
+class Strategy:
     """One way to compile under options. A context manager; open one at a time in a process.
 
     `enter` and `leave` are scopes of the calling thread: what it compiles in between is compiled under the
@@ -52,7 +51,7 @@ class Strategy(ABC):
     def __enter__(self) -> Strategy:
         return self
 
-    def __exit__(self, *error: object) -> None:  # noqa: B027  # most hold nothing
+    def __exit__(self, *error: object) -> None:
         """Give back what the strategy holds. Scopes that are still entered are not left."""
 
     @property
@@ -66,15 +65,14 @@ class Strategy(ABC):
         Raises OptctxError for options that the way refuses, with nothing entered.
         """
         inside = self.options_of_thread(options)
-        self._enter(inside, tuple(options))
-        self._scopes.entered.append(inside)
+        self._scopes.entered.append((inside, self._enter(inside, tuple(options))))
 
     def leave(self) -> None:
         """Leave this thread's innermost scope. Raises ScopeError if there is none."""
         if not self._scopes.entered:
             raise ScopeError(f"cannot leave a scope of {self.name!r}: this thread is in none")
-        self._scopes.entered.pop()
-        self._leave()
+        _, kept = self._scopes.entered.pop()
+        self._leave(kept)
 
     @contextmanager
     def scope(self, options: Sequence[str]) -> Iterator[None]:
@@ -113,15 +111,21 @@ class Strategy(ABC):
     def options_of_thread(self, options: Sequence[str]) -> tuple[str, ...]:
         """Those of this thread's scopes, with `options` on top. Each name occurs once."""
         entered = self._scopes.entered
-        return merged((*(entered[-1] if entered else ()), *options))
+        return merged((*(entered[-1][0] if entered else ()), *options))
 
-    @abstractmethod
-    def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> None:
-        """Begin a scope whose options are `inside`; `own` are those that it adds."""
+    @property
+    def _held(self) -> Any:
+        """What `_enter` returned for this thread's innermost scope."""
+        return self._scopes.entered[-1][1]
 
-    @abstractmethod
-    def _leave(self) -> None:
-        """End this thread's innermost scope."""
+    def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> Any:
+        """Begin a scope whose options are `inside`; `own` are those that it adds. What it gives is kept.
+
+        By default a scope is nothing but what the next compilation gets.
+        """
+
+    def _leave(self, kept: Any) -> None:
+        """End this thread's innermost scope, for which `_enter` returned `kept`."""
 
     def _compile(self, job: Job) -> Result:
         """Compile in this thread's innermost scope, whose options are the job's."""

@@ -44,12 +44,6 @@ class CommandLineStrategy(Strategy):
             return ""
         return f"found no opt and llc of LLVM {_LEAST} or newer on PATH; on Debian: apt-get install llvm-22"
 
-    def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> None:
-        """Only the tools have options."""
-
-    def _leave(self) -> None:
-        """Only the tools have options."""
-
     def run_tool(self, job: Job) -> Result:
         return self._compile(job)
 
