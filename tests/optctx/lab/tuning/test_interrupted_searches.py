@@ -30,6 +30,7 @@ from tests.support.tuning_cases import SUM, TINY, kept
 HARNESS = """
 entry = "sum"
 returns = "f32"
+repeat = 100
 arguments = [{array = "f32", shape = [1000], seed = 3}, {value = 1000, type = "i64"}]
 """
 # The last value never ends.
@@ -107,11 +108,9 @@ def test_text_json_and_report_say_how_far_a_search_by_run_time_came(
     assert re.search(r"Best so far by time: trial \d+, [\d.]+ times the base, not confirmed", said)
     # Before the second check
     stop_in(Winner, "confirm", monkeypatch)
-    out, err = run([*words, "--trials", "4"], capfd)
+    out, err = run([*words, "--trials", "4", "--format", "json"], capfd)
     assert err.splitlines()[-1].startswith("optctx: interrupted after 4 of 4 trials; ")
-    assert not UNTRUE.search(out)
-    assert ", not confirmed)" in out
-    data = json.loads(run([*words, "--trials", "4", "--format", "json"], capfd)[0])
+    data = json.loads(out)
     assert (data["ended"], data["finished"], data["total"], data["best"]) == ("interrupted", False, 4, None)
     assert len(data["trials"]) == 4
     figures = {each["number"]: each["objectives"]["time"] for each in data["trials"]}

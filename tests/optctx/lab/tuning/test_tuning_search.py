@@ -98,3 +98,14 @@ def test_a_small_space_is_tried_to_the_last_point(sampler: str) -> None:
     points = {(("a", str(point["a"])), ("b", str(point["b"]))) for point in space.points()}
     assert {tuple(trial.options.items()) for trial in trials} == points
     assert len(trials) == 18
+    assert searched(space, sampler, 0, 4, 1000, 1) == trials, "whatever order answers come in"
+
+
+def test_a_sampler_learns_to_avoid_what_crashes() -> None:
+    """It ignores what has failed."""
+    search = Asking(WIDE, SIZE, Search(), window=1)
+    asked = search.ask()
+    assert asked is not None
+    search.result(Trial(asked.number, dict(asked.point), "", "crashed", {}))
+    search.ask()
+    assert [trial.state.name for trial in search._study.trials] == ["PRUNED", "RUNNING"]
