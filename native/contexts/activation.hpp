@@ -51,6 +51,7 @@ public:
     void reset();
     // Return whether LLVM has written to options or their variables since the last reset.
     bool written() const noexcept { return storage_->copies().is_written(); }
+    void counted() noexcept { storage_->copies().counted(); }
     Sight sight() noexcept { return {storage_->view(), is_deep() ? this : nullptr}; }
 
     bool is_deep() const noexcept { return own_ == nullptr; }

@@ -34,12 +34,6 @@ struct CopyPlan {
         std::vector<std::unique_ptr<values::Block>> idle{};
     };
 
-    // In the block of the written regions: a string that LLVM may assign to.
-    struct OwningWord {
-        std::uint32_t slot;
-        std::size_t index;  // in hot_words, of the word that owns the string
-    };
-
     explicit CopyPlan(const std::vector<values::Region>& regions) : at(regions.size()) {
         for (std::uint32_t slot = 0; slot < regions.size(); ++slot) {
             const values::Region& region = regions[slot];
@@ -50,41 +44,57 @@ struct CopyPlan {
             part.bytes += padded(region.size);
             if (region.written) add_hot_words(slot, region);
         }
+        for (const std::vector<HotWord>* part : {&strings_, &others_, &occurrences_}) {
+            for (const HotWord& each : *part) {
+                if (each.of_option) option_words.push_back(static_cast<std::uint32_t>(hot_words.size()));
+                hot_words.push_back(each.at);
+            }
+        }
+        occurrences_from = strings_.size() + others_.size();
     }
 
     Part written{};
     Part exposed{};
     std::vector<std::size_t> at;  // by slot: bytes from the start of the block
-    // In the block of the written regions, the words that LLVM writes (values and occurrence counts): bytes from its
-    // start, ascending; and the indexes of those that belong to options and their variables.
+    // In the block of the written regions, the words that LLVM writes, in bytes from its start: strings that it may
+    // assign to, other values, and from `occurrences_from` on the occurrence counts. And the indexes of those that
+    // belong to options and their variables.
     std::vector<std::uint32_t> hot_words{};
+    std::size_t occurrences_from = 0;
     std::vector<std::uint32_t> option_words{};
-    std::vector<OwningWord> owning_words{};
-    std::vector<std::uint32_t> sets{};  // slots whose std::set LLVM may add to, or replace
+    std::vector<std::uint32_t> string_slots{};  // of the first hot words
+    std::vector<std::uint32_t> sets{};          // slots whose std::set LLVM may add to, or replace
 
 private:
-    void add_hot_word(std::size_t word, bool of_option) {
-        if (of_option) option_words.push_back(static_cast<std::uint32_t>(hot_words.size()));
-        hot_words.push_back(static_cast<std::uint32_t>(word));
-    }
+    struct HotWord {
+        std::uint32_t at;
+        bool of_option;
+    };
+    std::vector<HotWord> strings_{};
+    std::vector<HotWord> others_{};
+    std::vector<HotWord> occurrences_{};
 
     void add_hot_words(std::uint32_t slot, const values::Region& region) {
-        const std::size_t object = at[slot];
+        const auto word = [begin = at[slot]](std::size_t offset, bool of_option) {
+            return HotWord{static_cast<std::uint32_t>(begin + offset), of_option};
+        };
         if (region.role != values::Role::option) {
             if (!region.pointers.empty()) return;  // a constant table
-            for (std::size_t word = 0; word < region.size; word += word_size)
-                add_hot_word(object + word, region.role != values::Role::state);
+            for (std::size_t offset = 0; offset < region.size; offset += word_size)
+                others_.push_back(word(offset, region.role != values::Role::state));
             return;
         }
         if (region.ownership == values::Ownership::list || region.ownership == values::Ownership::list_of_strings)
             throw std::runtime_error("a list cannot be copied for each activation");
-        add_hot_word(object + offsetof(image::RawOption, occurrences), true);
+        occurrences_.push_back(word(offsetof(image::RawOption, occurrences), true));
         if (region.ownership == values::Ownership::set) {
             sets.push_back(slot);
-            return;
+        } else if (region.ownership == values::Ownership::string) {
+            strings_.push_back(word(region.value_offset, true));
+            string_slots.push_back(slot);
+        } else {
+            others_.push_back(word(region.value_offset, true));
         }
-        if (region.ownership == values::Ownership::string) owning_words.push_back({slot, hot_words.size()});
-        add_hot_word(object + region.value_offset, true);
     }
 };
 
@@ -163,9 +173,9 @@ void Copies::release_sets() noexcept {
 }
 
 void Copies::give_up() noexcept {
-    for (const CopyPlan::OwningWord& owner : plan_.owning_words)
-        if (std::memcmp(written_->data() + plan_.hot_words[owner.index], &pristine_[owner.index], word_size) == 0)
-            values::release_value(regions_[owner.slot], object(owner.slot));
+    for (std::size_t i = 0; i < plan_.string_slots.size(); ++i)
+        if (std::memcmp(written_->data() + plan_.hot_words[i], &pristine_[i], word_size) == 0)
+            values::release_value(regions_[plan_.string_slots[i]], object(plan_.string_slots[i]));
     release_sets();
     give_block(plan_.exposed, std::move(exposed_));
 }
@@ -230,23 +240,23 @@ std::uint8_t* Copies::object(std::uint32_t slot) const noexcept {
 
 void Copies::reset() {
     std::uint8_t* copies = written_->data();
-    for (const CopyPlan::OwningWord& owner : plan_.owning_words) {
+    const std::size_t strings = plan_.string_slots.size();
+    for (std::size_t i = 0; i < strings; ++i) {
         // When LLVM assigned another string, it released the copy's share of the old one.
-        std::uint8_t* word = copies + plan_.hot_words[owner.index];
-        if (std::memcmp(word, &pristine_[owner.index], word_size) == 0) continue;
-        std::memcpy(word, &pristine_[owner.index], word_size);
-        values::share_value(regions_[owner.slot], object(owner.slot));
+        std::uint8_t* word = copies + plan_.hot_words[i];
+        if (std::memcmp(word, &pristine_[i], word_size) == 0) continue;
+        std::memcpy(word, &pristine_[i], word_size);
+        values::share_value(regions_[plan_.string_slots[i]], object(plan_.string_slots[i]));
     }
     // Most of what entering a scope costs. The compiler cannot know that no word is a member of the vectors.
     const std::uint32_t* const words = plan_.hot_words.data();
     const std::uint64_t* const pristine = pristine_.data();
-    const std::size_t count = pristine_.size();
+    const std::size_t end = std::exchange(counted_, false) ? pristine_.size() : plan_.occurrences_from;
 #pragma GCC unroll 8
-    for (std::size_t i = 0; i < count; ++i) std::memcpy(copies + words[i], pristine + i, word_size);
+    for (std::size_t i = strings; i < end; ++i) std::memcpy(copies + words[i], pristine + i, word_size);
     renew_sets();
 }
 
-// Occurrence counts are hot words, which `reset` restores.
 void Copies::renew_sets() {
     for (std::size_t i = 0; i < pristine_sets_.size(); ++i) {
         const values::Region& region = regions_[plan_.sets[i]];
@@ -286,11 +296,10 @@ void Copies::give(std::uint32_t slot, const void* value) {
     values::share_value(region, copy);
     lead(slot);
     if (!region.written) return;
-    const auto& words = plan_.hot_words;
     const std::size_t begin = plan_.at[slot];
-    for (auto word = std::lower_bound(words.begin(), words.end(), begin);
-         word != words.end() && *word < begin + region.size; ++word)
-        std::memcpy(&pristine_[static_cast<std::size_t>(word - words.begin())], written_->data() + *word, word_size);
+    for (std::size_t i = 0; i < pristine_.size(); ++i)
+        if (const std::size_t at = plan_.hot_words[i]; begin <= at && at < begin + region.size)
+            std::memcpy(&pristine_[i], written_->data() + at, word_size);
 }
 
 // Lead an option to this thread's variable, once exposed.

@@ -49,6 +49,9 @@ public:
 
     // Discard what LLVM has written to the written regions. Not after `rewrite` or `expose`.
     void reset();
+    // LLVM may have counted an occurrence in a copy. It does that in Option::addOccurrence alone, whose calls optctx
+    // sees, and without `counted` a reset leaves the counts as they are.
+    void counted() noexcept { counted_ = true; }
     // Return whether LLVM has written to options or their variables since the copies were made, reset, or exposed.
     bool is_written() const noexcept;
     // Give the copies of options and their variables the values of `values`, where these differ from those in
@@ -78,6 +81,7 @@ private:
     CopyPlan& plan_;
     std::unique_ptr<values::Block> written_;
     std::unique_ptr<values::Block> exposed_;  // null until then
+    bool counted_ = false;
     bool owns_ = false;                       // what the sets in `written_` hold
     std::vector<std::uint64_t> pristine_;     // value of each hot word before LLVM ran
     std::vector<const void*> pristine_sets_;  // for each copied std::set, the option whose value it starts with

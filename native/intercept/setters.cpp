@@ -157,6 +157,8 @@ bool add_occurrence(void* option, unsigned position, RawStringRef name, RawStrin
     const auto& [original, observer] = replaced[image];
     const bool observed = observer.begin(image, address);
     const Outcome outcome = give(image, address, name, value, multi);
+    if (Activation* activation = outcome == Outcome::process ? scopes::current_activation(image) : nullptr)
+        activation->counted();  // LLVM may have taken the address of a copy
     const bool refused =
         outcome == Outcome::process ? original(option, position, name, value, multi) : outcome == Outcome::refused;
     if (observed) observer.end(image, address, value, outcome, refused);

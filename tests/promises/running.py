@@ -96,9 +96,7 @@ def verdict(program: Program, turns: bool, threads: int, answers: Answers) -> st
 
 def _run(program: Program, turns: bool, threads: int, answers: Answers, alive: _Alive) -> None:
     sys.setswitchinterval(1e-5)
-    share_storage_from(
-        (0, 1, 32)[len(program.contexts) % 3]
-    )  # the scopes of a program are never nested so deeply
+    share_storage_from((0, 1, 32)[len(program.rounds) % 3])  # no program nests its scopes so deeply
     _Run(program, turns, threads, answers).all_rounds(alive)
 
 

@@ -11,8 +11,8 @@ _VIEW = (
         "outer-scope-lost",
         "leaving a nested scope shows the process's values, not those of the outer scope",
         "tests/optctx/context/test_scopes.py",
-        "set_current_view(frame.image, frame.previous);\n        if (!frame.activation",
-        "set_current_view(frame.image, views::identity_view(frame.image));\n        if (!frame.activation",
+        "contexts::show(frame.image, frame.previous);\n        }",
+        "contexts::show(frame.image, {views::identity_view(frame.image)});\n        }",
     ),
     Mutation(
         "one-view",
@@ -119,9 +119,9 @@ _VIEW = (
         "reads-marked-once",
         "what LLVM reads inside a scope is marked at its first entry only",
         "tests/optctx/reads/test_unread.py",
-        "    copies_.reset();\n"
-        "    if (reads_ != nullptr) space_.layout()->poison(view_.data(), reads_, nullptr);\n",
-        "    copies_.reset();\n",
+        "    storage_->copies().reset();\n"
+        "    if (reads_ != nullptr) space_.layout()->poison(storage_->view(), reads_, nullptr);\n",
+        "    storage_->copies().reset();\n",
     ),
     Mutation(
         "inner-record-lost",
@@ -131,11 +131,25 @@ _VIEW = (
         "",
     ),
     Mutation(
+        "deep-scope-lost",
+        "a deeply nested scope that is seen again has the values of the first one of them",
+        "tests/native/contexts/test_containment.py",
+        "for (; next != away.differences.end() && next->at < before + count; ++next)",
+        "for (; false; ++next)",
+    ),
+    Mutation(
         "string-not-shared",
         "a scope has no share of its strings, and LLVM frees them under their context",
         "tests/native/contexts/test_registered_objects.py",
         "        values::share_value(region, copy);\n        if (region.ownership == values::Ownership::set)",
         "        if (region.ownership == values::Ownership::set)",
+    ),
+    Mutation(
+        "counts-stay",
+        "an occurrence that LLVM counted inside a scope is still counted at its next entry",
+        "tests/native/contexts/test_registered_objects.py",
+        "        activation->counted();",
+        "        (void)activation;",
     ),
     Mutation(
         "set-not-renewed",

@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from optctx import OptionContext, contained, current, registry
-from optctx._native import call_pointer, read_words, replace_add_occurrence, walk_registry
+from optctx._native import call_pointer, read_words, replace_add_occurrence, storage_shown, walk_registry
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
@@ -142,6 +142,23 @@ def test_an_occurrence_given_to_the_object_is_the_scopes() -> None:
         assert ctypes.c_uint16.from_address(address + 8).value == 1
         assert add_occurrence(engine, engine.options["unroll-count"].address, b"unroll-count", b"4") is False
         assert (unrolled(), ctypes.c_uint16.from_address(address + 8).value) == (4, 2)
+
+
+def test_an_occurrence_that_llvm_counts_in_a_scopes_copy_is_gone_at_the_next_entry() -> None:
+    """With `sets="process"` LLVM's own function gets the copy that LLVM took the address of."""
+    engine = attach()
+    option = engine.options["min-jump-table-entries"]
+    assert option.slot is not None
+    context = OptionContext(sets="process")
+    found = []
+    for _ in range(2):
+        with context:
+            copy = storage_shown(engine.index, option.slot)
+            assert copy is not None
+            found.append((copy, ctypes.c_uint16.from_address(copy + 8).value))
+            assert add_occurrence(engine, copy, b"min-jump-table-entries", b"9") is False
+            assert ctypes.c_uint16.from_address(copy + 8).value == 1
+    assert found == [(found[0][0], 0)] * 2
 
 
 def add_occurrence(engine: Engine, option: int, name: bytes, value: bytes) -> bool:
