@@ -179,9 +179,13 @@ def half_a_row(data: Any) -> Any:
 
 
 def other_word(data: Any) -> Any:
+    """Another word in an object, so that nothing of what is said of the options can be believed."""
     *rest, answers = data
     question, (offset, types, rows, checks) = answers["registry"]
     checks = checks[:8] + bytes([checks[8] ^ 8]) + checks[9:]
+    *before, has_defaults, alias, set_default, flag_default, heap_size, stored = rows[0]
+    row = (*before, not has_defaults, alias, set_default, flag_default, heap_size, stored)
+    rows = (row, *rows[1:])
     return (*rest, {**answers, "registry": (question, (offset, types, rows, checks))})
 
 

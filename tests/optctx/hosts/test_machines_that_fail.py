@@ -107,23 +107,18 @@ def judge(fresh: FreshProcess, machine: Any) -> None:
 
 @rows("call", CALLS)
 def test_the_call_raises_one_error_and_everything_is_as_it_was(fresh: FreshProcess, call: str) -> None:
-    forget_machines(LLVMLITE)
-    before = process_state()
-    with make_machine() as machine:
-        with OptionContext(OPTIONS):
-            fails(CALLS[call], machine)
-        assert process_state() == before
-        judge(fresh, machine)
-
-
-@rows("call", CALLS)
-def test_so_does_a_call_outside_for_a_machine_of_a_scope(fresh: FreshProcess, call: str) -> None:
-    forget_machines(LLVMLITE)
-    with OptionContext(OPTIONS):
-        machine = make_machine()
-    with machine:
-        fails(CALLS[call], machine)
-        judge(fresh, machine)
+    """Inside a scope, and outside for a machine of a scope."""
+    scope, outside = OptionContext(OPTIONS), contextlib.nullcontext()
+    for made_in, used_in in ((outside, scope), (scope, outside)):
+        forget_machines(LLVMLITE)
+        before = process_state()
+        with made_in:
+            machine = make_machine()
+        with machine:
+            with used_in:
+                fails(CALLS[call], machine)
+            assert process_state() == before
+            judge(fresh, machine)
 
 
 @rows("emit", EMITS)

@@ -27,6 +27,7 @@ from optctx import (
 from optctx.compiling import Job, compile_job
 from tests.support.alone import alone
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
+from tests.support.rows import rows
 from tests.support.runs import machine
 from tests.support.scopes import in_threads, unrolled
 
@@ -61,43 +62,47 @@ def compiled(triple: str = X86) -> None:
 # What is said
 
 
-def nobody() -> str:
-    """An option that no instruction of this library reads."""
-    return next(
-        option.name for option in registry().values() if option.scope == "unread" and option.type == "bool"
-    )
+# An option, the target whose work is done, what the cause begins with, and what else it says.
+CAUSES = [
+    ("slp-threshold", "", "what reads it did not run", "slpvectorizer::BoUpSLP"),
+    (
+        *("dwarf-inlined-strings", "", "it is read when an object is made, and none was made during it: "),
+        "llvm::DwarfDebug::DwarfDebug(llvm::AsmPrinter*)",
+    ),
+    ("aarch64-enable-ldst-opt", X86, "only AArch64 code reads it, and none of that ran: ", ""),
+    ("wasm-enable-eh", X86, "only WebAssembly code reads it, and none of that ran: ", ""),
+    ("amdgpu-early-inline-all", X86, "only AMDGPU code reads it, and none of that ran: ", ""),
+    ("x86-early-ifcvt", "riscv64", "only X86 code reads it, and none of that ran: ", ""),
+    ("hexagon-initial-cfg-cleanup", X86, "only Hexagon code reads it, and none of that ran: ", ""),
+    ("disable-ppc-cmp-opt", X86, "only PowerPC code reads it, and none of that ran: ", ""),
+]
+
+
+VALUES = {"slp-threshold": 7, "dwarf-inlined-strings": "Enable"}
+
+
+@rows(("name", "triple", "begins", "says"), CAUSES)
+def test_the_cause_is_told_and_names_a_reader(name: str, triple: str, begins: str, says: str) -> None:
+    option = registry()[name]
+    value = not option.default if option.type == "bool" else VALUES[name]
+    with record() as log, OptionContext({name: value}):
+        compiled(triple) if triple else unrolled()
+    [unread] = log.unread
+    assert unread.name == name
+    assert unread.cause.startswith(begins)
+    assert says in unread.cause
+    assert any(reader.split("(")[0] in unread.cause for reader in option.read_by)
 
 
 def test_the_cause_is_that_nothing_reads_the_option() -> None:
-    name = nobody()
+    never = (option for option in registry().values() if option.scope == "unread")
+    name = next(option.name for option in never if option.type == "bool")
     assert registry()[name].read_by == ()
     with record() as log, OptionContext({name: True}):
         unrolled()
     [unread] = log.unread
     assert (unread.name, unread.value) == (name, True)
     assert unread.cause == "nothing in this library reads it"
-
-
-OF_TARGETS = [
-    ("aarch64-enable-ldst-opt", "AArch64", "aarch64"),
-    ("wasm-enable-eh", "WebAssembly", "wasm32"),
-    ("amdgpu-early-inline-all", "AMDGPU", "amdgcn-amd-amdhsa"),
-    ("x86-early-ifcvt", "X86", X86),
-    ("hexagon-initial-cfg-cleanup", "Hexagon", "hexagon"),
-    ("disable-ppc-cmp-opt", "PowerPC", "powerpc64le"),
-]
-
-
-def test_the_cause_is_that_only_another_target_reads_it() -> None:
-    for name, target, triple in OF_TARGETS:
-        assert registry()[name].type == "bool", name
-        context = OptionContext({name: not registry()[name].default})
-        other = "riscv64" if triple != "riscv64" else X86
-        with record() as log, context:
-            compiled(other)
-        [unread] = log.unread
-        assert unread.cause.startswith(f"only {target} code reads it, and none of that ran: ")
-        assert any(reader.split("(")[0] in unread.cause for reader in registry()[name].read_by), name
 
 
 def test_what_tuning_options_read_is_read_wherever_they_were_made(llvm_context: Any) -> None:
@@ -109,24 +114,6 @@ def test_what_tuning_options_read_is_read_wherever_they_were_made(llvm_context: 
         with record() as log, context:
             optctx.run_passes(module, "default<O1>", tuning=made_before)
         assert log.unread == []
-
-
-def test_the_cause_is_that_the_object_which_reads_it_was_made_before() -> None:
-    with record() as log, OptionContext({"dwarf-inlined-strings": "Enable"}):
-        unrolled()
-    [unread] = log.unread
-    assert unread.cause == (
-        "it is read when an object is made, and none was made during it: "
-        "llvm::DwarfDebug::DwarfDebug(llvm::AsmPrinter*)"
-    )
-
-
-def test_the_cause_is_that_the_pass_did_not_run() -> None:
-    with record() as log, OptionContext(IDLE):
-        unrolled()
-    [unread] = log.unread
-    assert unread.cause.startswith("what reads it did not run")
-    assert "slpvectorizer::BoUpSLP" in unread.cause
 
 
 # Modes
