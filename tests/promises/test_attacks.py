@@ -32,82 +32,89 @@ def gadget(options: str) -> str:
     return GADGET.format(options=options)
 
 
-def check(ir: str, tmp_path: Path, name: str, trust: str, environment: dict[str, str] | None = None) -> None:
-    """By default the attribute is refused, or counts for nothing; neither leaves a trace."""
-    stock = attack("stock", ir, tmp_path / "stock", environment=environment)
-    ignored = attack("ignore", ir, tmp_path / "ignored", environment=environment)
-    refused = attack("error", ir, tmp_path / "refused", environment=environment)
-    assert (stock.returncode, stock.stderr) == (0, "")
-    assert (ignored.returncode, ignored.stderr, ignored.stdout) == (0, "", stock.stdout)
-    assert (refused.returncode, refused.stderr, refused.stdout) == (0, "", f"refused {name} {trust}\n")
-    for folder in ("stock", "ignored", "refused"):
-        assert os.listdir(tmp_path / folder) == []
-
-
 @pytest.fixture(scope="module")
 def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("plugin") / "plugin.so"
     return compile_cpp(ROOT / "tests/programs/cpp/plugin.cpp", out, *SHARED)
 
 
-def test_a_library_is_loaded(plugin: Path, tmp_path: Path) -> None:
-    marker = tmp_path / "marker"
-    environment = {"MARKER": str(marker)}
-    ir = gadget(f"-x86-lvi-load-opt-plugin={plugin}")
-    trusted = attack("error", ir, tmp_path / "trusted", ("tuning", "code"), environment)
-    assert (trusted.returncode, trusted.stderr) == (0, "")
-    assert marker.read_text() == "loaded\ncalled\n"
-    marker.unlink()
-    check(ir, tmp_path, "x86-lvi-load-opt-plugin", "code", environment)
-    assert not marker.exists()
-
-
-def test_files_are_written_to_the_working_folder(tmp_path: Path) -> None:
-    ir = gadget("-x86-lvi-load-dot")
-    trusted = attack("error", ir, tmp_path / "trusted", ("tuning", "output"))
-    assert trusted.returncode == 0
-    assert os.listdir(tmp_path / "trusted") == ["lvi.gadget.dot"]
-    check(ir, tmp_path, "x86-lvi-load-dot", "output")
-
-
-def test_a_viewer_is_started(tmp_path: Path) -> None:
-    marker, programs = tmp_path / "marker", tmp_path / "programs"
+@pytest.fixture
+def viewers(tmp_path: Path) -> Path:
+    """A folder of viewers that write where they are into a file beside it."""
+    programs = tmp_path / "programs"
     programs.mkdir()
     for name in VIEWERS:
         program = programs / name
-        program.write_text(f'#!/bin/sh\necho "$0" >> {marker}\n')
+        program.write_text(f'#!/bin/sh\necho "$0" >> {tmp_path / "viewed"}\n')
         program.chmod(0o755)
-    environment = {"PATH": f"{programs}:/usr/bin:/bin"}
-    ir = gadget("-view-isel-dags")
-    trusted = attack("error", ir, tmp_path / "trusted", ("tuning", "code"), environment)
+    return programs
+
+
+def stamped(dumps: Path) -> str:
+    return f"""{gadget("-unroll-count=4")}
+    !optctx.options = !{{!0}}
+    !0 = !{{!"1", !"kernel.c", !{{!"print-after-all", null}}, !{{!"ir-dump-directory", !"{dumps}"}}}}
+    """
+
+
+def test_by_default_each_is_refused_or_counts_for_nothing_and_leaves_no_trace(
+    plugin: Path, viewers: Path, tmp_path: Path
+) -> None:
+    options = {
+        f"-x86-lvi-load-opt-plugin={plugin}": "x86-lvi-load-opt-plugin code",
+        "-x86-lvi-load-dot": "x86-lvi-load-dot output",
+        "-view-isel-dags": "view-isel-dags code",
+        "-fast-isel-abort=1": "fast-isel-abort process",
+    }
+    modules = [*map(gadget, options), stamped(tmp_path / "dumps")]
+    environment = {"MARKER": str(tmp_path / "marker"), "PATH": f"{viewers}:/usr/bin:/bin"}
+
+    def lines(how: str, given: list[str]) -> list[str]:
+        done = attack(how, given, tmp_path / how, environment=environment)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert os.listdir(tmp_path / how) == []
+        return done.stdout.splitlines()
+
+    stock = lines("stock", modules)
+    assert len(stock) == len(modules)
+    assert lines("ignore", modules) == stock
+    assert lines("error", modules[:-1]) == [f"refused {each}" for each in options.values()]
+    assert lines("stamp", modules[-1:]) == ["refused print-after-all output"]
+    assert {each.name for each in tmp_path.iterdir()} == {"programs", "stock", "ignore", "error", "stamp"}
+
+
+def test_a_library_is_loaded(plugin: Path, tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    modules = [gadget(f"-x86-lvi-load-opt-plugin={plugin}")]
+    trusted = attack("error", modules, tmp_path / "trusted", ("tuning", "code"), {"MARKER": str(marker)})
+    assert (trusted.returncode, trusted.stderr) == (0, "")
+    assert marker.read_text() == "loaded\ncalled\n"
+
+
+def test_files_are_written_to_the_working_folder(tmp_path: Path) -> None:
+    trusted = attack("error", [gadget("-x86-lvi-load-dot")], tmp_path / "trusted", ("tuning", "output"))
     assert trusted.returncode == 0
-    assert {Path(line).parent for line in marker.read_text().splitlines()} == {programs}
-    marker.unlink()
-    check(ir, tmp_path, "view-isel-dags", "code", environment)
-    assert not marker.exists()
+    assert os.listdir(tmp_path / "trusted") == ["lvi.gadget.dot"]
+
+
+def test_a_viewer_is_started(viewers: Path, tmp_path: Path) -> None:
+    environment = {"PATH": f"{viewers}:/usr/bin:/bin"}
+    modules = [gadget("-view-isel-dags")]
+    trusted = attack("error", modules, tmp_path / "trusted", ("tuning", "code"), environment)
+    assert trusted.returncode == 0
+    viewed = (tmp_path / "viewed").read_text().splitlines()
+    assert {Path(line).parent for line in viewed} == {viewers}
 
 
 def test_the_process_is_ended(tmp_path: Path) -> None:
-    ir = gadget("-fast-isel-abort=1")
-    trusted = attack("error", ir, tmp_path / "trusted", ("tuning", "process"))
+    modules = [gadget("-fast-isel-abort=1")]
+    trusted = attack("error", modules, tmp_path / "trusted", ("tuning", "process"))
     assert (trusted.returncode, trusted.stdout) == (1, "")
     assert trusted.stderr.startswith("LLVM ERROR")  # and not a Python exception
-    check(ir, tmp_path, "fast-isel-abort", "process")
 
 
 def test_a_stamp_names_a_folder_to_write_to(tmp_path: Path) -> None:
     dumps = tmp_path / "dumps"
-    ir = f"""{gadget("-unroll-count=4")}
-    !optctx.options = !{{!0}}
-    !0 = !{{!"1", !"kernel.c", !{{!"print-after-all", null}}, !{{!"ir-dump-directory", !"{dumps}"}}}}
-    """
-    refused = attack("stamp", ir, tmp_path / "stamp")
-    assert (refused.returncode, refused.stderr) == (0, "")
-    assert refused.stdout == "refused print-after-all output\n"
-    stock = attack("stock", ir, tmp_path / "stock")
-    ignored = attack("ignore", ir, tmp_path / "ignored")
-    assert (ignored.returncode, ignored.stderr, ignored.stdout) == (0, "", stock.stdout)
-    assert not dumps.exists()
-    trusted = attack("stamp", ir, tmp_path / "trusted", ("output",))
+    trusted = attack("stamp", [stamped(dumps)], tmp_path / "trusted", ("output",))
     assert trusted.returncode == 0
     assert any(dumps.iterdir())

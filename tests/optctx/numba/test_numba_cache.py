@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -80,7 +80,12 @@ def test_entries_are_found_under_the_options_that_they_read(cache: pathlib.Path,
     ]
     assert run(cache, {"scope": FAST}, {"scope": {**FAST, **ARM}}) == [(0, fast), (1, fast)]
     # In another process, which was told the same in another way.
-    others: tuple[dict[str, object], ...] = ({}, {"fast-isel": False}, ARM, {"scope": {"fast-isel": False}})
+    others: tuple[Mapping[str, object], ...] = (
+        {},
+        {"fast-isel": False},
+        ARM,
+        {"scope": {"fast-isel": False}},
+    )
     assert run(cache, *others, process_wide=SETS_FAST) == [(1, fast), (0, plain), (1, fast), (0, plain)]
     assert run(cache, "plain") == [(1, plain)]
     assert {path: path.read_bytes() for path in written} == written
