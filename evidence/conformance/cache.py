@@ -19,8 +19,8 @@ class ReferenceCache:
         self._known: dict[str, Outcome] = {}
         if self._path.exists():
             for line in self._path.read_text().splitlines():
-                key, kind, digest, *text = json.loads(line)
-                self._known[key] = Outcome(kind, digest, text=text[-1])
+                key, kind, digest, _, text = json.loads(line)  # the fourth is of older versions
+                self._known[key] = Outcome(kind, digest, text=text)
         self._file = self._path.open("a")
 
     def __enter__(self) -> ReferenceCache:
@@ -35,5 +35,5 @@ class ReferenceCache:
     def put(self, job: Job, outcome: Outcome) -> None:
         key = job.key()
         self._known[key] = outcome
-        self._file.write(json.dumps([key, outcome.kind, outcome.digest, outcome.text]) + "\n")
+        self._file.write(json.dumps([key, outcome.kind, outcome.digest, "", outcome.text]) + "\n")
         self._file.flush()
