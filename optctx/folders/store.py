@@ -129,7 +129,7 @@ class FolderStore:
                     with contextlib.suppress(FileNotFoundError, IsADirectoryError):
                         os.unlink(name, dir_fd=folder)
                 self._room = 0
-                if any(True for _ in _entries(folder, _SCAN_SECONDS)):
+                if next(_entries(folder, _SCAN_SECONDS), None) is not None:
                     raise UnusableError("entries are left; call clear() again if no other process adds them")
         except FileNotFoundError:
             pass

@@ -186,6 +186,10 @@ def _array(context: Any, builder: Any, kind: Any, data: Any, argument: Any) -> A
     return array._getvalue()
 
 
+def _declares(module: binding.ModuleRef, name: str) -> bool:
+    return any(each.name == name and each.is_declaration for each in module.functions)
+
+
 def _with_entry(raw: str, wrapper: str) -> str:
     """One module of which only the entry can be seen from outside. Raises OptctxError for what it lacks."""
     with binding.create_context() as context, binding.parse_assembly(raw, context) as module:
@@ -193,7 +197,7 @@ def _with_entry(raw: str, wrapper: str) -> str:
         added.data_layout, added.triple = module.data_layout, module.triple
         entry = next(each.name for each in added.functions if not each.is_declaration)
         module.link_in(added)
-        if any(each.name == _NEVER and each.is_declaration for each in module.functions):
+        if _declares(module, _NEVER):
             stub = binding.parse_assembly(_STUB, context)
             stub.data_layout, stub.triple = module.data_layout, module.triple
             module.link_in(stub)
