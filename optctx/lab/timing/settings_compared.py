@@ -182,15 +182,13 @@ def compare_settings(
     compared = Compared(
         own, found.base, tuple(rows), found.noise, found.waited, found.conditions, measuring.command
     )
+    gains = [(place, row.timing.ratio) for place, row in enumerate(rows) if row.faster and row.timing.ratio]
     try:
-        for place, row in enumerate(rows):
-            if row.faster and row.timing.ratio is not None:
-                progress(f"confirming {' '.join(row.options)}")
-                again = bench.confirm(
-                    candidates[str(place)], row.timing.ratio, budget=budget, seed=seed + place + 1
-                )
-                rows[place] = replace(row, confirmation=again)
-                compared = replace(compared, rows=tuple(rows))
+        for place, ratio in gains:
+            progress(f"confirming {' '.join(sets[place])}")
+            again = bench.confirm(candidates[str(place)], ratio, budget=budget, seed=seed + place + 1)
+            rows[place] = replace(rows[place], confirmation=again)
+            compared = replace(compared, rows=tuple(rows))
     except KeyboardInterrupt:
         raise Interrupted(compared) from None
     return compared
