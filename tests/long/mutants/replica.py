@@ -45,13 +45,13 @@ class Replica:
         return self.build()
 
     def put_in(self, mutation: Mutation) -> float:
-        """Put a mutation in, and build it. Returns the seconds of the build."""
+        """Put a mutation in, and build it, without the one before. Returns the seconds of the build."""
         name = mutation.file(self._root)
         (self.tree / name).write_text(mutated(mutation, self._root))
-        return 0.0 if name.endswith(".py") else self.build()
+        return self.build()
 
     def take_out(self, mutation: Mutation) -> None:
-        """Restore the file, with a new time. The next `build`, or the next native mutation, builds it."""
+        """Restore the file, with a new time. The next `build` builds it."""
         name = mutation.file(self._root)
         shutil.copyfile(self._root / name, self.tree / name)
 
