@@ -89,7 +89,9 @@ class Listener:
     def ended(self, end: Death) -> None:
         """Take the child's end."""
         nonsense = self.nonsense and end.how != "lost"
-        self._ended(structs.replace(end, how="nonsense") if nonsense else end)
+        tell = self._ended
+        del self._heard, self._ended  # they may lead back here, which would keep the answer
+        tell(structs.replace(end, how="nonsense") if nonsense else end)
 
 
 class Call(Listener, Generic[R]):
