@@ -11,7 +11,7 @@ from optctx._native import call_pointer, walk_registry
 from optctx.engine.attach import attach, made
 from optctx.engine.host import default_host
 from optctx.image.facts.mangled_names import REGISTERED_OPTIONS, TOP_LEVEL
-from optctx.image.registry_reader import read_registry
+from optctx.image.registry_reader import _subcommand, read_registry
 from tests.support.cpp_build import ROOT, SHARED, compile_cpp
 
 NAME = "late-count"
@@ -29,7 +29,7 @@ def compile_late_library(out: pathlib.Path) -> pathlib.Path:
 def shown_names() -> set[str]:
     """The names that `cl::getRegisteredOptions` gives on this thread. Needs an image that is attached."""
     need = attach().image.findings.need
-    top_level = call_pointer(need(TOP_LEVEL).address)
+    top_level = _subcommand(need(TOP_LEVEL))
     _, options = walk_registry(call_pointer(need(REGISTERED_OPTIONS).address, top_level))
     return {name for name, _ in options}
 

@@ -84,6 +84,7 @@ def test_the_example_on_threads_with_options_of_their_own(tmp_path: pathlib.Path
     assert (status, message.rpartition("; ")[2]) == (1, "did you mean unroll-count?")
 
 
+@pytest.mark.llvm22  # as many results as it names
 @pytest.mark.redirected
 def test_the_autotuner_of_the_example_on_threads_finds_what_fresh_processes_find(
     tmp_path: pathlib.Path,

@@ -44,7 +44,7 @@ MANY = {
     "enable-gvn-hoist": True,
     "amdgpu-function-calls": False,
     "aarch64-enable-global-merge": False,
-    "aarch64-force-unroll-threshold": -3,
+    "inline-threshold": -3,
     "unroll-count": 4,
     "force-vector-width": 8,
     "aarch64-streaming-hazard-size": 12,
@@ -180,12 +180,12 @@ def test_an_integer_type_must_hold_every_value(cpp: Lookups) -> None:
     with OptionContext(MANY):
         assert cpp.get("unroll-count", "std::int64_t") == 4
         assert cpp.get("unroll-count", "std::uint64_t") == 4
-        assert cpp.get("aarch64-force-unroll-threshold", "std::int64_t") == -3
+        assert cpp.get("inline-threshold", "std::int64_t") == -3
         assert cpp.get("cold-branch-ratio", "double") == cpp.get("cold-branch-ratio", "float")
         for name, narrow in {
             "unroll-count": "int",
             "unroll-max-count": "short",
-            "aarch64-force-unroll-threshold": "std::uint64_t",
+            "inline-threshold": "std::uint64_t",
             "asan-mapping-offset": "std::int64_t",
             "mem-intrinsic-expand-size": "int",
             "chr-bias-threshold": "float",

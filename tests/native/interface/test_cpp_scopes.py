@@ -56,7 +56,7 @@ def test_cpp_and_python_nest_on_threads_as_in_fresh_processes(cpp: Scopes) -> No
             for count in (2, 4, 8, 16)
             for level in levels
         }
-    assert len({result.code for result in right.values()}) > 8
+    assert len({result.code for result in right.values()}) >= 4  # LLVM 22: 9
 
     def work(count: int) -> None:
         found = []
@@ -166,7 +166,7 @@ def test_types_are_strict_where_a_value_could_be_lost(cpp: Scopes) -> None:
     taken = [
         ("enable-gvn-hoist", "bool", True),
         ("aarch64-enable-global-merge", "bool", True),
-        ("aarch64-force-unroll-threshold", "int", -3),
+        ("inline-threshold", "int", -3),
         ("asan-mapping-offset", "std::uint64_t", 2**64 - 1),
         ("cold-branch-ratio", "float", 0.10000000149011612),
         ("chr-bias-threshold", "double", 0.1),
