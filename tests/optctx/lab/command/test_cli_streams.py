@@ -7,10 +7,11 @@ import os
 import pathlib
 import subprocess
 import sys
+from collections.abc import Sequence
 
 import pytest
 
-from tests.support.command_lines import Ended, command_line
+from tests.support.command_lines import command_line
 from tests.support.ir_texts import X86
 from tests.support.processes import SECONDS
 from tests.support.rows import rows
@@ -49,27 +50,41 @@ def test_files_may_have_any_name_and_streams_any_encoding(
     assert "1 combination, 1 different object\n" in ended.out
 
 
-def assert_refused(ended: Ended, words: str) -> None:
-    """It has printed nothing, and one short line that has the words."""
-    assert (ended.status, ended.out) == (2, "")
-    assert ended.err.startswith("optctx: ")
-    assert ended.err.count("\n") == 1
-    assert words in ended.err
-    assert len(ended.err) <= 5000
+# Several command lines in one process, which then share a child that compiles.
+SEVERAL = """
+import json, sys
+from optctx.lab.command.main import main
+for words in json.load(sys.stdin):
+    print(main(words), flush=True)
+    print(end="\\0", file=sys.stderr, flush=True)
+"""
 
 
-@rows(
-    ("words", "variables"),
-    [
-        (words, variables)
-        for words in (["sweep"], ["check-link"], ["rank"], ["sweep", "--format", "json"])
-        for variables in (ASCII, {})
-    ],
-)
-def test_a_file_of_any_name_that_is_not_there_is_one_line(
-    words: list[str], variables: dict[str, str]
+def refused(
+    lines: Sequence[Sequence[str | bytes]], words: Sequence[str], variables: dict[str, str] | None = None
 ) -> None:
-    assert_refused(command_line(*words, b"/none\xff", variables=variables), "none\\udcff")
+    """Each line prints nothing, and is refused in one short line that has the words beside it."""
+    done = subprocess.run(
+        [sys.executable, "-c", SEVERAL],
+        input=json.dumps([[os.fsdecode(word) for word in line] for line in lines]).encode(),
+        capture_output=True,
+        env={**os.environ, **(variables or {})},
+        timeout=SECONDS,
+    )
+    assert done.stdout.decode() == "2\n" * len(lines), done.stderr.decode()
+    said = done.stderr.decode().split("\0")
+    wrong = {
+        str(line)[:200]: err
+        for line, err, word in zip(lines, said, words, strict=False)
+        if not err.startswith("optctx: ") or err.count("\n") != 1 or word not in err or len(err) > 5000
+    }
+    assert (wrong, said[len(lines) :]) == ({}, [""])
+
+
+@rows("variables", [ASCII, {}])
+def test_a_file_of_any_name_that_is_not_there_is_one_line(variables: dict[str, str]) -> None:
+    commands = [["sweep"], ["check-link"], ["rank"], ["sweep", "--format", "json"]]
+    refused([[*words, b"/none\xff"] for words in commands], ["none\\udcff"] * len(commands), variables)
 
 
 NO_TEXT: list[list[str | bytes]] = [
@@ -88,15 +103,15 @@ NO_TEXT: list[list[str | bytes]] = [
 ]
 
 
-@rows("words", NO_TEXT)
-def test_an_argument_that_is_no_utf_8_is_shown_with_an_escape(words: list[str | bytes], kernel: str) -> None:
-    given = [kernel if word == "FILE" else word for word in words]
-    assert_refused(command_line(*given, variables=ASCII), "\\udcff")
+REDIRECTED: list[list[str | bytes]] = [["rank", "FILE", "--only", b"\xff"]]
 
 
-@pytest.mark.redirected
-def test_so_is_a_pattern_of_names(kernel: str) -> None:
-    assert_refused(command_line("rank", kernel, "--only", b"\xff", variables=ASCII), "\\udcff")
+@pytest.mark.parametrize("lines", [NO_TEXT, pytest.param(REDIRECTED, marks=pytest.mark.redirected)], ids=len)
+def test_an_argument_that_is_no_utf_8_is_shown_with_an_escape(
+    lines: list[list[str | bytes]], kernel: str
+) -> None:
+    given = [[kernel if word == "FILE" else word for word in line] for line in lines]
+    refused(given, ["\\udcff"] * len(given), ASCII)
 
 
 def test_standard_input_is_utf_8_in_any_locale() -> None:
@@ -165,20 +180,19 @@ TEN = ",".join(map(str, range(1, 11)))
 LONG = 131_000  # bytes: the longest that Linux takes in one argument is 128 KiB
 
 
-@rows(
-    ("words", "answer"),
-    [
-        (["--try=unroll-count=1..1000", "--try=inline-threshold=1..1000"], "1,000,000 combinations"),
-        ([f"--try=option-{number}={TEN}" for number in range(9)], "no LLVM option is called"),
-        ([f"--try=n{number}=1" for number in range(4000)], "no LLVM option is called"),
-        (["--try=n=1"] * 60_000, "at most 5,000 options"),
-        (["--try=" + "x" * LONG], "no LLVM option is called"),
-        (["--try=" + "x" * LONG + "=1"], "no LLVM option is called"),
-        (["--try=" + "=" * LONG], "expected NAME=VALUES"),
-        (["--try=unroll-count=" + "1" * LONG], "value invalid for uint argument"),
-        (["--try=unroll-count=" + "," * LONG], "value invalid for uint argument"),
-        (["--try=unroll-count=" + ",".join(f"x{number}" for number in range(15_000))], "are refused"),
-    ],
-)
-def test_a_sweep_of_absurd_size_is_one_line_at_once(words: list[str], answer: str, kernel: str) -> None:
-    assert_refused(command_line("sweep", kernel, *words), answer)
+ABSURD = [
+    (["--try=unroll-count=1..1000", "--try=inline-threshold=1..1000"], "1,000,000 combinations"),
+    ([f"--try=option-{number}={TEN}" for number in range(9)], "no LLVM option is called"),
+    ([f"--try=n{number}=1" for number in range(4000)], "no LLVM option is called"),
+    (["--try=n=1"] * 60_000, "at most 5,000 options"),
+    (["--try=" + "x" * LONG], "no LLVM option is called"),
+    (["--try=" + "x" * LONG + "=1"], "no LLVM option is called"),
+    (["--try=" + "=" * LONG], "expected NAME=VALUES"),
+    (["--try=unroll-count=" + "1" * LONG], "value invalid for uint argument"),
+    (["--try=unroll-count=" + "," * LONG], "value invalid for uint argument"),
+    (["--try=unroll-count=" + ",".join(f"x{number}" for number in range(15_000))], "are refused"),
+]
+
+
+def test_a_sweep_of_absurd_size_is_one_line_at_once(kernel: str) -> None:
+    refused([["sweep", kernel, *given] for given, _ in ABSURD], [words for _, words in ABSURD])
