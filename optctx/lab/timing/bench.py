@@ -103,8 +103,7 @@ class Bench(Rounds):
         with helper:
             pass  # the end of its block kills it
         with suppress(TimeoutError):
-            while not isinstance(helper.hear(_GRACE), Death):
-                pass
+            _wait_for_death(helper)
 
     def _examine(self, digest: str, code: bytes) -> Outcome:
         """Call it once on the seeded inputs, and compare what it leaves with what the base leaves."""
@@ -127,6 +126,11 @@ class Bench(Rounds):
             return answer
         end = Death("nonsense", 0, "") if not isinstance(answer, Death) else answer
         raise EndedEarlyError(f"the helper process of the measurement ended: {end}")
+
+
+def _wait_for_death(helper: Talk[Any]) -> None:
+    while not isinstance(helper.hear(_GRACE), Death):
+        pass
 
 
 def check(
