@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from optctx.errors import OptctxError, shown
@@ -109,6 +110,19 @@ def _frozen(
     )
 
 
+@contextmanager
+def _opened(storage: str) -> Iterator[optuna.storages.RDBStorage]:
+    """Its connections are closed at the end; Optuna leaves them to the collector."""
+    from optuna.storages import RDBStorage
+
+    opened = RDBStorage(storage)
+    try:
+        yield opened
+    finally:
+        opened.remove_session()
+        opened.engine.dispose()
+
+
 def export(study: Study, storage: str, name: str) -> int:
     """Fill a study in a storage of Optuna's, such as "sqlite:///night.db", under the same numbers of trials.
 
@@ -123,9 +137,9 @@ def export(study: Study, storage: str, name: str) -> int:
     gap = Trial(-1, {}, study.base.passes, "failed", {}, error="it had not ended")
     trials = [known.get(number, gap) for number in range(last + 1)]
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _opened(storage) as opened:
             warnings.simplefilter("ignore")  # of what Optuna calls experimental
-            made = optuna_study(study, trials, storage=storage, study_name=name)
+            made = optuna_study(study, trials, storage=opened, study_name=name)
             made.set_metric_names([goal.name for goal in study.goals])
     except OptctxError:
         raise
