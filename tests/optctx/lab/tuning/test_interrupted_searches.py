@@ -198,8 +198,11 @@ def test_every_signal_that_ends_a_process_says_how_to_go_on(number: int, tmp_pat
         times=2,
     )
     assert ended.status == STATUS[number]
-    assert ended.err == f"optctx: interrupted after 2 of 4 trials; they are in {study}: go on with --resume\n"
-    assert (len(ended.data["trials"]), ended.data["finished"]) == (2, False)
+    # The signal may come when the second is in the file and not counted yet.
+    told = len(ended.data["trials"])
+    assert told in (1, 2)
+    said = f"interrupted after {told} of 4 trials; they are in {study}: go on with --resume"
+    assert (ended.err, ended.data["finished"]) == (f"optctx: {said}\n", False)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a study.journal", "temporary", "tiny.ll"]
 
 
