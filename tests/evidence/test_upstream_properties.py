@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pathlib
+import sys
 import textwrap
 
 import pytest
@@ -54,7 +55,7 @@ INTERPRETER = """
 
 def program(folder: pathlib.Path, script: str) -> pathlib.Path:
     path = folder / "program"
-    path.write_text("#!/usr/bin/env python3\n" + textwrap.dedent(script))
+    path.write_text(f"#!{sys.executable}\n" + textwrap.dedent(script))
     path.chmod(0o755)
     return path
 
