@@ -1,11 +1,14 @@
-"""What pyproject.toml installs for the tests: less on a free-threaded Python, where wheels are missing."""
+"""What the tests run with: on a free-threaded Python wheels are missing, and a sanitizer takes memory."""
 
 from __future__ import annotations
 
+import os
+import re
 import sysconfig
 from typing import Final
 
-__all__ = ["FREE_THREADED", "NEEDS_NUMBA"]
+__all__ = ["FREE_THREADED", "NEEDS_NUMBA", "SANITIZED"]
 
 FREE_THREADED: Final = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 NEEDS_NUMBA: Final = "needs Numba, which is not installed on a free-threaded Python"
+SANITIZED: Final = re.search("lib[at]san", os.environ.get("LD_PRELOAD", "")) is not None

@@ -6,8 +6,6 @@ Everything runs in processes of its own: an interrupt that leaves something woul
 from __future__ import annotations
 
 import gc
-import os
-import re
 import resource
 import textwrap
 
@@ -15,6 +13,7 @@ import pytest
 
 from optctx import OptionContext, ScopeError, _native
 from tests.support.alone import alone
+from tests.support.installed import SANITIZED
 from tests.support.interrupts import four, state
 from tests.support.processes import SECONDS, python_process
 from tests.support.scopes import scopes_become, unrolled
@@ -194,7 +193,7 @@ def test_memory_that_runs_out_while_entering_is_an_error_and_changes_nothing() -
 
 
 @pytest.mark.skipif(
-    re.search("lib[at]san", os.environ.get("LD_PRELOAD", "")) is not None,
+    SANITIZED,
     reason="needs a build without sanitizer, which reserves its memory before the limit is set",
 )
 @alone

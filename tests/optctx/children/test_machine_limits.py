@@ -9,7 +9,6 @@ import importlib
 import json
 import os
 import pathlib
-import re
 import resource
 import signal
 import subprocess
@@ -27,6 +26,7 @@ from optctx.compiling import FreshProcess, Job, Result, compile_job, llvm_pool
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
 from optctx.lab.sweep import Limits, sweep
+from tests.support.installed import SANITIZED
 from tests.support.ir_texts import SCALE, X86
 from tests.support.processes import SECONDS, children_of, wait_for
 from tests.support.rows import rows
@@ -81,7 +81,6 @@ def limited(most: dict[int, int], folder: pathlib.Path, *commands: str) -> list[
     return [tuple(answer) for answer in json.loads(done.stdout)]
 
 
-SANITIZED = re.search("lib[at]san", os.environ.get("LD_PRELOAD", "")) is not None
 reserved = pytest.mark.skipif(
     SANITIZED, reason="needs a build without sanitizer, which reserves more than the limit"
 )
