@@ -2,8 +2,8 @@
 
 Python looks into the current folder first for `-c` and `-m`, and wherever PYTHONPATH has an empty entry. A
 file there with the name of a standard module would run once the child imports that module. From 3.11 on, `-P`
-keeps the folder out; from 3.13 on, `-c` itself imports before the first line of code runs. `-E`, and a path
-that is set before the first import, do the rest in every release (design/child-processes.md).
+keeps the folder out; on 3.13 and 3.14, `-c` itself imports before the first line of code runs. `-E`, and a
+path that is set before the first import, do the rest in every release (design/child-processes.md).
 """
 
 from __future__ import annotations

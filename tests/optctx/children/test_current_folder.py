@@ -85,7 +85,7 @@ def ran(marks: pathlib.Path) -> list[str]:
 
 
 def test_the_files_mark_what_runs(hostile: pathlib.Path, marks: pathlib.Path) -> None:
-    """As Python itself does for `-c` in this folder; from 3.13 on before it imports `this`."""
+    """As Python itself does for `-c` in this folder; on 3.13 and 3.14 before it imports `this`."""
     subprocess.run([sys.executable, "-c", "import this"], cwd=hostile, env=environment())
     assert {"this", "linecache"} & set(ran(marks))
 
