@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from optctx.image.facts.mangled_names import ATTRIBUTES
 from optctx.image.loaded import Image
-from optctx.travelling.module_calls import Write, typed_functions, with_module, write_all
+from optctx.travelling.module_calls import Write, typed_functions, with_module, write_together
 
 __all__ = [
     "Change",
@@ -133,7 +133,7 @@ def _apply(api: _Api, module: int, changes: Sequence[Change]) -> None:
             writes += _flag(api, module, context, change)
         else:
             writes += _attributes(api, module, context, change)
-    write_all(writes)
+    write_together(writes)
 
 
 def _attributes(api: _Api, module: int, context: int, change: FunctionAttribute) -> Iterator[Write]:

@@ -17,7 +17,7 @@ from optctx.errors import UnsupportedImageError
 from optctx.image.facts.fact import Fact
 from optctx.image.loaded import Image
 
-__all__ = ["Function", "Write", "typed_functions", "with_module", "write_all"]
+__all__ = ["Function", "Write", "typed_functions", "with_module", "write_together"]
 
 Function: TypeAlias = Callable[..., Any]
 # A typed function that changes a module, and its arguments: numbers, addresses, texts
@@ -58,7 +58,7 @@ def with_module(
     return inside(host.lock(), function, make(image), address, *arguments)
 
 
-def write_all(writes: Sequence[Write]) -> None:
+def write_together(writes: Sequence[Write]) -> None:
     """Make calls that change a module, in one step: an exception leaves all of them made, or none."""
     call_all([[_word(each) for each in (function, *arguments)] for function, arguments in writes])
 

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, Union
 
 from optctx.image.facts.mangled_names import METADATA
 from optctx.image.loaded import Image
-from optctx.travelling.module_calls import Write, typed_functions, with_module, write_all
+from optctx.travelling.module_calls import Write, typed_functions, with_module, write_together
 
 __all__ = [
     "OTHER",
@@ -146,7 +146,7 @@ def write_named(image: Image, module: object, name: str, nodes: Sequence[Node]) 
 def _write_named(api: _Api, module: int, name: bytes, nodes: Sequence[Node]) -> None:
     context = api.llvm_context(module)
     values = [api.as_value(context, _make(api, context, node)) for node in nodes]
-    write_all(_replacing(api, module, name, values))
+    write_together(_replacing(api, module, name, values))
 
 
 def _replacing(api: _Api, module: int, name: bytes, values: Sequence[int]) -> list[Write]:
@@ -171,7 +171,7 @@ def _write_flag(api: _Api, module: int, key: bytes, text: bytes) -> None:
         found = (c_void_p * api.count_named(module, _FLAGS))()
         api.named(module, _FLAGS, found)
         writes = _replacing(api, module, _FLAGS, [node for node in found if not _is_flag(api, node, key)])
-    write_all([*writes, (api.add_flag, (module, _WARNING, key, len(key), flag))])
+    write_together([*writes, (api.add_flag, (module, _WARNING, key, len(key), flag))])
 
 
 def _is_flag(api: _Api, node: int, key: bytes) -> bool:
