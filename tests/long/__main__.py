@@ -87,8 +87,6 @@ def stages(seed: int) -> tuple[Stage, ...]:
         Stage("long", (*everywhere, "-m", "long")),
         Stage("turns", everywhere, engine="exclusive"),
         Stage("examples", (*everywhere, *drawn)),
-        # The third of it that `make test` runs; the first stage has all of it, in three modes.
-        Stage("sample", (*pytest, "tests/promises/test_conformance_sample.py")),
         Stage("cluster", (*pytest, "-m", "cluster")),
         Stage("soak", (*tool, "tests.long.soak", *often)),
         Stage("fuzz", (*tool, "tests.long.fuzz", *often)),
