@@ -31,7 +31,7 @@ from optctx.lab.timing import Confirmation, Interval, Stop
 from optctx.lab.timing.processors import processor_model
 from optctx.lab.trials import versions
 from optctx.lab.tuning.evaluate import BASE, Candidate, LocalEvaluator, evaluate
-from optctx.lab.tuning.measured import Found, Measure, Measured, RunTime
+from optctx.lab.tuning.objectives import Found, Measure, Measured, RunTime
 
 __all__ = ["Evaluator", "Expected", "RemoteEvaluator", "Reply", "Workers", "perform", "words_of"]
 
@@ -166,7 +166,7 @@ class Workers:
                 future.cancel()
         self._running.clear()
 
-    def submit(self, key: Hashable, function: Callable[..., Any], *arguments: Any) -> None:
+    def send(self, key: Hashable, function: Callable[..., Any], *arguments: Any) -> None:
         """Have a function of a module called with arguments, all of which can be pickled."""
         self._start(_Task(key, function, arguments))
 
@@ -179,12 +179,22 @@ class Workers:
         while not ended:
             if self._suspects and not self._running:
                 self._start(self._suspects.pop(0))
-            ended = self._ended()
+            done, _ = wait(self._running, timeout=self._look, return_when=FIRST_COMPLETED)
+            if done:
+                self._look = _LOOK
+            else:
+                # A pool that breaks while work is submitted may forget that work, but then takes no more.
+                self._submit(int)
+                self._look *= 2
+            for future in done:
+                task = self._running.pop(future)
+                if reply := self._reply(task, future):
+                    ended.append((task.key, reply))
         return ended
 
     def do(self, function: Callable[..., Any], *arguments: Any) -> Reply:
         """Have one thing done while nothing else is. Raises OptctxError if it cannot be, and as it does."""
-        self.submit("", function, *arguments)
+        self.send("", function, *arguments)
         ((_, reply),) = self.results()
         if reply.error:
             raise OptctxError(f"cannot go on: {reply.error}" if reply.lost else reply.error)
@@ -202,21 +212,6 @@ class Workers:
         except (BrokenExecutor, RuntimeError) as error:
             raise _broken(error) from error
 
-    def _ended(self) -> list[tuple[Hashable, Reply]]:
-        done, _ = wait(self._running, timeout=self._look, return_when=FIRST_COMPLETED)
-        if done:
-            self._look = _LOOK
-        else:
-            # A pool that breaks while work is submitted may forget that work, but then takes no more.
-            self._submit(int)
-            self._look *= 2
-        ended = []
-        for future in done:
-            task = self._running.pop(future)
-            if reply := self._reply(task, future):
-                ended.append((task.key, reply))
-        return ended
-
     def _reply(self, task: _Task, future: Future[Reply]) -> Reply | None:
         """The reply, or None if the task is done again."""
         try:
@@ -224,7 +219,15 @@ class Workers:
         except (BrokenExecutor, CancelledError) as error:
             raise _broken(error) from error
         except Exception as error:
-            return self._lose(task, error)
+            words = words_of(error)
+            if not _is_loss(error):
+                raise OptctxError(f"a worker of the executor cannot do its work: {words}") from error
+            self.lost.append(f"a worker of the executor ({words})")
+            task.lost += 1
+            if task.lost > 1:
+                return Reply("", "", error=f"its worker was lost with it: {words}", lost=True)
+            self._suspects.append(task)
+            return None
         if reply.mismatches:
             self._refuse(reply)
             task.refusals += 1
@@ -234,18 +237,6 @@ class Workers:
             if not reply.error or task.errors >= _MOST_ERRORS:
                 return reply
         self._start(task)
-        return None
-
-    def _lose(self, task: _Task, error: Exception) -> Reply | None:
-        """Have the task done again alone, if its worker died for the first time."""
-        words = words_of(error)
-        if not _is_loss(error):
-            raise OptctxError(f"a worker of the executor cannot do its work: {words}") from error
-        self.lost.append(f"a worker of the executor ({words})")
-        task.lost += 1
-        if task.lost > 1:
-            return Reply("", "", error=f"its worker was lost with it: {words}", lost=True)
-        self._suspects.append(task)
         return None
 
     def _refuse(self, reply: Reply) -> None:
@@ -283,7 +274,7 @@ def words_of(error: BaseException) -> str:
     return f"{type(error).__name__}: {text[:_LONGEST]}" if text else type(error).__name__
 
 
-class RemoteEvaluator:
+class RemoteEvaluator(Workers):
     """Compiles by workers, and measures there: each candidate by itself beside the base, on a processor of
     its own.
 
@@ -293,32 +284,24 @@ class RemoteEvaluator:
     enough = _ENOUGH
 
     def __init__(self, plan: Plan, executor: Executor) -> None:
+        super().__init__(executor)
         self.plan = plan
-        self.workers = Workers(executor)
-        self.refused, self.lost = self.workers.refused, self.workers.lost
-
-    def __enter__(self) -> RemoteEvaluator:
-        self.workers.__enter__()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.workers.__exit__(*error)
 
     @property
     def model(self) -> str:
-        return self.workers.expected.processor
+        return self.expected.processor
 
     def base(self) -> Answer:
-        answer: Answer = self.workers.do(evaluate, self.plan, BASE).value
+        answer: Answer = self.do(evaluate, self.plan, BASE).value
         return answer
 
     def submit(self, candidate: Candidate) -> None:
-        self.workers.submit(candidate.number, evaluate, self.plan, candidate)
+        self.send(candidate.number, evaluate, self.plan, candidate)
 
     def answers(self) -> list[Answer]:
         return [
             Answer("crashed", int(str(number)), error=reply.error) if reply.error else reply.value
-            for number, reply in self.workers.results()
+            for number, reply in self.results()
         ]
 
     @contextmanager
@@ -329,24 +312,25 @@ class RemoteEvaluator:
     def confirm(
         self, objective: RunTime, base: bytes, code: bytes, first: Interval, seed: int
     ) -> Confirmation:
-        found: Confirmation = self.workers.do(objective.confirm, base, code, first, seed).value
+        found: Confirmation = self.do(objective.confirm, base, code, first, seed).value
         return found
 
     def _measure(self, objective: Measured, base: bytes, candidates: Mapping[str, bytes]) -> dict[str, Found]:
-        alone = objective
+        left, found = dict(candidates), dict[str, Found]()
         if isinstance(objective, RunTime):
-            alone = replace(objective, seconds=objective.seconds / max(1, len(candidates)))
-        left = dict(candidates)
-        found: dict[str, Found] = {}
-        if isinstance(objective, RunTime) and not self.model:
-            name = next(iter(left))
-            reply = self.workers.do(measure_alone, alone, base, left.pop(name))
-            self.workers.expected = replace(self.workers.expected, processor=reply.processor)
-            found[name] = reply.value
+            objective = replace(objective, seconds=objective.seconds / max(1, len(candidates)))
+            if not self.model:
+                name = next(iter(left))
+                reply = self.do(measure_alone, objective, base, left.pop(name))
+                self.expected = replace(self.expected, processor=reply.processor)
+                found[name] = reply.value
         for name, code in left.items():
-            self.workers.submit(name, measure_alone, alone, base, code)
+            self.send(name, measure_alone, objective, base, code)
         while len(found) < len(candidates):
-            found.update((str(name), _found_by(reply)) for name, reply in self.workers.results())
+            for key, reply in self.results():
+                if reply.error and not reply.lost:
+                    raise OptctxError(f"cannot measure on {reply.worker}: {reply.error}")
+                found[str(key)] = Found("crashed", error=reply.error) if reply.lost else reply.value
         return found
 
 
@@ -357,10 +341,3 @@ def measure_alone(objective: Measured, base: bytes, code: bytes) -> Found:
     """What one candidate gives. Raises OptctxError if the base cannot be run here."""
     with objective.session(base) as measure:
         return measure({"candidate": code})["candidate"]
-
-
-def _found_by(reply: Reply) -> Found:
-    if reply.error and not reply.lost:
-        raise OptctxError(f"cannot measure on {reply.worker}: {reply.error}")
-    found: Found = Found("crashed", error=reply.error) if reply.lost else reply.value
-    return found

@@ -104,7 +104,7 @@ def test_work_whose_worker_died_is_done_again_alone(monkeypatch: pytest.MonkeyPa
 
     with ThreadPoolExecutor(3) as pool, Workers(pool, Expected.here()) as searched:
         for number in range(6):
-            searched.submit(number, work, number, 2)
+            searched.send(number, work, number, 2)
         results: dict[Any, Any] = {}
         while len(results) < 6:
             results.update(searched.results())
@@ -157,10 +157,10 @@ def test_a_pool_that_breaks_behind_a_search_leaves_no_process() -> None:
         with Workers(pool, Expected.here()) as searched:
             # Two at work, and the pool's queue full.
             while sum(future.running() for future in searched._running) < 5:
-                searched.submit(len(searched._running), time.sleep, _LONG)
+                searched.send(len(searched._running), time.sleep, _LONG)
                 time.sleep(0.01)
             for number in range(3):
-                searched.submit(-number, time.sleep, _LONG)
+                searched.send(-number, time.sleep, _LONG)
         os.kill(victim, signal.SIGKILL)
     try:
         assert [process.is_alive() for process in processes] == [False, False]
