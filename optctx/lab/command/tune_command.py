@@ -39,8 +39,7 @@ from optctx.lab.tuning import Objective, Study, Tuning
 from optctx.lab.tuning.marking import check_marking, marked_and_tried
 from optctx.lab.tuning.objectives import objective_named
 from optctx.lab.tuning.propose import propose
-from optctx.lab.tuning.samplers import need_optuna
-from optctx.lab.tuning.search import Search
+from optctx.lab.tuning.search import Search, need_optuna
 from optctx.outputs import write_whole
 
 __all__ = ["Arguments", "print_study", "run"]

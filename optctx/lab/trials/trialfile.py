@@ -26,7 +26,7 @@ from optctx.children.frames import write_all
 from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.lab.space import Choices, Integers, Space, Value, Values
 from optctx.lab.trials.goal import Goal
-from optctx.lab.trials.identity import Identity
+from optctx.lab.trials.identity import check_identity
 from optctx.lab.trials.trial import Trial
 from optctx.outputs import check_in_place
 from optctx.plain_data import DataError, check_plain
@@ -143,14 +143,17 @@ class TrialFile(Trials):
             raise self._refused(error) from None
 
     def _begin(self, number: int) -> bytes:
-        point = self._point(number) or {}
+        params: dict[str, float] = {}  # as Optuna has them
+        for name, value in (self._point(number) or {}).items():
+            kind = self._values[name]
+            params[name] = kind.texts.index(str(value)) if isinstance(kind, Choices) else float(value)
         return _line(
             _BEGIN,
             study_id=0,
             datetime_start=_now(),
             state=_RUNNING,
-            distributions={name: self._distributions[name] for name in point},
-            params={name: _internal(self._values[name], value) for name, value in point.items()},
+            distributions={name: self._distributions[name] for name in params},
+            params=params,
         )
 
     def _write(self, lines: Sequence[bytes]) -> None:
@@ -178,7 +181,7 @@ class TrialFile(Trials):
 @contextmanager
 def open_trials(
     path: str | None,
-    identity: Identity,
+    identity: Mapping[str, Any],
     goals: Sequence[Goal],
     space: Space,
     point: Callable[[int], Mapping[str, Value] | None],
@@ -221,13 +224,13 @@ def open_trials(
         os.close(descriptor)
 
 
-def _resumed(descriptor: int, path: str, identity: Identity, head: bytes) -> Kept:
+def _resumed(descriptor: int, path: str, identity: Mapping[str, Any], head: bytes) -> Kept:
     """What is in a file that an experiment goes on with. Drops a last line that was cut."""
     if head.startswith(os.pread(descriptor, len(head), 0)) and os.fstat(descriptor).st_size < len(head):
         os.ftruncate(descriptor, 0)  # killed before the first trial
         return Kept()
     kept, whole = _read(descriptor, f"cannot resume from {shown(path)}", "something else")
-    identity.check(kept.identity, shown(path))
+    check_identity(identity, kept.identity, shown(path))
     os.ftruncate(descriptor, whole)
     return kept
 
@@ -346,11 +349,11 @@ class _Reader:
         self._records[number] = trial
 
 
-def _head(identity: Identity, goals: Sequence[Goal]) -> bytes:
+def _head(identity: Mapping[str, Any], goals: Sequence[Goal]) -> bytes:
     """The first lines: the study, and what it is one of."""
     directions = [_DIRECTIONS[goal.direction] for goal in goals]
     study = _line(_STUDY, study_name=_NAME, directions=directions)
-    return study + _line(_STUDY_NOTE, study_id=0, user_attr={_NAME: identity.parts})
+    return study + _line(_STUDY_NOTE, study_id=0, user_attr={_NAME: identity})
 
 
 def _line(op_code: int, **fields: Any) -> bytes:
@@ -377,10 +380,6 @@ def distribution(values: Values) -> tuple[str, dict[str, Any]]:
 def _encoded(values: Values) -> str:
     name, attributes = distribution(values)
     return msgspec.json.encode({"name": f"{name}Distribution", "attributes": attributes}).decode()
-
-
-def _internal(values: Values, value: Value) -> float:
-    return values.texts.index(str(value)) if isinstance(values, Choices) else float(value)
 
 
 def _now() -> str:

@@ -17,8 +17,7 @@ from optctx.lab.space import Dimension, Space, Value, text_of
 from optctx.lab.trials import Goal, Trial
 from optctx.lab.trials.trialfile import distribution
 from optctx.lab.tuning.evaluate import Candidate
-from optctx.lab.tuning.samplers import make_pruner, make_sampler, quiet
-from optctx.lab.tuning.search import Search
+from optctx.lab.tuning.search import Search, make_pruner, make_sampler, quiet
 
 if TYPE_CHECKING:
     import optuna

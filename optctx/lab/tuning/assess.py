@@ -113,8 +113,9 @@ class Assessor:
             found = self._figure(objective, answer)
             attributes.update(found.attributes)
             if found.state != "ok":
-                if found.wrong is not None and isinstance(objective, Called):
-                    attributes["reproduce"] = self._reproduce(objective, candidate, answer, found.wrong)
+                is_new = found.state == "wrong result" and "reproduce" not in attributes
+                if is_new and isinstance(objective, Called):
+                    attributes["reproduce"] = self._reproduce(objective, candidate, answer, found.error)
                 return replace(trial, state=found.state, error=found.error, attributes=attributes)
             figures[objective.goal.name] = found.figure
         return replace(trial, objectives=figures, attributes=attributes)
@@ -131,11 +132,13 @@ class Assessor:
             return Found("failed", error=f"the objective {objective.goal.name!r} gave {figure}")
         return Found("ok", figure)
 
-    def _reproduce(self, objective: Called, candidate: Candidate, answer: Answer, wrong: Outcome) -> str:
+    def _reproduce(self, objective: Called, candidate: Candidate, answer: Answer, error: str) -> str:
         """The path of a file with which `optctx time --again` shows a wrong result again."""
         job = self._plan.jobs[0]
         own = [f"-{name}={text}" for name, text in candidate.options.items()]
         job = replace(job, passes=candidate.pipeline(self._plan), options=(*self._plan.arguments, *own))
         case = Case(objective.harness, job, self._plan.arguments, objective.tolerance)
         folder = os.path.join(self._wrong, f"trial-{candidate.number}")
-        return case.write(folder, base=self.base, candidate=answer.code, outcome=wrong)
+        return case.write(
+            folder, base=self.base, candidate=answer.code, outcome=Outcome("wrong result", error)
+        )

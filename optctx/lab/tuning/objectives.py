@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
 from optctx.compiling import Emit
@@ -24,7 +24,6 @@ from optctx.lab.timing import (
     Confirmation,
     Harness,
     Interval,
-    Outcome,
     Stop,
     Timing,
     Tolerance,
@@ -143,13 +142,12 @@ def emit_for(objectives: Sequence[Objective]) -> Emit | None:
 
 @dataclass(frozen=True)
 class Found:
-    """What running a candidate gave. `figure` counts if `state` is "ok". `wrong`: how its output differs."""
+    """What running a candidate gave. `figure` counts if `state` is "ok"."""
 
     state: State
     figure: float = math.nan
     error: str = ""
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    wrong: Outcome | None = None
 
 
 # Objects by name -> what each of them gave.
@@ -232,7 +230,7 @@ class RunTime(Called):
     def _found(self, timing: Timing, noise: Interval, steps: list[list[float]]) -> Found:
         between = {"intermediate": steps} if steps else {}
         if timing.ratio is None or timing.seconds is None:
-            return replace(_not_run(timing.outcome), attributes=between)
+            return Found(timing.outcome.state, error=timing.outcome.error, attributes=between)
         attributes = {
             "seconds": _numbers(timing.seconds, 1e9),
             "ratio": _numbers(timing.ratio),
@@ -268,7 +266,7 @@ class Callgrind(Called):
         found = {}
         for name, outcome in outcomes.items():
             if outcome.state != "ok":
-                found[name] = _not_run(outcome)
+                found[name] = Found(outcome.state, error=outcome.error)
                 continue
             with open(path, "wb") as file:
                 file.write(candidates[name])
@@ -359,10 +357,6 @@ def interval_of(measured: Trial | Found, name: str) -> Interval | None:
     if not all(isinstance(each, float | int) and math.isfinite(each) and each > 0 for each in ends):
         return None
     return Interval(*map(float, ends))  # type: ignore[arg-type]
-
-
-def _not_run(outcome: Outcome) -> Found:
-    return Found(outcome.state, error=outcome.error, wrong=outcome if outcome.difference else None)
 
 
 def _numbers(interval: Interval, scale: float = 1.0) -> dict[str, float]:

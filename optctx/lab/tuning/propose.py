@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from optctx import Option, registry
 from optctx.compiling import Job
 from optctx.errors import Interrupted, OptctxError
 from optctx.facts import trusted
-from optctx.lab.rank import Effect, Ranking, rank
+from optctx.lab.rank import Effect, rank
 from optctx.lab.space import DEFAULT, Choices, Dimension, Space
 from optctx.lab.sweep.plan import Answer, Limits
 from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, search_plan
@@ -63,7 +63,12 @@ def propose(
         raise KeyboardInterrupt from None
     effects = ranking.changing
     if not isinstance(objective, Measured):
-        effects = sorted(effects, key=lambda each: _gain(each, ranking))
+
+        def change(effect: Effect) -> float:  # for the better, below 0; 0 without one
+            done = [trial for trial in effect.trials if trial.state == "ok"]
+            return min(0.0, *(goal.sign * ranking.change(trial, goal.name) for trial in done))
+
+        effects = sorted(effects, key=change)
     wanted = 2 * count if isinstance(objective, Measured) else count
     dimensions: list[Dimension] = []
     for effect in effects:
@@ -78,12 +83,6 @@ def propose(
     if isinstance(objective, Measured) and len(dimensions) > 1:
         return _fastest(job, dimensions, objective, limits)[:count]
     return dimensions
-
-
-def _gain(effect: Effect, ranking: Ranking) -> float:
-    """The change for the better that a value gives, below 0; 0 for an option without one."""
-    done = [trial for trial in effect.trials if trial.state == "ok"]
-    return min(0.0, *(ranking.goal.sign * ranking.change(trial, ranking.goal.name) for trial in done))
 
 
 def _fastest(
@@ -102,7 +101,11 @@ def _fastest(
     for answer in sorted(answers, key=lambda each: each.number):
         if answer.state == "ok" and answer.digest != base.digest:
             codes[points[answer.number][0]][answer.digest] = answer.code
-    codes = {name: _spread(own) for name, own in codes.items()}
+    for name, own in codes.items():  # the smallest object, the largest, and some between them
+        ordered = sorted(own, key=lambda digest: (len(own[digest]), digest))
+        step = max(1, len(ordered) - 1) / (_MEASURED - 1)
+        places = {round(step * place) for place in range(_MEASURED)}
+        codes[name] = {digest: own[digest] for place, digest in enumerate(ordered) if place in places}
     left = list({digest: code for own in codes.values() for digest, code in own.items()}.items())
     found: dict[str, Found] = {}
     with objective.session(base.code) as measure:
@@ -115,14 +118,6 @@ def _fastest(
         return min((figures.get(each, math.inf) for each in codes[dimension.name]), default=math.inf)
 
     return sorted(dimensions, key=best)
-
-
-def _spread(codes: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The smallest object, the largest, and some between them."""
-    ordered = sorted(codes, key=lambda digest: (len(codes[digest]), digest))
-    step = max(1, len(ordered) - 1) / (_MEASURED - 1)
-    places = {round(step * place) for place in range(_MEASURED)}
-    return {digest: codes[digest] for place, digest in enumerate(ordered) if place in places}
 
 
 def _texts(option: Option, effect: Effect) -> Sequence[str]:

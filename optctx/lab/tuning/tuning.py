@@ -22,14 +22,13 @@ from optctx.lab.space import PASSES, Choices, Floats, Integers, Space, Value
 from optctx.lab.sweep.by_reads import ByReads
 from optctx.lab.sweep.plan import Answer, Limits
 from optctx.lab.timing.processors import machine
-from optctx.lab.trials import Goal, Identity, Trial, Trials, identity_of, open_trials, versions
+from optctx.lab.trials import Goal, Trial, Trials, identity_of, open_trials, versions
 from optctx.lab.tuning.asking import Asking, go_on
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.evaluate import BASE, Candidate, LocalEvaluator, search_plan
 from optctx.lab.tuning.objectives import CompilationTime, Objective, RunTime, Size, Static, emit_for
 from optctx.lab.tuning.results import INTERRUPTED, Study, progress
-from optctx.lab.tuning.samplers import check_pruner, check_sampler, need_optuna
-from optctx.lab.tuning.search import MOST_TRIALS, Search
+from optctx.lab.tuning.search import MOST_TRIALS, Search, check_pruner, check_sampler, need_optuna
 from optctx.lab.tuning.winner import Winner
 from optctx.lab.tuning.workers import Evaluator, RemoteEvaluator
 from optctx.lazy import lazy
@@ -353,7 +352,7 @@ class Tuning:
     def _point(self, number: int) -> Mapping[str, Value] | None:
         return None if self._asking is None else self._asking.values_of(number)
 
-    def _identity(self) -> Identity:
+    def _identity(self) -> Mapping[str, Any]:
         jobs = {str(place): replace(self.job, passes=each) for place, each in enumerate(self._plan.pipelines)}
         return identity_of(
             "tune",

@@ -33,7 +33,7 @@ from optctx.lab.trials import versions
 from optctx.lab.tuning.evaluate import BASE, Candidate, LocalEvaluator, evaluate
 from optctx.lab.tuning.objectives import Found, Measure, Measured, RunTime
 
-__all__ = ["Evaluator", "Expected", "RemoteEvaluator", "Reply", "Workers", "perform", "words_of"]
+__all__ = ["Evaluator", "RemoteEvaluator", "Reply", "Workers", "here", "perform", "words_of"]
 
 _ENOUGH = 32  # short tasks under way, where their order does not matter
 _LONGEST_PAUSE = 1.0  # seconds
@@ -46,6 +46,7 @@ _LOOK = 5.0  # seconds without a result before the executor is asked whether it 
 # stay, and the interpreter waits for them at its end (python/cpython#107219).
 _POOLS_TAKE_CANCELS = sys.version_info >= (3, 12)
 _NAMES = {"LLVM": "build id of LLVM", "llvmlite": "release of llvmlite", "optctx": "release of optctx"}
+_PROCESSOR = "processor"
 # How Dask and Ray say that a worker died, by the module that is loaded where they are in use.
 _LOSSES = {
     "distributed": ("KilledWorker",),
@@ -53,33 +54,14 @@ _LOSSES = {
 }
 
 
-@dataclass(frozen=True)
-class Expected:
-    """What every worker has to have. `processor`: its model, where run times are compared; "" takes any."""
-
-    versions: tuple[tuple[str, str], ...]
-    processor: str = ""
-
-    @classmethod
-    def here(cls) -> Expected:
-        """What this process has. Attaches."""
-        return cls(tuple(versions().items()))
-
-    def missed(self, processor: str) -> tuple[str, ...]:
-        """What this process has instead, in words; empty if it can work."""
-        found = _found()
-        pairs = [(_NAMES[name], text, found[name]) for name, text in self.versions]
-        pairs += [("processor", self.processor, processor)] if self.processor else []
-        return tuple(f"{what}: expected {one}, found {other}" for what, one, other in pairs if one != other)
-
-
 @functools.cache
-def _found() -> dict[str, str]:
-    """What this process has. It attaches now, if nothing has before."""
+def here() -> Mapping[str, str]:
+    """What this process has, and every worker has to have. It attaches now, if nothing has before."""
     try:
-        return versions()
+        found = versions()
     except OptctxError as error:
-        return dict.fromkeys(_NAMES, f"one that optctx cannot attach to ({error})")
+        found = dict.fromkeys(_NAMES, f"one that optctx cannot attach to ({error})")
+    return {_NAMES[name]: text for name, text in found.items()}
 
 
 @dataclass(frozen=True)
@@ -99,15 +81,22 @@ class Reply:
 
 
 def perform(
-    expected: Expected, refusals: int, number: int, function: Callable[..., Any], arguments: tuple[Any, ...]
+    expected: Mapping[str, str],
+    refusals: int,
+    number: int,
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
 ) -> Reply:
-    """Do the work, on a worker that has what is expected. Plain data in and out.
+    """Do the work, on a worker that has what is expected: as `here`, and the model of the processor where
+    run times are compared. Plain data in and out.
 
     `refusals`: how often workers have refused this work. `number`: another one each time, so that no
     scheduler takes two tries for one.
     """
     worker, processor = f"{platform.node()}, process {os.getpid()}", processor_model()
-    if mismatches := expected.missed(processor):
+    found = {**here(), _PROCESSOR: processor}
+    pairs = ((what, text, found.get(what)) for what, text in expected.items())
+    if mismatches := tuple(f"{what}: expected {one}, found {two}" for what, one, two in pairs if one != two):
         # One that does nothing is always free, and would be given everything.
         time.sleep(min(_LONGEST_PAUSE, 0.05 * 2 ** min(refusals, 10)))
         return Reply(worker, processor, mismatches=mismatches, address=_address())
@@ -144,9 +133,9 @@ class Workers:
     worker again, it is lost. `refused` and `lost` say, in words, which workers were, and why.
     """
 
-    def __init__(self, executor: Executor, expected: Expected | None = None) -> None:
+    def __init__(self, executor: Executor, expected: Mapping[str, str] | None = None) -> None:
         """By default what this process has is expected, which attaches now."""
-        self.expected = expected or Expected.here()
+        self.expected = expected or here()
         self.refused: list[str] = []
         self.lost: list[str] = []
         self._executor = executor
@@ -289,7 +278,7 @@ class RemoteEvaluator(Workers):
 
     @property
     def model(self) -> str:
-        return self.expected.processor
+        return self.expected.get(_PROCESSOR, "")
 
     def base(self) -> Answer:
         answer: Answer = self.do(evaluate, self.plan, BASE).value
@@ -322,7 +311,7 @@ class RemoteEvaluator(Workers):
             if not self.model:
                 name = next(iter(left))
                 reply = self.do(measure_alone, objective, base, left.pop(name))
-                self.expected = replace(self.expected, processor=reply.processor)
+                self.expected = {**self.expected, _PROCESSOR: reply.processor}
                 found[name] = reply.value
         for name, code in left.items():
             self.send(name, measure_alone, objective, base, code)

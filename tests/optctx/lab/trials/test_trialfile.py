@@ -15,7 +15,7 @@ import pytest
 
 from optctx.errors import OptctxError
 from optctx.lab.space import Choices, Dimension, Floats, Integers, Space
-from optctx.lab.trials import STATES, Goal, Identity, Trial, Trials, open_trials, read_trials
+from optctx.lab.trials import STATES, Goal, Trial, Trials, open_trials, read_trials
 from optctx.outputs import GoneError
 from tests.support.processes import in_child
 from tests.support.rows import rows
@@ -44,7 +44,7 @@ def trial(number: int, state: Any = "ok") -> Trial:
 
 @contextlib.contextmanager
 def kept(path: pathlib.Path, *, resume: bool = False, parts: dict[str, Any] = PARTS) -> Iterator[Trials]:
-    with open_trials(str(path), Identity(parts), GOALS, SPACE, point, resume=resume) as file:
+    with open_trials(str(path), parts, GOALS, SPACE, point, resume=resume) as file:
         yield file
 
 

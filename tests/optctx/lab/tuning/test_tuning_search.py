@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from optctx.lab.tuning import Choices, Dimension, Goal, Integers, Space, Trial
 from optctx.lab.tuning.asking import Asking, go_on
-from optctx.lab.tuning.samplers import SAMPLERS
-from optctx.lab.tuning.search import Search
+from optctx.lab.tuning.search import SAMPLERS, Search
 from tests.support.rows import rows
 
 SIZE = [Goal("size", "bytes")]
