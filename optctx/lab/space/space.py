@@ -105,7 +105,7 @@ class Space:
                 )
 
     def walk(self, choose: Callable[[Dimension], Value]) -> dict[str, Value]:
-        """The point whose values are chosen one after the other, for the dimensions that count."""
+        """Choose a value for each dimension that counts, one after the other. Return the point."""
         values: dict[str, Value] = {}
         chosen: dict[str, str] = {}
         for each in self.dimensions:

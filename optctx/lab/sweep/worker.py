@@ -65,7 +65,7 @@ def compile_alone(prepared: Prepared, asked: Asked) -> Answer:
 
 
 def _compile(plan: Plan, asked: Asked, emission: Emission | None) -> Answer:
-    """Of several compilations the first that went wrong, or else the fastest."""
+    """Compile as often as the plan says. Return the first that went wrong, or else the fastest."""
     answer = _compile_once(plan, asked, emission)
     for _ in range(1, plan.repeats):
         other = _compile_once(plan, asked, emission)

@@ -60,7 +60,7 @@ class Rounds:
         self._stack.close()
 
     def _begin(self, stack: ExitStack) -> None:
-        """Run the base, and leave to the stack what is to be ended. Raises OptctxError if that fails."""
+        """Start, run the base, and leave to the stack what ends it. Raises OptctxError if that fails."""
         raise NotImplementedError
 
     def _examine(self, digest: str, code: bytes) -> Outcome:

@@ -95,7 +95,7 @@ class Compared:
         ]
 
     def _shown(self, figure: Interval | None) -> str:
-        """Of one call, in a unit that suits it, or as the command prints it."""
+        """Write the figure of one call in a unit that suits it, or as the command prints it."""
         if figure is None:
             return ""
         size, unit = (1.0, "") if self.command else time_unit(figure.middle)

@@ -37,7 +37,7 @@ def check_identity(own: Mapping[str, Any], other: Mapping[str, Any], where: str)
 def identity_of(
     experiment: str, jobs: Mapping[str, Job], base: tuple[tuple[str, ...], tuple[str, ...]], **more: Any
 ) -> dict[str, Any]:
-    """The parts of an experiment with jobs by name, of JSON's types. Begins with "format" and "experiment".
+    """Name the parts of an experiment, of JSON's types: "format" and "experiment" first. `jobs`: by name.
 
     `base`: the arguments that all its compilations have, and how function attributes count. `more`: further
     parts.

@@ -246,7 +246,7 @@ def read_trials(path: str) -> Kept:
 
 
 def _opened(path: str, flags: int, attempt: str) -> int:
-    """A descriptor. Raises OptctxError for what cannot be opened, is no regular file, or is too large."""
+    """Open a file. Raises OptctxError for what cannot be opened, is no regular file, or is too large."""
     try:
         descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o666)
     except (OSError, ValueError) as error:
@@ -369,7 +369,7 @@ def _encodable(trial: Trial) -> Trial:
 
 
 def distribution(values: Values) -> tuple[str, dict[str, Any]]:
-    """What Optuna calls these values, and what describes them."""
+    """Return what Optuna calls these values, and the arguments that describe them."""
     if isinstance(values, Choices):
         return "Categorical", {"choices": values.texts}
     last = values.high if values.step is None else values.low + values.step * (values.count - 1)

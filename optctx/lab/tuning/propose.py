@@ -64,7 +64,7 @@ def propose(
     effects = ranking.changing
     if not isinstance(objective, Measured):
 
-        def change(effect: Effect) -> float:  # for the better, below 0; 0 without one
+        def change(effect: Effect) -> float:  # the largest for the better, below 0; or 0
             done = [trial for trial in effect.trials if trial.state == "ok"]
             return min(0.0, *(goal.sign * ranking.change(trial, goal.name) for trial in done))
 

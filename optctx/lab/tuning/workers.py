@@ -56,7 +56,7 @@ _LOSSES = {
 
 @functools.cache
 def here() -> Mapping[str, str]:
-    """What this process has, and every worker has to have. It attaches now, if nothing has before."""
+    """Return what this process has, and every worker has to have. It attaches now, if it has not before."""
     try:
         found = versions()
     except OptctxError as error:
