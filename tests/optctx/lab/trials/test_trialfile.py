@@ -120,6 +120,8 @@ def test_another_experiment_is_refused_by_what_differs(path: pathlib.Path) -> No
         path, "a sweep that differs in space and input", resume=True, parts=PARTS | {"space": [], "input": {}}
     )
     refused(path, "differs in seed", resume=True, parts=PARTS | {"seed": 3})
+    fewer = {name: part for name, part in PARTS.items() if name != "space"}
+    refused(path, "differs in space", resume=True, parts=fewer)
     refused(
         path,
         "expected experiment 'rank', found experiment 'sweep'",
