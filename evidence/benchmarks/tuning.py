@@ -32,7 +32,7 @@ from optctx.lab.command.inputs import Clang, read_input
 from optctx.lab.space import Choices, Integers, Value, Values, text_of
 from optctx.lab.tuning import Limits, Search, Space, Study, parse_space, tune
 from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, search_plan
-from optctx.lab.tuning.samplers import make_sampler, quiet
+from optctx.lab.tuning.search import make_sampler, quiet
 
 if TYPE_CHECKING:
     import optuna

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import ClassVar
@@ -23,10 +23,9 @@ from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import OptctxError
 from optctx.lab import report
-from optctx.lab.command.console import complain, note, printed, progress_bar, say, show
+from optctx.lab.command.console import complain, note, printed, progress_bar, put, say, show
 from optctx.lab.command.files import check_writable, naming_module
 from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try, out
-from optctx.lab.command.tune_objectives import goals_of, objectives_of
 from optctx.lab.report import Source
 from optctx.lab.report.ending import ending
 from optctx.lab.report.tables import as_data, as_rows, as_table, summary
@@ -34,19 +33,20 @@ from optctx.lab.report.texts import figure_text
 from optctx.lab.settings import group, positive, setting
 from optctx.lab.space import PASSES, Space, overrides_of, parse_space
 from optctx.lab.sweep.plan import Limits
-from optctx.lab.timing.measuring import Measuring
+from optctx.lab.timing import Harness, Measuring, NoHarnessError, find_harness
 from optctx.lab.trials import Goal, Trial, read_trials
 from optctx.lab.tuning import Objective, Study, Tuning
 from optctx.lab.tuning.marking import check_marking, marked_and_tried
+from optctx.lab.tuning.objectives import objective_named
 from optctx.lab.tuning.propose import propose
-from optctx.lab.tuning.samplers import need_optuna
-from optctx.lab.tuning.search import Search
+from optctx.lab.tuning.search import Search, need_optuna
 from optctx.outputs import write_whole
 
 __all__ = ["Arguments", "print_study", "run"]
 
 _PROPOSED = 8  # options, where none is given
 _ROWS = 10  # of the table
+_CALLED = ("time", "callgrind")  # goals that call the code
 
 
 @dataclass(frozen=True)
@@ -175,14 +175,14 @@ def _tuning(given: Arguments, read: Input, shown: _Progress, stack: ExitStack) -
     own, keep, limits, measuring = given.own, given.keep, given.limits, given.measuring
     if own.cluster and limits.jobs:
         raise OptctxError("--jobs is for this machine, and --cluster for others; take one of them out")
-    goals = goals_of(own.by, measuring)
+    goals = _goals_of(own.by, measuring)
     given.results.check(len(goals))
     space = parse_space(given.varied.tries, read.pipelines)  # now rather than after minutes of work
     job = read.job(given.file, pipelines=True)
     if given.results.emit_ir:
         check_marking(job.ir)
     with naming_module(given.file):
-        objectives, hint = objectives_of(goals, measuring, given.file, job, helping=not space.dimensions)
+        objectives, hint = _objectives_of(goals, measuring, given.file, job, helping=not space.dimensions)
         wanted = own.propose or (0 if space.dimensions else _PROPOSED)
         if wanted and keep.keep and keep.resume and os.path.exists(keep.keep):
             space = _kept_space(keep.keep, read)
@@ -206,6 +206,50 @@ def _tuning(given: Arguments, read: Input, shown: _Progress, stack: ExitStack) -
         on_trial=shown.add,
     )
     return made, hint
+
+
+def _goals_of(texts: Sequence[str], measuring: Measuring) -> list[str]:
+    """The goals; [] where a harness, or its lack, decides. Judges everything but harnesses.
+
+    Raises OptctxError for a name that is none, and for the goal `command` without one.
+    """
+    for text in texts:
+        if text.partition(":")[0] == "command" and not measuring.command:
+            words = "the goal 'command' needs a command that prints a number: --command 'PROGRAM {object}'"
+            raise OptctxError(words)
+        objective_named(text, command=measuring.command)
+    if not texts and measuring.command:
+        return ["command"]
+    return list(texts)
+
+
+def _objectives_of(
+    goals: Sequence[str], measuring: Measuring, file: str, job: Job, *, helping: bool
+) -> tuple[list[Objective], str]:
+    """The objectives for a module. Without goals it is run time where a harness or an entry is named or is
+    beside the file, and size otherwise: nothing is called that no one has described.
+
+    The second result is for the end of a search by size, if `helping`: a harness to fill in. Raises
+    OptctxError for a harness that does not call what the module has; one to fill in is printed before.
+    """
+    beside = file != "-" and os.path.exists(f"{os.path.splitext(file)[0]}.toml")
+    if not goals and (measuring.harness or measuring.entry or beside):
+        goals = ["time"]
+    called = any(goal.partition(":")[0] in _CALLED for goal in goals)
+    harness, hint = Harness("main"), ""
+    if called or (helping and not goals):
+        try:
+            harness = find_harness(measuring, file, job)
+        except NoHarnessError as error:
+            if called:
+                put(error.text, end="")
+                raise
+            hint = f"to search by run time, fill in this harness and save it as {error.path}:\n{error.text}"
+        except OptctxError:
+            if called:
+                raise
+    settings = {**vars(measuring), "seconds": measuring.measure_seconds, "harness": harness}
+    return [objective_named(text, **settings) for text in goals or ["size"]], hint
 
 
 def _proposed(job: Job, space: Space, objectives: list[Objective], count: int, limits: Limits) -> Space:

@@ -12,7 +12,7 @@ from optctx.lab.report.optuna_study import options_of, wide
 from optctx.lab.report.texts import axis_title, figure_text, markup, visible
 from optctx.lab.space import number_of
 from optctx.lab.trials import Goal, Trial
-from optctx.lab.tuning.measured import interval_of
+from optctx.lab.tuning.objectives import interval_of
 from optctx.lab.tuning.results import Study
 
 __all__ = ["SHOWN", "figures_of", "labels_of", "most_drawn", "times_interval"]

@@ -13,7 +13,7 @@ from optctx.lab.report.optuna_study import options_of, optuna_study
 from optctx.lab.space import number_of
 from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.results import Study
-from optctx.lab.tuning.samplers import quiet
+from optctx.lab.tuning.search import quiet
 
 __all__ = ["BEST", "MEANING", "MOST", "SURE", "importances"]
 

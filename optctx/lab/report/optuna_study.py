@@ -12,7 +12,7 @@ from optctx.errors import OptctxError, shown
 from optctx.lab.space import PASSES
 from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.results import Study
-from optctx.lab.tuning.samplers import need_optuna, quiet
+from optctx.lab.tuning.search import need_optuna, quiet
 
 if TYPE_CHECKING:
     import optuna

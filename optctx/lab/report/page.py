@@ -20,7 +20,7 @@ from optctx.lab.report.figures import SHOWN, figures_of, labels_of, most_drawn, 
 from optctx.lab.report.importance import MEANING, MOST, SURE, importances
 from optctx.lab.report.texts import axis_title, change_text, figure_text, seconds_text, visible
 from optctx.lab.trials import STATES, Goal, Trial
-from optctx.lab.tuning.measured import interval_of
+from optctx.lab.tuning.objectives import interval_of
 from optctx.lab.tuning.results import Study
 from optctx.outputs import hindrance, write_whole
 from optctx.wording import counted

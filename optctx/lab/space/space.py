@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from optctx import OptionContext, registry
@@ -104,28 +104,26 @@ class Space:
                     f"{targets[target]!r} and {each.name!r} are the same option; take one of them out"
                 )
 
-    def holds(self, values: Mapping[str, object]) -> bool:
-        """Whether these are a point of the space: dimension -> value, for exactly those that count."""
-        chosen: dict[str, str] = {}
-        for each in self.dimensions:
-            counts = each.condition is None or each.condition.holds(chosen)
-            if counts is not (each.name in values):
-                return False
-            if counts:
-                if not each.values.holds(values[each.name]):
-                    return False
-                chosen[each.name] = text_of(values[each.name])
-        return len(chosen) == len(values)
-
-    def pick(self, dice: random.Random) -> dict[str, Value]:
-        """A random point."""
+    def walk(self, choose: Callable[[Dimension], Value]) -> dict[str, Value]:
+        """Choose a value for each dimension that counts, one after the other. Return the point."""
         values: dict[str, Value] = {}
         chosen: dict[str, str] = {}
         for each in self.dimensions:
             if each.condition is None or each.condition.holds(chosen):
-                values[each.name] = each.values.pick(dice)
+                values[each.name] = choose(each)
                 chosen[each.name] = text_of(values[each.name])
         return values
+
+    def holds(self, values: Mapping[str, Value]) -> bool:
+        """Whether these are a point of the space: dimension -> value, for exactly those that count."""
+        kinds = {each.name: each.values for each in self.dimensions}
+        return self.walk(lambda each: values.get(each.name, "")) == values and all(
+            kinds[name].holds(value) for name, value in values.items()
+        )
+
+    def pick(self, dice: random.Random) -> dict[str, Value]:
+        """A random point."""
+        return self.walk(lambda each: each.values.pick(dice))
 
     def points(self) -> Iterator[dict[str, Value]]:
         """Every point once; the last dimension changes fastest. Raises OptctxError for one without end."""

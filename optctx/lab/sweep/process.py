@@ -122,14 +122,15 @@ class SweepProcess:
         return [(asked.job, name, value) for name, value in asked.options.items()]
 
     def _limit(self, number: int) -> float:
-        """Seconds that a compilation may take."""
+        """Seconds that what was asked may take."""
         asked = self._asked[number]
-        return asked.limit or self.plan.limits.seconds(self._bases.get(asked.job))
+        limit = asked.limit or self.plan.limits.seconds(self._bases.get(asked.job))
+        return limit * self.plan.repeats
 
     def _answer(self, number: int, done: Done[Answer]) -> Answer:
         lines = done.printed.splitlines()[-_LINES:]
         printed = tuple(line[:_LINE] for line in lines if line.strip())
-        limit = self._limit(number)
+        limit = self._limit(number) / self.plan.repeats
         del self._asked[number]
         if done.death is not None and done.death.how == "timed out":
             return Answer("timed out", number, error=f"took longer than {limit:g} s")

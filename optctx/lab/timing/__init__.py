@@ -17,7 +17,6 @@ from optctx.lab.timing.results import (
     Interval,
     Measurement,
     Outcome,
-    State,
     Timing,
     Tolerance,
 )
@@ -47,7 +46,6 @@ __all__ = [
     "Outcome",
     "ProcessorLock",
     "Row",
-    "State",
     "Stop",
     "Timing",
     "Tolerance",

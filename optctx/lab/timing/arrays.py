@@ -27,52 +27,45 @@ __all__ = ["Arguments", "Outputs", "array_bytes", "compare", "value_word"]
 _PAGE = mmap.PAGESIZE
 _LINE = 64  # bytes: arrays begin where cache lines do
 _UNREADABLE = 0  # PROT_NONE
-_HALF = float(1 << 32)
+_WORD = 1 << 32
 
 
 def array_bytes(argument: Array) -> bytes:
     """What the array holds before a call, in the order of this machine."""
+    kind, length = KINDS[argument.type], argument.length
     if argument.contents is not None:
         return argument.contents
-    kind = KINDS[argument.type]
     if argument.fill == "zeros":
         return bytes(argument.size)
+    numbers: list[float] | list[int]
     if argument.fill == "random":
-        numbers = _random_floats(argument) if kind.is_float else _random_integers(argument)
-        return _packed(kind.code, numbers)
-    if argument.fill == "arange":
+        draw = random.Random(argument.seed).random
+        low, high = argument.bounds
+        if kind.is_float:
+            # No sum of rounded products: equal on every machine that rounds as IEEE 754 says.
+            numbers = [low + (high - low) * draw() for _ in range(length)]
+        else:
+            least, span = int(low), int(high) - int(low) + 1
+            words = 1 if span <= _WORD else 2  # of 32 random bits
+            numbers = [least + (_bits(draw, words) * span >> 32 * words) for _ in range(length)]
+    elif argument.fill == "arange":
         first = argument.low or 0
         if kind.is_float:
-            return _packed(kind.code, [first + step for step in range(argument.length)])
-        span = kind.high - kind.low + 1
-        start = int(first) - kind.low
-        return _packed(kind.code, [kind.low + (start + step) % span for step in range(argument.length)])
-    assert not isinstance(argument.fill, str)
-    return _packed(kind.code, [argument.fill]) * argument.length
+            numbers = [first + step for step in range(length)]
+        else:
+            span = kind.high - kind.low + 1
+            numbers = [kind.low + (int(first) - kind.low + step) % span for step in range(length)]
+    else:
+        assert not isinstance(argument.fill, str)
+        return array(kind.code, [argument.fill]).tobytes() * length
+    return array(kind.code, numbers).tobytes()  # a float beyond the type becomes infinity, as C rounds
 
 
-def _random_floats(argument: Array) -> list[float]:
-    draw = random.Random(argument.seed).random
-    low, high = argument.bounds
-    if (low, high) == (0.0, 1.0):
-        return [draw() for _ in range(argument.length)]
-    # No sum of rounded products: equal on every machine that rounds as IEEE 754 says.
-    return [low + (high - low) * draw() for _ in range(argument.length)]
-
-
-def _random_integers(argument: Array) -> list[int]:
-    draw = random.Random(argument.seed).random
-    low, high = map(int, argument.bounds)
-    span = high - low + 1
-    if span <= 1 << 32:
-        return [low + (int(draw() * _HALF) * span >> 32) for _ in range(argument.length)]
-    return [
-        low + ((int(draw() * _HALF) << 32 | int(draw() * _HALF)) * span >> 64) for _ in range(argument.length)
-    ]
-
-
-def _packed(code: str, numbers: list[float] | list[int]) -> bytes:
-    return array(code, numbers).tobytes()  # a float beyond the type becomes infinity, as C rounds
+def _bits(draw: Callable[[], float], words: int) -> int:
+    found = 0
+    for _ in range(words):
+        found = found << 32 | int(draw() * _WORD)
+    return found
 
 
 def value_word(argument: Value) -> bytes:
@@ -177,45 +170,34 @@ def compare(harness: Harness, base: Outputs, found: Outputs, tolerance: Toleranc
     """The first difference, if any: a write beyond an array, an element, or the returned value."""
     if found.outside >= 0:
         return Difference(found.outside, (), 0, 0, 0, outside=True)
-    for place, expected in base.arrays.items():
+    compared: list[tuple[int | None, Kind, tuple[int, ...], bytes, bytes]] = []
+    for place, content in base.arrays.items():
         argument = harness.arguments[place]
         assert isinstance(argument, Array)
-        if differing := _differing(argument.type, expected, found.arrays[place], tolerance):
-            first, count, two = differing
-            return Difference(place, _index(first, argument.shape), *two, count)
-    if harness.returns is None:
-        return None
-    size = KINDS[harness.returns].size
-    differing = _differing(harness.returns, base.returned[:size], found.returned[:size], tolerance)
-    return None if differing is None else Difference(None, (), *differing[2], 1)
+        compared.append((place, argument.type, argument.shape, content, found.arrays[place]))
+    if harness.returns is not None:
+        size = KINDS[harness.returns].size
+        compared.append((None, harness.returns, (), base.returned[:size], found.returned[:size]))
+    for where, name, shape, expected, given in compared:
+        if expected == given:
+            continue
+        kind, is_same = KINDS[name], operator.eq
+        if kind.is_float:
+            is_same = partial(_is_close, tolerance, tolerance == Tolerance())
+        theirs, ours = array(kind.code, expected), array(kind.code, given)
+        pairs = enumerate(zip(theirs, ours, strict=True))
+        if places := [at for at, (one, two) in pairs if not is_same(one, two)]:
+            first = places[0]
+            return Difference(where, _index(first, shape), theirs[first], ours[first], len(places))
+    return None
 
 
-def _differing(
-    name: Kind, expected: bytes, found: bytes, tolerance: Tolerance
-) -> tuple[int, int, tuple[float, float]] | None:
-    """The first element that differs, how many do, and the two values."""
-    if expected == found:
-        return None
-    kind = KINDS[name]
-    theirs, ours = array(kind.code, expected), array(kind.code, found)
-    is_same: Callable[[float, float], bool] = operator.eq
-    if kind.is_float:
-        is_same = _is_equal if tolerance == Tolerance() else partial(_is_close, tolerance)
-    pairs = enumerate(zip(theirs, ours, strict=True))
-    places = [place for place, (one, two) in pairs if not is_same(one, two)]
-    return (places[0], len(places), (theirs[places[0]], ours[places[0]])) if places else None
-
-
-def _is_equal(expected: float, found: float) -> bool:
-    """Whether they have the same bits, or are both no number."""
+def _is_close(tolerance: Tolerance, exact: bool, expected: float, found: float) -> bool:
+    """Whether they are close enough; where that is to be exact, have the same bits or are both no number."""
     if expected != expected:
         return found != found
-    return expected == found and math.copysign(1, expected) == math.copysign(1, found)
-
-
-def _is_close(tolerance: Tolerance, expected: float, found: float) -> bool:
-    if expected == found or (expected != expected and found != found):
-        return True
+    if expected == found:
+        return not exact or math.copysign(1, expected) == math.copysign(1, found)
     if abs(expected) == float("inf"):
         return False
     return abs(found - expected) <= max(tolerance.absolute, tolerance.relative * abs(expected))

@@ -1,9 +1,12 @@
-"""Check and time candidates against a base, in processes of their own."""
+"""Check and time candidates against a base, in processes of their own, or by what a command prints."""
 
 from __future__ import annotations
 
+import os
+import random
+import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -12,9 +15,12 @@ from optctx.children.answers import Talk
 from optctx.children.death import Death
 from optctx.children.pool import SharedPool
 from optctx.errors import EndedEarlyError, OptctxError, shown
+from optctx.lab.program import NoNumberError, Programs, number_of, object_words, with_object
 from optctx.lab.timing.caller import compile_caller
 from optctx.lab.timing.harness import Harness
 from optctx.lab.timing.helper import (
+    AGAIN,
+    BASE,
     Checked,
     Examine,
     Ready,
@@ -27,7 +33,7 @@ from optctx.lab.timing.helper import (
 from optctx.lab.timing.results import Clock, Outcome, Tolerance
 from optctx.lab.timing.rounds import Rounds
 
-__all__ = ["Bench", "check"]
+__all__ = ["Bench", "CommandBench", "check"]
 
 T = TypeVar("T")
 _GRACE = 10.0  # seconds that the helper has to end
@@ -78,32 +84,27 @@ class Bench(Rounds):
         self._clock = clock
         self._helper: Talk[Any] | None = None
 
-    def __enter__(self) -> Bench:
+    def _begin(self, stack: ExitStack) -> None:
         if self._helper is not None:
             raise OptctxError("this Bench is in use; leave its `with` block first")
         self._outcomes = {}
         if not self._setup.caller:
             self._setup = replace(self._setup, caller=compile_caller(self._setup.harness))
         says: Any = Ready | Checked | Rounded
-        try:
-            self._helper = _pool.running().talk(serve, self._setup, gives=says)
-            self._ready = self._hear(Ready)
-            if self._ready.error:
-                raise (EndedEarlyError if self._ready.early else OptctxError)(self._ready.error)
-        except BaseException:
-            self.__exit__()
-            raise
+        stack.callback(self._end)
+        self._helper = _pool.running().talk(serve, self._setup, gives=says)
+        self._ready = self._hear(Ready)
+        if self._ready.error:
+            raise (EndedEarlyError if self._ready.early else OptctxError)(self._ready.error)
         self.processor = self._ready.processor
-        return self
 
-    def __exit__(self, *error: object) -> None:
+    def _end(self) -> None:
         helper, self._helper = self._helper, None
-        if helper is None:
-            return
-        with helper:
-            pass  # the end of its block kills it
-        with suppress(TimeoutError):
-            _wait_for_death(helper)
+        if helper is not None:
+            helper.line.kill()
+            with suppress(TimeoutError):
+                while not isinstance(helper.hear(_GRACE), Death):
+                    pass
 
     def _examine(self, digest: str, code: bytes) -> Outcome:
         """Call it once on the seeded inputs, and compare what it leaves with what the base leaves."""
@@ -128,9 +129,55 @@ class Bench(Rounds):
         raise EndedEarlyError(f"the helper process of the measurement ended: {end}")
 
 
-def _wait_for_death(helper: Talk[Any]) -> None:
-    while not isinstance(helper.hear(_GRACE), Death):
-        pass
+class CommandBench(Rounds):
+    """Runs a command with the path of each object in place of `{object}`: less is better.
+
+    Entering runs it with the base, and raises OptctxError if that fails or prints no number above 0 last. A
+    candidate with which it fails is no error, but has no figures. `timeout`: seconds for one run.
+    """
+
+    def __init__(self, command: str, base: bytes, *, timeout: float = 60.0) -> None:
+        super().__init__()
+        self._words, self._base, self._timeout = object_words(command), base, timeout
+        self._paths: dict[str, str] = {}
+
+    def _begin(self, stack: ExitStack) -> None:
+        self._outcomes, self._paths = {}, {}
+        self._folder = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True)
+        )
+        self._programs = stack.enter_context(Programs())
+        outcome = self._examine(BASE, self._base)
+        if outcome.state != "ok":
+            raise OptctxError(f"the base cannot be measured: {outcome.error}")
+
+    def _examine(self, digest: str, code: bytes) -> Outcome:
+        self._paths[digest] = path = os.path.join(self._folder, f"{digest or 'base'}.o")
+        with open(path, "wb") as file:
+            file.write(code)
+        figure = self._figure(digest)
+        return figure if isinstance(figure, Outcome) else Outcome("ok")
+
+    def _round(self, names: tuple[str, ...], seed: int) -> Rounded:
+        order = [BASE, AGAIN, *names]
+        random.Random(seed).shuffle(order)
+        found = Rounded({}, {})
+        for name in order:
+            figure = self._figure(BASE if name == AGAIN else name)
+            if isinstance(figure, Outcome):
+                found.dead[name] = figure
+            else:
+                found.samples[name] = [figure]
+        return found
+
+    def _figure(self, digest: str) -> float | Outcome:
+        try:
+            figure = number_of(self._programs, with_object(self._words, self._paths[digest]), self._timeout)
+        except NoNumberError as error:
+            return Outcome(error.state, str(error))
+        if figure > 0:
+            return figure
+        return Outcome("failed", f"expected a number above 0 from the command, found {figure:g}")
 
 
 def check(

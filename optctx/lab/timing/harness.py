@@ -27,11 +27,10 @@ __all__ = [
     "Kind",
     "Value",
     "callable_function",
+    "check_call",
     "from_table",
     "kinds_of",
-    "not_callable",
     "opened_module",
-    "problem_of",
 ]
 
 _MOST = 1 << 30  # bytes of all arrays
@@ -226,9 +225,7 @@ class Harness(_Checked, frozen=True):
         names the first that differs. LLVM reads the module in this process: damaged bitcode can end it.
         """
         with opened_module(ir) as module:
-            problem = problem_of(self, callable_function(self.entry, module))
-        if problem:
-            raise not_callable(self.entry, problem)
+            check_call(self, callable_function(self.entry, module))
 
 
 def _check_number(value: bool | float, name: Kind, kind: NumberKind) -> None:
@@ -303,13 +300,15 @@ def callable_function(entry: str, module: ModuleRef) -> ValueRef:
     function = defined.get(entry)
     if function is None:
         near = did_you_mean(nearest(entry, defined))
-        raise not_callable(entry, f"the module defines no function of that name{'; ' + near if near else ''}")
+        raise _not_callable(
+            entry, f"the module defines no function of that name{'; ' + near if near else ''}"
+        )
     if function.linkage.name in ("internal", "private"):
-        raise not_callable(entry, "it is internal to its module; make it visible (no `static`)")
+        raise _not_callable(entry, "it is internal to its module; make it visible (no `static`)")
     if function.linkage.name == "available_externally":
-        raise not_callable(entry, "its code is elsewhere (available_externally)")
+        raise _not_callable(entry, "its code is elsewhere (available_externally)")
     if function.global_value_type.is_function_vararg:
-        raise not_callable(entry, "it takes a variable number of arguments")
+        raise _not_callable(entry, "it takes a variable number of arguments")
     return function
 
 
@@ -318,13 +317,17 @@ def kinds_of(ir: str) -> list[Kind]:
     return [name for name, kind in KINDS.items() if kind.ir == ir]
 
 
-def not_callable(entry: str, problem: str) -> OptctxError:
-    """What to raise for a function that a measurement cannot call."""
+def _not_callable(entry: str, problem: str) -> OptctxError:
     return OptctxError(f"cannot call {shown(entry)}: {problem}")
 
 
-def problem_of(harness: Harness, function: ValueRef) -> str:
-    """Why the harness does not call the function as it is; "" if it does."""
+def check_call(harness: Harness, function: ValueRef) -> None:
+    """Raise OptctxError if the harness does not call the function as it is."""
+    if problem := _problem(harness, function):
+        raise _not_callable(harness.entry, problem)
+
+
+def _problem(harness: Harness, function: ValueRef) -> str:
     parameters = list(function.arguments)
     if len(parameters) != len(harness.arguments):
         return (
@@ -332,7 +335,7 @@ def problem_of(harness: Harness, function: ValueRef) -> str:
         )
     for place, (parameter, argument) in enumerate(zip(parameters, harness.arguments, strict=True), 1):
         expected = "ptr" if isinstance(argument, Array) else KINDS[argument.type].ir
-        words = f"argument {place}{_named(parameter)}"
+        words = f"argument {place}{f' ({parameter.name})' if parameter.name else ''}"
         if (found := str(parameter.type)) != expected:
             given = f"an array of {argument.type}" if isinstance(argument, Array) else argument.type
             return f"{words} is {found} in the module, and {given} in the harness"
@@ -351,7 +354,3 @@ def _advice(found: str, said: str | None) -> str:
         return "which a harness cannot describe; call a function that returns a number or nothing"
     words = " or ".join(f'returns = "{kind}"' for kind in kinds)
     return f"and the harness says {said or 'none'}; write {words}"
-
-
-def _named(parameter: Any) -> str:
-    return f" ({parameter.name})" if parameter.name else ""

@@ -17,10 +17,9 @@ from optctx.lab.timing.harness import (
     Harness,
     Kind,
     callable_function,
+    check_call,
     kinds_of,
-    not_callable,
     opened_module,
-    problem_of,
 )
 from optctx.lab.timing.measuring import Measuring
 from optctx.toml import quoted
@@ -66,7 +65,9 @@ def find_harness(measuring: Measuring, file: str, job: Job) -> Harness:
     LLVM reads the module in this process.
     """
     beside = "" if file == "-" else f"{os.path.splitext(file)[0]}.toml"
-    path = measuring.harness or (beside if beside and _has_content(beside) else "")
+    # An empty one is what a shell has made for the harness to fill in.
+    is_there = os.path.exists(beside) and os.path.getsize(beside) > 0
+    path = measuring.harness or (beside if is_there else "")
     if path:
         harness = Harness.from_toml(path)
         if measuring.entry:
@@ -79,8 +80,7 @@ def find_harness(measuring: Measuring, file: str, job: Job) -> Harness:
         if not list(function.arguments):
             returned = kinds_of(str(function.global_value_type.get_function_return()))
             harness = Harness(entry, returns=next(iter(returned), None))
-            if problem := problem_of(harness, function):
-                raise not_callable(entry, problem)
+            check_call(harness, function)
             return harness
     where = beside or "a file for --harness"
     text = harness_of(job.ir, entry)
@@ -107,7 +107,9 @@ def harness_of(ir: str | bytes, entry: str) -> str:
         function = callable_function(entry, module)
         functions = {each.name: each for each in module.functions if not each.is_declaration}
         lines = [f"entry = {quoted(entry)}"]
-        lines += _returns(str(function.global_value_type.get_function_return()))
+        if returned := kinds_of(str(function.global_value_type.get_function_return())):
+            other = f'  # or "{returned[1]}"' if len(returned) > 1 else ""
+            lines.append(f"returns = {quoted(returned[0])}{other}")
         for place, parameter in enumerate(function.arguments):
             lines += ["", f"[[arguments]]  # {place + 1}: {_declared(parameter)}"]
             number = kinds_of(str(parameter.type))
@@ -120,18 +122,8 @@ def harness_of(ir: str | bytes, entry: str) -> str:
         text = "\n".join(
             [f"# What is called: {printable(entry)}({declared}). Correct what is marked.", *lines, ""]
         )
-        problem = problem_of(Harness.loads(text), function)
-    if problem:
-        raise not_callable(entry, problem)
+        check_call(Harness.loads(text), function)
     return text
-
-
-def _has_content(path: str) -> bool:
-    """Whether a file exists and is not empty, as one is that a shell has made for the harness to fill in."""
-    try:
-        return os.path.getsize(path) > 0
-    except OSError:
-        return False
 
 
 def _only_function(module: ModuleRef) -> str:
@@ -144,14 +136,6 @@ def _only_function(module: ModuleRef) -> str:
         return found[0]
     names = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
     raise OptctxError(f"cannot tell what to call: name a function with --entry ({names or 'there is none'})")
-
-
-def _returns(returned: str) -> list[str]:
-    kinds = kinds_of(returned)
-    if not kinds:
-        return []
-    other = f'  # or "{kinds[1]}"' if len(kinds) > 1 else ""
-    return [f"returns = {quoted(kinds[0])}{other}"]
 
 
 def _declared(parameter: ValueRef) -> str:

@@ -11,7 +11,7 @@ import functools
 import gc
 import os
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from statistics import median
 from typing import Any, TypeVar
 
@@ -127,32 +127,29 @@ class Helper:
     def prepare(self) -> Ready:
         """Run the base. Raises OptctxError if it cannot be measured."""
         gc.freeze()  # workers share these pages
+        setup = self._setup
         try:
-            self._outputs = self._run_once(self._setup.base, self._setup.timeout, filler=0xA5)
-            second = self._run_once(self._setup.base, self._setup.timeout, filler=0x5A)
-            self._check_base(self._outputs, second)
+            self._outputs = first = self._run_once(setup.base, setup.timeout, filler=0xA5)
+            second = self._run_once(setup.base, setup.timeout, filler=0x5A)
+            if first.outside >= 0:
+                raise OptctxError(
+                    f"the base writes beyond the array of argument {first.outside + 1}; give it a larger "
+                    "shape"
+                )
+            if difference := compare(setup.harness, first, second, setup.tolerance):
+                raise OptctxError(
+                    f"the base gives different outputs for the same inputs: {difference.where} is "
+                    f"{difference.expected!r} and {difference.found!r}; it reads what was never written, or "
+                    "beyond an array"
+                )
             self._calibrate()
         except DeadError as dead:
             raise OptctxError(f"the base cannot be measured: {dead.outcome.error}") from None
         return Ready(os.getpid(), -1 if self._processor is None else self._processor)
 
-    def _check_base(self, first: Outputs, second: Outputs) -> None:
-        if first.outside >= 0:
-            raise OptctxError(
-                f"the base writes beyond the array of argument {first.outside + 1}; give it a larger shape"
-            )
-        difference = compare(self._setup.harness, first, second, self._setup.tolerance)
-        if difference is not None:
-            raise OptctxError(
-                f"the base gives different outputs for the same inputs: {difference.where} is "
-                f"{difference.expected!r} and {difference.found!r}; it reads what was never written, or "
-                "beyond an array"
-            )
-
     def answer(self, message: Examine | Round) -> Checked | Rounded:
-        if isinstance(message, Examine):
-            return Checked(self._examine(message))
-        return self._round(message)
+        """Do what the caller asks for."""
+        return Checked(self._examine(message)) if isinstance(message, Examine) else self._round(message)
 
     # One call
 
@@ -203,11 +200,8 @@ class Helper:
                 self._call = wall * 1e-9 / calls
                 enough = max(cpu, wall / 50) >= _SAMPLE * 1e9  # the wall's for what waits
                 if self._setup.harness.repeat or enough or calls >= _MOST_CALLS:
-                    samples = [worker.sample(calls, warm=False, seconds=limit) for _ in range(3)]
-                    self._calls, self._call = (
-                        calls,
-                        max(1.0, median(wall for _, wall in samples)) * 1e-9 / calls,
-                    )
+                    walls = [worker.sample(calls, warm=False, seconds=limit)[1] for _ in range(3)]
+                    self._calls, self._call = calls, max(1.0, median(walls)) * 1e-9 / calls
                     return
                 # By what was seen, but never far: the first calls take longer.
                 calls = min(_MOST_CALLS, calls * max(2, min(16, int(_SAMPLE * 1e9 / max(cpu, 1)))))
@@ -229,7 +223,7 @@ class Helper:
                 code = self._objects[BASE if name == AGAIN else name]
                 worker = self._worker(code, layout=layout, shift=16 * draw.randrange(_SHIFTS))
                 workers[name] = stack.enter_context(worker)
-            _each(workers, dead, list(workers), lambda worker: worker.load(_SETTLING))
+            _one_turn(workers, dead, draw, lambda worker: worker.load(_SETTLING))
             _one_turn(workers, dead, draw, take)  # fills caches and is not counted
             for _ in range(max(1, min(_MOST_SAMPLES, int(_TURN / (self._call * self._calls))))):
                 for name, (cpu, wall) in _one_turn(workers, dead, draw, take).items():
@@ -247,18 +241,9 @@ class Helper:
 def _one_turn(
     workers: dict[str, Worker], dead: dict[str, Outcome], draw: random.Random, step: Callable[[Worker], T]
 ) -> dict[str, T]:
-    """Do a step with each worker, in an order that is drawn."""
-    names = list(workers)
-    draw.shuffle(names)
-    return _each(workers, dead, names, step)
-
-
-def _each(
-    workers: dict[str, Worker], dead: dict[str, Outcome], names: Sequence[str], step: Callable[[Worker], T]
-) -> dict[str, T]:
-    """Do a step with each worker, in the order of their names. One that does not live through it is dead."""
+    """Do a step with each worker, in an order that is drawn. One that does not live through it is dead."""
     found = {}
-    for name in names:
+    for name in draw.sample(list(workers), len(workers)):
         try:
             found[name] = step(workers[name])
         except DeadError as death:

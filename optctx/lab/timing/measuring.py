@@ -6,25 +6,21 @@ import argparse
 from dataclasses import dataclass
 from typing import ClassVar
 
+from optctx.errors import OptctxError
 from optctx.lab.settings import Number, seconds, setting
 from optctx.lab.timing.results import Tolerance
 
 __all__ = ["Measuring", "read_tolerance"]
 
 
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return -1.0
-
-
 def read_tolerance(text: str) -> Tolerance:
     """Read REL or REL,ABS. Raises argparse.ArgumentTypeError for other texts."""
-    bounds = [_number(each) for each in text.split(",")]
-    if len(bounds) > 2 or not all(0 <= each < float("inf") for each in bounds):
-        raise argparse.ArgumentTypeError(f"expected REL or REL,ABS, such as 1e-6 or 0,1e-9, found {text!r}")
-    return Tolerance(*bounds)
+    try:
+        return Tolerance(*map(float, text.split(",")))
+    except (ValueError, TypeError, OptctxError):  # no number, too many, below 0
+        raise argparse.ArgumentTypeError(
+            f"expected REL or REL,ABS, such as 1e-6 or 0,1e-9, found {text!r}"
+        ) from None
 
 
 @dataclass(frozen=True)

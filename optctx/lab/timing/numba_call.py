@@ -110,8 +110,10 @@ def _raw_module(function: Any, kinds: Sequence[Any]) -> tuple[str, Any]:
             f"cannot call {function.py_func.__name__}: with parallel=True it needs Numba's threads; leave "
             "that out"
         )
-    codegen = function.targetctx.codegen()
-    library = _library_class(codegen._library_class)(codegen, f"{function.py_func.__name__}_raw")
+    library = function.targetctx.codegen().create_library(f"{function.py_func.__name__}_raw")
+    raw: list[str] = []
+    # In place of the optimisation of the whole.
+    library._optimize_final_module = lambda: raw.append(str(library._final_module))
     with global_compiler_lock:
         found = compiler.compile_extra(
             function.typingctx,
@@ -126,19 +128,7 @@ def _raw_module(function: Any, kinds: Sequence[Any]) -> tuple[str, Any]:
         )
     if found.typing_error is not None:
         raise found.typing_error
-    return library.raw, found.fndesc
-
-
-def _library_class(base: Any) -> Any:
-    class Raw(base):  # type: ignore[misc]
-        """Keeps its module as it is before it is optimised as a whole."""
-
-        raw = ""
-
-        def _optimize_final_module(self) -> None:
-            self.raw = str(self._final_module)
-
-    return Raw
+    return raw[0], found.fndesc
 
 
 def _wrapper(context: Any, description: Any, entry: str, arguments: Sequence[Any]) -> str:
@@ -186,39 +176,28 @@ def _array(context: Any, builder: Any, kind: Any, data: Any, argument: Any) -> A
     return array._getvalue()
 
 
-def _declares(module: binding.ModuleRef, name: str) -> bool:
-    return any(each.name == name and each.is_declaration for each in module.functions)
-
-
 def _with_entry(raw: str, wrapper: str) -> str:
     """One module of which only the entry can be seen from outside. Raises OptctxError for what it lacks."""
     with binding.create_context() as context, binding.parse_assembly(raw, context) as module:
-        added = binding.parse_assembly(wrapper, context)
-        added.data_layout, added.triple = module.data_layout, module.triple
-        entry = next(each.name for each in added.functions if not each.is_declaration)
-        module.link_in(added)
-        if _declares(module, _NEVER):
-            stub = binding.parse_assembly(_STUB, context)
-            stub.data_layout, stub.triple = module.data_layout, module.triple
-            module.link_in(stub)
-        _check_runtime(module, entry.removesuffix("_call"))
-        _hide_all_but(module, entry)
+
+        def link(text: str) -> str:
+            added = binding.parse_assembly(text, context)
+            added.data_layout, added.triple = module.data_layout, module.triple
+            names = [each.name for each in added.functions if not each.is_declaration]
+            module.link_in(added)
+            return str(names[0])
+
+        entry = link(wrapper)
+        declared = {each.name for each in module.functions if each.is_declaration}
+        if _NEVER in declared:
+            link(_STUB)
+        if missing := sorted(name for name in declared - {_NEVER} if name.startswith(_RUNTIME)):
+            raise OptctxError(
+                f"cannot call {entry.removesuffix('_call')}: it needs {', '.join(missing)}, of Numba's "
+                "runtime or Python, because it makes arrays or uses objects; pass arrays for its results"
+            )
+        for each in (*module.functions, *module.global_variables):
+            if not each.is_declaration and each.name != entry:
+                each.linkage = "internal"
         module.verify()
         return str(module)
-
-
-def _hide_all_but(module: Any, entry: str) -> None:
-    for each in (*module.functions, *module.global_variables):
-        if not each.is_declaration and each.name != entry:
-            each.linkage = "internal"
-
-
-def _check_runtime(module: Any, name: str) -> None:
-    missing = sorted(
-        each.name for each in module.functions if each.is_declaration and each.name.startswith(_RUNTIME)
-    )
-    if missing:
-        raise OptctxError(
-            f"cannot call {name}: it needs {', '.join(missing)}, of Numba's runtime or Python, because it "
-            "makes arrays or uses objects; pass arrays for its results"
-        )

@@ -166,7 +166,11 @@ class ProcessorLock:
         deadline = time.monotonic() + self._patience
         while not any(map(self._try, numbers)):
             if time.monotonic() >= deadline:
-                raise EndedEarlyError(_taken(numbers, self._patience))
+                which = f"processor {numbers[0]} is taken{_owner(numbers[0])}"
+                raise EndedEarlyError(
+                    f"cannot measure: {'every processor is taken' if len(numbers) > 1 else which} for longer "
+                    f"than {self._patience:g} s; wait for the other measurement"
+                )
             time.sleep(_STEP)
         return self
 
@@ -207,13 +211,6 @@ os.register_at_fork(after_in_child=_leave_to_parent)
 
 def _address(number: int) -> str:
     return f"\0optctx-processor-{number}"
-
-
-def _taken(numbers: list[int], patience: float) -> str:
-    which = f"processor {numbers[0]} is taken{_owner(numbers[0])}"
-    if len(numbers) > 1:
-        which = "every processor is taken"
-    return f"cannot measure: {which} for longer than {patience:g} s; wait for the other measurement"
 
 
 def _owner(number: int) -> str:

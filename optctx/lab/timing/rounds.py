@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from statistics import median
+from typing import TypeVar
 
 from optctx.errors import OptctxError
 from optctx.lab.timing.helper import AGAIN, BASE, Rounded
-from optctx.lab.timing.processors import Conditions, conditions
+from optctx.lab.timing.processors import Conditions, conditions, processors
 from optctx.lab.timing.results import (
     Budget,
     Clock,
@@ -25,6 +27,7 @@ from optctx.lab.timing.results import (
 
 __all__ = ["Rounds", "Stop"]
 
+R = TypeVar("R", bound="Rounds")
 # (name, rounds, median ratio) -> whether to stop
 Stop = Callable[[str, int, float], bool]
 
@@ -39,21 +42,26 @@ class Rounds:
     again. A subclass runs them: each alone to judge it, then all in a round.
     """
 
-    processor: int
+    processor = -1
     """The number of the processor that the candidates run on; -1 for any."""
     _clock: Clock = "cpu"
 
     def __init__(self) -> None:
         self._outcomes: dict[str, Outcome] = {}
+        self._stack = ExitStack()
 
-    def __enter__(self) -> Rounds:
-        raise NotImplementedError
+    def __enter__(self: R) -> R:
+        with ExitStack() as stack:
+            self._begin(stack)
+            self._stack = stack.pop_all()
+        return self
 
     def __exit__(self, *error: object) -> None:
-        raise NotImplementedError
+        self._stack.close()
 
-    def _conditions(self) -> Conditions:
-        return conditions(self.processor)
+    def _begin(self, stack: ExitStack) -> None:
+        """Start, run the base, and leave to the stack what ends it. Raises OptctxError if that fails."""
+        raise NotImplementedError
 
     def _examine(self, digest: str, code: bytes) -> Outcome:
         """Run an object once. It has this name from now on."""
@@ -91,12 +99,17 @@ class Rounds:
         budget = budget or Budget()
         if not 0 < confidence < 1:
             raise OptctxError(f"a confidence lies between 0 and 1, found {confidence!r}")
-        started, found = time.monotonic(), self._conditions()
+        started, processor = time.monotonic(), self.processor
+        like = processor if processor >= 0 else processors()[0]
+        found = replace(conditions(like), processor=processor)
         self.check(candidates)
         digests = _digests(candidates)
         right = [each for each in dict.fromkeys(digests.values()) if self._outcomes[each].state == "ok"]
-        groups = [right[start : start + _GROUP] for start in range(0, len(right), _GROUP)] or [[]]
-        sums = [_Sums(tuple(group), confidence, seed + place) for place, group in enumerate(groups)]
+        starts = range(0, len(right) or 1, _GROUP)
+        sums = [
+            _Sums(tuple(right[start : start + _GROUP]), confidence, seed + place)
+            for place, start in enumerate(starts)
+        ]
         names = {digest: name for name, digest in reversed(digests.items())}
 
         def stops(digest: str, rounds: int, ratio: float) -> bool:
@@ -129,23 +142,16 @@ class Rounds:
 
     def _run_rounds(self, sums: _Sums, budget: Budget, seconds: float, stops: Stop) -> None:
         deadline = time.monotonic() + seconds
-        while True:
+        over = False
+        while not (over or sums.narrow):
             seed = hash((sums.seed, sums.rounds))  # of integers: the same in every process
             sums.add(self._round(sums.living, seed))
-            if sums.rounds % _STEP == 0:
+            if is_look := sums.rounds % _STEP == 0:
                 sums.drop(stops)
-            if sums.rounds < _LEAST_ROUNDS:
-                continue
-            if (
-                sums.rounds >= budget.rounds
-                or (sums.stopped and not sums.living)
-                or time.monotonic() >= deadline
-            ):
-                sums.narrow = sums.is_narrow(budget.width)
-                return
-            if sums.rounds % _STEP == 0 and sums.is_narrow(budget.width):
-                sums.narrow = True
-                return
+            if sums.rounds >= _LEAST_ROUNDS:
+                ended = sums.rounds >= budget.rounds or time.monotonic() >= deadline
+                over = ended or bool(sums.stopped and not sums.living)
+                sums.narrow = (over or is_look) and sums.is_narrow(budget.width)
 
     def _measurement(
         self, digests: dict[str, str], sums: list[_Sums], started: float, seed: int, found: Conditions

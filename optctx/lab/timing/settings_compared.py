@@ -11,8 +11,7 @@ from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.reducing import failure_of
 from optctx.lab.sweep.plan import Limits
-from optctx.lab.timing.bench import Bench
-from optctx.lab.timing.command_bench import CommandBench
+from optctx.lab.timing.bench import Bench, CommandBench
 from optctx.lab.timing.harness import Harness
 from optctx.lab.timing.measuring import Measuring
 from optctx.lab.timing.processors import Conditions
@@ -88,13 +87,21 @@ class Compared:
 
     def cells(self) -> list[tuple[str, str, str, str]]:
         """The base and the rows as texts, in the order of the headings."""
-        shown = _figure if self.command else _time
         told = [("base", self.noise, self.base.seconds, self.base_options)]
         rows = [(row.verdict(), row.ratio, row.timing.seconds, row.options) for row in self.rows]
         return [
-            (verdict, str(ratio or ""), shown(seconds), " ".join(options) or "no options")
-            for verdict, ratio, seconds, options in (*told, *rows)
+            (verdict, str(ratio or ""), self._shown(figure), " ".join(options) or "no options")
+            for verdict, ratio, figure, options in (*told, *rows)
         ]
+
+    def _shown(self, figure: Interval | None) -> str:
+        """Write the figure of one call in a unit that suits it, or as the command prints it."""
+        if figure is None:
+            return ""
+        size, unit = (1.0, "") if self.command else time_unit(figure.middle)
+        form = ".6g" if self.command else ".4g"
+        middle, low, high = (f"{each / size:{form}}" for each in (figure.middle, figure.low, figure.high))
+        return f"{middle}{unit and f' {unit}'} ({low} to {high})"
 
     def __repr__(self) -> str:
         return f"<Compared: {counted(len(self.rows), 'set')} of options, {len(self.gains)} with a gain>"
@@ -159,10 +166,10 @@ def compare_settings(
     progress("compiling")
     with FreshProcess(timeout=limits.seconds(), memory=limits.memory) as fresh:
         plain = fresh.compile(replace(job, options=own, emit="object"))
-    if plain.error is not None:
-        raise OptctxError(f"cannot compile the base: {plain.error}")
-    with FreshProcess(timeout=limits.seconds(plain.seconds), memory=limits.memory) as fresh:
-        answers = [fresh.compile(replace(job, options=each, emit="object")) for each in sets]
+        if plain.error is not None:
+            raise OptctxError(f"cannot compile the base: {plain.error}")
+        limit = limits.seconds(plain.seconds)
+        answers = [fresh.compile(replace(job, options=each, emit="object"), timeout=limit) for each in sets]
     candidates = {
         str(place): answer.code
         for place, answer in enumerate(answers)
@@ -178,20 +185,18 @@ def compare_settings(
         timing = found.candidates.get(str(place)) or Timing(_outcome(answer))
         same = str(place) not in candidates and answer.error is None
         rows.append(Row(options, timing, same, faster=str(place) in found.faster()))
-
-    compared = Compared(
-        own, found.base, tuple(rows), found.noise, found.waited, found.conditions, measuring.command
-    )
-    gains = [(place, row.timing.ratio) for place, row in enumerate(rows) if row.faster and row.timing.ratio]
+    shared = found.noise, found.waited, found.conditions, measuring.command
     try:
-        for place, ratio in gains:
-            progress(f"confirming {' '.join(sets[place])}")
-            again = bench.confirm(candidates[str(place)], ratio, budget=budget, seed=seed + place + 1)
-            rows[place] = replace(rows[place], confirmation=again)
-            compared = replace(compared, rows=tuple(rows))
+        for place, row in enumerate(rows):
+            if row.faster and row.timing.ratio is not None:
+                progress(f"confirming {' '.join(row.options)}")
+                again = bench.confirm(
+                    candidates[str(place)], row.timing.ratio, budget=budget, seed=seed + place + 1
+                )
+                rows[place] = replace(row, confirmation=again)
     except KeyboardInterrupt:
-        raise Interrupted(compared) from None
-    return compared
+        raise Interrupted(Compared(own, found.base, tuple(rows), *shared)) from None
+    return Compared(own, found.base, tuple(rows), *shared)
 
 
 def _bench(harness: Harness | None, base: bytes, measuring: Measuring) -> Rounds:
@@ -199,18 +204,6 @@ def _bench(harness: Harness | None, base: bytes, measuring: Measuring) -> Rounds
         return CommandBench(measuring.command, base)
     assert harness is not None, "nothing says what to call"
     return Bench(harness, base, processor=measuring.processor, tolerance=measuring.tolerance)
-
-
-def _time(seconds: Interval | None) -> str:
-    if seconds is None:
-        return ""
-    size, unit = time_unit(seconds.middle)
-    middle, low, high = (each / size for each in (seconds.middle, seconds.low, seconds.high))
-    return f"{middle:.4g} {unit} ({low:.4g} to {high:.4g})"
-
-
-def _figure(number: Interval | None) -> str:
-    return "" if number is None else f"{number.middle:.6g} ({number.low:.6g} to {number.high:.6g})"
 
 
 def _arguments(words: str | Sequence[str]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """What became of each compilation of an experiment, what they are compared by, and the file of them."""
 
 from optctx.lab.trials.goal import FIGURES, Direction, Goal, best_of, direction_of, figure_of, goal_named
-from optctx.lab.trials.identity import Identity, identity_of, versions
+from optctx.lab.trials.identity import identity_of, versions
 from optctx.lab.trials.trial import STATES, State, Trial
 from optctx.lab.trials.trialfile import Kept, TrialFile, Trials, open_trials, read_trials
 
@@ -10,7 +10,6 @@ __all__ = [
     "STATES",
     "Direction",
     "Goal",
-    "Identity",
     "Kept",
     "State",
     "Trial",

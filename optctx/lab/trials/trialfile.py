@@ -26,12 +26,12 @@ from optctx.children.frames import write_all
 from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.lab.space import Choices, Integers, Space, Value, Values
 from optctx.lab.trials.goal import Goal
-from optctx.lab.trials.identity import Identity
+from optctx.lab.trials.identity import check_identity
 from optctx.lab.trials.trial import Trial
 from optctx.outputs import check_in_place
 from optctx.plain_data import DataError, check_plain
 
-__all__ = ["Kept", "TrialFile", "Trials", "open_trials", "read_trials"]
+__all__ = ["Kept", "TrialFile", "Trials", "distribution", "open_trials", "read_trials"]
 
 MOST_BYTES = 1 << 30  # of a file
 _LONGEST = 4 << 20  # bytes of a line
@@ -108,7 +108,7 @@ class TrialFile(Trials):
         self._goals = goals
         self._point = point
         self._values = {each.name: each.values for each in space.dimensions}
-        self._distributions = {name: _distribution(values) for name, values in self._values.items()}
+        self._distributions = {name: _encoded(values) for name, values in self._values.items()}
         super().__init__(kept)
 
     def append(self, trial: Trial) -> None:
@@ -143,14 +143,17 @@ class TrialFile(Trials):
             raise self._refused(error) from None
 
     def _begin(self, number: int) -> bytes:
-        point = self._point(number) or {}
+        params: dict[str, float] = {}  # as Optuna has them
+        for name, value in (self._point(number) or {}).items():
+            kind = self._values[name]
+            params[name] = kind.texts.index(str(value)) if isinstance(kind, Choices) else float(value)
         return _line(
             _BEGIN,
             study_id=0,
             datetime_start=_now(),
             state=_RUNNING,
-            distributions={name: self._distributions[name] for name in point},
-            params={name: _internal(self._values[name], value) for name, value in point.items()},
+            distributions={name: self._distributions[name] for name in params},
+            params=params,
         )
 
     def _write(self, lines: Sequence[bytes]) -> None:
@@ -178,7 +181,7 @@ class TrialFile(Trials):
 @contextmanager
 def open_trials(
     path: str | None,
-    identity: Identity,
+    identity: Mapping[str, Any],
     goals: Sequence[Goal],
     space: Space,
     point: Callable[[int], Mapping[str, Value] | None],
@@ -199,15 +202,19 @@ def open_trials(
             raise OptctxError("cannot resume without a file; name the one to go on with: --keep FILE")
         yield Trials(Kept())
         return
-    descriptor = _opened(path)
+    attempt = f"cannot keep trials in {shown(path)}"
+    descriptor = _opened(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, attempt)
     try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OptctxError(f"{attempt}: another process is writing to it") from None
+        except OSError as error:
+            raise OptctxError(f"{attempt}: cannot lock it ({error.strerror})") from None
         kept, head = Kept(), _head(identity, goals)
         if os.fstat(descriptor).st_size:
             if not resume:
-                raise OptctxError(
-                    f"cannot keep trials in {shown(path)}: it exists already; go on with --resume, or name "
-                    "another file"
-                )
+                raise OptctxError(f"{attempt}: it exists already; go on with --resume, or name another file")
             kept = _resumed(descriptor, path, identity, head)
         file = TrialFile(descriptor, path, head, goals, space, point, kept)
         yield file
@@ -217,78 +224,51 @@ def open_trials(
         os.close(descriptor)
 
 
-def _resumed(descriptor: int, path: str, identity: Identity, head: bytes) -> Kept:
+def _resumed(descriptor: int, path: str, identity: Mapping[str, Any], head: bytes) -> Kept:
     """What is in a file that an experiment goes on with. Drops a last line that was cut."""
     if head.startswith(os.pread(descriptor, len(head), 0)) and os.fstat(descriptor).st_size < len(head):
         os.ftruncate(descriptor, 0)  # killed before the first trial
         return Kept()
-    kept, whole = _read(descriptor, f"cannot resume from {shown(path)}")
-    if not kept.identity:
-        raise OptctxError(
-            f"cannot resume from {shown(path)}: expected a file of trials, found something else; "
-            "name another file"
-        )
-    identity.check(kept.identity, shown(path))
+    kept, whole = _read(descriptor, f"cannot resume from {shown(path)}", "something else")
+    check_identity(identity, kept.identity, shown(path))
     os.ftruncate(descriptor, whole)
     return kept
 
 
 def read_trials(path: str) -> Kept:
     """What is in a file, which does not change. Raises OptctxError for a file of something else."""
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    attempt = f"cannot read {shown(path)}"
+    descriptor = _opened(path, os.O_RDONLY, attempt)
     try:
-        descriptor = os.open(path, flags)
-    except OSError as error:
-        raise OptctxError(f"cannot read {shown(path)}: {error.strerror}") from None
-    try:
-        _check_regular(descriptor, f"cannot read {shown(path)}")
-        kept, _ = _read(descriptor, f"cannot read {shown(path)}")
+        return _read(descriptor, attempt, "none")[0]
     finally:
         os.close(descriptor)
-    if not kept.identity:
-        raise OptctxError(
-            f"cannot read {shown(path)}: expected a file of trials, found none; name another file"
-        )
-    return kept
 
 
-def _opened(path: str) -> int:
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-    name = shown(path)
+def _opened(path: str, flags: int, attempt: str) -> int:
+    """Open a file. Raises OptctxError for what cannot be opened, is no regular file, or is too large."""
     try:
-        descriptor = os.open(path, flags, 0o666)
-    except FileNotFoundError:
-        folder = shown(os.path.dirname(path))
-        raise OptctxError(
-            f"cannot keep trials in {name}: there is no directory {folder}; make it first"
-        ) from None
+        descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o666)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise OptctxError(f"cannot keep trials in {name}: {reason}") from None
-    try:
-        _check_regular(descriptor, f"cannot keep trials in {name}")
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise OptctxError(f"cannot keep trials in {name}: another process is writing to it") from None
-        except OSError as error:
-            raise OptctxError(f"cannot keep trials in {name}: cannot lock it ({error.strerror})") from None
-    except BaseException:
+        if isinstance(error, FileNotFoundError) and flags & os.O_CREAT:
+            reason = f"there is no directory {shown(os.path.dirname(path))}; make it first"
+        raise OptctxError(f"{attempt}: {reason}") from None
+    status = os.fstat(descriptor)
+    problem = "" if stat.S_ISREG(status.st_mode) else "it is not a regular file"
+    if status.st_size > MOST_BYTES:
+        problem = problem or f"it has {status.st_size:,} bytes, of at most {MOST_BYTES:,}"
+    if problem:
         os.close(descriptor)
-        raise
+        raise OptctxError(f"{attempt}: {problem}")
     return descriptor
 
 
-def _check_regular(descriptor: int, words: str) -> None:
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode):
-        raise OptctxError(f"{words}: it is not a regular file")
-    if status.st_size > MOST_BYTES:
-        raise OptctxError(f"{words}: it has {status.st_size:,} bytes, of at most {MOST_BYTES:,}")
+def _read(descriptor: int, attempt: str, other: str) -> tuple[Kept, int]:
+    """What is in the file, and the bytes up to the end of its last whole line.
 
-
-def _read(descriptor: int, attempt: str) -> tuple[Kept, int]:
-    """What is in the file, and the bytes up to the end of its last whole line. Raises OptctxError."""
+    Raises OptctxError for a file that no experiment has written; `other`: what a file without lines is.
+    """
     kept, whole = Kept(), 0
     reader = _Reader(kept)
     with os.fdopen(os.dup(descriptor), "rb") as file:
@@ -308,6 +288,8 @@ def _read(descriptor: int, attempt: str) -> tuple[Kept, int]:
                     "name another file"
                 ) from None
             whole += len(line)
+    if not kept.identity:
+        raise OptctxError(f"{attempt}: expected a file of trials, found {other}; name another file")
     return kept, whole
 
 
@@ -367,11 +349,11 @@ class _Reader:
         self._records[number] = trial
 
 
-def _head(identity: Identity, goals: Sequence[Goal]) -> bytes:
+def _head(identity: Mapping[str, Any], goals: Sequence[Goal]) -> bytes:
     """The first lines: the study, and what it is one of."""
     directions = [_DIRECTIONS[goal.direction] for goal in goals]
     study = _line(_STUDY, study_name=_NAME, directions=directions)
-    return study + _line(_STUDY_NOTE, study_id=0, user_attr={_NAME: identity.parts})
+    return study + _line(_STUDY_NOTE, study_id=0, user_attr={_NAME: identity})
 
 
 def _line(op_code: int, **fields: Any) -> bytes:
@@ -386,21 +368,18 @@ def _encodable(trial: Trial) -> Trial:
     )
 
 
-def _distribution(values: Values) -> str:
-    """What Optuna calls these values."""
-    attributes: dict[str, Any]
+def distribution(values: Values) -> tuple[str, dict[str, Any]]:
+    """Return what Optuna calls these values, and the arguments that describe them."""
     if isinstance(values, Choices):
-        name, attributes = "Categorical", {"choices": values.texts}
-    else:
-        name = "Int" if isinstance(values, Integers) else "Float"
-        last = values.high if values.step is None else values.low + values.step * (values.count - 1)
-        high = int(last) if isinstance(values, Integers) else last
-        attributes = {"low": values.low, "high": high, "step": values.step, "log": values.log}
+        return "Categorical", {"choices": values.texts}
+    last = values.high if values.step is None else values.low + values.step * (values.count - 1)
+    kind, high = ("Int", int(last)) if isinstance(values, Integers) else ("Float", last)
+    return kind, {"low": values.low, "high": high, "step": values.step, "log": values.log}
+
+
+def _encoded(values: Values) -> str:
+    name, attributes = distribution(values)
     return msgspec.json.encode({"name": f"{name}Distribution", "attributes": attributes}).decode()
-
-
-def _internal(values: Values, value: Value) -> float:
-    return values.texts.index(str(value)) if isinstance(values, Choices) else float(value)
 
 
 def _now() -> str:

@@ -3,12 +3,14 @@
 from optctx.lab.space import Choices, Dimension, Floats, Integers, Space, parse_space
 from optctx.lab.sweep import Limits
 from optctx.lab.trials import Goal, Trial
-from optctx.lab.tuning.measured import Callgrind, Command, RunTime
 from optctx.lab.tuning.objectives import (
+    Callgrind,
+    Command,
     CompilationTime,
     Function,
     Instructions,
     Objective,
+    RunTime,
     Size,
 )
 from optctx.lab.tuning.propose import propose

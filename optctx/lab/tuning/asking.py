@@ -13,11 +13,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from optctx.lab.space import Choices, Integers, Space, Value, text_of
+from optctx.lab.space import Dimension, Space, Value, text_of
 from optctx.lab.trials import Goal, Trial
+from optctx.lab.trials.trialfile import distribution
 from optctx.lab.tuning.evaluate import Candidate
-from optctx.lab.tuning.samplers import make_pruner, make_sampler, quiet
-from optctx.lab.tuning.search import Search
+from optctx.lab.tuning.search import Search, make_pruner, make_sampler, quiet
 
 if TYPE_CHECKING:
     import optuna
@@ -109,7 +109,7 @@ class Asking:
             if same is None:
                 return self._enter(trial, values)
             self._tell(trial, same.result if same.told else None)
-        fresh = self._unseen() if self._grid is None else next(filter(self._is_new, self._grid), None)
+        fresh = next((each for each in self._others() if _key(each) not in self._known), None)
         return None if fresh is None else self.ask_for(fresh)
 
     def ask_for(self, values: Mapping[str, Value], number: int | None = None) -> Candidate:
@@ -151,24 +151,12 @@ class Asking:
         return count // self._window * self._window if self._blocks else max(0, count - self._window + 1)
 
     def _suggest(self, trial: optuna.Trial) -> dict[str, Value]:
-        values: dict[str, Value] = {}
-        chosen: dict[str, str] = {}
-        for each in self._space.dimensions:
-            if each.condition is not None and not each.condition.holds(chosen):
-                continue
-            kind = each.values
-            if isinstance(kind, Choices):
-                values[each.name] = str(trial.suggest_categorical(each.name, kind.texts))
-            elif isinstance(kind, Integers):
-                last = kind.low + kind.step * int(kind.count - 1)
-                picked = trial.suggest_int(each.name, kind.low, last, step=kind.step, log=kind.log)
-                values[each.name] = int(picked)
-            else:
-                last_float = kind.high if kind.step is None else kind.low + kind.step * (kind.count - 1)
-                number = trial.suggest_float(each.name, kind.low, last_float, step=kind.step, log=kind.log)
-                values[each.name] = float(number)
-            chosen[each.name] = text_of(values[each.name])
-        return values
+        def suggested(each: Dimension) -> Value:
+            kind, attributes = distribution(each.values)
+            value: Value = getattr(trial, f"suggest_{kind.lower()}")(each.name, **attributes)
+            return value
+
+        return self._space.walk(suggested)
 
     def _enter(self, trial: optuna.Trial, values: dict[str, Value], number: int | None = None) -> Candidate:
         following = self._asked[-1].candidate.number + 1 if self._asked else 0
@@ -199,19 +187,16 @@ class Asking:
         else:
             self._study.tell(trial, state=TrialState.PRUNED)
 
-    def _is_new(self, values: Mapping[str, Value]) -> bool:
-        return _key(values) not in self._known
-
-    def _unseen(self) -> dict[str, Value] | None:
-        """A point by chance that nothing has tried; None if there is none, as far as they can be listed."""
+    def _others(self) -> Iterator[dict[str, Value]]:
+        """Yield points without the sampler: of a grid those left, otherwise by chance, while they are new."""
+        if self._grid is not None:
+            yield from self._grid
+            return
         for _ in range(_DRAWS):
-            values = self._space.pick(self._dice)
-            if self._is_new(values):
-                return values
-        if self._space.count > _LISTED:
-            return None
-        left = list(filter(self._is_new, self._space.points()))
-        return self._dice.choice(left) if left else None
+            yield self._space.pick(self._dice)
+        if self._space.count <= _LISTED:
+            left = [each for each in self._space.points() if _key(each) not in self._known]
+            yield from [self._dice.choice(left)] if left else []
 
 
 def _intermediate(trial: Trial | None) -> dict[int, float]:

@@ -14,8 +14,7 @@ from optctx.lab.sweep.sweep import trial_of
 from optctx.lab.timing import Case, Outcome
 from optctx.lab.trials import Trial
 from optctx.lab.tuning.evaluate import Candidate
-from optctx.lab.tuning.measured import Called, Found, Measure, Measured
-from optctx.lab.tuning.objectives import Objective, Static
+from optctx.lab.tuning.objectives import Called, Found, Measure, Measured, Objective, Static
 from optctx.lab.tuning.workers import Evaluator
 
 __all__ = ["Assessor"]
@@ -47,7 +46,8 @@ class Assessor:
         self._prune = prune
         self._first: dict[str, int] = {}  # digest -> the first trial that gave it
         self._wrong = wrong
-        self._base = b""
+        self.base = b""
+        """What is measured against."""
         self._sessions = ExitStack()
         self._measures: list[tuple[Measured, Measure]] = []
         self._found: dict[str, dict[str, Found]] = {}  # by digest and objective
@@ -59,7 +59,7 @@ class Assessor:
 
     def measure_against(self, base: Answer) -> None:
         """Start what measures. Raises OptctxError if the base cannot be run."""
-        self._base = base.code
+        self.base = base.code
         for each in self._measured:
             session = self._evaluator.session(each, base.code, None if self._prune is None else self._stop)
             self._measures.append((each, self._sessions.enter_context(session)))
@@ -86,22 +86,17 @@ class Assessor:
     def know(self, trials: Iterable[Trial]) -> None:
         """Take what trials of an earlier run gave: their objects are not run again."""
         for trial in trials:
-            digest = trial.attributes.get("digest")
-            if isinstance(digest, str) and (found := self._kept(trial)):
-                self._found.setdefault(digest, found)
-
-    def _kept(self, trial: Trial) -> dict[str, Found]:
-        """By objective; empty if not all of them are known."""
-        attributes = {name: trial.attributes[name] for name in _RUN if name in trial.attributes}
-        if trial.state == "ok":
-            return {
-                each.goal.name: Found("ok", trial.objectives[each.goal.name], attributes=attributes)
-                for each in self._measured
-            }
-        if len(self._objectives) > 1:  # which of them it was is not kept
-            return {}
-        found = Found(trial.state, error=trial.error, attributes=attributes)
-        return {each.goal.name: found for each in self._measured}
+            attributes = {name: trial.attributes[name] for name in _RUN if name in trial.attributes}
+            found: dict[str, Found] = {}  # by objective, if all of them are known
+            if trial.state == "ok":
+                figures = trial.objectives
+                for name in (each.goal.name for each in self._measured):
+                    found[name] = Found("ok", figures[name], attributes=attributes)
+            elif len(self._objectives) == 1:  # of several it is not kept which one it was
+                for each in self._measured:
+                    found[each.goal.name] = Found(trial.state, error=trial.error, attributes=attributes)
+            if found and trial.digest:
+                self._found.setdefault(trial.digest, found)
 
     def _stop(self, digest: str, step: int, figure: float) -> bool:
         number = self._first.get(digest, -1)
@@ -118,8 +113,9 @@ class Assessor:
             found = self._figure(objective, answer)
             attributes.update(found.attributes)
             if found.state != "ok":
-                if found.wrong is not None and isinstance(objective, Called):
-                    attributes["reproduce"] = self._reproduce(objective, candidate, answer, found.wrong)
+                is_new = found.state == "wrong result" and "reproduce" not in attributes
+                if is_new and isinstance(objective, Called):
+                    attributes["reproduce"] = self._reproduce(objective, candidate, answer, found.error)
                 return replace(trial, state=found.state, error=found.error, attributes=attributes)
             figures[objective.goal.name] = found.figure
         return replace(trial, objectives=figures, attributes=attributes)
@@ -136,11 +132,13 @@ class Assessor:
             return Found("failed", error=f"the objective {objective.goal.name!r} gave {figure}")
         return Found("ok", figure)
 
-    def _reproduce(self, objective: Called, candidate: Candidate, answer: Answer, wrong: Outcome) -> str:
+    def _reproduce(self, objective: Called, candidate: Candidate, answer: Answer, error: str) -> str:
         """The path of a file with which `optctx time --again` shows a wrong result again."""
         job = self._plan.jobs[0]
         own = [f"-{name}={text}" for name, text in candidate.options.items()]
         job = replace(job, passes=candidate.pipeline(self._plan), options=(*self._plan.arguments, *own))
         case = Case(objective.harness, job, self._plan.arguments, objective.tolerance)
         folder = os.path.join(self._wrong, f"trial-{candidate.number}")
-        return case.write(folder, base=self._base, candidate=answer.code, outcome=wrong)
+        return case.write(
+            folder, base=self.base, candidate=answer.code, outcome=Outcome("wrong result", error)
+        )

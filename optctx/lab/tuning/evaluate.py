@@ -16,7 +16,7 @@ from optctx.lab.space import PASSES, Space, overrides_of
 from optctx.lab.sweep.plan import Answer, Asked, Limits, Plan, make_plan
 from optctx.lab.sweep.process import SweepProcess
 from optctx.lab.timing import Confirmation, Interval, Stop
-from optctx.lab.tuning.measured import Measure, Measured, RunTime
+from optctx.lab.tuning.objectives import Measure, Measured, RunTime
 from optctx.locks import lock_left_behind
 
 __all__ = ["BASE", "Candidate", "LocalEvaluator", "end_helpers", "evaluate", "search_plan"]
@@ -61,7 +61,7 @@ def search_plan(
 BASE = Candidate(-1, ())
 
 
-class LocalEvaluator:
+class LocalEvaluator(SweepProcess):
     """Compiles candidates on threads of a helper process, as a sweep does, and measures on this machine.
 
     A context manager. `refused`, `lost` and `model` are as those of `RemoteEvaluator`, which does the same.
@@ -72,16 +72,12 @@ class LocalEvaluator:
     model = ""
 
     def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self._process = SweepProcess()
-        self._partial: dict[int, list[Answer]] = {}  # by candidate
+        super().__init__()
+        self._plan = plan
 
     def __enter__(self) -> LocalEvaluator:
-        self._process.__enter__()
+        super().__enter__()
         return self
-
-    def __exit__(self, *error: object) -> None:
-        self._process.__exit__(*error)
 
     @property
     def enough(self) -> int:
@@ -90,33 +86,14 @@ class LocalEvaluator:
 
     def base(self) -> Answer:
         """Compile with no option of the space set. Raises OptctxError for what LLVM does not take at all."""
-        self._process.prepare(self.plan)
-        answer, *_ = self._process.bases()  # each pipeline's own: their time limits are relative to these
-        if self.plan.repeats > 1 and answer.state == "ok":
-            self.submit(BASE)
-            (answer,) = self.answers()
+        self.prepare(self.plan)
+        answer, *_ = self.bases()  # each pipeline's own: their time limits are relative to these
         return replace(answer, number=BASE.number)
 
     def submit(self, candidate: Candidate) -> None:
-        """Have a candidate compiled."""
-        asked = Asked(self.plan.pipelines.index(candidate.pipeline(self.plan)), candidate.options)
-        repeats = self.plan.repeats
-        self._process.ask((candidate.number * repeats + place, asked) for place in range(repeats))
-
-    def answers(self) -> list[Answer]:
-        """Wait for at least one candidate that was submitted, under its number.
-
-        Raises OptctxError if what compiles is gone.
-        """
-        whole: list[Answer] = []
-        while not whole:
-            for answer in self._process.answers():
-                number = answer.number // self.plan.repeats
-                parts = self._partial.setdefault(number, [])
-                parts.append(answer)
-                if len(parts) == self.plan.repeats:
-                    whole.append(replace(_fastest(self._partial.pop(number)), number=number))
-        return whole
+        """Have a candidate compiled. `answers` has the answers under the numbers of candidates."""
+        place = self.plan.pipelines.index(candidate.pipeline(self.plan))
+        self.ask([(candidate.number, Asked(place, candidate.options))])
 
     def session(
         self, objective: Measured, base: bytes, stop: Stop | None = None
@@ -131,12 +108,6 @@ class LocalEvaluator:
         return objective.confirm(base, code, first, seed)
 
 
-def _fastest(answers: Sequence[Answer]) -> Answer:
-    """Of several compilations of one candidate: the first that went wrong, or else the fastest."""
-    wrong = [answer for answer in answers if answer.state != "ok"]
-    return wrong[0] if wrong else min(answers, key=lambda answer: answer.seconds)
-
-
 def evaluate(plan: Plan, candidate: Candidate) -> Answer:
     """Compile one candidate. A crash, a hang and a fatal error are states of the answer.
 
@@ -148,40 +119,34 @@ def evaluate(plan: Plan, candidate: Candidate) -> Answer:
     if not candidate.point:
         return replace(helper.plain, number=candidate.number)
     try:
-        helper.submit(candidate)
-        (answer,) = helper.answers()
+        helper.evaluator.submit(candidate)
+        (answer,) = helper.evaluator.answers()
     except OptctxError:
         helper.end()
         raise
     return answer
 
 
-class _Helper(LocalEvaluator):
-    """Compiles one candidate after the other for one thread, and ends with it."""
+class _Helper:
+    """Compiles one candidate after the other for one thread, and ends with it. A fork leaves it alone."""
 
     def __init__(self, plan: Plan) -> None:
-        super().__init__(plan)
-        self.owner = os.getpid()
-        self.end = weakref.finalize(self, _end, self._process, self.owner)
-        self.__enter__()
+        self.key, self.evaluator = (plan, os.getpid()), LocalEvaluator(plan)
+        self.end = weakref.finalize(self, self.evaluator.__exit__)
+        self.evaluator.__enter__()
         with _entering:
             _helpers.add(self)
         try:
-            self.plain = self.base()
+            self.plain = self.evaluator.base()
         except OptctxError:
             self.end()
             raise
 
 
-def _end(process: SweepProcess, owner: int) -> None:
-    if owner == os.getpid():  # a fork leaves it to the parent
-        process.__exit__()
-
-
 def _helper(plan: Plan) -> _Helper:
     """The helper of this thread for a plan. One that is for another plan, or has ended, is replaced."""
     helper: _Helper | None = getattr(_of_thread, "helper", None)
-    if helper is not None and helper.end.alive and (helper.plan, helper.owner) == (plan, os.getpid()):
+    if helper is not None and helper.end.alive and helper.key == (plan, os.getpid()):
         return helper
     if helper is not None:
         helper.end()

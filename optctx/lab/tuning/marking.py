@@ -20,6 +20,7 @@ __all__ = ["check_marking", "marked", "marked_and_tried"]
 _POLICY = ("error", "tuning", "")  # of `attributes_policy`: tuning options alone, none by name
 _ATTRIBUTE = re.compile(r'"optctx"\s*=')
 _COMMENT = re.compile(";.*")  # or what follows a semicolon in a text; LLVM knows better, and reads it later
+_PARENTHESES = re.compile(r'"[^"]*"|[()]')  # and what is quoted, as a whole
 # What stands between a function's arguments and its attributes.
 _BEHIND = re.compile(r"\s*(?:local_unnamed_addr|unnamed_addr|addrspace\(\d+\)|\s)*")
 
@@ -59,12 +60,13 @@ def marked(ir: str | bytes, options: Mapping[str, str]) -> str:
     """The same without trying. Raises OptctxError for a module that LLVM cannot read."""
     words = " ".join(shlex.quote(f"-{name}={text}") for name, text in options.items())
     attribute = f'"optctx"="{_escaped(words)}"'
-    text = _text(ir)
+    with opened_module(ir) as module:
+        text = str(module)  # in which the head of each function is a line
     _check_unmarked(text)
     lines = text.splitlines()
-    if not options:
-        return "\n".join(lines) + "\n"
-    return "\n".join(_with(line, attribute) if line.startswith("define ") else line for line in lines) + "\n"
+    if options:
+        lines = [_with(line, attribute) if line.startswith("define ") else line for line in lines]
+    return "\n".join(lines) + "\n"
 
 
 def _check_that_they_can_count() -> None:
@@ -84,26 +86,16 @@ def _check_unmarked(ir: str) -> None:
 
 def _with(line: str, attribute: str) -> str:
     """The first line of a function, as LLVM prints it, with one more attribute."""
-    end = _end_of_arguments(line)
+    depth, end = 0, 0
+    for token in _PARENTHESES.finditer(line, line.index("@")):
+        depth += {"(": 1, ")": -1}.get(token[0], 0)
+        if token[0] == ")" and not depth:  # that of the arguments
+            end = token.end()
+            break
+    assert end, f"not as LLVM prints it: {line}"
     behind = _BEHIND.match(line, end)
     assert behind is not None
     return f"{line[:end]}{line[end : behind.end()].rstrip()} {attribute} {line[behind.end() :].lstrip()}"
-
-
-def _end_of_arguments(line: str) -> int:
-    """Behind the parenthesis that closes the arguments, which begin behind the function's name."""
-    place = line.index("@") + 1
-    place = line.index('"', place + 1) + 1 if line[place] == '"' else line.index("(", place)
-    depth = 0
-    quoted = False
-    for at in range(line.index("(", place), len(line)):
-        if line[at] == '"':
-            quoted = not quoted
-        elif not quoted:
-            depth += {"(": 1, ")": -1}.get(line[at], 0)
-            if not depth:
-                return at + 1
-    raise AssertionError(f"not as LLVM prints it: {line}")
 
 
 def _escaped(text: str) -> str:
@@ -111,12 +103,6 @@ def _escaped(text: str) -> str:
     return "".join(
         chr(each) if 32 <= each < 127 and each not in b'"\\' else f"\\{each:02X}" for each in text.encode()
     )
-
-
-def _text(ir: str | bytes) -> str:
-    """As LLVM prints the module: one line for the head of each function."""
-    with opened_module(ir) as module:
-        return str(module)
 
 
 def _compiled(job: Job, attributes: tuple[str, ...], options: Mapping[str, str]) -> Answer:

@@ -2,25 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+import math
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Literal
 
 from optctx.compiling import Emit
+from optctx.errors import OptctxError
+from optctx.lab.program import NoNumberError, Programs, number_of, object_words, tail, with_object
+from optctx.lab.settings import no_such
 from optctx.lab.sweep.plan import Answer
-from optctx.lab.trials import FIGURES, Direction, Goal
+from optctx.lab.timing import (
+    Bench,
+    Budget,
+    Clock,
+    Confirmation,
+    Harness,
+    Interval,
+    Stop,
+    Timing,
+    Tolerance,
+    check,
+    run_command,
+)
+from optctx.lab.trials import FIGURES, Direction, Goal, State, Trial, direction_of
 
 __all__ = [
+    "Called",
+    "Callgrind",
+    "Command",
     "CompilationTime",
+    "Found",
     "Function",
     "Instructions",
+    "Measure",
+    "Measured",
     "Objective",
+    "RunTime",
     "Size",
     "Static",
+    "as_fast",
     "emit_for",
+    "interval_of",
+    "objective_named",
 ]
 
 Wants = Literal["figures", "object", "ir"]
+_COLLECTED = re.compile(r"Collected\s*:\s*(\d+)")
+_CALLS = (1, 11)  # of the two runs whose difference counts
+_DECIMALS = 6
+_ENDS = ("middle", "low", "high")  # of an interval
+_SAME = 0.99  # the ratio, and the end of its interval, of what is as fast
+_SURELY = 0.97
 
 
 @dataclass(frozen=True)
@@ -31,10 +69,11 @@ class Objective:
     name: ClassVar[str]
     unit: ClassVar[str] = ""
     wants: ClassVar[Wants] = "figures"
+    confirmed: ClassVar[bool] = False  # whether the best figure counts only after a second check
 
     @property
     def goal(self) -> Goal:
-        return Goal(self.name, self.unit, self.direction)
+        return Goal(self.name, FIGURES.get(self.name, self.unit), self.direction, self.confirmed)
 
     @property
     def identity(self) -> str:
@@ -45,10 +84,6 @@ class Objective:
 @dataclass(frozen=True)
 class Static(Objective):
     """One that a compilation gives by itself."""
-
-    @property
-    def goal(self) -> Goal:
-        return Goal(self.name, FIGURES[self.name], self.direction)
 
     def figure(self, answer: Answer) -> float:
         """Of a compilation in state "ok". What it raises is the error of the trial."""
@@ -103,3 +138,228 @@ def emit_for(objectives: Sequence[Objective]) -> Emit | None:
     if "ir" in wants:
         return "both"
     return "object" if "object" in wants else None
+
+
+@dataclass(frozen=True)
+class Found:
+    """What running a candidate gave. `figure` counts if `state` is "ok"."""
+
+    state: State
+    figure: float = math.nan
+    error: str = ""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+# Objects by name -> what each of them gave.
+Measure = Callable[[Mapping[str, bytes]], dict[str, Found]]
+
+
+@dataclass(frozen=True)
+class Measured(Objective):
+    """One that runs what was compiled, on this machine, while nothing is compiled."""
+
+    wants: ClassVar[Wants] = "object"
+
+    def session(self, base: bytes, stop: Stop | None = None) -> AbstractContextManager[Measure]:
+        """Measure candidates against the base inside the block. `stop`: whether one is measured no further,
+        by name, step and figure; asked only of a run time. Raises OptctxError if the base
+        cannot be run.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Called(Measured):
+    """One that calls an entry point, and judges what the call leaves beside what the base leaves."""
+
+    harness: Harness = Harness("main")  # noqa: RUF009  frozen
+    tolerance: Tolerance = Tolerance()  # noqa: RUF009  frozen
+
+    @property
+    def identity(self) -> str:
+        return f"{super().identity}, harness {self.harness.digest()}, {self.tolerance}"
+
+
+@dataclass(frozen=True)
+class RunTime(Called):
+    """The time of one call of an entry point, as a multiple of the base's: 0.5 is twice as fast.
+
+    Candidates are timed beside the base, in turn, on one processor (`optctx.lab.timing`). One whose output is
+    not the base's is a "wrong result". At the end the best one is checked again: without that it is no gain.
+    `seconds`: for the candidates of one block, which are timed together.
+    """
+
+    processor: int | None = None
+    seconds: float = 5.0
+    clock: Clock = "cpu"
+    name: ClassVar[str] = "time"
+    unit: ClassVar[str] = "times the base"
+    confirmed: ClassVar[bool] = True
+
+    @property
+    def identity(self) -> str:
+        return f"{super().identity}, {self.clock}"
+
+    @contextmanager
+    def session(self, base: bytes, stop: Stop | None = None) -> Iterator[Measure]:
+        with self._bench(base) as bench:
+            yield lambda candidates: self._measure(bench, candidates, stop)
+
+    def confirm(self, base: bytes, code: bytes, first: Interval, seed: int) -> Confirmation:
+        """Check a candidate once more, whose ratio was `first`."""
+        return self._bench(base).confirm(code, first, budget=Budget(seconds=self.seconds), seed=seed)
+
+    def _bench(self, base: bytes) -> Bench:
+        return Bench(self.harness, base, processor=self.processor, tolerance=self.tolerance, clock=self.clock)
+
+    def _measure(self, bench: Bench, candidates: Mapping[str, bytes], stop: Stop | None) -> dict[str, Found]:
+        steps: dict[str, list[list[float]]] = {name: [] for name in candidates}
+
+        def asked(name: str, rounds: int, ratio: float) -> bool:
+            steps[name].append([rounds, 1 / ratio])
+            return stop is not None and stop(name, rounds, 1 / ratio)
+
+        measurement = bench.measure(
+            candidates, budget=Budget(seconds=self.seconds), stop=None if stop is None else asked
+        )
+        return {
+            name: self._found(timing, measurement.noise, steps[name])
+            for name, timing in measurement.candidates.items()
+        }
+
+    def _found(self, timing: Timing, noise: Interval, steps: list[list[float]]) -> Found:
+        between = {"intermediate": steps} if steps else {}
+        if timing.ratio is None or timing.seconds is None:
+            return Found(timing.outcome.state, error=timing.outcome.error, attributes=between)
+        attributes = {
+            "seconds": _numbers(timing.seconds, 1e9),
+            "ratio": _numbers(timing.ratio),
+            "noise": _numbers(noise),
+            "rounds": timing.rounds,
+        }
+        figure = 1 / timing.ratio.middle
+        if timing.stopped:
+            error = f"{figure:.3f} times the base after {timing.rounds} rounds"
+            return Found("pruned", error=error, attributes={"time": attributes, **between})
+        return Found("ok", figure, attributes={"time": attributes, **between})
+
+
+@dataclass(frozen=True)
+class Callgrind(Called):
+    """Instructions that one call of an entry point executes, as valgrind's callgrind counts them."""
+
+    timeout: float = 300.0  # seconds for one run under callgrind
+    name: ClassVar[str] = "callgrind"
+    unit: ClassVar[str] = "instructions executed"
+
+    @contextmanager
+    def session(self, base: bytes, stop: Stop | None = None) -> Iterator[Measure]:
+        if shutil.which("valgrind") is None:
+            raise OptctxError(
+                "cannot count instructions: valgrind is not installed; apt-get install valgrind"
+            )
+        with tempfile.TemporaryDirectory(prefix="optctx-") as folder:
+            yield lambda candidates: self._measure(base, candidates, os.path.join(folder, "candidate.o"))
+
+    def _measure(self, base: bytes, candidates: Mapping[str, bytes], path: str) -> dict[str, Found]:
+        outcomes = check(self.harness, base, candidates, tolerance=self.tolerance)
+        found = {}
+        for name, outcome in outcomes.items():
+            if outcome.state != "ok":
+                found[name] = Found(outcome.state, error=outcome.error)
+                continue
+            with open(path, "wb") as file:
+                file.write(candidates[name])
+            found[name] = self._counted(path)
+        return found
+
+    def _counted(self, path: str) -> Found:
+        counts = []
+        for calls in _CALLS:
+            # Only the calls are counted: how much Python does to begin with varies.
+            tool = ["valgrind", "--tool=callgrind", "--instr-atstart=no", "--callgrind-out-file=/dev/null"]
+            words = [*tool, *run_command(self.harness, path, calls)]
+            ran = Programs().run(words, self.timeout, captured=True)
+            if ran.status is None:
+                return Found("timed out", error=f"callgrind took longer than {self.timeout:g} s")
+            collected = _COLLECTED.search(ran.err)
+            if ran.status or collected is None:
+                return Found("failed", error=f"callgrind gave no count: {tail(ran.err)}")
+            counts.append(int(collected[1]))
+        return Found("ok", (counts[1] - counts[0]) / (_CALLS[1] - _CALLS[0]))
+
+
+@dataclass(frozen=True)
+class Command(Measured):
+    """The number that a command prints last: it gets the object's path in place of `{object}`.
+
+    It is split as a shell would split it, and no shell runs it. One that fails, prints no number or takes
+    longer than `timeout` seconds is the state of its trial.
+    """
+
+    command: str = ""
+    timeout: float = 60.0
+    name: ClassVar[str] = "command"
+    unit: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        object_words(self.command)  # raises
+
+    @property
+    def identity(self) -> str:
+        return f"{super().identity}, {self.command}"
+
+    @contextmanager
+    def session(self, base: bytes, stop: Stop | None = None) -> Iterator[Measure]:
+        with tempfile.TemporaryDirectory(prefix="optctx-") as folder:
+            path = os.path.join(folder, "candidate.o")
+            words = with_object(object_words(self.command), path)
+            yield lambda candidates: {name: self._one(words, code, path) for name, code in candidates.items()}
+
+    def _one(self, words: Sequence[str], code: bytes, path: str) -> Found:
+        with open(path, "wb") as file:
+            file.write(code)
+        try:
+            return Found("ok", number_of(Programs(), words, self.timeout))
+        except NoNumberError as error:
+            return Found(error.state, error=str(error))
+
+
+_KINDS: tuple[type[Objective], ...] = (Size, Instructions, CompilationTime, RunTime, Callgrind, Command)
+
+
+def objective_named(text: str, **settings: Any) -> Objective:
+    """Make an objective of a text such as "size" or "instructions:max".
+
+    `settings`: fields of objectives, of which it takes those that it has. Raises OptctxError for a text that
+    names none, and for settings that it cannot use.
+    """
+    name, kinds = text.partition(":")[0], {kind.name: kind for kind in _KINDS}
+    if name not in kinds:
+        raise no_such("objective", name, kinds)
+    own = {each.name: settings[each.name] for each in fields(kinds[name]) if each.name in settings}
+    return kinds[name](direction=direction_of(text), **own)
+
+
+def as_fast(found: Found) -> bool:
+    """Whether a candidate that was measured beside the best one is no slower, but for what cannot be told."""
+    ratio = interval_of(found, "ratio")
+    return found.state == "ok" and ratio is not None and ratio.middle >= _SAME and ratio.low >= _SURELY
+
+
+def interval_of(measured: Trial | Found, name: str) -> Interval | None:
+    """One of the intervals that a run time was kept with: "seconds", "ratio" or "noise". None for none."""
+    times = measured.attributes.get("time")
+    numbers = times.get(name) if isinstance(times, dict) else None
+    if not isinstance(numbers, dict):
+        return None
+    ends = [numbers.get(each) for each in _ENDS]
+    if not all(isinstance(each, float | int) and math.isfinite(each) and each > 0 for each in ends):
+        return None
+    return Interval(*map(float, ends))  # type: ignore[arg-type]
+
+
+def _numbers(interval: Interval, scale: float = 1.0) -> dict[str, float]:
+    """For JSON."""
+    digits = _DECIMALS + int(math.log10(scale))
+    return {name: round(getattr(interval, name), digits) for name in _ENDS}

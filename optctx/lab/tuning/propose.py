@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from optctx import Option, registry
 from optctx.compiling import Job
 from optctx.errors import Interrupted, OptctxError
 from optctx.facts import trusted
-from optctx.lab.rank import Effect, Ranking, rank
+from optctx.lab.rank import Effect, rank
 from optctx.lab.space import DEFAULT, Choices, Dimension, Space
 from optctx.lab.sweep.plan import Answer, Limits
 from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, search_plan
-from optctx.lab.tuning.measured import Found, Measured
-from optctx.lab.tuning.objectives import Objective, Size
+from optctx.lab.tuning.objectives import Found, Measured, Objective, Size
 
 __all__ = ["propose"]
 
@@ -49,7 +48,6 @@ def propose(
 
     Raises OptctxError as `rank` does, and if no option changes the output.
     """
-    measured = isinstance(objective, Measured)
     goal = objective.goal if objective.name in _RANKED else Size().goal
     others = [name for name, option in registry().items() if option.trust != _TUNING]
     try:
@@ -63,17 +61,21 @@ def propose(
         )
     except Interrupted:  # a ranking of some options proposes nothing
         raise KeyboardInterrupt from None
-    effects = (
-        ranking.changing if measured else sorted(ranking.changing, key=lambda each: _gain(each, ranking))
-    )
+    effects = ranking.changing
+    if not isinstance(objective, Measured):
+
+        def change(effect: Effect) -> float:  # the largest for the better, below 0; or 0
+            done = [trial for trial in effect.trials if trial.state == "ok"]
+            return min(0.0, *(goal.sign * ranking.change(trial, goal.name) for trial in done))
+
+        effects = sorted(effects, key=change)
+    wanted = 2 * count if isinstance(objective, Measured) else count
     dimensions: list[Dimension] = []
     for effect in effects:
         option = registry()[effect.option]
         texts = [text for text in _texts(option, effect) if trusted(option.name, text)]
-        if texts:
+        if texts and len(dimensions) < wanted:
             dimensions.append(Dimension(option.name, Choices((DEFAULT, *dict.fromkeys(texts)))))
-        if len(dimensions) == (2 * count if measured else count):
-            break
     if not dimensions:
         raise OptctxError(
             "there is nothing to propose: no option that this compilation reads changes its output"
@@ -83,35 +85,27 @@ def propose(
     return dimensions
 
 
-def _gain(effect: Effect, ranking: Ranking) -> float:
-    """The change for the better that a value gives, below 0; 0 for an option without one."""
-    done = [trial for trial in effect.trials if trial.state == "ok"]
-    return min(0.0, *(ranking.goal.sign * ranking.change(trial, ranking.goal.name) for trial in done))
-
-
-def _answers(evaluator: LocalEvaluator, count: int) -> dict[int, Answer]:
-    answers: dict[int, Answer] = {}
-    while len(answers) < count:
-        answers.update((answer.number, answer) for answer in evaluator.answers())
-    return answers
-
-
 def _fastest(
     job: Job, dimensions: Sequence[Dimension], objective: Measured, limits: Limits
 ) -> list[Dimension]:
     """The dimensions by the best figure that one of their values gives alone, the best first."""
-    space = Space.of(dimensions)
     points = [(each.name, text) for each in dimensions for text in each.values.ends if text != DEFAULT]
-    with LocalEvaluator(search_plan(job, space, limits, emit="object")) as evaluator:
+    codes: dict[str, dict[str, bytes]] = {each.name: {} for each in dimensions}  # by digest
+    with LocalEvaluator(search_plan(job, Space.of(dimensions), limits, emit="object")) as evaluator:
         base = evaluator.base()
         for number, point in enumerate(points):
             evaluator.submit(Candidate(number, (point,)))
-        answers = _answers(evaluator, len(points))
-    codes: dict[str, dict[str, bytes]] = {each.name: {} for each in dimensions}
-    for number, (name, _) in enumerate(points):
-        if answers[number].state == "ok" and answers[number].digest != base.digest:
-            codes[name][answers[number].digest] = answers[number].code
-    codes = {name: _spread(own) for name, own in codes.items()}
+        answers: list[Answer] = []
+        while len(answers) < len(points):
+            answers += evaluator.answers()
+    for answer in sorted(answers, key=lambda each: each.number):
+        if answer.state == "ok" and answer.digest != base.digest:
+            codes[points[answer.number][0]][answer.digest] = answer.code
+    for name, own in codes.items():  # the smallest object, the largest, and some between them
+        ordered = sorted(own, key=lambda digest: (len(own[digest]), digest))
+        step = max(1, len(ordered) - 1) / (_MEASURED - 1)
+        places = {round(step * place) for place in range(_MEASURED)}
+        codes[name] = {digest: own[digest] for place, digest in enumerate(ordered) if place in places}
     left = list({digest: code for own in codes.values() for digest, code in own.items()}.items())
     found: dict[str, Found] = {}
     with objective.session(base.code) as measure:
@@ -119,19 +113,11 @@ def _fastest(
             found |= measure(dict(left[start : start + _BLOCK]))
     sign = objective.goal.sign
     figures = {digest: sign * each.figure for digest, each in found.items() if each.state == "ok"}
-    best = {
-        name: min((figures.get(each, math.inf) for each in own), default=math.inf)
-        for name, own in codes.items()
-    }
-    return sorted(dimensions, key=lambda each: best[each.name])
 
+    def best(dimension: Dimension) -> float:
+        return min((figures.get(each, math.inf) for each in codes[dimension.name]), default=math.inf)
 
-def _spread(codes: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The smallest object, the largest, and some between them."""
-    ordered = sorted(codes, key=lambda digest: (len(codes[digest]), digest))
-    step = max(1, len(ordered) - 1) / (_MEASURED - 1)
-    places = {round(step * place) for place in range(_MEASURED)}
-    return {digest: codes[digest] for place, digest in enumerate(ordered) if place in places}
+    return sorted(dimensions, key=best)
 
 
 def _texts(option: Option, effect: Effect) -> Sequence[str]:

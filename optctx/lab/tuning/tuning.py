@@ -18,19 +18,17 @@ import msgspec
 from optctx.compiling import Job
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.settings import identity
-from optctx.lab.space import PASSES, Floats, Integers, Space, Value
+from optctx.lab.space import PASSES, Choices, Floats, Integers, Space, Value
 from optctx.lab.sweep.by_reads import ByReads
 from optctx.lab.sweep.plan import Answer, Limits
 from optctx.lab.timing.processors import machine
-from optctx.lab.trials import Goal, Identity, Trial, Trials, identity_of, open_trials, versions
+from optctx.lab.trials import Goal, Trial, Trials, identity_of, open_trials, versions
 from optctx.lab.tuning.asking import Asking, go_on
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.evaluate import BASE, Candidate, LocalEvaluator, search_plan
-from optctx.lab.tuning.measured import RunTime
-from optctx.lab.tuning.objectives import CompilationTime, Objective, Size, Static, emit_for
+from optctx.lab.tuning.objectives import CompilationTime, Objective, RunTime, Size, Static, emit_for
 from optctx.lab.tuning.results import INTERRUPTED, Study, progress
-from optctx.lab.tuning.samplers import check_pruner, check_sampler, need_optuna
-from optctx.lab.tuning.search import MOST_TRIALS, Search
+from optctx.lab.tuning.search import MOST_TRIALS, Search, check_pruner, check_sampler, need_optuna
 from optctx.lab.tuning.winner import Winner
 from optctx.lab.tuning.workers import Evaluator, RemoteEvaluator
 from optctx.lazy import lazy
@@ -233,7 +231,13 @@ class Tuning:
         self._base = self._compile_base()
         self._note_study()
         self._assessor.know(self._trials.values())
-        self._asking = asking = go_on(self._make_asking, self._stored)
+        window = _INDEPENDENT if self._independent else self._search.under_way
+        self._asking = asking = go_on(
+            lambda: Asking(
+                self._space, self._goals, self._search, window=window, blocks=self._assessor.measures
+            ),
+            self._stored,
+        )
         for candidate in asking.running:
             self._start(candidate)
         while True:
@@ -247,7 +251,9 @@ class Tuning:
                 break
             done, self._done = sorted(self._done, key=lambda each: each[0].number), []
             for trial in self._assessor.trials(done):
-                self._finish(asking, trial)
+                self._file.append(trial)
+                asking.result(trial)
+                self._on_trial(trial)
         self._assessor.stop()
         if len(self._goals) == 1:
             self._find_winner(self._goals[0])
@@ -262,7 +268,6 @@ class Tuning:
             self._evaluator,
             self._assessor,
             goal,
-            self._base_answer.code,
             self._search.seed,
             varied=bool(self._space.pipelines),
             fewest=self._search.minimise or (cheap and best is not None and len(best.options) <= _FEW),
@@ -333,14 +338,8 @@ class Tuning:
         if answer.state == "ok" and answer.read is not None:
             self._known.add(candidate.pipeline(self._plan), candidate.options, answer.read, answer)
 
-    def _finish(self, asking: Asking, trial: Trial) -> None:
-        self._file.append(trial)
-        asking.result(trial)
-        self._on_trial(trial)
-
     def _compile_base(self) -> Trial:
         answer = self._evaluator.base()
-        self._base_answer = answer
         if answer.state == "ok":
             self._assessor.measure_against(answer)
         (base,) = self._assessor.trials([(BASE, answer)])
@@ -350,14 +349,10 @@ class Tuning:
         self._know(BASE, answer)
         return base
 
-    def _make_asking(self) -> Asking:
-        window = _INDEPENDENT if self._independent else self._search.under_way
-        return Asking(self._space, self._goals, self._search, window=window, blocks=self._assessor.measures)
-
     def _point(self, number: int) -> Mapping[str, Value] | None:
         return None if self._asking is None else self._asking.values_of(number)
 
-    def _identity(self) -> Identity:
+    def _identity(self) -> Mapping[str, Any]:
         jobs = {str(place): replace(self.job, passes=each) for place, each in enumerate(self._plan.pipelines)}
         return identity_of(
             "tune",
@@ -372,23 +367,19 @@ class Tuning:
     def _values(self, trial: Trial) -> dict[str, Value]:
         """What a kept trial tried, as values of the space. Raises OptctxError for one of another study."""
         texts = {**({PASSES: trial.passes} if self._space.pipelines else {}), **trial.options}
-        kinds = {each.name: each.values for each in self._space.dimensions}
-        values: dict[str, Value] = {}
+        kinds: dict[type, type] = {Integers: int, Floats: float, Choices: str}
         try:
-            for name, text in texts.items():
-                kind = kinds[name]
-                read: type = int if isinstance(kind, Integers) else float if isinstance(kind, Floats) else str
-                values[name] = read(text)
+            values = self._space.walk(lambda each: kinds[type(each.values)](texts[each.name]))
         except (KeyError, ValueError):
-            values = {"": ""}
+            values = {}
         figures = set(trial.objectives) == {goal.name for goal in self._goals}
-        if not self._space.holds(values) or figures is not (trial.state == "ok"):
+        known = values.keys() == texts.keys() and self._space.holds(values)
+        if not known or figures is not (trial.state == "ok"):
             raise OptctxError(
                 f"cannot resume from {self._keep}: its trial {trial.number} is not of this study; name "
                 "another file"
             )
-        ordered = {each.name: values[each.name] for each in self._space.dimensions if each.name in values}
-        return ordered
+        return values
 
 
 def _searching(make: Callable[P, Tuning]) -> Callable[P, Study]:

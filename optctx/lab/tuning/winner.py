@@ -8,11 +8,11 @@ from typing import Any
 
 from optctx.lab.space import PASSES, overrides_of
 from optctx.lab.sweep.plan import Answer
-from optctx.lab.timing.results import is_gain
+from optctx.lab.timing.results import Interval, is_gain
 from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.evaluate import Candidate
-from optctx.lab.tuning.measured import RunTime, as_fast, interval_of
+from optctx.lab.tuning.objectives import RunTime, as_fast, interval_of
 from optctx.lab.tuning.workers import Evaluator
 
 __all__ = ["Winner", "minimised"]
@@ -30,7 +30,6 @@ class Winner:
     evaluator: Evaluator
     assessor: Assessor
     goal: Goal
-    base: bytes
     seed: int
     varied: bool
     fewest: bool
@@ -39,11 +38,16 @@ class Winner:
 
     def confirm(self, trials: Iterable[Trial], objective: RunTime) -> None:
         """Check the best run times again, until one is a gain without doubt."""
-        for place, trial in enumerate(self._fastest(trials)[:_CONFIRMED]):
-            options, answer = self._reduced(trial, objective)
-            first = interval_of(trial, "ratio")
-            assert first is not None, "one without is not among the fastest"
-            found = self.evaluator.confirm(objective, self.base, answer.code, first, self.seed + place + 1)
+        for place, (trial, first) in enumerate(self._fastest(trials)[:_CONFIRMED]):
+            options, answer = None, self._compile(trial, overrides_of(trial.options))
+            if self.fewest:
+                with self.evaluator.session(objective, answer.code) as measure:
+                    options, answer = self._drop(
+                        trial, answer, lambda one: as_fast(measure({one.digest: one.code})[one.digest])
+                    )
+            found = self.evaluator.confirm(
+                objective, self.assessor.base, answer.code, first, self.seed + place + 1
+            )
             if place == 0 or found.gain:
                 self.confirmation = {
                     "trial": trial.number,
@@ -60,31 +64,23 @@ class Winner:
     def reduce(self, best: Trial) -> None:
         """Drop options from the best by figures of the compilation, if that is asked for."""
         if self.fewest:
-            self.options, _ = self._drop(best, lambda answer: self._as_good(answer, best))
+            answer = self._compile(best, overrides_of(best.options))
+            self.options, _ = self._drop(best, answer, lambda one: self._as_good(one, best))
 
-    def _fastest(self, trials: Iterable[Trial]) -> list[Trial]:
-        """Trials whose intervals are above 1 and above the noise, the fastest first; of equal objects one."""
-        found: dict[str, Trial] = {}
+    def _fastest(self, trials: Iterable[Trial]) -> list[tuple[Trial, Interval]]:
+        """Trials whose ratios are above 1 and above the noise, the fastest first; of equal objects one."""
+        found: dict[str, tuple[Trial, Interval]] = {}
         for trial in trials:
             ratio, noise = (interval_of(trial, name) for name in ("ratio", "noise"))
             if trial.state == "ok" and ratio and noise and is_gain(ratio, noise):
-                found.setdefault(str(trial.attributes.get("digest")), trial)
-        return sorted(found.values(), key=lambda trial: trial.objectives[self.goal.name])
+                found.setdefault(trial.digest, (trial, ratio))
+        return sorted(found.values(), key=lambda each: each[0].objectives[self.goal.name])
 
-    def _reduced(self, trial: Trial, objective: RunTime) -> tuple[dict[str, str] | None, Answer]:
-        """What a trial compiles to, with the fewest options if that was asked for."""
-        whole = self._compile(trial, overrides_of(trial.options))
-        if not self.fewest:
-            return None, whole
-        with self.evaluator.session(objective, whole.code) as measure:
-            return self._drop(
-                trial, lambda answer: as_fast(measure({answer.digest: answer.code})[answer.digest])
-            )
-
-    def _drop(self, trial: Trial, good: Callable[[Answer], bool]) -> tuple[dict[str, str], Answer]:
+    def _drop(
+        self, trial: Trial, whole: Answer, good: Callable[[Answer], bool]
+    ) -> tuple[dict[str, str], Answer]:
         options = overrides_of(trial.options)
-        best = self._compile(trial, options)
-        return minimised(options, best, lambda fewer: self._compile(trial, fewer), good)
+        return minimised(options, whole, lambda fewer: self._compile(trial, fewer), good)
 
     def _as_good(self, answer: Answer, best: Trial) -> bool:
         (trial,) = self.assessor.trials([(Candidate(best.number, ()), answer)])

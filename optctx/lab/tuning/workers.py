@@ -31,9 +31,9 @@ from optctx.lab.timing import Confirmation, Interval, Stop
 from optctx.lab.timing.processors import processor_model
 from optctx.lab.trials import versions
 from optctx.lab.tuning.evaluate import BASE, Candidate, LocalEvaluator, evaluate
-from optctx.lab.tuning.measured import Found, Measure, Measured, RunTime
+from optctx.lab.tuning.objectives import Found, Measure, Measured, RunTime
 
-__all__ = ["Evaluator", "Expected", "RemoteEvaluator", "Reply", "Workers", "perform", "words_of"]
+__all__ = ["Evaluator", "RemoteEvaluator", "Reply", "Workers", "here", "perform", "words_of"]
 
 _ENOUGH = 32  # short tasks under way, where their order does not matter
 _LONGEST_PAUSE = 1.0  # seconds
@@ -46,6 +46,7 @@ _LOOK = 5.0  # seconds without a result before the executor is asked whether it 
 # stay, and the interpreter waits for them at its end (python/cpython#107219).
 _POOLS_TAKE_CANCELS = sys.version_info >= (3, 12)
 _NAMES = {"LLVM": "build id of LLVM", "llvmlite": "release of llvmlite", "optctx": "release of optctx"}
+_PROCESSOR = "processor"
 # How Dask and Ray say that a worker died, by the module that is loaded where they are in use.
 _LOSSES = {
     "distributed": ("KilledWorker",),
@@ -53,33 +54,14 @@ _LOSSES = {
 }
 
 
-@dataclass(frozen=True)
-class Expected:
-    """What every worker has to have. `processor`: its model, where run times are compared; "" takes any."""
-
-    versions: tuple[tuple[str, str], ...]
-    processor: str = ""
-
-    @classmethod
-    def here(cls) -> Expected:
-        """What this process has. Attaches."""
-        return cls(tuple(versions().items()))
-
-    def missed(self, processor: str) -> tuple[str, ...]:
-        """What this process has instead, in words; empty if it can work."""
-        found = _found()
-        pairs = [(_NAMES[name], text, found[name]) for name, text in self.versions]
-        pairs += [("processor", self.processor, processor)] if self.processor else []
-        return tuple(f"{what}: expected {one}, found {other}" for what, one, other in pairs if one != other)
-
-
 @functools.cache
-def _found() -> dict[str, str]:
-    """What this process has. It attaches now, if nothing has before."""
+def here() -> Mapping[str, str]:
+    """Return what this process has, and every worker has to have. It attaches now, if it has not before."""
     try:
-        return versions()
+        found = versions()
     except OptctxError as error:
-        return dict.fromkeys(_NAMES, f"one that optctx cannot attach to ({error})")
+        found = dict.fromkeys(_NAMES, f"one that optctx cannot attach to ({error})")
+    return {_NAMES[name]: text for name, text in found.items()}
 
 
 @dataclass(frozen=True)
@@ -99,15 +81,22 @@ class Reply:
 
 
 def perform(
-    expected: Expected, refusals: int, number: int, function: Callable[..., Any], arguments: tuple[Any, ...]
+    expected: Mapping[str, str],
+    refusals: int,
+    number: int,
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
 ) -> Reply:
-    """Do the work, on a worker that has what is expected. Plain data in and out.
+    """Do the work, on a worker that has what is expected: as `here`, and the model of the processor where
+    run times are compared. Plain data in and out.
 
     `refusals`: how often workers have refused this work. `number`: another one each time, so that no
     scheduler takes two tries for one.
     """
     worker, processor = f"{platform.node()}, process {os.getpid()}", processor_model()
-    if mismatches := expected.missed(processor):
+    found = {**here(), _PROCESSOR: processor}
+    pairs = ((what, text, found.get(what)) for what, text in expected.items())
+    if mismatches := tuple(f"{what}: expected {one}, found {two}" for what, one, two in pairs if one != two):
         # One that does nothing is always free, and would be given everything.
         time.sleep(min(_LONGEST_PAUSE, 0.05 * 2 ** min(refusals, 10)))
         return Reply(worker, processor, mismatches=mismatches, address=_address())
@@ -144,9 +133,9 @@ class Workers:
     worker again, it is lost. `refused` and `lost` say, in words, which workers were, and why.
     """
 
-    def __init__(self, executor: Executor, expected: Expected | None = None) -> None:
+    def __init__(self, executor: Executor, expected: Mapping[str, str] | None = None) -> None:
         """By default what this process has is expected, which attaches now."""
-        self.expected = expected or Expected.here()
+        self.expected = expected or here()
         self.refused: list[str] = []
         self.lost: list[str] = []
         self._executor = executor
@@ -166,7 +155,7 @@ class Workers:
                 future.cancel()
         self._running.clear()
 
-    def submit(self, key: Hashable, function: Callable[..., Any], *arguments: Any) -> None:
+    def send(self, key: Hashable, function: Callable[..., Any], *arguments: Any) -> None:
         """Have a function of a module called with arguments, all of which can be pickled."""
         self._start(_Task(key, function, arguments))
 
@@ -179,12 +168,22 @@ class Workers:
         while not ended:
             if self._suspects and not self._running:
                 self._start(self._suspects.pop(0))
-            ended = self._ended()
+            done, _ = wait(self._running, timeout=self._look, return_when=FIRST_COMPLETED)
+            if done:
+                self._look = _LOOK
+            else:
+                # A pool that breaks while work is submitted may forget that work, but then takes no more.
+                self._submit(int)
+                self._look *= 2
+            for future in done:
+                task = self._running.pop(future)
+                if reply := self._reply(task, future):
+                    ended.append((task.key, reply))
         return ended
 
     def do(self, function: Callable[..., Any], *arguments: Any) -> Reply:
         """Have one thing done while nothing else is. Raises OptctxError if it cannot be, and as it does."""
-        self.submit("", function, *arguments)
+        self.send("", function, *arguments)
         ((_, reply),) = self.results()
         if reply.error:
             raise OptctxError(f"cannot go on: {reply.error}" if reply.lost else reply.error)
@@ -202,21 +201,6 @@ class Workers:
         except (BrokenExecutor, RuntimeError) as error:
             raise _broken(error) from error
 
-    def _ended(self) -> list[tuple[Hashable, Reply]]:
-        done, _ = wait(self._running, timeout=self._look, return_when=FIRST_COMPLETED)
-        if done:
-            self._look = _LOOK
-        else:
-            # A pool that breaks while work is submitted may forget that work, but then takes no more.
-            self._submit(int)
-            self._look *= 2
-        ended = []
-        for future in done:
-            task = self._running.pop(future)
-            if reply := self._reply(task, future):
-                ended.append((task.key, reply))
-        return ended
-
     def _reply(self, task: _Task, future: Future[Reply]) -> Reply | None:
         """The reply, or None if the task is done again."""
         try:
@@ -224,7 +208,15 @@ class Workers:
         except (BrokenExecutor, CancelledError) as error:
             raise _broken(error) from error
         except Exception as error:
-            return self._lose(task, error)
+            words = words_of(error)
+            if not _is_loss(error):
+                raise OptctxError(f"a worker of the executor cannot do its work: {words}") from error
+            self.lost.append(f"a worker of the executor ({words})")
+            task.lost += 1
+            if task.lost > 1:
+                return Reply("", "", error=f"its worker was lost with it: {words}", lost=True)
+            self._suspects.append(task)
+            return None
         if reply.mismatches:
             self._refuse(reply)
             task.refusals += 1
@@ -234,18 +226,6 @@ class Workers:
             if not reply.error or task.errors >= _MOST_ERRORS:
                 return reply
         self._start(task)
-        return None
-
-    def _lose(self, task: _Task, error: Exception) -> Reply | None:
-        """Have the task done again alone, if its worker died for the first time."""
-        words = words_of(error)
-        if not _is_loss(error):
-            raise OptctxError(f"a worker of the executor cannot do its work: {words}") from error
-        self.lost.append(f"a worker of the executor ({words})")
-        task.lost += 1
-        if task.lost > 1:
-            return Reply("", "", error=f"its worker was lost with it: {words}", lost=True)
-        self._suspects.append(task)
         return None
 
     def _refuse(self, reply: Reply) -> None:
@@ -283,7 +263,7 @@ def words_of(error: BaseException) -> str:
     return f"{type(error).__name__}: {text[:_LONGEST]}" if text else type(error).__name__
 
 
-class RemoteEvaluator:
+class RemoteEvaluator(Workers):
     """Compiles by workers, and measures there: each candidate by itself beside the base, on a processor of
     its own.
 
@@ -293,32 +273,24 @@ class RemoteEvaluator:
     enough = _ENOUGH
 
     def __init__(self, plan: Plan, executor: Executor) -> None:
+        super().__init__(executor)
         self.plan = plan
-        self.workers = Workers(executor)
-        self.refused, self.lost = self.workers.refused, self.workers.lost
-
-    def __enter__(self) -> RemoteEvaluator:
-        self.workers.__enter__()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.workers.__exit__(*error)
 
     @property
     def model(self) -> str:
-        return self.workers.expected.processor
+        return self.expected.get(_PROCESSOR, "")
 
     def base(self) -> Answer:
-        answer: Answer = self.workers.do(evaluate, self.plan, BASE).value
+        answer: Answer = self.do(evaluate, self.plan, BASE).value
         return answer
 
     def submit(self, candidate: Candidate) -> None:
-        self.workers.submit(candidate.number, evaluate, self.plan, candidate)
+        self.send(candidate.number, evaluate, self.plan, candidate)
 
     def answers(self) -> list[Answer]:
         return [
             Answer("crashed", int(str(number)), error=reply.error) if reply.error else reply.value
-            for number, reply in self.workers.results()
+            for number, reply in self.results()
         ]
 
     @contextmanager
@@ -329,24 +301,25 @@ class RemoteEvaluator:
     def confirm(
         self, objective: RunTime, base: bytes, code: bytes, first: Interval, seed: int
     ) -> Confirmation:
-        found: Confirmation = self.workers.do(objective.confirm, base, code, first, seed).value
+        found: Confirmation = self.do(objective.confirm, base, code, first, seed).value
         return found
 
     def _measure(self, objective: Measured, base: bytes, candidates: Mapping[str, bytes]) -> dict[str, Found]:
-        alone = objective
+        left, found = dict(candidates), dict[str, Found]()
         if isinstance(objective, RunTime):
-            alone = replace(objective, seconds=objective.seconds / max(1, len(candidates)))
-        left = dict(candidates)
-        found: dict[str, Found] = {}
-        if isinstance(objective, RunTime) and not self.model:
-            name = next(iter(left))
-            reply = self.workers.do(measure_alone, alone, base, left.pop(name))
-            self.workers.expected = replace(self.workers.expected, processor=reply.processor)
-            found[name] = reply.value
+            objective = replace(objective, seconds=objective.seconds / max(1, len(candidates)))
+            if not self.model:
+                name = next(iter(left))
+                reply = self.do(measure_alone, objective, base, left.pop(name))
+                self.expected = {**self.expected, _PROCESSOR: reply.processor}
+                found[name] = reply.value
         for name, code in left.items():
-            self.workers.submit(name, measure_alone, alone, base, code)
+            self.send(name, measure_alone, objective, base, code)
         while len(found) < len(candidates):
-            found.update((str(name), _found_by(reply)) for name, reply in self.workers.results())
+            for key, reply in self.results():
+                if reply.error and not reply.lost:
+                    raise OptctxError(f"cannot measure on {reply.worker}: {reply.error}")
+                found[str(key)] = Found("crashed", error=reply.error) if reply.lost else reply.value
         return found
 
 
@@ -357,10 +330,3 @@ def measure_alone(objective: Measured, base: bytes, code: bytes) -> Found:
     """What one candidate gives. Raises OptctxError if the base cannot be run here."""
     with objective.session(base) as measure:
         return measure({"candidate": code})["candidate"]
-
-
-def _found_by(reply: Reply) -> Found:
-    if reply.error and not reply.lost:
-        raise OptctxError(f"cannot measure on {reply.worker}: {reply.error}")
-    found: Found = Found("crashed", error=reply.error) if reply.lost else reply.value
-    return found

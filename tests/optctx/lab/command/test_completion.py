@@ -16,7 +16,7 @@ import pytest
 
 from optctx import registry
 from optctx.lab.command.main import COMMANDS, main
-from optctx.lab.tuning.samplers import PRUNERS, SAMPLERS
+from optctx.lab.tuning.search import PRUNERS, SAMPLERS
 from tests.support.processes import SECONDS
 
 BASH = shutil.which("bash") or "/bin/bash"

@@ -251,13 +251,15 @@ def test_any_free_processor_is_taken_until_none_is_left() -> None:
         pass
 
 
-def test_a_fork_of_the_measuring_process_changes_nothing() -> None:
+def test_neither_a_fork_of_the_measuring_process_nor_a_second_entry_changes_anything() -> None:
     with Bench(sum_harness(), compiled(SUM)) as bench:
         context = multiprocessing.get_context("fork")
         child = context.Process(target=len, args=("",))
         child.start()
         child.join()
         assert child.exitcode == 0
+        with pytest.raises(OptctxError, match="this Bench is in use"), bench:
+            pass
         assert bench.check({"same": compiled(SUM)}) == {"same": Outcome("ok")}
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from optctx.errors import OptctxError
 from optctx.lab.space import Choices, Dimension, Floats, Integers, Space
-from optctx.lab.trials import STATES, Goal, Identity, Trial, Trials, open_trials, read_trials
+from optctx.lab.trials import STATES, Goal, Trial, Trials, open_trials, read_trials
 from optctx.outputs import GoneError
 from tests.support.processes import in_child
 from tests.support.rows import rows
@@ -44,7 +44,7 @@ def trial(number: int, state: Any = "ok") -> Trial:
 
 @contextlib.contextmanager
 def kept(path: pathlib.Path, *, resume: bool = False, parts: dict[str, Any] = PARTS) -> Iterator[Trials]:
-    with open_trials(str(path), Identity(parts), GOALS, SPACE, point, resume=resume) as file:
+    with open_trials(str(path), parts, GOALS, SPACE, point, resume=resume) as file:
         yield file
 
 
@@ -120,6 +120,8 @@ def test_another_experiment_is_refused_by_what_differs(path: pathlib.Path) -> No
         path, "a sweep that differs in space and input", resume=True, parts=PARTS | {"space": [], "input": {}}
     )
     refused(path, "differs in seed", resume=True, parts=PARTS | {"seed": 3})
+    fewer = {name: part for name, part in PARTS.items() if name != "space"}
+    refused(path, "differs in space", resume=True, parts=fewer)
     refused(
         path,
         "expected experiment 'rank', found experiment 'sweep'",

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from optctx import OptionContext
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
-from optctx.lab.sweep import sweep
-from optctx.lab.sweep.plan import Answer, Plan
+from optctx.lab.sweep import sweep, worker
+from optctx.lab.sweep.plan import Answer, Asked, Plan
 from optctx.lab.sweep.process import SweepProcess
 from optctx.lab.tuning import (
     CompilationTime,
@@ -167,29 +167,31 @@ def test_a_function_is_an_objective_and_its_exception_the_error_of_a_trial() -> 
 
 
 def test_compile_times_are_of_one_compilation_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each is the time of the fastest of three, one after the other."""
+    """Each is the time of the fastest of three, one after the other; or none, if one of them goes wrong."""
     plans: list[Plan] = []
-    seconds: list[float] = []
-    prepare, answers = SweepProcess.prepare, SweepProcess.answers
+    prepare = SweepProcess.prepare
 
     def prepared(self: SweepProcess, plan: Plan) -> None:
         plans.append(plan)
         prepare(self, plan)
 
-    def answered(self: SweepProcess) -> list[Answer]:
-        found = answers(self)
-        seconds.extend(answer.seconds for answer in found)
-        return found
-
     monkeypatch.setattr(SweepProcess, "prepare", prepared)
-    monkeypatch.setattr(SweepProcess, "answers", answered)
     space = parse_space(["unroll-count=2,4"])
     study = tuned(JOB, space, (CompilationTime(),), sampler="grid", jobs=4)
-    assert [plan.limits.at_once for plan in plans] == [1]
-    own = seconds[1:]  # behind the base by which limits are set
-    fastest = [min(own[place : place + 3]) for place in range(0, len(own), 3)]
-    assert [each.objectives["compile-time"] for each in (study.base, *study.trials)] == fastest
-    assert study.compiled == 6
+    assert all(each.objectives["compile-time"] == each.seconds > 0 for each in (study.base, *study.trials))
+    ((plan, at_once),) = ((plan, plan.limits.at_once) for plan in plans)
+    assert (at_once, plan.emit_once) == (1, False)
+    for several, expected in (
+        ([Answer("ok", seconds=each) for each in (3.0, 1.0, 2.0)], Answer("ok", seconds=1.0)),
+        (
+            [Answer("ok", seconds=2.0), Answer("failed", error="no"), Answer("ok")],
+            Answer("failed", error="no"),
+        ),
+    ):
+        answers = iter(several)
+        monkeypatch.setattr(worker, "_compile_once", lambda *asked: next(answers))  # noqa: B023
+        assert worker.compile_alone(worker.Prepared(plan, None), Asked(0, {})) == expected
+        assert not list(answers)
 
 
 def test_a_pool_of_processes_gives_the_same_trials() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from optctx.errors import OptctxError
 from optctx.lab.tuning import CompilationTime, RunTime, evaluate, parse_space, workers
-from optctx.lab.tuning.workers import Expected, Workers, perform
+from optctx.lab.tuning.workers import Workers, here, perform
 from tests.support.processes import SECONDS
 from tests.support.tuning_cases import HARNESS, JOB, deadly, told, tuned
 
@@ -102,9 +102,9 @@ def test_work_whose_worker_died_is_done_again_alone(monkeypatch: pytest.MonkeyPa
         finally:
             running.discard(number)
 
-    with ThreadPoolExecutor(3) as pool, Workers(pool, Expected.here()) as searched:
+    with ThreadPoolExecutor(3) as pool, Workers(pool, here()) as searched:
         for number in range(6):
-            searched.submit(number, work, number, 2)
+            searched.send(number, work, number, 2)
         results: dict[Any, Any] = {}
         while len(results) < 6:
             results.update(searched.results())
@@ -115,14 +115,14 @@ def test_work_whose_worker_died_is_done_again_alone(monkeypatch: pytest.MonkeyPa
 
 def test_a_worker_that_differs_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_LONGEST_PAUSE", 0.01)  # before each of its many refusals
-    expected = Expected((("llvmlite", "0.1"), ("optctx", "9")), "Z80")
+    expected = {"release of llvmlite": "0.1", "release of optctx": "9", "processor": "Z80"}
     reply = perform(expected, 0, 0, os._exit, (1,))
     assert [each.partition(":")[0] for each in reply.mismatches] == [
         "release of llvmlite",
         "release of optctx",
         "processor",
     ]
-    assert perform(Expected.here(), 0, 0, len, ("abc",)).value == 3
+    assert perform(here(), 0, 0, len, ("abc",)).value == 3
     with (
         ThreadPoolExecutor(1) as pool,
         Workers(pool, expected) as searched,
@@ -154,13 +154,13 @@ def test_a_pool_that_breaks_behind_a_search_leaves_no_process() -> None:
     with ProcessPoolExecutor(2) as pool:
         victim = pool.submit(os.getpid).result()
         processes = list(pool._processes.values())
-        with Workers(pool, Expected.here()) as searched:
+        with Workers(pool, here()) as searched:
             # Two at work, and the pool's queue full.
             while sum(future.running() for future in searched._running) < 5:
-                searched.submit(len(searched._running), time.sleep, _LONG)
+                searched.send(len(searched._running), time.sleep, _LONG)
                 time.sleep(0.01)
             for number in range(3):
-                searched.submit(-number, time.sleep, _LONG)
+                searched.send(-number, time.sleep, _LONG)
         os.kill(victim, signal.SIGKILL)
     try:
         assert [process.is_alive() for process in processes] == [False, False]
@@ -172,7 +172,7 @@ def test_a_pool_that_breaks_behind_a_search_leaves_no_process() -> None:
 def test_work_that_a_broken_executor_forgot_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_LOOK", 0.01)
     with (
-        Workers(_Forgetful(), Expected.here()) as searched,
+        Workers(_Forgetful(), here()) as searched,
         pytest.raises(OptctxError, match=r"takes no more work \(BrokenProcessPool: .*--resume"),
     ):
         searched.do(len, "abc")
@@ -180,6 +180,6 @@ def test_work_that_a_broken_executor_forgot_is_not_waited_for(monkeypatch: pytes
 
 def test_an_executor_that_takes_long_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_LOOK", 0.01)
-    with ProcessPoolExecutor(1) as pool, Workers(pool, Expected.here()) as searched:
+    with ProcessPoolExecutor(1) as pool, Workers(pool, here()) as searched:
         assert searched.do(time.sleep, 0.3).value is None
         assert searched.do(len, "abc").value == 3

@@ -15,7 +15,7 @@ from optctx.errors import OptctxError
 from optctx.lab.command.main import main
 from optctx.lab.sweep.plan import Answer
 from optctx.lab.tuning import Command, Dimension, RunTime, Size, Space, parse_space, propose
-from optctx.lab.tuning.measured import Callgrind
+from optctx.lab.tuning.objectives import Callgrind
 from optctx.lab.tuning.winner import minimised
 from tests.support.ir_texts import SCALE
 from tests.support.tuning_cases import HARNESS, JOB, KERNEL, LOOSE, SUM, TINY, loops, tuned

@@ -13,8 +13,7 @@ from optctx.lab.command.main import main
 from optctx.lab.tuning import Goal, RunTime, Size, Trial, parse_space
 from optctx.lab.tuning.asking import Asking, go_on
 from optctx.lab.tuning.evaluate import Candidate
-from optctx.lab.tuning.samplers import PRUNERS, make_pruner
-from optctx.lab.tuning.search import Search
+from optctx.lab.tuning.search import PRUNERS, Search, make_pruner
 from tests.support.rows import rows
 from tests.support.tuning_cases import HARNESS, JOB, KERNEL, LOOSE, cut_short, loops, told, tuned
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+import pytest
+
 from optctx.lab.tuning import Choices, Dimension, Goal, Integers, Space, Trial
 from optctx.lab.tuning.asking import Asking, go_on
-from optctx.lab.tuning.samplers import SAMPLERS
-from optctx.lab.tuning.search import Search
+from optctx.lab.tuning.search import SAMPLERS, Search
 from tests.support.rows import rows
 
 SIZE = [Goal("size", "bytes")]
@@ -92,13 +93,16 @@ def test_a_search_that_learns_nothing_goes_on_from_any_trials_of_a_larger_cluste
 
 
 @rows("sampler", SAMPLERS)
-def test_a_small_space_is_tried_to_the_last_point(sampler: str) -> None:
+def test_a_small_space_is_tried_to_the_last_point(sampler: str, monkeypatch: pytest.MonkeyPatch) -> None:
     space = Space((Dimension("a", Integers(1, 6)), Dimension("b", Choices(("x", "y", "z")))))
     trials = searched(space, sampler, 0, 4, 1000)
     points = {(("a", str(point["a"])), ("b", str(point["b"]))) for point in space.points()}
     assert {tuple(trial.options.items()) for trial in trials} == points
     assert len(trials) == 18
     assert searched(space, sampler, 0, 4, 1000, 1) == trials, "whatever order answers come in"
+    with monkeypatch.context() as patched:
+        patched.setattr("optctx.lab.tuning.asking._DRAWS", 0)
+        assert len(searched(space, sampler, 0, 4, 1000)) == 18, "without drawing the last ones by chance"
 
 
 def test_a_sampler_learns_to_avoid_what_crashes() -> None:
