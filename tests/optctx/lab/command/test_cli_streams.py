@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 
 import pytest
 
@@ -60,7 +59,10 @@ for words in json.load(sys.stdin):
 """
 
 
-def refused(lines: Mapping[tuple[str | bytes, ...], str], variables: dict[str, str]) -> None:
+Lines = dict[tuple[str | bytes, ...], str]
+
+
+def refused(lines: Lines, variables: dict[str, str]) -> None:
     """Each line prints nothing, and is refused in one short line that has the words beside it."""
     done = subprocess.run(
         [sys.executable, "-c", SEVERAL],
@@ -104,7 +106,7 @@ TEN = ",".join(map(str, range(1, 11)))
 LONG = 131_000  # bytes: the longest that Linux takes in one argument is 128 KiB
 
 
-ABSURD: list[tuple[list[str], str]] = [
+ABSURD: list[tuple[list[str | bytes], str]] = [
     (["--try=unroll-count=1..1000", "--try=inline-threshold=1..1000"], "1,000,000 combinations"),
     ([f"--try=option-{number}={TEN}" for number in range(9)], "no LLVM option is called"),
     ([f"--try=n{number}=1" for number in range(4000)], "no LLVM option is called"),
@@ -121,7 +123,7 @@ ABSURD: list[tuple[list[str], str]] = [
 def test_what_is_no_text_no_file_or_of_absurd_size_is_one_line_at_once(kernel: str) -> None:
     given = [tuple(kernel if word == "FILE" else word for word in line) for line in NO_TEXT]
     refused(dict.fromkeys([*NO_FILE, *given], "\\udcff"), ASCII)
-    sizes = {("sweep", kernel, *more): words for more, words in ABSURD}
+    sizes: Lines = {("sweep", kernel, *more): words for more, words in ABSURD}
     refused({**dict.fromkeys(NO_FILE, "\\udcff"), **sizes}, {})
 
 

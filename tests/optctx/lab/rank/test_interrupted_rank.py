@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -15,43 +16,31 @@ from optctx.compiling import Job
 from optctx.lab.rank import Ranking, rank
 from optctx.lab.sweep import Limits
 from optctx.lab.trials import read_trials
-from tests.support.interrupted_commands import ENDLESS, STATUS, interrupted, moments, works
+from tests.support.endless import LIST, SCALED, endless, reached
+from tests.support.interrupted_commands import STATUS, interrupted, moments
 from tests.support.ir_texts import SCALE, X86
-from tests.support.processes import wait_for
 
 pytestmark = pytest.mark.redirected
 
 JOB = Job(SCALE, triple=X86)
-# Of the two values of the second option, the last never ends.
-VALUES = ["force-vector-width=1,2", "misched-limit=5,0"]
-WORDS = ["--only", "force-vector-width", "-j", "1", "--timeout", "100", "--values", "each"]
-WORDS += [word for setting in VALUES for word in ("--try", setting)]
-
-
-@pytest.fixture
-def scale(tmp_path: pathlib.Path) -> str:
-    (tmp_path / "scale.ll").write_text(SCALE)
-    return str(tmp_path / "scale.ll")
+VALUES = "force-vector-width=1,2"
 
 
 def test_ctrl_c_hands_over_the_trials_that_have_ended() -> None:
     """From Python. A trial that runs is no failed one."""
-    whole = rank(JOB, only=["force-vector-width"], values=VALUES[:1])
-    assert (whole.left, len(whole.trials)) == (0, 2)
+    steps: list[int] = []
 
     def step(total: int) -> None:
-        if len(steps := [*reached, total]) == 2:
+        steps.append(total)
+        if len(steps) == 2:
             os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(1)
-        reached[:] = steps
+            time.sleep(60)  # which the signal ends
 
-    reached: list[int] = []
+    values, limits = [VALUES, "unroll-count=2,4"], Limits(1)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt) as caught:
-            rank(
-                JOB, only=["force-vector-width"], values=VALUES, screen=False, limits=Limits(1), progress=step
-            )
+            rank(JOB, only=["unroll-count"], values=values, screen=False, limits=limits, progress=step)
     finally:
         signal.signal(signal.SIGINT, before)
     assert isinstance(caught.value, Interrupted)
@@ -61,12 +50,20 @@ def test_ctrl_c_hands_over_the_trials_that_have_ended() -> None:
     assert ranking.summary()[-1] == "ended because it was interrupted: nothing is known of 2 values"
 
 
+def words_of(command: str, folder: pathlib.Path) -> list[str]:
+    """Four values, of which the last never ends."""
+    (folder / "scale.ll").write_text(SCALE)
+    words = [str(folder / "scale.ll"), "--passes", SCALED, "--timeout", "100", "-j", "1", "--try", VALUES]
+    words += ["--try", f"{LIST}=/dev/null,{endless(folder)}"]
+    return [*words, "--only", LIST, "--values", "each"] if command == "rank" else words
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
-def test_the_command_prints_them_and_leaves_nothing(number: int, scale: str, tmp_path: pathlib.Path) -> None:
-    words = ["rank", scale, *WORDS, "--format", "json", "--keep", str(tmp_path / "kept")]
-    ended = interrupted(
-        words, tmp_path, lambda process: wait_for(lambda: works(process.pid)), number, times=2
-    )
+def test_the_command_prints_them_and_leaves_nothing(number: int, tmp_path: pathlib.Path) -> None:
+    words = ["rank", *words_of("rank", tmp_path), "--format", "json", "--keep", str(tmp_path / "kept")]
+    with contextlib.ExitStack() as stack:
+        last = reached(str(tmp_path / "pipe"))
+        ended = interrupted(words, tmp_path, lambda _: stack.enter_context(last), number, times=2)
     assert ended.status == STATUS[number]
     assert ended.err.splitlines()[-1] == (
         f"optctx: interrupted after 3 of 4 values; {tmp_path / 'kept'} keeps them: go on with --resume"
@@ -76,8 +73,8 @@ def test_the_command_prints_them_and_leaves_nothing(number: int, scale: str, tmp
         each["option"]: sorted(trial["options"][each["option"]] for trial in each["trials"])
         for each in ended.data["options"]
     }
-    assert values == {"force-vector-width": ["1", "2"], "misched-limit": ["5"]}
-    assert sorted(read_trials(str(tmp_path / "kept")).trials) == [0, 1, 2]
+    assert values == {"force-vector-width": ["1", "2"], LIST: ["/dev/null"]}
+    assert len(read_trials(str(tmp_path / "kept")).trials) == 3
 
 
 @pytest.mark.parametrize(
@@ -93,11 +90,8 @@ def test_a_signal_at_any_moment_leaves_nothing_and_is_one_line(
     def at(place: int, seconds: float) -> None:
         folder = tmp_path / str(place)
         folder.mkdir()
-        (folder / "scale.ll").write_text(SCALE)
         number, rows = list(STATUS)[place % 3], folder / "kept"
-        grid = [word.replace("--set", "--try") for word in ENDLESS]
-        words = [*(grid if command == "sweep" else WORDS), "--keep", str(rows)]
-        words = [command, str(folder / "scale.ll"), *words]
+        words = [command, *words_of(command, folder), "--keep", str(rows)]
         ended = interrupted(words, folder, lambda _: time.sleep(seconds), number)
         *before, last = ended.err.splitlines()
         assert ended.status == STATUS[number], (seconds, ended.err)

@@ -19,6 +19,7 @@ from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.main import main
 from optctx.lab.sweep import Limits, sweep
 from optctx.lab.trials import Trial, read_trials
+from tests.support.endless import LIST, SCALED, endless
 from tests.support.ir_texts import SCALE, X86
 from tests.support.processes import LISTENING, SECONDS, of_session, wait_for
 
@@ -80,7 +81,7 @@ def test_ctrl_c_keeps_the_trials_prints_them_and_leaves_no_processes(
     file = tmp_path / "kept"
     # The last value never ends.
     arguments = [
-        *("--try", "unroll-count=2,4", "--try", "misched-limit=default,0"),
+        *("--passes", SCALED, "--try", "unroll-count=2,4", "--try", f"{LIST}=/dev/null,{endless(tmp_path)}"),
         *("--format", "json", "--keep", str(file)),
     ]
     command = [sys.executable, "-c", LISTENING, "sweep", scale, *arguments, "--timeout", "100"]

@@ -22,6 +22,7 @@ from optctx.lab.command import tune_command
 from optctx.lab.command.main import main
 from optctx.lab.tuning import Trial, Tuning
 from optctx.lab.tuning.winner import Winner
+from tests.support.endless import LIST, SCALED, endless
 from tests.support.interrupted_commands import STATUS, interrupted, moments
 from tests.support.ir_texts import SCALE
 from tests.support.processes import SECONDS, wait_for
@@ -33,8 +34,6 @@ returns = "f32"
 repeat = 100
 arguments = [{array = "f32", shape = [1000], seed = 3}, {value = 1000, type = "i64"}]
 """
-# The last value never ends.
-ENDLESS = ["--try", "misched-limit=default,0", "--try", "unroll-count=1,2", "--timeout", "100"]
 UNTRUE = re.compile(r"no gain|every point|ended", re.IGNORECASE)
 
 
@@ -178,6 +177,12 @@ def test_a_study_that_vanishes_midway_is_an_error(
 # Signals
 
 
+def endless_words(folder: pathlib.Path) -> list[str]:
+    """Four trials, of which the last two never end."""
+    words = ["--passes", SCALED, "--sampler", "grid", "--timeout", "100", "--try", "unroll-count=1,2"]
+    return [*words, "--try", f"{LIST}=/dev/null,{endless(folder)}"]
+
+
 SOME = [
     signal.SIGTERM,
     *(pytest.param(each, marks=pytest.mark.long) for each in (signal.SIGINT, signal.SIGHUP)),
@@ -189,7 +194,7 @@ def test_every_signal_that_ends_a_process_says_how_to_go_on(number: int, tmp_pat
     """Two, as `timeout` sends them. The helper has them as well, and must not be the first to end."""
     (tmp_path / "tiny.ll").write_text(TINY)
     study = tmp_path / "a study.journal"
-    words = ["tune", str(tmp_path / "tiny.ll"), *ENDLESS, "--sampler", "grid", "--keep", str(study)]
+    words = ["tune", str(tmp_path / "tiny.ll"), *endless_words(tmp_path), "--keep", str(study)]
     ended = interrupted(
         [*words, "--format", "json", "-q"],
         tmp_path,
@@ -203,7 +208,8 @@ def test_every_signal_that_ends_a_process_says_how_to_go_on(number: int, tmp_pat
     assert told in (1, 2)
     said = f"interrupted after {told} of 4 trials; they are in {study}: go on with --resume"
     assert (ended.err, ended.data["finished"]) == (f"optctx: {said}\n", False)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a study.journal", "temporary", "tiny.ll"]
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == ["a study.journal", "pipe", "temporary", "tiny.ll"]
 
 
 @pytest.mark.long
@@ -215,7 +221,7 @@ def test_a_signal_at_any_moment_is_one_line_that_says_how_to_go_on(tmp_path: pat
         folder.mkdir()
         (folder / "scale.ll").write_text(SCALE)
         study, number = folder / "study.journal", list(STATUS)[place % 3]
-        words = ["tune", str(folder / "scale.ll"), *ENDLESS, "--keep", str(study)]
+        words = ["tune", str(folder / "scale.ll"), *endless_words(folder), "--keep", str(study)]
         ended = interrupted(words, folder, lambda _: time.sleep(seconds), number)
         assert (ended.status, ended.err.count("\n")) == (STATUS[number], 1), (seconds, ended.err)
         assert ended.err.startswith("optctx: interrupted")
