@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import pathlib
 import shlex
@@ -18,8 +17,7 @@ from optctx.lab.command.main import main
 from optctx.lab.reducing import reduce_options
 from optctx.lab.sweep import Limits
 from optctx.testing import smallest
-from tests.support.endless import LIST, endless, reached
-from tests.support.interrupted_commands import interrupted
+from tests.support.endless import LIST, endless
 from tests.support.ir_texts import SCALE, X86
 from tests.support.tuning_cases import TINY
 
@@ -131,14 +129,3 @@ def test_a_compilation_that_crashes_without_options_says_so(
     assert crashed.startswith("crashed: ")
     assert bare == "without any option"
     assert tools.startswith("opt and llc: opt -passes=trigger-crash-module -o ")
-
-
-def test_ctrl_c_ends_a_hanging_try_at_once_and_leaves_nothing(tmp_path: pathlib.Path) -> None:
-    """The compilation waits to the end of the block, and would be timed out after a minute."""
-    (tmp_path / "scale.ll").write_text(SCALE)
-    words = ["reduce", str(tmp_path / "scale.ll"), "--set", "disable-lsr", "--passes", "chr"]
-    words += ["--set", f"{LIST}={(pipe := endless(tmp_path))}", "--timeout", "60"]
-    with contextlib.ExitStack() as stack:
-        ended = interrupted(words, tmp_path, lambda _: stack.enter_context(reached(pipe)))
-    assert ended.status == 130
-    assert ended.err.splitlines()[-1].startswith("optctx: interrupted")

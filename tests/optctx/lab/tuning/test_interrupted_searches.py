@@ -3,16 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
 import re
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import pytest
 
@@ -22,11 +14,7 @@ from optctx.lab.command import tune_command
 from optctx.lab.command.main import main
 from optctx.lab.tuning import Trial, Tuning
 from optctx.lab.tuning.winner import Winner
-from tests.support.endless import LIST, SCALED, endless
-from tests.support.interrupted_commands import STATUS, interrupted, moments
-from tests.support.ir_texts import SCALE
-from tests.support.processes import SECONDS, wait_for
-from tests.support.tuning_cases import SUM, TINY, kept
+from tests.support.tuning_cases import SUM, TINY
 
 HARNESS = """
 entry = "sum"
@@ -172,114 +160,3 @@ def test_a_study_that_vanishes_midway_is_an_error(
         [line] = err.splitlines()
         assert line.startswith(f"optctx: cannot write to {str(file)!r}: it was deleted, moved or replaced")
         assert f"not finished: {at} of 6 trials" in out  # what is nowhere else
-
-
-# Signals
-
-
-def endless_words(folder: pathlib.Path) -> list[str]:
-    """Four trials, of which the last two never end."""
-    words = ["--passes", SCALED, "--sampler", "grid", "--timeout", "100", "--try", "unroll-count=1,2"]
-    return [*words, "--try", f"{LIST}=/dev/null,{endless(folder)}"]
-
-
-SOME = [
-    signal.SIGTERM,
-    *(pytest.param(each, marks=pytest.mark.long) for each in (signal.SIGINT, signal.SIGHUP)),
-]
-
-
-@pytest.mark.parametrize("number", SOME)
-def test_every_signal_that_ends_a_process_says_how_to_go_on(number: int, tmp_path: pathlib.Path) -> None:
-    """Two, as `timeout` sends them. The helper has them as well, and must not be the first to end."""
-    (tmp_path / "tiny.ll").write_text(TINY)
-    study = tmp_path / "a study.journal"
-    words = ["tune", str(tmp_path / "tiny.ll"), *endless_words(tmp_path), "--keep", str(study)]
-    ended = interrupted(
-        [*words, "--format", "json", "-q"],
-        tmp_path,
-        lambda _: wait_for(lambda: kept(study) == 2),
-        number,
-        times=2,
-    )
-    assert ended.status == STATUS[number]
-    # The signal may come when the second is in the file and not counted yet.
-    told = len(ended.data["trials"])
-    assert told in (1, 2)
-    said = f"interrupted after {told} of 4 trials; they are in {study}: go on with --resume"
-    assert (ended.err, ended.data["finished"]) == (f"optctx: {said}\n", False)
-    left = sorted(path.name for path in tmp_path.iterdir())
-    assert left == ["a study.journal", "pipe", "temporary", "tiny.ll"]
-
-
-@pytest.mark.long
-def test_a_signal_at_any_moment_is_one_line_that_says_how_to_go_on(tmp_path: pathlib.Path) -> None:
-    """While modules are imported, the study is opened, a helper starts, the base and trials are compiled."""
-
-    def at(place: int, seconds: float) -> None:
-        folder = tmp_path / str(place)
-        folder.mkdir()
-        (folder / "scale.ll").write_text(SCALE)
-        study, number = folder / "study.journal", list(STATUS)[place % 3]
-        words = ["tune", str(folder / "scale.ll"), *endless_words(folder), "--keep", str(study)]
-        ended = interrupted(words, folder, lambda _: time.sleep(seconds), number)
-        assert (ended.status, ended.err.count("\n")) == (STATUS[number], 1), (seconds, ended.err)
-        assert ended.err.startswith("optctx: interrupted")
-        assert ("go on with --resume" in ended.err) == study.exists()
-        assert not UNTRUE.search(ended.out)
-
-    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-        list(pool.map(at, range(15), moments(15, 1.2)))
-
-
-def swallowed(work: Callable[[], object]) -> Callable[..., object]:
-    """As a finaliser does it, or a weakref's callback in an import: what is raised is printed and lost."""
-
-    class Finaliser:
-        def __del__(self) -> None:
-            work()
-
-    def wait() -> None:
-        Finaliser()
-        for _ in range(5000):  # far more than it takes to come again
-            time.sleep(0.001)
-        raise AssertionError("it was lost")
-
-    return lambda *arguments: wait()
-
-
-@pytest.mark.parametrize("number", SOME)
-def test_an_interrupt_that_a_finaliser_swallows_comes_again(
-    number: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("optctx.lab.command.main._run", swallowed(partial(os.kill, os.getpid(), number)))
-    before = signal.signal(number, signal.default_int_handler)  # in the background it may be ignored
-    try:
-        assert main(["options"]) == STATUS[number]
-        assert capfd.readouterr() == ("", "optctx: interrupted\n")
-        assert signal.getsignal(number) is signal.default_int_handler
-    finally:
-        signal.signal(number, before)
-
-
-LATE = """
-import os, signal, sys
-from optctx_program import main
-
-number = int(sys.argv.pop(1))
-signal.signal(number, signal.SIG_DFL)
-
-class Late:
-    def __del__(self, kill=os.kill, this=os.getpid(), number=number):
-        kill(this, number)
-
-late = Late()  # goes with its module, when Python has given up its own signal handlers
-sys.exit(main())
-"""
-
-
-@pytest.mark.parametrize("number", SOME)
-def test_a_signal_while_the_interpreter_ends_leaves_the_exit_status(number: int) -> None:
-    words = [sys.executable, "-c", LATE, str(int(number)), "options", "no-such-option"]
-    ended = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS)
-    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
