@@ -14,16 +14,17 @@ import pytest
 
 import optctx
 from optctx import OptionContext
-from optctx.compiling import FreshProcess, Job
+from optctx.compiling import FreshProcess, Job, llvm_pool
 from optctx.errors import EndedEarlyError
 from optctx.lab.sweep import sweep
-from optctx.lab.sweep.plan import Limits, Plan
+from optctx.lab.sweep.plan import Limits, Plan, make_plan
 from optctx.lab.sweep.process import SweepProcess
+from optctx.lab.sweep.process import _attached as attached_pool
 from optctx.lab.trials import Trial
 from tests.support.alone import alone
 from tests.support.endless import LIST, SCALED, endless
 from tests.support.ir_texts import COUNTED, SCALE, UNROLL, X86
-from tests.support.processes import too_long
+from tests.support.processes import too_long, wait_for
 from tests.support.scopes import process_state, scoped, set_option
 
 SMALL = Job(SCALE, triple=X86)
@@ -153,6 +154,22 @@ def test_a_helper_that_is_killed_is_an_error_and_keeps_what_is_done(
     assert len(both) == 12
     assert sorted(again, key=lambda trial: trial.number) == both
     assert all(trial in both for trial in found)
+
+
+def test_searches_fork_one_server_that_has_attached_and_another_if_that_is_killed() -> None:
+    def parent(base: OptionContext) -> int:
+        with SweepProcess() as process:
+            process.prepare(make_plan({"": SMALL}, Limits(1), base))
+            stat = pathlib.Path(f"/proc/{process.pool.process}/stat").read_text()
+            return int(stat.rpartition(")")[2].split()[1])
+
+    plain = OptionContext()
+    first, pool = parent(plain), attached_pool.running()
+    assert first == parent(plain) == pool.process != llvm_pool().process
+    assert parent(OptionContext(unroll_count=3)) == llvm_pool().process, "options come before attaching"
+    os.kill(first, signal.SIGKILL)
+    wait_for(lambda: pool.end is not None)
+    assert parent(plain) not in (first, llvm_pool().process)
 
 
 def test_a_module_that_kills_llvm_by_itself_has_rows_that_say_so() -> None:
