@@ -255,8 +255,9 @@ class SharedPool:
             pool = self._pool
             if pool is None or pool.end is not None or pool._owner != os.getpid():
                 within = self._within() if self._within is not None else None
-                pool = self._pool = Pool(self._prepare, within=within)
+                pool = Pool(self._prepare, within=within)
                 pool.start()
+                self._pool = pool  # one that an interrupt kept from starting is of no use
             return pool
 
 

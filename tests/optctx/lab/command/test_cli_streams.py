@@ -140,12 +140,11 @@ def test_standard_input_is_utf_8_in_any_locale() -> None:
 @rows(
     ("words", "redirections", "status", "err"),
     [
-        (["show", "unroll-count"], ">&-", 3, CLOSED),
-        (["show", "unroll-count"], ">/dev/full", 3, FULL),
-        (["show", "unroll-count"], ">/dev/full 2>/dev/full", 3, ""),
+        (["completion", "bash"], ">&-", 3, CLOSED),
+        (["completion", "bash"], ">/dev/full 2>/dev/full", 3, ""),
         (["check-link", "FILE"], "<&- >&- 2>&-", 3, ""),
-        (["options", "l*"], ">/dev/full", 3, FULL),  # more than a buffer takes
-        (["options", "l*"], ">|", 0, ""),
+        (["completion", "bash"], ">/dev/full", 3, FULL),  # more than a buffer takes
+        (["completion", "bash"], ">|", 0, ""),
         (["options", "--help"], ">/dev/full", 3, FULL),
         (["--help"], ">|", 0, ""),
         # An error goes nowhere else where standard error is closed.
@@ -169,7 +168,7 @@ def test_closed_and_full_streams_are_one_line_or_none(
 
 
 def test_a_full_disk_is_told_at_once_without_a_buffer() -> None:
-    ended = command_line("show", "unroll-count", redirections=">/dev/full", unbuffered=True)
+    ended = command_line("completion", "bash", redirections=">/dev/full", unbuffered=True)
     assert (ended.status, ended.err) == (3, FULL)
 
 
