@@ -239,10 +239,13 @@ class Pool:
 
 
 class SharedPool:
-    """A pool of this process, made when it is first needed, and again if its server was killed."""
+    """A pool of this process, made when it is first needed, and again if its server was killed.
 
-    def __init__(self, prepare: Callable[..., Any]) -> None:
-        self._prepare = prepare
+    `within`: gives the pool whose server is forked for it; by default the server is a new process.
+    """
+
+    def __init__(self, prepare: Callable[..., Any], within: Callable[[], Pool] | None = None) -> None:
+        self._prepare, self._within = prepare, within
         self._pool: Pool | None = None
         self._making = lock_left_behind()
 
@@ -251,8 +254,10 @@ class SharedPool:
         with self._making:
             pool = self._pool
             if pool is None or pool.end is not None or pool._owner != os.getpid():
-                pool = self._pool = Pool(self._prepare)
+                within = self._within() if self._within is not None else None
+                pool = Pool(self._prepare, within=within)
                 pool.start()
+                self._pool = pool  # one that an interrupt kept from starting is of no use
             return pool
 
 

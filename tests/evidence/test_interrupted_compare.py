@@ -29,7 +29,8 @@ def at_work(process: subprocess.Popen[str]) -> None:
     time.sleep(1)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_while_programs_run(number: int, tmp_path: pathlib.Path) -> None:
     (tmp_path / "scale.ll").write_text(SCALE)
     began: list[float] = []

@@ -6,13 +6,10 @@ import csv
 import io
 import itertools
 import json
-import os
 import pathlib
 import re
 import shutil
-import signal
 import subprocess
-import time
 from functools import partial
 from typing import Any
 
@@ -22,23 +19,23 @@ import pytest
 from evidence.benchmarks.reads import KINDS, build, nanoseconds
 from evidence.main import main
 from evidence.reads import stacks
-from evidence.reads.children import recorded, run_in_children
+from evidence.reads.children import run_in_children
 from evidence.reads.contexts import reached, reaches_in
 from evidence.reads.places import ReadPlace, Reads, first_reads
 from evidence.reads.signature import pointee, signature_of
 from evidence.reads.stacks import FirstRead, recording_stacks, stacks_in
-from optctx import OptctxError, OptionContext, record
+from optctx import OptionContext, record
 from optctx._native import demangle
 from optctx.compiling import Job, compile_job
 from optctx.engine.attach import attach
 from optctx.reads import reader_index
+from tests.evidence.reading import UNROLLED, act
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86
 from tests.support.rows import rows
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 
 O3 = Job(SCALE + CALLS, "default<O3>", triple=X86, emit="object")
-UNROLLED = Job(COUNTED, UNROLL, triple=X86, emit="ir")
 
 
 def compiled(job: Job) -> None:
@@ -325,19 +322,6 @@ def test_the_names_of_the_whole_library_can_be_taken_apart() -> None:
         if signature.constructs:
             assert is_constructor or "C" in name
     assert pointee("std::unique_ptr<llvm::Module, std::default_delete<llvm::Module> >&&") == "llvm::Module"
-
-
-def act(_: None, name: str) -> list[FirstRead]:
-    """In a child: what the name says."""
-    if name == "bad":
-        raise OptctxError("it cannot be")
-    if name == "dead":
-        os.kill(os.getpid(), signal.SIGKILL)
-    if name == "gone":
-        os._exit(3)
-    if name == "slow":
-        time.sleep(60)
-    return recorded(lambda: compile_job(UNROLLED).error)
 
 
 def test_children_tell_reads_errors_deaths_and_delays() -> None:

@@ -376,7 +376,8 @@ def test_arguments() -> None:
         open_strategy("threads")
 
 
-@pytest.mark.parametrize("name", ways("thread", "save-restore"))
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["thread", "save-restore"])
 def test_figures(name: str) -> None:
     sets = [(f"-unroll-count={count}",) for count in (2, 3, 4)]
     figures = figures_of(name, Job(KERNEL), sets, threads=2, seconds=0.05)
@@ -392,6 +393,7 @@ def test_figures(name: str) -> None:
 # The command
 
 
+@pytest.mark.long
 def test_the_command() -> None:
     words = ["--strategies", "thread", "exclusive", "--properties", "nesting", "misspelling"]
     words += ["--programs", "6", "--no-figures", "--format", "json"]

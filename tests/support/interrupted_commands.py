@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.support.processes import SECONDS, of_session, wait_for
 
-__all__ = ["Ended", "interrupted", "running", "works"]
+__all__ = ["STATUS", "Ended", "interrupted", "moments", "running"]
 
 # The program, even where whoever started the tests ignores signals, as shells do for what runs beside them.
 # It says when it begins, as it imports the package: nothing can be asked of Python's own start, nor of the
@@ -104,18 +104,7 @@ def interrupted(
     return Ended(process.returncode, out, err)
 
 
-def works(session: int, seconds: float = 0.8) -> bool:
-    """Whether a process of the command's has worked for so long: a compilation that never ends."""
-    ticks = seconds * os.sysconf("SC_CLK_TCK")
-    return any(
-        int(stat.rpartition(")")[2].split()[11]) >= ticks
-        for stat in of_session(session)
-        if int(stat.split()[0]) != session
-    )
-
-
 STATUS: dict[int, int] = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
-ENDLESS = ["--set", "misched-limit=default,0", "--set", "unroll-count=1,2", "--timeout", "100"]
 
 
 def moments(count: int, most: float) -> list[float]:

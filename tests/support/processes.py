@@ -103,7 +103,7 @@ def wait_for(holds: Callable[[], bool]) -> None:
 
 
 def too_long(work: Callable[[], object]) -> float:
-    """Seconds that the work never takes, as busy as the machine is now: a limit that a hang alone reaches."""
+    """Return seconds that the work never takes, as busy as the machine is: only a hang takes longer."""
     work()  # which may start a process first
     begun = time.monotonic()
     work()

@@ -8,16 +8,26 @@ from dataclasses import replace
 from optctx.children.answers import Done
 from optctx.children.crowd import PER_THREAD, Crowd
 from optctx.children.limits import Limits
-from optctx.children.pool import Pool
+from optctx.children.pool import Pool, SharedPool
 from optctx.compiling.fresh import llvm_pool
 from optctx.errors import EndedEarlyError
 from optctx.lab.sweep.plan import Answer, Asked, Plan
-from optctx.lab.sweep.worker import check, check_module, compile_alone, compile_together, prepare
+from optctx.lab.sweep.worker import (
+    attach_once,
+    check,
+    check_module,
+    compile_alone,
+    compile_together,
+    prepare,
+)
 
 __all__ = ["SweepProcess"]
 
 _LINES = 100  # kept of what LLVM prints in one compilation
 _LINE = 500  # characters kept of a line
+
+# Attaching takes most of the time that a server needs to prepare: the next experiment has it already.
+_attached = SharedPool(attach_once, within=llvm_pool)
 
 
 class SweepProcess:
@@ -57,8 +67,10 @@ class SweepProcess:
     def prepare(self, plan: Plan) -> None:
         """Take the plan. Raises OptctxError for the first job that LLVM refuses under any options."""
         self._plan = plan
+        # Options of the process count before LLVM is attached to, as in the calling process.
+        within = llvm_pool() if plan.arguments else _attached.running()
         self._pool = Pool(
-            prepare, plan, within=llvm_pool(), name="helper process of the sweep", directory=plan.directory
+            prepare, plan, within=within, name="helper process of the sweep", directory=plan.directory
         )
         self._pool.start()
         _ = self._pool.process  # raises what its server finds wrong

@@ -14,7 +14,7 @@ from optctx.lab.sweep.emissions import Emission, Emissions
 from optctx.lab.sweep.plan import Answer, Asked, Plan
 from optctx.process import Attributes, noting, read_in, set_process_options
 
-__all__ = ["Prepared", "check", "check_module", "compile_alone", "compile_together", "prepare"]
+__all__ = ["Prepared", "attach_once", "check", "check_module", "compile_alone", "compile_together", "prepare"]
 
 _STREAM = 2  # what LLVM prints on this thread: its own descriptor, where the kernel allows that
 
@@ -25,6 +25,11 @@ class Prepared:
 
     plan: Plan
     emissions: Emissions | None  # of the children that compile on threads, each its own copy
+
+
+def attach_once() -> None:
+    """Prepare a server of which those of experiments are forks."""
+    _attach("ignore")
 
 
 def prepare(plan: Plan) -> Prepared:

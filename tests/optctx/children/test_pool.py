@@ -336,7 +336,7 @@ class Interrupt(Exception):  # noqa: N818  as KeyboardInterrupt
     pass
 
 
-@pytest.mark.parametrize("moments", [12, pytest.param(40, marks=pytest.mark.long)])
+@pytest.mark.parametrize("moments", [8, pytest.param(40, marks=pytest.mark.long)])
 @alone  # pools of other tests may be ending
 def test_an_interrupt_at_any_moment_leaves_no_process_and_no_descriptor(moments: int) -> None:
     threads = threading.active_count()

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import pathlib
 import subprocess
 import sys
-from collections.abc import Sequence
 
 import pytest
 
@@ -32,18 +30,19 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("variables", [ASCII, NO_UTF_8], ids=str)
+@rows(("variables", "form"), [(ASCII, "table"), (NO_UTF_8, "table"), (NO_UTF_8, "json")])
 def test_files_may_have_any_name_and_streams_any_encoding(
-    variables: dict[str, str], tmp_path: pathlib.Path
+    variables: dict[str, str], form: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    paths = [os.fsencode(tmp_path) + b"/" + name for name in NAMES]
+    paths = [os.fsencode(tmp_path_factory.mktemp("names")) + b"/" + name for name in NAMES]
     for path in paths:
         with open(path, "w") as file:
             file.write(IR)
-    ended = command_line("check-link", *paths, variables=variables)
+    ended = command_line("check-link", f"--format={form}", *paths, variables=variables)
     assert (ended.status, ended.err) == (0, "")
-    assert ended.out.count("no stamp") == len(NAMES)
-    ended = command_line("check-link", "--format=json", *paths, variables=variables)
+    if form == "table":
+        assert ended.out.count("no stamp") == len(NAMES)
+        return
     assert len(json.loads(ended.out)["unstamped"]) == len(NAMES)
     ended = command_line("sweep", paths[0], "--triple", X86, variables=variables)
     assert (ended.status, ended.err) == (0, "")
@@ -60,58 +59,72 @@ for words in json.load(sys.stdin):
 """
 
 
-def refused(
-    lines: Sequence[Sequence[str | bytes]], words: Sequence[str], variables: dict[str, str] | None = None
-) -> None:
+Lines = dict[tuple[str | bytes, ...], str]
+
+
+def refused(lines: Lines, variables: dict[str, str]) -> None:
     """Each line prints nothing, and is refused in one short line that has the words beside it."""
     done = subprocess.run(
         [sys.executable, "-c", SEVERAL],
         input=json.dumps([[os.fsdecode(word) for word in line] for line in lines]).encode(),
         capture_output=True,
-        env={**os.environ, **(variables or {})},
+        env={**os.environ, **variables},
         timeout=SECONDS,
     )
     assert done.stdout.decode() == "2\n" * len(lines), done.stderr.decode()
     said = done.stderr.decode().split("\0")
     wrong = {
         str(line)[:200]: err
-        for line, err, word in zip(lines, said, words, strict=False)
+        for (line, word), err in zip(lines.items(), said, strict=False)
         if not err.startswith("optctx: ") or err.count("\n") != 1 or word not in err or len(err) > 5000
     }
     assert (wrong, said[len(lines) :]) == ({}, [""])
 
 
-@rows("variables", [ASCII, {}])
-def test_a_file_of_any_name_that_is_not_there_is_one_line(variables: dict[str, str]) -> None:
-    commands = [["sweep"], ["check-link"], ["rank"], ["sweep", "--format", "json"]]
-    refused([[*words, b"/none\xff"] for words in commands], ["none\\udcff"] * len(commands), variables)
+# A file of any name that is not there.
+NO_FILE: list[tuple[str | bytes, ...]] = [
+    *((command, b"/none\xff") for command in ("sweep", "check-link", "rank")),
+    ("sweep", "--format", "json", b"/none\xff"),
+]
+# Arguments that are no UTF-8. The last is refused by what LLVM reads.
+NO_TEXT: list[tuple[str | bytes, ...]] = [
+    ("options", b"\xff"),
+    ("show", b"\xff"),
+    (b"\xff",),
+    ("sweep", "FILE", "--set", b"unroll-count=\xff"),
+    ("sweep", "FILE", "--set", b"\xff=1"),
+    ("sweep", "FILE", "--passes", b"\xff"),
+    ("sweep", "FILE", "--triple", b"\xff"),
+    ("sweep", "FILE", "--cpu", b"\xff"),
+    ("sweep", "FILE", "--features", b"\xff"),
+    ("sweep", "FILE", "--jobs", b"\xff"),
+    ("check-link", "FILE", b"--link-options=-unroll-count=\xff"),
+    ("rank", "FILE", "--set", b"unroll-count=\xff"),
+    *[("rank", "FILE", "--only", b"\xff")] * (os.environ.get("OPTCTX_ENGINE") != "exclusive"),
+]
+TEN = ",".join(map(str, range(1, 11)))
+LONG = 131_000  # bytes: the longest that Linux takes in one argument is 128 KiB
 
 
-NO_TEXT: list[list[str | bytes]] = [
-    ["options", b"\xff"],
-    ["show", b"\xff"],
-    [b"\xff"],
-    ["sweep", "FILE", "--set", b"unroll-count=\xff"],
-    ["sweep", "FILE", "--set", b"\xff=1"],
-    ["sweep", "FILE", "--passes", b"\xff"],
-    ["sweep", "FILE", "--triple", b"\xff"],
-    ["sweep", "FILE", "--cpu", b"\xff"],
-    ["sweep", "FILE", "--features", b"\xff"],
-    ["sweep", "FILE", "--jobs", b"\xff"],
-    ["check-link", "FILE", b"--link-options=-unroll-count=\xff"],
-    ["rank", "FILE", "--set", b"unroll-count=\xff"],
+ABSURD: list[tuple[list[str | bytes], str]] = [
+    (["--try=unroll-count=1..1000", "--try=inline-threshold=1..1000"], "1,000,000 combinations"),
+    ([f"--try=option-{number}={TEN}" for number in range(9)], "no LLVM option is called"),
+    ([f"--try=n{number}=1" for number in range(4000)], "no LLVM option is called"),
+    (["--try=n=1"] * 60_000, "at most 5,000 options"),
+    (["--try=" + "x" * LONG], "no LLVM option is called"),
+    (["--try=" + "x" * LONG + "=1"], "no LLVM option is called"),
+    (["--try=" + "=" * LONG], "expected NAME=VALUES"),
+    (["--try=unroll-count=" + "1" * LONG], "value invalid for uint argument"),
+    (["--try=unroll-count=" + "," * LONG], "value invalid for uint argument"),
+    (["--try=unroll-count=" + ",".join(f"x{number}" for number in range(15_000))], "are refused"),
 ]
 
 
-REDIRECTED: list[list[str | bytes]] = [["rank", "FILE", "--only", b"\xff"]]
-
-
-@pytest.mark.parametrize("lines", [NO_TEXT, pytest.param(REDIRECTED, marks=pytest.mark.redirected)], ids=len)
-def test_an_argument_that_is_no_utf_8_is_shown_with_an_escape(
-    lines: list[list[str | bytes]], kernel: str
-) -> None:
-    given = [[kernel if word == "FILE" else word for word in line] for line in lines]
-    refused(given, ["\\udcff"] * len(given), ASCII)
+def test_what_is_no_text_no_file_or_of_absurd_size_is_one_line_at_once(kernel: str) -> None:
+    given = [tuple(kernel if word == "FILE" else word for word in line) for line in NO_TEXT]
+    refused(dict.fromkeys([*NO_FILE, *given], "\\udcff"), ASCII)
+    sizes: Lines = {("sweep", kernel, *more): words for more, words in ABSURD}
+    refused({**dict.fromkeys(NO_FILE, "\\udcff"), **sizes}, {})
 
 
 def test_standard_input_is_utf_8_in_any_locale() -> None:
@@ -127,12 +140,11 @@ def test_standard_input_is_utf_8_in_any_locale() -> None:
 @rows(
     ("words", "redirections", "status", "err"),
     [
-        (["check-link", "FILE"], ">&-", 3, CLOSED),
-        (["check-link", "FILE"], ">/dev/full", 3, FULL),
-        (["check-link", "FILE"], ">/dev/full 2>/dev/full", 3, ""),
+        (["completion", "bash"], ">&-", 3, CLOSED),
+        (["completion", "bash"], ">/dev/full 2>/dev/full", 3, ""),
         (["check-link", "FILE"], "<&- >&- 2>&-", 3, ""),
-        (["options"], ">/dev/full", 3, FULL),  # more than a buffer takes
-        (["options"], ">|", 0, ""),
+        (["completion", "bash"], ">/dev/full", 3, FULL),  # more than a buffer takes
+        (["completion", "bash"], ">|", 0, ""),
         (["options", "--help"], ">/dev/full", 3, FULL),
         (["--help"], ">|", 0, ""),
         # An error goes nowhere else where standard error is closed.
@@ -155,8 +167,8 @@ def test_closed_and_full_streams_are_one_line_or_none(
     assert (ended.status, ended.out, ended.err) == (status, "", err)
 
 
-def test_a_full_disk_is_told_at_once_without_a_buffer(kernel: str) -> None:
-    ended = command_line("check-link", kernel, redirections=">/dev/full", unbuffered=True)
+def test_a_full_disk_is_told_at_once_without_a_buffer() -> None:
+    ended = command_line("completion", "bash", redirections=">/dev/full", unbuffered=True)
     assert (ended.status, ended.err) == (3, FULL)
 
 
@@ -174,25 +186,3 @@ def test_a_new_interpreter_takes_the_streams_as_they_are(redirection: str, statu
         timeout=SECONDS,
     )
     assert (done.returncode, done.stdout, done.stderr) == (status, "", err)
-
-
-TEN = ",".join(map(str, range(1, 11)))
-LONG = 131_000  # bytes: the longest that Linux takes in one argument is 128 KiB
-
-
-ABSURD = [
-    (["--try=unroll-count=1..1000", "--try=inline-threshold=1..1000"], "1,000,000 combinations"),
-    ([f"--try=option-{number}={TEN}" for number in range(9)], "no LLVM option is called"),
-    ([f"--try=n{number}=1" for number in range(4000)], "no LLVM option is called"),
-    (["--try=n=1"] * 60_000, "at most 5,000 options"),
-    (["--try=" + "x" * LONG], "no LLVM option is called"),
-    (["--try=" + "x" * LONG + "=1"], "no LLVM option is called"),
-    (["--try=" + "=" * LONG], "expected NAME=VALUES"),
-    (["--try=unroll-count=" + "1" * LONG], "value invalid for uint argument"),
-    (["--try=unroll-count=" + "," * LONG], "value invalid for uint argument"),
-    (["--try=unroll-count=" + ",".join(f"x{number}" for number in range(15_000))], "are refused"),
-]
-
-
-def test_a_sweep_of_absurd_size_is_one_line_at_once(kernel: str) -> None:
-    refused([["sweep", kernel, *given] for given, _ in ABSURD], [words for _, words in ABSURD])

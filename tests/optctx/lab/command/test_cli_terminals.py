@@ -128,11 +128,15 @@ def test_no_byte_of_a_kept_trial_acts_on_a_terminal(capfdbinary: pytest.CaptureF
     assert "\\x1b" in err
 
 
-def test_what_a_program_reads_is_exact_on_a_pipe_and_harmless_on_a_terminal(folder: pathlib.Path) -> None:
+@pytest.mark.usefixtures("inside")
+def test_what_a_program_reads_is_exact_on_a_pipe_and_harmless_on_a_terminal(
+    folder: pathlib.Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     words = ["sweep", "asm.ll", *QUICK, "--format", "csv"]
-    piped = command_line(*words, folder=folder)
-    assert "\x1b[31m\u202e" in piped.out
-    assert piped.out.count("\n") == 2
+    assert main(words) == 0
+    piped = capfdbinary.readouterr().out.decode()
+    assert "\x1b[31m\u202e" in piped
+    assert piped.count("\n") == 2
     reading, terminal = os.openpty()
     try:
         redirected = f">{os.ttyname(terminal)} 2>/dev/null"

@@ -41,13 +41,6 @@ def test_bitcode_is_known_by_its_first_bytes_and_compiles_as_its_text(
     assert len({*digests}) == 2
 
 
-@pytest.mark.redirected
-def test_rank_takes_bitcode(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "scale.bc").write_bytes(bitcode_of(SCALE))
-    assert main(["rank", str(tmp_path / "scale.bc"), "--only", "unroll-count", "--trials", "1"]) == 0
-    assert "1 changes the output" in capfd.readouterr().out
-
-
 def test_damaged_bitcode_is_an_error_however_it_is_damaged(tmp_path: pathlib.Path) -> None:
     whole = bitcode_of(COUNTED)
     damaged = [

@@ -152,6 +152,7 @@ def test_options_takes_parts_globs_types_scopes_libraries_and_readers(
     assert "unroll-count" in names("--read-by", "computeUnrollCount") < everything
 
 
+@pytest.mark.usefixtures("known")
 def test_options_is_a_line_for_each_option_in_a_pipe(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["options", "unroll-count"]) == 0
     lines = capfd.readouterr().out.splitlines()

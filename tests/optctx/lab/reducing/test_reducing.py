@@ -7,7 +7,6 @@ import pathlib
 import shlex
 import subprocess
 import sys
-import time
 from dataclasses import replace
 
 import pytest
@@ -18,12 +17,11 @@ from optctx.lab.command.main import main
 from optctx.lab.reducing import reduce_options
 from optctx.lab.sweep import Limits
 from optctx.testing import smallest
-from tests.support.interrupted_commands import interrupted, works
+from tests.support.endless import LIST, endless
 from tests.support.ir_texts import SCALE, X86
-from tests.support.processes import wait_for
+from tests.support.tuning_cases import TINY
 
 CRASH = "-force-vector-width=3"  # LLVM asserts that it is a power of two
-HANG = "-misched-limit=0"
 HARMLESS = [
     "-disable-branch-fold", "-disable-lsr", "-dse-optimize-memoryssa=false", "-enable-gvn-hoist",
     "-inline-threshold=100", "-licm-max-num-uses-traversed=4", "-machine-sink-bfi=false",
@@ -54,10 +52,10 @@ def test_twenty_options_are_reduced_to_the_one_that_crashes() -> None:
     assert smallest(job) == found.job
 
 
-def test_a_hang_is_reduced() -> None:
-    hanging = Job(SCALE, options=(HARMLESS[0], HANG), triple=X86)
-    found = reduce_options(hanging, limits=Limits(timeout=1.5))
-    assert (found.job.options, str(found.failure)) == ((HANG,), "timed out")
+def test_a_hang_is_reduced(tmp_path: pathlib.Path) -> None:
+    hang = f"-{LIST}={endless(tmp_path)}"
+    found = reduce_options(Job(TINY, "chr", (HARMLESS[0], hang)), limits=Limits(timeout=1.0))
+    assert (found.job.options, str(found.failure)) == ((hang,), "timed out")
 
 
 def test_failures_of_any_kind_are_reduced() -> None:
@@ -131,18 +129,3 @@ def test_a_compilation_that_crashes_without_options_says_so(
     assert crashed.startswith("crashed: ")
     assert bare == "without any option"
     assert tools.startswith("opt and llc: opt -passes=trigger-crash-module -o ")
-
-
-def test_ctrl_c_ends_a_hanging_try_at_once_and_leaves_nothing(tmp_path: pathlib.Path) -> None:
-    (tmp_path / "scale.ll").write_text(SCALE)
-    words = ["reduce", str(tmp_path / "scale.ll"), "--set", "disable-lsr", "--set", "misched-limit=0"]
-    sent: list[float] = []
-
-    def hangs(process: subprocess.Popen[str]) -> None:
-        wait_for(lambda: works(process.pid))  # with the whole set
-        sent.append(time.monotonic())
-
-    ended = interrupted([*words, "--triple", X86, "--timeout", "60"], tmp_path, hangs)
-    assert time.monotonic() - sent[0] < 20
-    assert ended.status == 130
-    assert ended.err.splitlines()[-1].startswith("optctx: interrupted")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import pathlib
@@ -20,7 +19,7 @@ from optctx.lab.report import Reproduction, Source, reproduction
 from optctx.lab.trials import Trial
 from tests.support.ir_texts import SCALE, X86
 from tests.support.rows import rows
-from tests.support.tuning_cases import JOB, TINY, loops, tuned
+from tests.support.tuning_cases import JOB, TINY
 
 HOSTILE = "'; touch hacked; '\"$(touch hacked)`touch hacked`\\ \n\x1b\u202e\udcff7*?~ #{x}%s!"
 SHELLS = [shell for shell in ("sh", "bash") if shutil.which(shell)]
@@ -67,15 +66,6 @@ def test_the_program_reads_standard_input(fresh: FreshProcess, monkeypatch: pyte
     monkeypatch.setattr(sys, "stdin", io.StringIO(SCALE))
     lines = reproduction(trial({"unroll-count": "2"}), Source.of("-", JOB))
     assert run_python(lines) == fresh.compile(replace(JOB, options=("-unroll-count=2",))).code
-
-
-def test_the_best_of_a_real_study_comes_out_again(tmp_path: pathlib.Path) -> None:
-    best = tuned(JOB, loops(), trials=12, sampler="random").best
-    assert best is not None
-    (tmp_path / "scale.ll").write_text(SCALE)
-    code = run_python(reproduction(best, Source.of(str(tmp_path / "scale.ll"), JOB)))
-    assert len(code) == best.objectives["size"]
-    assert hashlib.sha256(code).hexdigest() == best.attributes["digest"]
 
 
 def test_the_lines_for_a_shell() -> None:

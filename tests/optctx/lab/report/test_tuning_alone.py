@@ -126,19 +126,6 @@ def test_the_tools_are_imported_on_first_use() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_base_options_are_of_the_base_as_well(
-    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "scale.ll").write_text(SCALE)
-    words = ["tune", str(tmp_path / "scale.ll"), "--try", "unroll-count=1,2", "--format", "json"]
-    sizes = {}
-    for base in ((), ("--set", "force-vector-width=1")):
-        assert main([*words, *base]) == 0
-        data = json.loads(capfd.readouterr().out)
-        sizes[base] = [trial["objectives"]["size"] for trial in (data["base"], *data["trials"])]
-    assert sizes[()] != sizes["--set", "force-vector-width=1"]
-
-
 def exported(storage: str) -> list[Any]:
     """The trials in a storage of Optuna's, which nothing holds open before or after."""
     from optuna.storages import RDBStorage

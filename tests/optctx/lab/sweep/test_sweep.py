@@ -43,11 +43,6 @@ def test_a_grid_that_is_too_large_or_has_bad_settings_is_refused_at_once(
     assert capfd.readouterr().err == ""
 
 
-def test_a_bad_pipeline_ends_the_sweep_with_llvms_words() -> None:
-    with pytest.raises(OptctxError, match="unknown pass name 'no-such-pass'"):
-        sweep(Job(KERNEL, passes="no-such-pass"), ["unroll-count=1,2,4,8"])
-
-
 def test_a_large_grid_can_be_begun() -> None:
     values = ["unroll-count=1..1000000", "force-vector-width=1,4"]
     found = sweep({"a": JOB, "b": JOB}, values, trials=3)

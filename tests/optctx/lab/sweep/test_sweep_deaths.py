@@ -14,64 +14,55 @@ import pytest
 
 import optctx
 from optctx import OptionContext
-from optctx.compiling import FreshProcess, Job
+from optctx.compiling import FreshProcess, Job, llvm_pool
 from optctx.errors import EndedEarlyError
 from optctx.lab.sweep import sweep
-from optctx.lab.sweep.plan import Limits, Plan
+from optctx.lab.sweep.plan import Limits, Plan, make_plan
 from optctx.lab.sweep.process import SweepProcess
+from optctx.lab.sweep.process import _attached as attached_pool
 from optctx.lab.trials import Trial
 from tests.support.alone import alone
+from tests.support.endless import LIST, SCALED, endless
 from tests.support.ir_texts import COUNTED, SCALE, UNROLL, X86
-from tests.support.processes import too_long
+from tests.support.processes import too_long, wait_for
 from tests.support.scopes import process_state, scoped, set_option
 
 SMALL = Job(SCALE, triple=X86)
-# LLVM asserts that a vector width is a power of two, and schedules for ever within a limit of 0.
-CRASHING, ENDLESS = "3", "0"
-
-
-def settings(row: Trial) -> list[str]:
-    return [f"{name}={value}" for name, value in row.options.items()]
-
-
-def expected_digest(row: Trial, job: Job = SMALL) -> str:
-    """Of the object as this process makes it, inside a context."""
-    options = tuple(f"-{setting}" for setting in settings(row) if not setting.endswith("=default"))
-    return hashlib.sha256(scoped(replace(job, options=options)).code).hexdigest()
+# LLVM asserts that a vector width is a power of two.
+CRASHING = "3"
 
 
 @pytest.fixture(scope="module")
 def timeout(fresh: FreshProcess) -> float:
-    return round(too_long(lambda: fresh.compile(SMALL)) / 2, 1)
+    return too_long(lambda: fresh.compile(SMALL))
 
 
 @pytest.fixture(scope="module")
-def rows(timeout: float) -> list[Trial]:
-    axes = ["force-vector-width=1,3", "misched-limit=default,0", "unroll-count=2"]
-    return sweep(SMALL, axes, limits=Limits(2, timeout), verify=True)
+def waits(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return endless(tmp_path_factory.mktemp("endless"))
 
 
-def test_a_crash_and_a_hang_are_rows_and_no_other_row_is_marked(rows: list[Trial], timeout: float) -> None:
-    found = {
-        (row.options["force-vector-width"], row.options["misched-limit"]): (
-            row.state,
-            row.error.partition("(")[0],
-        )
-        for row in rows
-    }
-    crashed, late = ("crashed", "Assertion `isPowerOf2_32"), ("timed out", f"took longer than {timeout:g} s")
-    assert found == {
-        ("1", "default"): ("ok", ""),
-        ("1", ENDLESS): late,
-        (CRASHING, "default"): crashed,
-        (CRASHING, ENDLESS): crashed,  # before anything is scheduled
-    }
-    assert {(row.state, row.agrees) for row in rows} == {("ok", True), ("crashed", True), ("timed out", None)}
-    for row in rows:
-        if row.state == "ok":
-            assert row.digest == expected_digest(row)
-        else:  # no numbers
-            assert (row.objectives, row.attributes, row.seconds, row.digest) == ({}, {}, 0.0, "")
+@pytest.fixture(scope="module")
+def rows(timeout: float, waits: str) -> list[Trial]:
+    axes = [f"force-vector-width=1,{CRASHING}", f"{LIST}=default,{waits} if force-vector-width==1"]
+    job = replace(SMALL, passes=SCALED)
+    return sweep(job, [*axes, "unroll-count=2"], limits=Limits(2, timeout), verify=True)
+
+
+def test_a_crash_and_a_hang_are_rows_and_no_other_row_is_marked(
+    rows: list[Trial], timeout: float, waits: str
+) -> None:
+    found = [(*row.options.values(), row.state, row.error.partition("(")[0], row.agrees) for row in rows]
+    assert found == [
+        ("1", "default", "2", "ok", "", True),
+        ("1", waits, "2", "timed out", f"took longer than {timeout:g} s", None),
+        (CRASHING, "2", "crashed", "Assertion `isPowerOf2_32", True),
+    ]
+    fine, *dead = rows
+    options = ("-force-vector-width=1", "-unroll-count=2")
+    assert fine.digest == hashlib.sha256(scoped(replace(SMALL, options=options)).code).hexdigest()
+    for row in dead:  # no numbers
+        assert (row.objectives, row.attributes, row.seconds, row.digest) == ({}, {}, 0.0, "")
 
 
 def test_what_takes_too_much_memory_is_marked_alone() -> None:
@@ -163,6 +154,22 @@ def test_a_helper_that_is_killed_is_an_error_and_keeps_what_is_done(
     assert len(both) == 12
     assert sorted(again, key=lambda trial: trial.number) == both
     assert all(trial in both for trial in found)
+
+
+def test_searches_fork_one_server_that_has_attached_and_another_if_that_is_killed() -> None:
+    def parent(base: OptionContext) -> int:
+        with SweepProcess() as process:
+            process.prepare(make_plan({"": SMALL}, Limits(1), base))
+            stat = pathlib.Path(f"/proc/{process.pool.process}/stat").read_text()
+            return int(stat.rpartition(")")[2].split()[1])
+
+    plain = OptionContext()
+    first, pool = parent(plain), attached_pool.running()
+    assert first == parent(plain) == pool.process != llvm_pool().process
+    assert parent(OptionContext(unroll_count=3)) == llvm_pool().process, "options come before attaching"
+    os.kill(first, signal.SIGKILL)
+    wait_for(lambda: pool.end is not None)
+    assert parent(plain) not in (first, llvm_pool().process)
 
 
 def test_a_module_that_kills_llvm_by_itself_has_rows_that_say_so() -> None:

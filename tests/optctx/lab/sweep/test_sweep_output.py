@@ -16,7 +16,6 @@ from optctx.lab.command.main import main
 from optctx.lab.trials import Goal, Trial, goal_named
 from optctx.lab.trials.tables import as_rows, as_table, record, sorted_trials, summary
 from tests.support.ir_texts import COUNTED, SCALE
-from tests.support.rows import rows
 
 SIZE, INSTRUCTIONS = goal_named("size"), goal_named("instructions")
 
@@ -137,24 +136,3 @@ def test_the_command_takes_several_files_sorts_and_counts_what_llvm_prints(
     said = [line for line in err.splitlines() if "compiling: " not in line]  # how far it came
     for line, count in zip(sorted(said), "24", strict=True):
         assert re.fullmatch(f"{remark} {count}", line)
-
-
-@rows(
-    ("arguments", "words"),
-    [
-        (["--sort", "object_size"], "cannot sort by 'object_size'"),
-        (["--by", "seconds"], "there is no goal 'seconds'"),
-        (["--resume"], "name the one to go on with: --keep FILE"),
-        (["{file}"], "is given twice"),
-    ],
-)
-def test_bad_arguments_are_one_line(
-    arguments: list[str], words: str, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "scale.ll"
-    file.write_text(SCALE)
-    assert main(["sweep", str(file), *(each.format(file=file) for each in arguments)]) == 2
-    out, err = capfd.readouterr()
-    assert out == ""
-    (line,) = err.splitlines()
-    assert words in line

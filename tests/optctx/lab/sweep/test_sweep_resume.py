@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 from collections import Counter
@@ -15,14 +13,14 @@ import pytest
 
 from optctx import OptionContext
 from optctx.compiling import Job
-from optctx.errors import Interrupted, OptctxError
+from optctx.errors import Interrupted
 from optctx.lab.command.main import main
 from optctx.lab.sweep import Limits, sweep
 from optctx.lab.trials import Trial, read_trials
 from tests.support.ir_texts import SCALE, X86
-from tests.support.processes import LISTENING, SECONDS, of_session, wait_for
+from tests.support.processes import SECONDS, of_session, wait_for
+from tests.support.tuning_cases import TINY
 
-TINY = "define i32 @f(i32 %a) {\n  %b = add i32 %a, 1\n  ret i32 %b\n}\n"
 OPTCTX = [sys.executable, "-m", "optctx"]
 SMALL = Job(SCALE, triple=X86)
 
@@ -74,30 +72,6 @@ def scale(tmp_path: pathlib.Path) -> str:
     return str(tmp_path / "scale.ll")
 
 
-def test_ctrl_c_keeps_the_trials_prints_them_and_leaves_no_processes(
-    scale: str, tmp_path: pathlib.Path
-) -> None:
-    file = tmp_path / "kept"
-    # The last value never ends.
-    arguments = [
-        *("--try", "unroll-count=2,4", "--try", "misched-limit=default,0"),
-        *("--format", "json", "--keep", str(file)),
-    ]
-    command = [sys.executable, "-c", LISTENING, "sweep", scale, *arguments, "--timeout", "100"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, text=True
-    ) as process:
-        wait_for(lambda: file.exists() and file.read_bytes().count(b'"op_code":6') == 2)
-        os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=SECONDS)
-    assert process.returncode == 130
-    assert (
-        err.splitlines()[-1] == f"optctx: interrupted after 2 trials; {file} keeps them: go on with --resume"
-    )
-    assert [row["options"]["unroll-count"] for row in json.loads(out)] == ["2", "4"]
-    wait_for(lambda: not of_session(process.pid))
-
-
 def test_ctrl_c_in_python_hands_over_the_trials_so_far() -> None:
     def interrupt(trial: Trial) -> None:
         if trial.number == 2:
@@ -137,12 +111,12 @@ def test_what_is_there_is_not_compiled_again(
 
 
 OTHERS = {
-    "differs in pipelines;": ["--passes", "default<O1>"],
-    "differs in target;": ["--cpu", "haswell"],
-    "differs in space;": ["--try", "unroll-runtime=true"],
-    "differs in base;": ["--set", "inline-threshold=7"],
-    "differs in target and verify;": ["--verify", "--opt-level", "1"],
-    "differs in goal;": ["--by", "size:max"],
+    "pipelines": ["--passes", "default<O1>"],
+    "target": ["--cpu", "haswell"],
+    "space": ["--try", "unroll-runtime=true"],
+    "base": ["--set", "inline-threshold=7"],
+    "target and verify": ["--verify", "--opt-level", "1"],
+    "goal": ["--by", "size:max"],
 }
 
 
@@ -150,36 +124,30 @@ def test_the_file_of_another_sweep_is_refused_with_what_differs(
     scale: str, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "kept"
-    assert main([*SWEEP, scale, "--trials", "1", "--keep", str(file)]) == 0
-    kept = file.read_bytes()
-    capfd.readouterr()
-    for words, changed in OTHERS.items():
+
+    def refused(words: str, *changed: str) -> None:
+        capfd.readouterr()
+        before = file.read_bytes()
         assert main([*SWEEP, scale, *changed, "--keep", str(file), "--resume"]) == 2
         out, err = capfd.readouterr()
-        assert out == ""
-        (line,) = err.splitlines()
-        assert line.startswith(f"optctx: cannot resume from '{file}': its trials are of a sweep that ")
-        assert words in line
-        assert file.read_bytes() == kept
+        assert (out, err.count("\n")) == ("", 1)
+        assert err.startswith("optctx: cannot resume")
+        assert words in err
+        assert file.read_bytes() == before
 
-
-def test_the_module_and_the_callers_values_are_part_of_what_a_sweep_is(tmp_path: pathlib.Path) -> None:
-    keep = str(tmp_path / "kept")
-    sweep(SMALL, ["unroll-count=1,2"], keep=keep)
-    with OptionContext({"inline-threshold": 7}), pytest.raises(OptctxError, match="differs in base;"):
-        sweep(SMALL, ["unroll-count=1,2"], keep=keep, resume=True)
-    with pytest.raises(OptctxError, match="differs in input;"):
-        sweep(Job(SCALE + "\n; other\n", triple=X86), ["unroll-count=1,2"], keep=keep, resume=True)
-
-
-def test_a_trial_that_a_stranger_changed_is_refused(tmp_path: pathlib.Path) -> None:
-    keep = tmp_path / "kept"
-    sweep(SMALL, ["unroll-count=1,2"], keep=str(keep))
-    keep.write_bytes(
-        keep.read_bytes().replace(b'"options":{"unroll-count":"1"}', b'"options":{"unroll-count":"7"}')
-    )
-    with pytest.raises(OptctxError, match="trial 0 of the file is not of this sweep"):
-        sweep(SMALL, ["unroll-count=1,2"], keep=str(keep), resume=True)
+    assert main([*SWEEP, scale, "--trials", "1", "--keep", str(file)]) == 0
+    for words, changed in OTHERS.items():
+        refused(f"its trials are of a sweep that differs in {words};", *changed)
+    with OptionContext({"inline-threshold": 7}):
+        refused("its trials are of a sweep that differs in base;")
+    kept = file.read_bytes()
+    own = b'"options":{"unroll-count":"1"'
+    assert kept.count(own) == 1
+    file.write_bytes(kept.replace(own, own.replace(b'"1"', b'"7"')))
+    refused("trial 0 of the file is not of this sweep")
+    file.write_bytes(kept)
+    pathlib.Path(scale).write_text(SCALE + "\n; other\n")
+    refused("its trials are of a sweep that differs in input;")
 
 
 def test_a_file_that_vanishes_midway_ends_the_sweep_early_with_what_was_found(

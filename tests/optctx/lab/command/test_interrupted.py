@@ -1,0 +1,171 @@
+"""Commands that a signal ends: each prints what it has, says how to go on, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import pytest
+
+from optctx.lab.command.main import main
+from tests.support.endless import LIST, SCALED, endless, reached
+from tests.support.interrupted_commands import STATUS, Ended, interrupted, moments
+from tests.support.ir_texts import SCALE
+from tests.support.processes import SECONDS, wait_for
+from tests.support.tuning_cases import kept
+
+# What ends of what is under way, and how the line begins that says so.
+SAID = {
+    "sweep": (2, "interrupted after 2 trials; {kept} keeps them: go on with --resume"),
+    "rank": (3, "interrupted after 3 of 4 values; {kept} keeps them: go on with --resume"),
+    # The signal may come when the second is in the file and not counted yet.
+    "tune": (2, "interrupted after [12] of 4 trials; they are in {kept}: go on with --resume"),
+    "reduce": (0, "interrupted.*"),
+}
+
+
+def words_of(command: str, folder: pathlib.Path) -> list[str]:
+    """Four values, of which the last ones never end; for `reduce`, a set that never ends."""
+    (folder / "scale.ll").write_text(SCALE)
+    words = [command, str(folder / "scale.ll"), "--passes", SCALED, "--timeout", "100"]
+    if command == "reduce":
+        return [*words, "--set", "disable-lsr", "--set", f"{LIST}={endless(folder)}"]
+    words += ["--keep", str(folder / "kept"), "--format", "json", "-j", "3" if command == "tune" else "1"]
+    tries = ["--try", "force-vector-width=1,2", "--try", f"{LIST}=/dev/null,{endless(folder)}"]
+    more = {"rank": ["--only", LIST, "--values", "each"], "tune": ["--sampler", "grid"]}
+    return [*words, *(tries[2:] + tries[:2] if command == "sweep" else tries), *more.get(command, [])]
+
+
+def found_in(command: str, ended: Ended) -> int:
+    """How many results an interrupted command has printed."""
+    if command == "reduce":
+        return len(ended.out)
+    if command == "sweep":
+        return len(ended.data)
+    if command == "rank":
+        assert ended.data["counts"]["left"] == 1
+        return sum(len(each["trials"]) for each in ended.data["options"])
+    assert ended.data["finished"] is False
+    return len(ended.data["trials"])
+
+
+@pytest.mark.redirected
+@pytest.mark.parametrize("turn", [0, *(pytest.param(each, marks=pytest.mark.long) for each in (1, 2))])
+def test_each_command_prints_what_it_has_and_says_how_to_go_on(turn: int, tmp_path: pathlib.Path) -> None:
+    """Two signals, as `timeout` sends them. Helpers have them as well, and must not be the first to end."""
+
+    def end(place: int, command: str) -> None:
+        folder, number = tmp_path / command, list(STATUS)[(place + turn) % 3]
+        folder.mkdir()
+        count, line = SAID[command]
+        words = words_of(command, folder)
+        with contextlib.ExitStack() as stack:
+
+            def when(process: subprocess.Popen[str]) -> None:
+                stack.enter_context(reached(str(folder / "pipe")))
+                wait_for(lambda: kept(folder / "kept") == count)
+
+            ended = interrupted(words, folder, when, number, times=2)
+        said = ended.err.splitlines()[-1]
+        assert ended.status == STATUS[number], ended.err
+        assert re.fullmatch("optctx: " + line.format(kept=re.escape(str(folder / "kept"))), said), said
+        assert found_in(command, ended) in ((1, 2) if command == "tune" else (count,))
+        assert {path.name for path in folder.iterdir()} <= {"kept", "pipe", "scale.ll", "temporary"}
+
+    with ThreadPoolExecutor(len(SAID)) as pool:
+        list(pool.map(end, range(len(SAID)), SAID))
+
+
+@pytest.mark.redirected
+@pytest.mark.parametrize(
+    ("command", "places"),
+    [
+        ("rank", 3),
+        *(pytest.param(each, 9, marks=pytest.mark.long) for each in ("rank", "sweep", "tune")),
+    ],
+)
+def test_a_signal_at_any_moment_leaves_nothing_and_is_one_line(
+    command: str, places: int, tmp_path: pathlib.Path
+) -> None:
+    """While modules are imported, the file is opened, a helper starts, the base and trials are compiled."""
+
+    def at(place: int, seconds: float) -> None:
+        folder, number = tmp_path / str(place), list(STATUS)[place % 3]
+        folder.mkdir()
+        ended = interrupted(words_of(command, folder), folder, lambda _: time.sleep(seconds), number)
+        *before, last = ended.err.splitlines()
+        assert ended.status == STATUS[number], (seconds, ended.err)
+        assert all("values: " in line for line in before), ended.err
+        assert last.startswith("optctx: interrupted")
+        assert "go on with --resume" in last or not kept(folder / "kept")
+
+    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+        list(pool.map(at, range(places), moments(places, 1.2)))
+
+
+SOME = [
+    signal.SIGTERM,
+    *(pytest.param(each, marks=pytest.mark.long) for each in (signal.SIGINT, signal.SIGHUP)),
+]
+
+
+def swallowed(work: Callable[[], object]) -> Callable[..., object]:
+    """As a finaliser does it, or a weakref's callback in an import: what is raised is printed and lost."""
+
+    class Finaliser:
+        def __del__(self) -> None:
+            work()
+
+    def wait() -> None:
+        Finaliser()
+        for _ in range(5000):  # far more than it takes to come again
+            time.sleep(0.001)
+        raise AssertionError("it was lost")
+
+    return lambda *arguments: wait()
+
+
+@pytest.mark.parametrize("number", SOME)
+def test_an_interrupt_that_a_finaliser_swallows_comes_again(
+    number: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("optctx.lab.command.main._run", swallowed(partial(os.kill, os.getpid(), number)))
+    before = signal.signal(number, signal.default_int_handler)  # in the background it may be ignored
+    try:
+        assert main(["options"]) == STATUS[number]
+        assert capfd.readouterr() == ("", "optctx: interrupted\n")
+        assert signal.getsignal(number) is signal.default_int_handler
+    finally:
+        signal.signal(number, before)
+
+
+LATE = """
+import os, signal, sys
+from optctx_program import main
+
+number = int(sys.argv.pop(1))
+signal.signal(number, signal.SIG_DFL)
+
+class Late:
+    def __del__(self, kill=os.kill, this=os.getpid(), number=number):
+        kill(this, number)
+
+late = Late()  # goes with its module, when Python has given up its own signal handlers
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("number", SOME)
+def test_a_signal_while_the_interpreter_ends_leaves_the_exit_status(number: int) -> None:
+    words = [sys.executable, "-c", LATE, str(int(number)), "options", "no-such-option"]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS)
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
