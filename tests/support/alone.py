@@ -101,10 +101,9 @@ def alone(
 
 def end_of(
     function: Callable[..., object],
-    /,
-    *,
     seconds: float = SECONDS,
     after: Prepare | None = None,
+    /,
     **given: Any,
 ) -> End:
     """Run a function of a module as `alone` does, and return how its process ended, whatever that was."""
@@ -284,6 +283,7 @@ def _imported(call: Call, code: CodeType) -> Any:
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[call.module] = module
+    before = attached()
     exec(code, module.__dict__)
-    assert attached() is None, f"importing {call.module} attaches to LLVM, before the test itself"
+    assert attached() is before, f"importing {call.module} attaches to LLVM, before the test itself"
     return module

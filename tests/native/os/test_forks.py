@@ -48,7 +48,7 @@ def child(work: Callable[[], object]) -> None:
 
 
 @pytest.mark.redirected
-@pytest.mark.parametrize("forks", [20, pytest.param(10_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("forks", [12, pytest.param(10_000, marks=pytest.mark.long)])
 def test_forks_under_load_do_not_hang_in_locks_of_optctx(forks: int) -> None:
     seconds = 300 + forks
     command = ["-m", "tests.native.os.fork_load", "--forks", str(forks), "--seconds", str(seconds)]
@@ -165,7 +165,7 @@ def test_forks_while_another_thread_changes_options_process_wide() -> None:
     threads = [threading.Thread(target=change) for _ in range(2)]
     for thread in threads:
         thread.start()
-    for _ in range(60):
+    for _ in range(30):
         child(work)
     stop.set()
     for thread in threads:
@@ -191,7 +191,7 @@ def test_forks_while_other_threads_lock_what_they_compile() -> None:
     for thread in threads:
         thread.start()
     kept = 0
-    for _ in range(30):
+    for _ in range(15):
         child(work)
     kept = 1
     compile_alone(3, 0, None, child, work)  # the child goes on holding what it holds

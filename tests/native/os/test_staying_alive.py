@@ -86,7 +86,7 @@ def test_processes_of_every_start_method_take_contexts() -> None:
     warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
     contexts = [OptionContext(unroll_count=count) for count in (2, 3, 4)]
     for method in ("fork", "forkserver", "spawn"):
-        with multiprocessing.get_context(method).Pool(2) as pool:
+        with multiprocessing.get_context(method).Pool(1) as pool:
             assert pool.map(unrolled_in, contexts) == [2, 3, 4], method
 
 
