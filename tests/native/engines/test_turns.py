@@ -256,7 +256,7 @@ def test_options_that_cannot_be_scoped_go_with_the_turn() -> None:
 def test_a_thread_that_ends_inside_counts_until_its_values_are_undone() -> None:
     context = OptionContext(rng_seed=3, process_wide="exclusive", base="defaults")
     option = registry()["rng-seed"]
-    for _ in range(500):
+    for _ in range(200):
         thread = threading.Thread(target=outside(context.__enter__))
         thread.start()
         thread.join()

@@ -137,7 +137,7 @@ def test_a_signal_handler_that_enters_a_scope_leaves_the_interrupted_one_alone()
     signal.signal(signal.SIGALRM, on_alarm)
     signal.setitimer(signal.ITIMER_REAL, 0.005)
     with OptionContext(unroll_count=3) as context:
-        results = {unrolled() for _ in range(300)}
+        results = {unrolled() for _ in range(150)}
         assert current() is context
     signal.setitimer(signal.ITIMER_REAL, 0)
     assert (results, set(seen)) == ({3}, {4})
