@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import copy
 import ctypes
@@ -10,7 +11,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ParamSpec, TypeVar
 
 from llvmlite import binding
@@ -19,7 +20,7 @@ from optctx import OptionContext, info, registry
 from optctx.compiling import Job, Result, compile_job
 from optctx.engine.attach import attach
 from tests.support.ir_texts import COUNTED, UNROLL, X86
-from tests.support.processes import SECONDS
+from tests.support.processes import SECONDS, wait_until_asleep
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -101,6 +102,35 @@ def in_threads(works: Sequence[Callable[[], object]]) -> None:
     assert not any(thread.is_alive() for thread in threads), "a thread hangs"
     if errors:
         raise errors[0]
+
+
+@contextlib.contextmanager
+def inside_elsewhere(context: OptionContext) -> Iterator[None]:
+    """A block in which another thread is inside the context."""
+    entered, leave = threading.Event(), threading.Event()
+
+    def stay() -> None:
+        with context:
+            entered.set()
+            leave.wait(SECONDS)
+
+    thread = threading.Thread(target=outside(stay), daemon=True)
+    thread.start()
+    assert entered.wait(SECONDS)
+    try:
+        yield
+    finally:
+        leave.set()
+        thread.join(SECONDS)
+
+
+def waiting(work: Callable[[], object]) -> threading.Thread:
+    """Start a thread with the work, and return once it waits for something that this one does not do."""
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    assert thread.native_id is not None
+    wait_until_asleep(thread.native_id)
+    return thread
 
 
 def four() -> OptionContext:

@@ -6,8 +6,6 @@ import copy
 import ctypes
 import os
 import pickle
-import subprocess
-import sys
 import threading
 import warnings
 from contextlib import suppress
@@ -40,7 +38,7 @@ from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.testing import options, values
 from tests.support.alone import end_of
 from tests.support.each_instruction import instructions
-from tests.support.interrupts import PACKAGE, leftovers, works
+from tests.support.interrupts import PACKAGE, leftovers, signals, state, works
 from tests.support.ir_texts import COUNTED, X86
 from tests.support.processes import SECONDS, in_child
 from tests.support.scopes import UNROLLED_ONCE, both, four, in_threads, reset_all, set_option, unrolled
@@ -446,48 +444,32 @@ def test_interrupts_leave_the_scope_whole() -> None:
 
 
 def interrupt_sets() -> None:
-    def work() -> None:
-        with contained():
-            set_option("unroll-count", "4")
-            set_option("inline-threshold", "3")
-
     places = (PACKAGE, os.path.dirname(llvmlite.__file__) + os.sep)
-    work()
-    assert instructions(work, places) > 100
-    found = leftovers(work, places=places)
+    set_two()
+    assert instructions(set_two, places) > 100
+    found = leftovers(set_two, places=places)
     assert not found, found
     assert current() == OptionContext(base="defaults")
     assert not drift()
 
 
+def set_two() -> None:
+    with contained():
+        set_option("unroll-count", "4")
+        set_option("inline-threshold", "3")
+
+
 @pytest.mark.long
 def test_signals_at_random_moments_leave_the_scope_whole() -> None:
     """A signal handler that raises at any instruction around a set leaves the old value or the new one."""
-    command = [sys.executable, "-c", SIGNALS, "100000"]
-    subprocess.run(command, check=True, timeout=6000)
+    end = end_of(send_signals, 6000.0, works)
+    assert (end.status, end.failed) == (0, ""), end.printed
 
 
-SIGNALS = """
-import signal, random, sys, optctx
-from llvmlite import binding
-class Stop(Exception): pass
-def stop(*_): raise Stop
-signal.signal(signal.SIGALRM, stop)
-random.seed(3)
-plain = optctx.OptionContext(base="defaults")
-for n in range(int(sys.argv[1])):
-    try:
-        with optctx.contained() as context:
-            signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-6, 150e-6))
-            try:
-                while True:
-                    binding.set_option("", "-unroll-count=4")
-                    binding.set_option("", "-inline-threshold=3")
-            finally:
-                signal.setitimer(signal.ITIMER_REAL, 0)
-    except Stop:
-        pass
-    assert optctx.info()["active_scopes"] == 0
-    assert optctx.current() == plain
-assert not optctx.drift()
-"""
+def send_signals() -> None:
+    before = state()
+    for _ in range(1000):
+        signals(set_two, 100, 150e-6)
+        assert state() == before
+        assert current() == OptionContext(base="defaults")
+    assert not drift()

@@ -34,7 +34,7 @@ from optctx.compiling import FreshProcess, Job
 from tests.support.alone import alone
 from tests.support.library_code import LLVMLITE, changed_code
 from tests.support.processes import in_child, python_process, wait_until_asleep
-from tests.support.scopes import unrolled
+from tests.support.scopes import inside_elsewhere, unrolled
 
 
 def child(work: Callable[[], object]) -> None:
@@ -222,12 +222,6 @@ def test_a_callback_may_fork() -> None:
 @alone
 def test_what_was_not_read_is_told_in_a_child_although_another_thread_was_inside() -> None:
     context = OptionContext({"hexagon-initial-cfg-cleanup": False}, unread="warn")
-    inside, leave = threading.Event(), threading.Event()
-
-    def stay() -> None:
-        with context:
-            inside.set()
-            leave.wait(60)
 
     def work() -> None:
         with warnings.catch_warnings(record=True) as told:
@@ -237,12 +231,8 @@ def test_what_was_not_read_is_told_in_a_child_although_another_thread_was_inside
         assert [each.category for each in told] == [UnreadOptionWarning], told
 
     warnings.simplefilter("ignore", UnreadOptionWarning)
-    thread = threading.Thread(target=stay)
-    thread.start()
-    inside.wait(60)
-    child(work)
-    leave.set()
-    thread.join()
+    with inside_elsewhere(context):
+        child(work)
 
 
 @alone

@@ -116,15 +116,6 @@ def test_where_threads_take_turns_nothing_is_kept_and_options_are_refused(tmp_pa
     assert refused.startswith("cannot compile Numba functions under OptionContext({'unroll-count': 2}): ")
 
 
-def test_a_file_that_holds_another_entry_is_a_miss(cache: pathlib.Path, codes: Any) -> None:
-    """As where two processes save at once, and choose the same name for a file."""
-    plain, fast = codes
-    assert [step({}), step(FAST)] == [(0, plain), (0, fast)]
-    [first], [last] = (list(cache.rglob(f"*-optctx.{number}.nbc")) for number in (1, 2))
-    last.write_bytes(first.read_bytes())
-    assert [step({}), step(FAST)] == [(1, plain), (0, fast)]
-
-
 def test_a_caller_of_functions_with_other_options_is_not_cached(cache: pathlib.Path) -> None:
     inner = optctx.numba.njit(options=FAST)(numba_cached.is_special.py_func)
 
