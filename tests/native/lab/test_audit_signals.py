@@ -214,6 +214,7 @@ def fault_at(fault: str, during: bool, traced: bool, readonly: int, writable: in
     with audit():
         if during:
             cause(readonly, writable)
+            raise AssertionError("it survived")
     cause(readonly, writable)
 
 
