@@ -145,9 +145,13 @@ def _is_runtime(library: Any) -> bool:
 
 
 def _runtime_for(values: Values | None) -> Any:
-    """Numba's runtime functions as made under these values, which are those of now."""
+    """Numba's runtime functions as made under these values, which are those of now.
+
+    Those that a scope made unrecorded are made again: a key with all options would find no code elsewhere.
+    """
     original = rtsys.library
-    if _is_made_under(original, values) or (values is not None and values.context is None):
+    is_recorded = values is None or all(made.reads is not None for made in original.__dict__.get(_MADE, ()))
+    if (is_recorded and _is_made_under(original, values)) or (values is not None and values.context is None):
         return original
     key = "" if values is None else values.key(None)
     found = _runtimes.get(key)

@@ -3,7 +3,8 @@
 A test that attaches for the first time, chooses an engine, forks or may crash needs a process of its own. A
 fresh interpreter takes 100 ms to import `tests.support.scopes`. A child of fork takes a few: it has what its
 parent, the server, imported. The server has attached nothing and has one thread. There is one server for each
-set of environment variables, because an interpreter, its loader and its libraries read some of them early.
+set of environment variables, because an interpreter, its loader and its libraries read some of them early,
+and for each function that tests name to be called in it first.
 """
 
 from __future__ import annotations
@@ -35,8 +36,11 @@ __all__ = ["Server", "alone", "end_of", "serve", "text_of"]
 
 P = ParamSpec("P")
 Test = Callable[P, None]
+Prepare = Callable[[], object]
 
 SECONDS = 60.0  # far more than most tests take; others say how many they need
+
+_AFTER = "OPTCTX_TESTS_AFTER"  # tells a server which function to call before it forks
 
 MOST = 8  # servers that are kept: each has 60 MB, most of them shared
 
@@ -71,36 +75,52 @@ def alone(test: Test[P], /) -> Test[P]: ...
 
 
 @overload
-def alone(*, seconds: float = SECONDS, **environment: str) -> Callable[[Test[P]], Test[P]]: ...
+def alone(
+    *, seconds: float = SECONDS, after: Prepare | None = None, **environment: str
+) -> Callable[[Test[P]], Test[P]]: ...
 
 
-def alone(test: Any = None, /, *, seconds: float = SECONDS, **environment: str) -> Any:
+def alone(
+    test: Any = None, /, *, seconds: float = SECONDS, after: Prepare | None = None, **environment: str
+) -> Any:
     """Run a test in a process of its own, which has to end well, in time, and print nothing.
 
     The process has the environment of this one and what is named here. The test is a function of a module.
-    The values of its parameters are pickled. Its failure is shown as pytest shows it.
+    The values of its parameters are pickled. Its failure is shown as pytest shows it. `after`: a function of
+    a module that the server calls once, before it forks: what it keeps is there in every test that names it.
     """
     if test is None:
-        return functools.partial(alone, seconds=seconds, **environment)
+        return functools.partial(alone, seconds=seconds, after=after, **environment)
 
     @functools.wraps(test)
     def run(**given: Any) -> None:
-        _judge(test.__name__, seconds, _run_to_end(test, given, seconds, environment))
+        _judge(test.__name__, seconds, _run_to_end(test, given, seconds, after, environment))
 
     return run
 
 
-def end_of(function: Callable[..., object], /, **given: Any) -> End:
+def end_of(
+    function: Callable[..., object],
+    seconds: float = SECONDS,
+    after: Prepare | None = None,
+    /,
+    **given: Any,
+) -> End:
     """Run a function of a module as `alone` does, and return how its process ended, whatever that was."""
-    return _run_to_end(function, given, SECONDS, {})
+    return _run_to_end(function, given, seconds, after, {})
 
 
 def _run_to_end(
-    function: Callable[..., object], given: dict[str, Any], seconds: float, environment: dict[str, str]
+    function: Callable[..., object],
+    given: dict[str, Any],
+    seconds: float,
+    after: Prepare | None,
+    environment: dict[str, str],
 ) -> End:
     file = inspect.getfile(inspect.unwrap(function))
     call = Call(function.__module__, file, function.__name__, pickle.dumps(given), sys.path, seconds)
-    end: End = _server({**os.environ, **environment}).ask(call)
+    prepare = f"{after.__module__} {after.__name__}" if after else ""
+    end: End = _server({**os.environ, **environment, _AFTER: prepare}).ask(call)
     return end
 
 
@@ -191,6 +211,8 @@ def serve(descriptor: int) -> None:
     """Fork a child for each call that comes. Returns in each child, which ends as every interpreter does."""
     import tests.support.scopes  # noqa: F401  # what nearly every test uses, loaded once
 
+    if prepare := os.environ.pop(_AFTER, "").split():
+        getattr(importlib.import_module(prepare[0]), prepare[1])()
     connection: Connection[End, Call] = Connection(descriptor)
     interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: for pytest, which ends this
     gc.collect()
@@ -261,6 +283,7 @@ def _imported(call: Call, code: CodeType) -> Any:
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[call.module] = module
+    before = attached()
     exec(code, module.__dict__)
-    assert attached() is None, f"importing {call.module} attaches to LLVM, before the test itself"
+    assert attached() is before, f"importing {call.module} attaches to LLVM, before the test itself"
     return module

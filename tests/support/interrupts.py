@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import decimal
+import functools
 import itertools
 import os
 import random
@@ -151,8 +152,9 @@ def signals(work: Work, count: int, longest: float) -> int:
 # Work
 
 
+@functools.cache
 def works() -> dict[str, Work]:
-    """Work by name."""
+    """Work by name. Attaches."""
     initialise_targets()
     context, other = four(), OptionContext({"unroll-count": 8}, base="defaults")
     warns, fails = four(unread="warn"), four(unread="error")

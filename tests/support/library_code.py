@@ -3,38 +3,61 @@
 from __future__ import annotations
 
 import ctypes
+import functools
+import mmap
 import os
 import re
+from collections.abc import Iterator
 
 LLVMLITE = 0  # index of llvmlite's image where no other one was attached before
 
 
-def code_pieces() -> list[tuple[int, bytes]]:
-    """(address, bytes that the file holds) for the code of llvmlite's library, as the system mapped it."""
+def code_pieces() -> list[tuple[int, int, int]]:
+    """(address, where the file's bytes are mapped again, size) for the code of llvmlite's library."""
     from llvmlite.binding import ffi
 
     path = os.path.realpath(ffi.lib._name)
+    file = _mapped(path)
     pieces = []
-    with open("/proc/self/maps") as maps, open(path, "rb") as file:
+    with open("/proc/self/maps") as maps:
         for line in maps:
             match = re.match(r"(\w+)-(\w+) ..x. (\w+) \S+ \d+ +(.*)", line)
             if match is None or match[4] != path:
                 continue
             begin, end, offset = (int(match[i], 16) for i in (1, 2, 3))
-            file.seek(offset)
-            pieces.append((begin, file.read(end - begin)))
+            pieces.append((begin, file + offset, end - begin))
     assert pieces, f"no code of {path} is mapped"
     return pieces
 
 
+@functools.cache
+def _mapped(path: str) -> int:
+    """Map a file until the process ends, past the library's own mapping; its address."""
+    with open(path, "rb") as file:
+        mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    _mappings.append(mapping)
+    return ctypes.addressof(ctypes.c_char.from_buffer(mapping))
+
+
+_mappings: list[mmap.mmap] = []
+
+
 def changed_code() -> list[int]:
     """Addresses of the 64-byte lines of the library's code that are not as in its file."""
-    changed = []
-    for begin, expected in code_pieces():
-        actual = ctypes.string_at(begin, len(expected))
-        if actual == expected:
+    return [line for piece in code_pieces() for line in _differing(*piece)]
+
+
+def _differing(address: int, expected: int, size: int, step: int = 64 * 16 * 16) -> Iterator[int]:
+    """Look at each part of so many bytes, and into those that differ, down to lines."""
+    for at in range(0, size, step):
+        length = min(step, size - at)
+        if not _compare(address + at, expected + at, length):
             continue
-        for at in range(0, len(expected), 64):
-            if actual[at : at + 64] != expected[at : at + 64]:
-                changed.append(begin + at)
-    return changed
+        if step == 64:
+            yield address + at
+        else:
+            yield from _differing(address + at, expected + at, length, step // 16)
+
+
+_compare = ctypes.CDLL(None).memcmp
+_compare.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
+import copy
 import ctypes
 import functools
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ParamSpec, TypeVar
 
 from llvmlite import binding
@@ -18,7 +20,7 @@ from optctx import OptionContext, info, registry
 from optctx.compiling import Job, Result, compile_job
 from optctx.engine.attach import attach
 from tests.support.ir_texts import COUNTED, UNROLL, X86
-from tests.support.processes import SECONDS
+from tests.support.processes import SECONDS, wait_until_asleep
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -102,6 +104,35 @@ def in_threads(works: Sequence[Callable[[], object]]) -> None:
         raise errors[0]
 
 
+@contextlib.contextmanager
+def inside_elsewhere(context: OptionContext) -> Iterator[None]:
+    """A block in which another thread is inside the context."""
+    entered, leave = threading.Event(), threading.Event()
+
+    def stay() -> None:
+        with context:
+            entered.set()
+            leave.wait(SECONDS)
+
+    thread = threading.Thread(target=outside(stay), daemon=True)
+    thread.start()
+    assert entered.wait(SECONDS)
+    try:
+        yield
+    finally:
+        leave.set()
+        thread.join(SECONDS)
+
+
+def waiting(work: Callable[[], object]) -> threading.Thread:
+    """Start a thread with the work, and return once it waits for something that this one does not do."""
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    assert thread.native_id is not None
+    wait_until_asleep(thread.native_id)
+    return thread
+
+
 def four() -> OptionContext:
     return OptionContext({"unroll-count": 4}, base="defaults")
 
@@ -143,4 +174,9 @@ def parse_module() -> None:
 
 def process_state() -> dict[str, tuple[object, int]]:
     """(value, occurrences) of every option, process-wide."""
-    return {name: (option.value, option.occurrences) for name, option in registry().items()}
+    options = registry()
+    engine = copy.copy(attach())
+    outside = engine.covering()
+    # Asked once: where threads take turns, the answer for each value would take 0.2 s for all.
+    engine.covering = lambda: outside  # type: ignore[method-assign]
+    return {name: (each.value, each.occurrences) for name, each in type(options)(engine).items()}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from contextvars import copy_context
 from functools import partial
 from typing import Any
@@ -17,21 +19,35 @@ from optctx import OptionContext, OptionValueError, ScopeError, contained, curre
 from optctx._native import active_scopes, begin_compilation, end_compilation
 from tests.support.alone import alone
 from tests.support.library_code import LLVMLITE
-from tests.support.processes import SECONDS, in_child, wait_until_asleep
+from tests.support.processes import SECONDS, in_child
 from tests.support.scopes import (
     both,
     in_threads,
+    inside_elsewhere,
     outside,
     process_state,
     scopes_become,
     unrolled,
     unrolled_by_llvmlite,
+    waiting,
 )
 
 
-@alone(OPTCTX_ENGINE="exclusive")
+def in_turns(test: Callable[[], None]) -> Callable[[], None]:
+    """Run a test in a process of its own, where threads take turns, and look whether all is as before."""
+
+    @functools.wraps(test)
+    def checked() -> None:
+        before = process_state()
+        test()
+        assert scopes_become(0)
+        assert process_state() == before
+
+    return alone(OPTCTX_ENGINE="exclusive")(checked)
+
+
+@in_turns
 def test_threads_with_different_values_take_turns_and_all_get_theirs() -> None:
-    before = process_state()
     inside = []
 
     def work(count: int) -> None:
@@ -44,13 +60,11 @@ def test_threads_with_different_values_take_turns_and_all_get_theirs() -> None:
                 inside.remove(count)
 
     in_threads([partial(work, count) for count in (2, 3, 4, 5)])
-    assert process_state() == before
 
 
-@alone(OPTCTX_ENGINE="exclusive")
+@in_turns
 def test_what_is_set_in_a_scope_that_only_contains_ends_with_it_also_inside_equal_values() -> None:
     """Other scopes with equal values share what is set inside; these have a turn of their own."""
-    before = process_state()
 
     def set_inside(own: OptionContext, value: int, around: int) -> None:
         with own:
@@ -75,12 +89,10 @@ def test_what_is_set_in_a_scope_that_only_contains_ends_with_it_also_inside_equa
             set_inside(contained(), value, 1)
 
     in_threads([partial(work, value) for value in (2, 3, 4)])
-    assert process_state() == before
 
 
-@alone(OPTCTX_ENGINE="exclusive")
+@in_turns
 def test_threads_with_the_same_values_are_inside_at_once() -> None:
-    before = process_state()
     both = threading.Barrier(3, timeout=SECONDS)
 
     def work() -> None:
@@ -90,12 +102,10 @@ def test_threads_with_the_same_values_are_inside_at_once() -> None:
             both.wait()
 
     in_threads([work] * 3)
-    assert process_state() == before
 
 
-@alone(OPTCTX_ENGINE="exclusive")
+@in_turns
 def test_nested_scopes_in_a_shared_one_never_block_each_other() -> None:
-    before = process_state()
     outer = OptionContext(inline_threshold=1, base="defaults")
     both = threading.Barrier(3, timeout=SECONDS)
 
@@ -113,7 +123,6 @@ def test_nested_scopes_in_a_shared_one_never_block_each_other() -> None:
                 assert unrolled() == 1
 
     in_threads([partial(work, count) for count in (2, 3, 4)])
-    assert process_state() == before
 
 
 @alone(OPTCTX_ENGINE="exclusive")
@@ -129,13 +138,8 @@ def test_first_come_first_served_and_compilations_outside_wait_too() -> None:
         order.append(1)
         end_compilation(LLVMLITE)
 
-    works = [lambda: enter(3), compile, lambda: enter(4), lambda: enter(3)]
-    threads = [threading.Thread(target=work) for work in works]
     with OptionContext(unroll_count=2):
-        for thread in threads:
-            thread.start()
-            assert thread.native_id is not None
-            wait_until_asleep(thread.native_id)
+        threads = [waiting(work) for work in (lambda: enter(3), compile, lambda: enter(4), lambda: enter(3))]
         assert order == []
     for thread in threads:
         thread.join(SECONDS)
@@ -145,30 +149,18 @@ def test_first_come_first_served_and_compilations_outside_wait_too() -> None:
 @alone(OPTCTX_ENGINE="exclusive")
 def test_what_is_process_wide_is_not_what_another_thread_is_inside_of() -> None:
     before = process_state()
-    inside, leave = threading.Event(), threading.Event()
-
-    def stay() -> None:
-        with OptionContext(unroll_count=4, internalize_public_api_list="f", base="defaults"):
-            inside.set()
-            leave.wait(SECONDS)
-
-    thread = threading.Thread(target=stay)
-    thread.start()
-    inside.wait(SECONDS)
-    assert process_state() == before
-    assert current()["unroll-count"] == 0
-    assert current() == OptionContext(base="defaults")
-    context = OptionContext(inline_threshold=3)  # values are judged while others are inside
-    assert (context["unroll-count"], context["internalize-public-api-list"]) == (0, [])
-    leave.set()
+    with inside_elsewhere(OptionContext(unroll_count=4, internalize_public_api_list="f", base="defaults")):
+        assert process_state() == before
+        assert current()["unroll-count"] == 0
+        assert current() == OptionContext(base="defaults")
+        context = OptionContext(inline_threshold=3)  # values are judged while others are inside
+        assert (context["unroll-count"], context["internalize-public-api-list"]) == (0, [])
     with context:
         assert unrolled() == 1
-    thread.join()
 
 
-@alone(OPTCTX_ENGINE="exclusive")
+@in_turns
 def test_what_is_set_process_wide_inside_is_undone_with_the_scope() -> None:
-    before = process_state()
     context = OptionContext(internalize_public_api_list=["f"], unroll_count=2, base="defaults")
     for _ in range(100):
         with context:
@@ -182,7 +174,6 @@ def test_what_is_set_process_wide_inside_is_undone_with_the_scope() -> None:
                 binding.set_option("", text)
             assert unrolled() == 5
         assert unrolled() == 1
-    assert process_state() == before
     with context:
         assert unrolled() == 2
     assert context["internalize-public-api-list"] == ["f"]
@@ -228,9 +219,8 @@ def test_bad_values_print_nothing_and_what_others_print_is_printed() -> None:
     assert all(line.startswith("BISECT: ") for line in lines), lines
 
 
-@alone(OPTCTX_ENGINE="exclusive")
+@in_turns
 def test_options_that_cannot_be_scoped_go_with_the_turn() -> None:
-    before = process_state()
 
     def exclusive(**named: Any) -> OptionContext:
         return OptionContext(process_wide="exclusive", base="defaults", **named)
@@ -249,14 +239,13 @@ def test_options_that_cannot_be_scoped_go_with_the_turn() -> None:
                 pass
 
     in_threads([lambda: work(2), lambda: work(3)])
-    assert process_state() == before
 
 
 @alone(OPTCTX_ENGINE="exclusive")
 def test_a_thread_that_ends_inside_counts_until_its_values_are_undone() -> None:
     context = OptionContext(rng_seed=3, process_wide="exclusive", base="defaults")
     option = registry()["rng-seed"]
-    for _ in range(500):
+    for _ in range(200):
         thread = threading.Thread(target=outside(context.__enter__))
         thread.start()
         thread.join()
@@ -265,9 +254,8 @@ def test_a_thread_that_ends_inside_counts_until_its_values_are_undone() -> None:
         assert option.value == 0
 
 
-@alone(OPTCTX_ENGINE="exclusive")
+@in_turns
 def test_a_thread_that_ends_inside_gives_its_turn_back() -> None:
-    before = process_state()
 
     def forget() -> None:
         OptionContext(unroll_count=2).__enter__()
@@ -278,7 +266,6 @@ def test_a_thread_that_ends_inside_gives_its_turn_back() -> None:
     assert scopes_become(0)
     with OptionContext(unroll_count=4):
         assert unrolled() == 4
-    assert process_state() == before
     assert unrolled() == 1
 
 
@@ -296,20 +283,10 @@ def test_a_child_of_fork_is_where_its_parent_was_and_waits_for_nobody() -> None:
 
     unrolled()
     with OptionContext(unroll_count=2) as outer, OptionContext(unroll_count=3) as inner:
-        waiting = threading.Thread(target=unrolled)
-        waiting.start()
-        assert waiting.native_id is not None
-        wait_until_asleep(waiting.native_id)
+        thread = waiting(unrolled)
         in_child(child)
         assert unrolled() == 3
-    waiting.join()
-
-    inside, leave = threading.Event(), threading.Event()
-
-    def stay() -> None:
-        with OptionContext(unroll_count=5, rng_seed=3, process_wide="exclusive"):
-            inside.set()
-            leave.wait(SECONDS)
+    thread.join()
 
     def elsewhere() -> None:
         assert process_state() == before
@@ -317,12 +294,8 @@ def test_a_child_of_fork_is_where_its_parent_was_and_waits_for_nobody() -> None:
         with OptionContext(unroll_count=6):
             assert unrolled() == 6
 
-    thread = threading.Thread(target=stay)
-    thread.start()
-    inside.wait(SECONDS)
-    in_child(elsewhere)
-    leave.set()
-    thread.join()
+    with inside_elsewhere(OptionContext(unroll_count=5, rng_seed=3, process_wide="exclusive")):
+        in_child(elsewhere)
     assert process_state() == before
 
 
@@ -337,18 +310,14 @@ def test_the_interpreter_ends_with_threads_inside_and_waiting() -> None:
 
     unrolled()  # what its first call imports and makes is there
     for work in (wait, outside(unrolled)):
-        thread = threading.Thread(target=work, daemon=True)
-        thread.start()
-        assert thread.native_id is not None
-        wait_until_asleep(thread.native_id)
+        waiting(work)
 
 
 # Scopes that were carried along (tasks.md)
 
 
-@alone(OPTCTX_ENGINE="exclusive")
+@in_turns
 def test_code_carried_to_another_thread_has_its_turn_for_the_length_of_a_call() -> None:
-    before = process_state()
 
     def check() -> None:
         assert both() == (1, 1)
@@ -363,13 +332,10 @@ def test_code_carried_to_another_thread_has_its_turn_for_the_length_of_a_call() 
     check()
     with eight:
         assert (inside.run(both), outside.run(both), both()) == ((4, 4), (1, 1), (8, 8))
-    assert process_state() == before
-    assert scopes_become(0)
 
 
-@alone(OPTCTX_ENGINE="exclusive")
+@in_turns
 def test_a_scope_that_is_left_open_in_a_call_comes_on_top_of_what_was_beneath() -> None:
-    before = process_state()
 
     def call() -> None:
         with binding.ffi.lib._lock:
@@ -391,13 +357,11 @@ def test_a_scope_that_is_left_open_in_a_call_comes_on_top_of_what_was_beneath() 
     copy.run(context.__exit__)
     in_threads([lambda: eight.run(both)])
     assert both() == (1, 1)
-    assert process_state() == before
-    assert scopes_become(0)
 
 
-@alone(OPTCTX_ENGINE="exclusive")
+@in_turns
 def test_a_carried_call_that_would_have_to_wait_is_made_without_its_scope_and_reported_once() -> None:
-    before, told = process_state(), []
+    told: list[str] = []
 
     def others_turn() -> None:
         with OptionContext(unroll_count=8, base="defaults"):
@@ -418,15 +382,12 @@ def test_a_carried_call_that_would_have_to_wait_is_made_without_its_scope_and_re
         copy = copy_context()
     in_threads([others_turn, carried])
     assert copy.run(unrolled_by_llvmlite) == 4
-    assert process_state() == before
-    assert scopes_become(0)
     assert len(told) == 1, told
     assert "this call cannot wait for the turn" in told[0]
 
 
-@alone(OPTCTX_ENGINE="exclusive")
+@in_turns
 def test_carried_calls_and_scopes_of_many_threads() -> None:
-    before = process_state()
 
     def work(count: int) -> None:
         context = OptionContext(unroll_count=count, base="defaults")
@@ -440,13 +401,10 @@ def test_carried_calls_and_scopes_of_many_threads() -> None:
 
     sys.unraisablehook = lambda problem: None
     in_threads([partial(work, count) for count in (2, 3, 4, 4)])
-    assert process_state() == before
-    assert scopes_become(0)
 
 
-@alone(OPTCTX_ENGINE="exclusive")
+@in_turns
 def test_a_copy_of_a_scope_with_process_wide_changes_has_them_with_its_turn() -> None:
-    before = process_state()
 
     def value() -> object:
         with binding.ffi.lib._lock:
@@ -463,4 +421,3 @@ def test_a_copy_of_a_scope_with_process_wide_changes_has_them_with_its_turn() ->
         sys.unraisablehook = lambda problem: problems.append(str(problem.exc_value))
         assert (copy.run(value), value()) == (9, 9)
         assert len(problems) == 1
-    assert process_state() == before

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import pathlib
 import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -26,26 +28,42 @@ SOURCES = pathlib.Path(__file__).parents[2] / "programs" / "cpp"
 EXAMPLE = ROOT / "examples" / "cpp"
 
 
+Build = Callable[..., pathlib.Path]
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """Compile a file once for the same flags, for all tests that ask; libraries as the README names them."""
+    folder = tmp_path_factory.mktemp("cpp")
+
+    @functools.cache
+    def build(source: pathlib.Path, *flags: str) -> pathlib.Path:
+        name = f"lib{source.stem}.so" if SHARED[0] in flags else source.stem
+        return compile_cpp(source, folder / name, *flags)
+
+    return build
+
+
 @pytest.mark.parametrize("name", ["scopes", "lookup"])
-def test_the_example_does_what_its_readme_says(tmp_path: pathlib.Path, name: str) -> None:
-    compile_cpp(EXAMPLE / f"{name}.cpp", tmp_path / f"lib{name}.so", *SHARED)
+def test_the_example_does_what_its_readme_says(build: Build, name: str) -> None:
+    library = build(EXAMPLE / f"{name}.cpp", *SHARED)
     programs = (EXAMPLE / "README.md").read_text().split("```python\n")[1:]
     program = next(each for each in programs if f"./lib{name}.so" in each.partition("```")[0])
     script, _, rest = program.partition("```")
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", script], cwd=library.parent, capture_output=True, text=True, timeout=120
     )
     assert (done.stdout, done.stderr) == (rest.split("```\n")[1], "")
 
 
-def test_no_exception_leaves_a_function_of_the_example(tmp_path: pathlib.Path) -> None:
+def test_no_exception_leaves_a_function_of_the_example(build: Build) -> None:
     """It would end a process that has imported optctx, and not used it yet."""
-    compile_cpp(EXAMPLE / "lookup.cpp", tmp_path / "liblookup.so", *SHARED)
+    library = build(EXAMPLE / "lookup.cpp", *SHARED)
     said = run_python(
         f"""
         import ctypes
         import optctx
-        lookup = ctypes.CDLL({str(tmp_path / "liblookup.so")!r})
+        lookup = ctypes.CDLL({str(library)!r})
         words, count = ctypes.create_string_buffer(500), ctypes.c_uint(7)
         print(lookup.planned_unrolling(100, ctypes.byref(count), words, len(words)), count.value, words.value)
         print(lookup.look_up_unsigned(b"unroll-count", words, len(words)), words.value)
@@ -56,9 +74,9 @@ def test_no_exception_leaves_a_function_of_the_example(tmp_path: pathlib.Path) -
 
 
 @pytest.mark.redirected
-def test_the_example_on_threads_with_options_of_their_own(tmp_path: pathlib.Path) -> None:
+def test_the_example_on_threads_with_options_of_their_own(build: Build) -> None:
     registry()  # attaches
-    example = ctypes.CDLL(str(compile_cpp(EXAMPLE / "lookup.cpp", tmp_path / "liblookup.so", *SHARED)))
+    example = ctypes.CDLL(str(build(EXAMPLE / "lookup.cpp", *SHARED)))
 
     def look_up(name: bytes) -> tuple[int, str]:
         text = ctypes.create_string_buffer(500)
@@ -87,23 +105,20 @@ def test_the_example_on_threads_with_options_of_their_own(tmp_path: pathlib.Path
 @pytest.mark.llvm22  # as many results as it names
 @pytest.mark.redirected
 def test_the_autotuner_of_the_example_on_threads_finds_what_fresh_processes_find(
-    tmp_path: pathlib.Path,
+    build: Build, fresh: FreshProcess
 ) -> None:
     registry()  # attaches
-    example = ctypes.CDLL(str(compile_cpp(EXAMPLE / "scopes.cpp", tmp_path / "libscopes.so", *SHARED)))
+    example = ctypes.CDLL(str(build(EXAMPLE / "scopes.cpp", *SHARED)))
     job = Job(SCALE, triple=X86)
     counts = (2, 4, 8)
     own = ("-unroll-runtime=true", "-unroll-threshold=1000")
-    with FreshProcess() as fresh:
-        right = {
-            width: [
-                fresh.compile(
-                    replace(job, options=(f"-force-vector-width={width}", *own, f"-unroll-count={n}"))
-                )
-                for n in counts
-            ]
-            for width in (1, 2, 4)
-        }
+    right = {
+        width: [
+            fresh.compile(replace(job, options=(f"-force-vector-width={width}", *own, f"-unroll-count={n}")))
+            for n in counts
+        ]
+        for width in (1, 2, 4)
+    }
     assert len({result.code for found in right.values() for result in found}) == 9
 
     def work(width: int) -> None:
@@ -124,21 +139,17 @@ def test_the_autotuner_of_the_example_on_threads_finds_what_fresh_processes_find
     in_threads([partial(work, width) for width in right])
 
 
-def test_a_process_without_optctx_gets_a_clear_error(tmp_path: pathlib.Path) -> None:
-    program = compile_cpp(SOURCES / "alone.cpp", tmp_path / "alone")
-    assert (
-        _output(program)
-        == "optctx is not loaded in this process: import it in Python and use it once before\n" * 2
-    )
+def test_a_process_without_optctx_gets_a_clear_error(build: Build) -> None:
+    said = _output(build(SOURCES / "alone.cpp"))
+    assert said == "optctx is not loaded in this process: import it in Python and use it once before\n" * 2
 
 
-@pytest.mark.parametrize("flags", [(), ("-DTOO_SMALL",)])
-def test_another_version_of_the_interface_is_refused(tmp_path: pathlib.Path, flags: tuple[str, ...]) -> None:
-    program = compile_cpp(SOURCES / "alone.cpp", tmp_path / "alone")
-    other = compile_cpp(SOURCES / "other_version.cpp", tmp_path / "other.so", *SHARED, *flags)
-    said = _output(program, str(other)).splitlines()
-    assert len(said) == 2
-    assert all("does not have version 2 of its C++ interface" in line for line in said)
+def test_another_version_of_the_interface_is_refused(build: Build) -> None:
+    for flags in ((), ("-DTOO_SMALL",)):
+        other = build(SOURCES / "other_version.cpp", *SHARED, *flags)
+        said = _output(build(SOURCES / "alone.cpp"), str(other)).splitlines()
+        assert len(said) == 2
+        assert all("does not have version 2 of its C++ interface" in line for line in said)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +171,7 @@ def test_the_headers_compile_as_out_of_tree_code_compiles_them(
 ) -> None:
     source = tmp_path / "includes.cpp"
     source.write_text(f"#include <optctx/{header}>\n")
-    compile_cpp(source, tmp_path / "includes.o", "-c", *flags, standard=standard)
+    compile_cpp(source, tmp_path / "includes.o", "-fsyntax-only", *flags, standard=standard)
 
 
 def test_without_exceptions_an_error_ends_the_process_with_its_message(tmp_path: pathlib.Path) -> None:
@@ -235,7 +246,7 @@ def test_pkg_config_finds_the_headers(tmp_path: pathlib.Path) -> None:
     (tmp_path / "main.cpp").write_text(_USER)
     compile_cpp(tmp_path / "main.cpp", tmp_path / "user", *ask("--cflags"), include="")
     assert _output(tmp_path / "user").startswith("optctx is not loaded in this process")
-    compile_cpp(tmp_path / "main.cpp", tmp_path / "again", _folder("--includes"), include="")
+    compile_cpp(tmp_path / "main.cpp", tmp_path / "again", _folder("--includes"), "-fsyntax-only", include="")
 
 
 def test_get_include_is_the_folder_of_the_package() -> None:

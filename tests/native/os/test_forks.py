@@ -34,7 +34,7 @@ from optctx.compiling import FreshProcess, Job
 from tests.support.alone import alone
 from tests.support.library_code import LLVMLITE, changed_code
 from tests.support.processes import in_child, python_process, wait_until_asleep
-from tests.support.scopes import unrolled
+from tests.support.scopes import inside_elsewhere, unrolled
 
 
 def child(work: Callable[[], object]) -> None:
@@ -48,7 +48,7 @@ def child(work: Callable[[], object]) -> None:
 
 
 @pytest.mark.redirected
-@pytest.mark.parametrize("forks", [20, pytest.param(10_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("forks", [12, pytest.param(10_000, marks=pytest.mark.long)])
 def test_forks_under_load_do_not_hang_in_locks_of_optctx(forks: int) -> None:
     seconds = 300 + forks
     command = ["-m", "tests.native.os.fork_load", "--forks", str(forks), "--seconds", str(seconds)]
@@ -165,7 +165,7 @@ def test_forks_while_another_thread_changes_options_process_wide() -> None:
     threads = [threading.Thread(target=change) for _ in range(2)]
     for thread in threads:
         thread.start()
-    for _ in range(60):
+    for _ in range(30):
         child(work)
     stop.set()
     for thread in threads:
@@ -191,7 +191,7 @@ def test_forks_while_other_threads_lock_what_they_compile() -> None:
     for thread in threads:
         thread.start()
     kept = 0
-    for _ in range(30):
+    for _ in range(15):
         child(work)
     kept = 1
     compile_alone(3, 0, None, child, work)  # the child goes on holding what it holds
@@ -222,12 +222,6 @@ def test_a_callback_may_fork() -> None:
 @alone
 def test_what_was_not_read_is_told_in_a_child_although_another_thread_was_inside() -> None:
     context = OptionContext({"hexagon-initial-cfg-cleanup": False}, unread="warn")
-    inside, leave = threading.Event(), threading.Event()
-
-    def stay() -> None:
-        with context:
-            inside.set()
-            leave.wait(60)
 
     def work() -> None:
         with warnings.catch_warnings(record=True) as told:
@@ -237,12 +231,8 @@ def test_what_was_not_read_is_told_in_a_child_although_another_thread_was_inside
         assert [each.category for each in told] == [UnreadOptionWarning], told
 
     warnings.simplefilter("ignore", UnreadOptionWarning)
-    thread = threading.Thread(target=stay)
-    thread.start()
-    inside.wait(60)
-    child(work)
-    leave.set()
-    thread.join()
+    with inside_elsewhere(context):
+        child(work)
 
 
 @alone

@@ -11,8 +11,8 @@ import pytest
 
 from optctx import OptionContext, current, info, registry
 from tests.support.alone import alone
-from tests.support.processes import in_child, wait_until_asleep
-from tests.support.scopes import outside, unrolled
+from tests.support.processes import in_child
+from tests.support.scopes import inside_elsewhere, outside, unrolled, waiting
 
 
 @alone
@@ -31,48 +31,26 @@ def test_a_child_of_fork_is_in_the_scope_that_its_parent_was_in() -> None:
 
 @alone
 def test_a_child_of_fork_does_not_wait_for_threads_that_it_does_not_have() -> None:
-    inside, leave = threading.Event(), threading.Event()
-
-    def other() -> None:
-        with OptionContext(unroll_count=2):
-            inside.set()
-            leave.wait(60)
-
     def child() -> None:
         assert info()["active_scopes"] == 0
         with OptionContext(rng_seed=7, process_wide="exclusive"):
             assert registry()["rng-seed"].value == 7
         assert registry()["rng-seed"].value == 0
 
-    thread = threading.Thread(target=other)
-    thread.start()
-    inside.wait(60)
-    in_child(child)
-    leave.set()
-    thread.join()
+    with inside_elsewhere(OptionContext(unroll_count=2)):
+        in_child(child)
 
 
 @alone
 def test_what_another_thread_changed_process_wide_is_undone_in_a_child_of_fork() -> None:
-    inside, leave = threading.Event(), threading.Event()
-
-    def other() -> None:
-        with OptionContext(rng_seed=7, process_wide="exclusive"):
-            inside.set()
-            leave.wait(60)
-
     def child() -> None:
         assert registry()["rng-seed"].value == 0
         with OptionContext(unroll_count=4):
             assert unrolled() == 4
 
-    thread = threading.Thread(target=other)
-    thread.start()
-    inside.wait(60)
-    in_child(child)
-    assert registry()["rng-seed"].value == 7
-    leave.set()
-    thread.join()
+    with inside_elsewhere(OptionContext(rng_seed=7, process_wide="exclusive")):
+        in_child(child)
+        assert registry()["rng-seed"].value == 7
     assert registry()["rng-seed"].value == 0
 
 
@@ -86,7 +64,7 @@ def test_processes_of_every_start_method_take_contexts() -> None:
     warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
     contexts = [OptionContext(unroll_count=count) for count in (2, 3, 4)]
     for method in ("fork", "forkserver", "spawn"):
-        with multiprocessing.get_context(method).Pool(2) as pool:
+        with multiprocessing.get_context(method).Pool(1) as pool:
             assert pool.map(unrolled_in, contexts) == [2, 3, 4], method
 
 
@@ -117,10 +95,7 @@ def test_the_interpreter_ends_while_threads_wait_to_enter() -> None:
 
     unrolled()  # what its first call imports and makes is there
     for work in (wait, unrolled):
-        thread = threading.Thread(target=outside(work), daemon=True)
-        thread.start()
-        assert thread.native_id is not None
-        wait_until_asleep(thread.native_id)  # leaving the scopes, when the main thread ends, lets it in
+        waiting(outside(work))  # leaving the scopes, when the main thread ends, lets it in
 
 
 @alone
@@ -137,7 +112,7 @@ def test_a_signal_handler_that_enters_a_scope_leaves_the_interrupted_one_alone()
     signal.signal(signal.SIGALRM, on_alarm)
     signal.setitimer(signal.ITIMER_REAL, 0.005)
     with OptionContext(unroll_count=3) as context:
-        results = {unrolled() for _ in range(300)}
+        results = {unrolled() for _ in range(150)}
         assert current() is context
     signal.setitimer(signal.ITIMER_REAL, 0)
     assert (results, set(seen)) == ({3}, {4})

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from typing import ParamSpec
+
 import pytest
 
 from optctx._native import Transaction, read_bytes
@@ -11,18 +15,22 @@ from optctx.engine.thread_engine import _trampolines
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.survey import survey
 from optctx.plan import Plan
+from tests.support.alone import alone
 from tests.support.library_code import changed_code
 
-__all__ = ["Sites", "as_before", "make_plan", "prepare", "refused"]
+__all__ = ["Sites", "as_before", "make_plan", "prepare", "prepared", "refused"]
 
+P = ParamSpec("P")
 Sites = list[tuple[int, bytes, bytes]]  # address, the bytes there, the new code
 
 
+@functools.cache
 def make_plan() -> Plan:
     """What attaching to llvmlite's library would redirect, as a plan."""
     return choose(survey(llvmlite_image()), Clock()).plan
 
 
+@functools.cache
 def prepare() -> tuple[Sites, int, int]:
     """What attaching would redirect, and where the library's code begins and ends; nothing is attached."""
     image = llvmlite_image()
@@ -30,6 +38,11 @@ def prepare() -> tuple[Sites, int, int]:
     assert len(sites) > 5000
     assert changed_code() == []
     return sites, image.text_begin, image.text_end
+
+
+def prepared(test: Callable[P, None]) -> Callable[P, None]:
+    """Run a test as `alone` does, in a process that has surveyed the library and planned all sites."""
+    return alone(after=prepare)(test)
 
 
 def as_before(sites: Sites) -> bool:

@@ -20,7 +20,7 @@ import optctx
 import optctx.engine.attach as attaching
 from optctx._native import Transaction, identity_view, read_bytes, read_words, thread_offset
 from optctx.hosts.llvmlite import llvmlite_image
-from tests.native.patch.patching import as_before, make_plan, prepare, refused
+from tests.native.patch.patching import as_before, make_plan, prepare, prepared, refused
 from tests.support.alone import alone
 from tests.support.kernel_refusals import refuse
 from tests.support.library_code import changed_code
@@ -29,7 +29,7 @@ from tests.support.scopes import in_threads, unrolled
 pytestmark = pytest.mark.redirected
 
 
-@alone
+@prepared
 def test_every_byte_is_back_after_undo_and_nothing_else_ever_changed() -> None:
     sites, begin, end = prepare()
     transaction = Transaction(sites, begin, end)
@@ -61,7 +61,7 @@ def test_every_byte_is_back_after_undo_and_nothing_else_ever_changed() -> None:
 STEPS = (1, 2)  # of os::Replacement
 
 
-@alone
+@prepared
 def test_a_failure_at_any_step_leaves_every_byte_as_it_was() -> None:
     sites, begin, end = prepare()
 
@@ -89,7 +89,7 @@ def test_a_failure_at_any_step_leaves_every_byte_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("call", ["mprotect", "mremap"])
-@alone
+@prepared
 def test_a_refusal_by_the_kernel_leaves_every_byte_as_it_was(call: str) -> None:
     sites, begin, end = prepare()
     fresh, redirected = Transaction(sites[10:], begin, end), Transaction(sites[:10], begin, end)
@@ -107,7 +107,7 @@ def test_a_refusal_by_the_kernel_leaves_every_byte_as_it_was(call: str) -> None:
         assert unrolled() == 1
 
 
-@alone
+@prepared
 def test_no_memory_for_a_second_copy_of_the_code_leaves_every_byte_as_it_was() -> None:
     sites, begin, end = prepare()
     transaction = Transaction(sites, begin, end)
@@ -127,7 +127,7 @@ def test_no_memory_for_a_second_copy_of_the_code_leaves_every_byte_as_it_was() -
     assert as_before(sites)
 
 
-@alone
+@prepared
 def test_a_failure_while_other_threads_compile_harms_none() -> None:
     sites, begin, end = prepare()
     transaction = Transaction(sites, begin, end)
@@ -153,7 +153,7 @@ def test_a_failure_while_other_threads_compile_harms_none() -> None:
     assert as_before(sites)
 
 
-@alone
+@prepared
 def test_sites_that_do_not_check_out_are_refused_before_anything_changes() -> None:
     sites, begin, end = prepare()
     address, code, new = sites[0]
@@ -168,7 +168,7 @@ def test_sites_that_do_not_check_out_are_refused_before_anything_changes() -> No
     refused("outside the code", sites, begin, sites[-1][0])
 
 
-@alone
+@prepared
 def test_code_that_somebody_else_changed_is_a_reason_not_to_attach() -> None:
     sites, begin, end = prepare()
     first = Transaction(sites[:10], begin, end)
@@ -186,7 +186,7 @@ def test_code_that_somebody_else_changed_is_a_reason_not_to_attach() -> None:
         assert unrolled() == 4
 
 
-@alone
+@prepared
 def test_what_another_library_has_changed_in_the_code_stays_so() -> None:
     """A debugger's breakpoint, for example: in a page with sites, and in one without."""
     sites, begin, end = prepare()
@@ -211,7 +211,7 @@ def test_what_another_library_has_changed_in_the_code_stays_so() -> None:
     assert unrolled() == 1
 
 
-@alone
+@prepared
 def test_the_code_stays_a_private_mapping_of_the_librarys_file() -> None:
     """Profilers and debuggers go on naming its functions. Other processes share pages without sites."""
     sites, begin, end = prepare()
@@ -261,7 +261,7 @@ def test_code_that_is_no_mapping_of_a_file_is_redirected_as_well() -> None:
 
 
 @pytest.mark.iced
-@alone
+@prepared
 def test_every_trampoline_runs_the_original_instruction_on_another_base() -> None:
     sites, begin, end = prepare()
     from iced_x86 import (

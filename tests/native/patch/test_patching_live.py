@@ -64,7 +64,7 @@ def test_threads_that_block_every_signal_run_llvm_while_its_code_is_changed() ->
 
     def switch() -> None:
         try:
-            for _ in range(40):
+            for _ in range(15):
                 optctx.attach()
                 optctx.detach()
             optctx.attach()
@@ -122,7 +122,7 @@ def test_threads_that_come_and_go_are_no_reason_not_to_attach() -> None:
 
     def switch() -> None:
         try:
-            for _ in range(40):
+            for _ in range(15):
                 optctx.registry()
                 optctx.detach()
         finally:

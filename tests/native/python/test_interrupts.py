@@ -6,16 +6,23 @@ Everything runs in processes of its own: an interrupt that leaves something woul
 from __future__ import annotations
 
 import gc
+import random
 import resource
-import textwrap
+import signal
+from collections.abc import Callable
 
 import pytest
+from llvmlite import binding
 
-from optctx import OptionContext, ScopeError, _native
-from tests.support.alone import alone
+import optctx
+from optctx import ContextMismatchError, OptionContext, ScopeError, _native, contained, record, run_passes
+from tests.support import interrupts
+from tests.support.alone import alone, end_of
+from tests.support.audit import audit
+from tests.support.each_instruction import Interrupt, instructions, interrupt_at
 from tests.support.installed import SANITIZED
-from tests.support.interrupts import four, state
-from tests.support.processes import SECONDS, python_process
+from tests.support.interrupts import PACKAGE, PLACES, SMALL, four, leftovers, state, works
+from tests.support.processes import SECONDS
 from tests.support.scopes import scopes_become, unrolled
 
 pytestmark = pytest.mark.redirected
@@ -25,24 +32,24 @@ pytestmark = pytest.mark.redirected
 ALL = 100_000
 GROUPS = {
     "scopes": (["empty", "nested", "generators", "run", "decorated", "wrapped", "propagated"], ALL, ALL),
-    "exclusive and unread": (["exclusive", "unread warns", "unread fails"], 200, 1000),
+    "exclusive and unread": (["exclusive", "unread warns", "unread fails"], 100, 1000),
     "compilations": (
         ["compiled", "compiled in the global context", "emitted", "refused", "bound"],
-        100,
+        60,
         ALL,
     ),
-    "detach": (["detached"], 40, 400),
-    "record": (["recorded"], 60, 400),
-    "audit": (["audited"], 60, 400),
-    "cache": (["cached"], 40, 400),
-    "watch": (["watched"], 40, 400),
+    "detach": (["detached"], 20, 400),
+    "record": (["recorded"], 40, 400),
+    "audit": (["audited"], 40, 400),
+    "cache": (["cached"], 20, 400),
+    "watch": (["watched"], 20, 400),
 }
 
 
-def program(script: str, seconds: float = SECONDS) -> None:
-    """Runs it; what interrupts do to finalisers may be printed."""
-    done = python_process("-c", textwrap.dedent(script), seconds=seconds)
-    assert done.returncode == 0, done.stdout + done.stderr[-4000:]
+def ends_well(test: Callable[..., object], seconds: float = SECONDS, **given: object) -> None:
+    """Run it in an attached process of its own; what interrupts do to finalisers may be printed."""
+    end = end_of(test, seconds, works, **given)
+    assert (end.status, end.failed) == (0, ""), f"{end.failed}\n{end.printed[-4000:]}"
 
 
 @pytest.mark.parametrize(
@@ -57,113 +64,106 @@ def program(script: str, seconds: float = SECONDS) -> None:
     ],
 )
 def test_an_exception_at_any_instruction_leaves_nothing_behind(names: list[str], most: int) -> None:
-    program(f"""
-        from tests.support.interrupts import PLACES, instructions, leftovers, works
-        work = works()
-        assert sum(instructions(work[name], PLACES) for name in {names}) > 100
-        found = {{name: leftovers(work[name], {most}) for name in {names}}}
-        assert not any(found.values()), found
-    """)
+    ends_well(interrupt_each, names=names, most=most)
+
+
+def interrupt_each(names: list[str], most: int) -> None:
+    work = works()
+    assert sum(instructions(work[name], PLACES) for name in names) > 100
+    found = {name: leftovers(work[name], most) for name in names}
+    assert not any(found.values()), found
 
 
 def test_nor_does_one_at_any_instruction_of_the_with_statement_itself() -> None:
-    program("""
-        from tests.support import interrupts
-        work = interrupts.works()
-        for name in ("empty", "nested", "recorded", "audited", "exclusive", "unread warns"):
-            found = interrupts.leftovers(work[name], places=(interrupts.__file__,))
-            assert not found, found
-    """)
+    ends_well(interrupt_statements)
+
+
+def interrupt_statements() -> None:
+    for name in ("empty", "nested", "recorded", "audited", "exclusive", "unread warns"):
+        found = leftovers(works()[name], places=(interrupts.__file__,))
+        assert not found, (name, found)
 
 
 @pytest.mark.parametrize("signals", [1000, pytest.param(100_000, marks=pytest.mark.long)])
 def test_signals_at_random_moments_leave_nothing_behind(signals: int) -> None:
-    program(
-        f"""
-        from tests.support import interrupts
-        assert interrupts.main(["{signals}"]) == 0
-    """,
-        seconds=SECONDS + signals / 50,
-    )
+    ends_well(send_signals, SECONDS + signals / 50, signals=signals)
+
+
+def send_signals(signals: int) -> None:
+    assert interrupts.main([str(signals)]) == 0
 
 
 def test_a_block_ends_even_where_the_interpreter_forgets_its_statement() -> None:
     """Python 3.13 does so at the end of a loop, with any other object: tests/native/python/back_edges.py."""
-    program("""
-        import signal
-        from tests.support.interrupts import Interrupt, four, state
-        from optctx import OptionContext, contained, record
-        from tests.support.audit import audit
-
-        def handler(*_):
-            raise Interrupt
-
-        def loop(block):
-            with block:
-                while numbers:
-                    pass
-
-        signal.signal(signal.SIGALRM, handler)
-        numbers = [1]
-        exclusive = OptionContext({"stats": True}, base="defaults", process_wide="exclusive")
-        before = state()
-        for make in (four, contained, record, audit, lambda: exclusive):
-            for number in range(60):
-                try:
-                    signal.setitimer(signal.ITIMER_REAL, 0.002 + number * 1e-6)
-                    loop(make())
-                except Interrupt:
-                    pass
-                assert state() == before, (make, state())
-    """)
+    ends_well(interrupt_loops)
 
 
-@pytest.mark.parametrize("most", [60, pytest.param(400, marks=pytest.mark.long)])
-def test_one_inside_llvm_is_raised_by_the_call_that_made_llvm_run(most: int) -> None:
-    program(f"""
-        from llvmlite import binding
-        from tests.support.interrupts import PACKAGE, SMALL, four, instructions, interrupt_at
-        from optctx import ContextMismatchError, OptionContext, run_passes
+def interrupt_loops() -> None:
+    def handler(*_: object) -> None:
+        raise Interrupt
 
-        llvm_context = binding.create_context()
-        module = binding.parse_assembly(SMALL, llvm_context)
-        four().bind(llvm_context, on_mismatch="error")
-        other = OptionContext(unroll_count=8, base="defaults")
+    def loop(block: object) -> None:
+        with block:  # type: ignore[attr-defined]
+            while numbers:
+                pass
 
-        def work():
+    signal.signal(signal.SIGALRM, handler)
+    numbers = [1]
+    exclusive = OptionContext({"stats": True}, base="defaults", process_wide="exclusive")
+    before = state()
+    makers: list[Callable[[], object]] = [four, contained, record, audit, lambda: exclusive]
+    for make in makers:
+        for number in range(30):
             try:
-                other.run(run_passes, module, "function(instcombine)")
-            except ContextMismatchError:
-                return
-            raise SystemError("nothing was run, and nothing was raised")
+                signal.setitimer(signal.ITIMER_REAL, 0.002 + number * 2e-6)
+                loop(make())
+            except Interrupt:
+                pass
+            assert state() == before, (make, state())
 
-        work()
-        total = instructions(work, (PACKAGE,))
-        assert total > 100
-        for number in range(1, total + 1, max(1, total // {most})):
-            interrupt_at(work, number, (PACKAGE,))
-        work()
-    """)
+
+@pytest.mark.parametrize("most", [30, pytest.param(400, marks=pytest.mark.long)])
+def test_one_inside_llvm_is_raised_by_the_call_that_made_llvm_run(most: int) -> None:
+    ends_well(interrupt_inside_llvm, most=most)
+
+
+def interrupt_inside_llvm(most: int) -> None:
+    llvm_context = binding.create_context()
+    module = binding.parse_assembly(SMALL, llvm_context)
+    four().bind(llvm_context, on_mismatch="error")
+    other = OptionContext(unroll_count=8, base="defaults")
+
+    def work() -> None:
+        try:
+            other.run(run_passes, module, "function(instcombine)")
+        except ContextMismatchError:
+            return
+        raise SystemError("nothing was run, and nothing was raised")
+
+    work()
+    total = instructions(work, (PACKAGE,))
+    assert total > 100
+    for number in range(1, total + 1, max(1, total // most)):
+        interrupt_at(work, number, (PACKAGE,))
+    work()
 
 
 def test_attaching_that_is_interrupted_is_done_by_the_next_use() -> None:
-    program("""
-        import random
-        import optctx
-        from tests.support.interrupts import PACKAGE, Interrupt, instructions, interrupt_at
-        from tests.support.scopes import unrolled
+    end = end_of(interrupt_attaching)
+    assert (end.status, end.failed) == (0, ""), f"{end.failed}\n{end.printed[-4000:]}"
 
-        chance = random.Random(4)
-        at = 1
-        while optctx.engine.attach.attached() is None:
-            at = int(at * chance.uniform(1.5, 4)) + 1
-            interrupt_at(optctx.attach, at, (PACKAGE,))
-        with optctx.OptionContext(unroll_count=4):
-            assert unrolled() == 4
-        assert unrolled() == 1
-        optctx.detach()
-        assert optctx.engine.attach.attached() is None
-    """)
+
+def interrupt_attaching() -> None:
+    chance = random.Random(4)
+    at = 1
+    while optctx.engine.attach.attached() is None:
+        at = int(at * chance.uniform(1.5, 4)) + 1
+        interrupt_at(optctx.attach, at, (PACKAGE,))
+    with OptionContext(unroll_count=4):
+        assert unrolled() == 4
+    assert unrolled() == 1
+    optctx.detach()
+    assert optctx.engine.attach.attached() is None
 
 
 @alone

@@ -19,7 +19,7 @@ from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.engine.attach import attach
 from tests.support.ir_texts import CALLS, X86
 from tests.support.processes import in_child
-from tests.support.scopes import in_threads, scoped, set_option
+from tests.support.scopes import in_threads, inside_elsewhere, scoped, set_option
 
 # What does not change in the loop is taken out of it.
 INVARIANT = """
@@ -286,17 +286,6 @@ def test_it_follows_an_llvm_context_a_function_and_a_copied_scope(lines: list[st
 
 
 def test_the_child_of_a_fork_has_the_flag_up_for_its_own_scopes_only() -> None:
-    inside, leave = threading.Event(), threading.Event()
-
-    def other() -> None:
-        with OptionContext(debug=True):
-            inside.set()
-            leave.wait(60)
-
-    thread = threading.Thread(target=other)
-    thread.start()
-    inside.wait(60)
-
     def alone() -> None:
         assert not flag()
         assert printed(lambda: compile_job(PLAIN)) == []
@@ -311,13 +300,10 @@ def test_the_child_of_a_fork_has_the_flag_up_for_its_own_scopes_only() -> None:
         assert flag()
         assert of_the_pass(printed(lambda: compile_job(PLAIN))) != []
 
-    try:
+    with inside_elsewhere(OptionContext(debug=True)):
         in_child(alone)
         with OptionContext(debug=True):
             in_child(within)
-    finally:
-        leave.set()
-        thread.join()
     assert not flag()
     with OptionContext(debug_only="licm", process_wide="exclusive"):
         in_child(within_types)

@@ -63,13 +63,12 @@ def test_scopes_bindings_and_threads_share_a_machine_that_was_made_before_attach
     assert run(in_turn, turns, threads) == [fresh(options) for options in wanted]
 
 
-@pytest.mark.parametrize("first", [INTEL, TESTS], ids=["what it keeps", "what its code keeps"])
-def test_the_machine_may_be_made_in_a_scope_of(first: Options) -> None:
-    turns = [("scope", first), OUTSIDE]
-    assert run(in_turn, turns) == [fresh(first), fresh(NONE)]
+def test_the_machine_may_be_made_in_a_scope_of_what_its_code_keeps() -> None:
+    turns = [("scope", TESTS), OUTSIDE]
+    assert run(in_turn, turns) == [fresh(TESTS), fresh(NONE)]
 
 
-def test_outside_again_numba_has_the_values_of_the_process() -> None:
+def test_the_machine_may_be_made_in_a_scope_and_outside_numba_has_the_values_of_the_process() -> None:
     turns: list[Turn] = [("scope", INTEL), OUTSIDE, ("bound", FAST), OUTSIDE]
     wanted = [fresh(options or TESTS) for _, options in turns]
     assert run(in_turn, turns, process_wide=arguments(TESTS)) == wanted

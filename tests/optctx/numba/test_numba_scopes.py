@@ -7,7 +7,6 @@ import contextlib
 import importlib
 import pathlib
 import sys
-import threading
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -30,7 +29,7 @@ import optctx
 from optctx import OptionContext, contained
 from optctx.errors import NumbaOptionsWarning
 from tests.optctx.numba.numba_cached import chooses, machine_code
-from tests.support.scopes import REPORTS_SWITCHES, in_threads
+from tests.support.scopes import REPORTS_SWITCHES, in_threads, inside_elsewhere
 
 pytestmark = pytest.mark.redirected
 
@@ -313,22 +312,11 @@ def test_recompiling_forgets_what_scopes_made() -> None:
 
 
 def test_what_another_thread_changes_for_the_whole_process_is_not_cached() -> None:
-    inside, end = threading.Event(), threading.Event()
-
-    def other() -> None:
-        with OptionContext({"rng-seed": 7}, process_wide="exclusive"):
-            inside.set()
-            end.wait(60)
-
-    thread = threading.Thread(target=other)
-    thread.start()
-    try:
-        assert inside.wait(60)
-        with pytest.warns(NumbaOptionsWarning, match="chooses is not cached: it is unknown under"):
-            call(chooses, 3, 4)
-    finally:
-        end.set()
-        thread.join()
+    with (
+        inside_elsewhere(OptionContext({"rng-seed": 7}, process_wide="exclusive")),
+        pytest.warns(NumbaOptionsWarning, match="chooses is not cached: it is unknown under"),
+    ):
+        call(chooses, 3, 4)
     assert [call(chooses, 3, 4)[0], call(chooses, 3, 4)[0]] == [0, 1]
 
 
