@@ -5,7 +5,7 @@
     python packaging/llvm_libraries.py unpacked-*
 
 Debian's packages hold one archive for each library of LLVM, and an archive holds one object for each source
-file.
+file. A name with a star stands for all files of a target's code generator that begin so and are not named.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import argparse
 import re
 import subprocess
 import textwrap
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -22,8 +23,15 @@ TABLE = ROOT / "optctx" / "facts" / "libraries.txt"
 TOOLS = re.compile(r"BOLT|Exegesis|TableGen|Debuginfod|Fuzz|DebugInfod|LibDriver|DlltoolDriver|CFI")
 HEAD = """\
 # Source files of LLVM 15, 19 and 22 by library, as in Debian's llvm-15-dev, llvm-19-dev and llvm-22-dev.
-# packaging/llvm_libraries.py writes this file. `.cpp` is left out.
+# packaging/llvm_libraries.py writes this file. `.cpp` is left out. A name
+# with a star stands for all that begin so and are in no other line.
 """
+# How the files of a target's code generator begin, where that is not with the target's name alone.
+BEGINNINGS = {
+    "AMDGPU": ("AMDGPU", "GCN", "R600", "SI"),
+    "ARM": ("ARM", "MVE", "Thumb"),
+    "PowerPC": ("PPC",),
+}
 
 
 def main() -> None:
@@ -37,7 +45,19 @@ def main() -> None:
         for archive in archives:
             if not TOOLS.search(archive.stem):
                 files.setdefault(archive.stem.removeprefix("libLLVM"), set()).update(sources(archive))
+    shorten(files)
     TABLE.write_text(HEAD + "".join(lines(library, names) for library, names in sorted(files.items())))
+
+
+def shorten(files: dict[str, set[str]]) -> None:
+    """Put a name with a star in place of those that it stands for. A file of several libraries stays."""
+    libraries = Counter(name for names in files.values() for name in names)
+    for library, names in files.items():
+        target = library.removesuffix("CodeGen")
+        if target and target != library:
+            starts = BEGINNINGS.get(target, (target,))
+            names -= {name for name in names if name.startswith(starts) and libraries[name] == 1}
+            names |= {f"{start}*" for start in starts}
 
 
 def sources(archive: Path) -> list[str]:

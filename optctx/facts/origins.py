@@ -8,6 +8,7 @@ of one source file together, and the files of one archive, so what surrounds a g
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -72,7 +73,9 @@ def _libraries(names: list[str]) -> list[str]:
 
     A file whose name no library has, or several, belongs to the library of the files before and after it.
     """
-    known = [_table().get(name.removesuffix(".cpp"), ()) for name in names]
+    table = _table()
+    stars = tuple(name for name in table if name.endswith("*"))
+    known = [_owners(name.removesuffix(".cpp"), table, stars) for name in names]
     found = [libraries[0] if len(libraries) == 1 else "" for libraries in known]
     before, after = _spread(found), _spread(found[::-1])[::-1]
     for at, libraries in enumerate(known):
@@ -81,6 +84,12 @@ def _libraries(names: list[str]) -> list[str]:
         if not found[at] and len(likely) == 1:
             found[at] = likely.pop()
     return [library or UNKNOWN for library in found]
+
+
+def _owners(name: str, table: dict[str, tuple[str, ...]], stars: Sequence[str]) -> tuple[str, ...]:
+    """The libraries that have a file of that name. One with a star stands for what begins so."""
+    begins = (table[star] for star in stars if name.startswith(star[:-1]))
+    return table.get(name) or next(begins, ())
 
 
 def _spread(libraries: list[str]) -> list[str]:
