@@ -112,7 +112,12 @@ def test_the_ranking_is_what_single_fresh_processes_say(ranking: Ranking, fresh:
 def test_groups_find_what_single_values_do_in_fewer_compilations() -> None:
     # None that makes the code explode, and may or may not take too long.
     patterns = ["licm-*", "slp-*", "inline-*", "enable-[a-g]*", "optimize-*", "x86-*"]
-    grouped, single = (rank(SMALL, only=patterns, every=True, screen=s) for s in (True, False))
+    steps: list[int] = []
+    grouped, single = (
+        rank(SMALL, only=patterns, every=True, screen=screen, progress=steps.append)
+        for screen in (True, False)
+    )
+    assert len(steps) == len(grouped.trials) + len(single.trials), "a group that changes it settles nothing"
     for one, other in ((grouped, single), (single, grouped)):
         assert [e.option for e in one.changing] == [e.option for e in other.changing]
     assert [(e.option, t.options) for e, t in grouped.dead] == [(e.option, t.options) for e, t in single.dead]
