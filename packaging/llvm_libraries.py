@@ -5,7 +5,8 @@
     python packaging/llvm_libraries.py unpacked-*
 
 Debian's packages hold one archive for each library of LLVM, and an archive holds one object for each source
-file. A name with a star stands for all files of a target's code generator that begin so and are not named.
+file. The files of a target begin with its name: those of its code generator, `X86*`, and those that every
+target has, `?AsmParser`. All others are named.
 """
 
 from __future__ import annotations
@@ -23,10 +24,20 @@ TABLE = ROOT / "optctx" / "facts" / "libraries.txt"
 TOOLS = re.compile(r"BOLT|Exegesis|TableGen|Debuginfod|Fuzz|DebugInfod|LibDriver|DlltoolDriver|CFI")
 HEAD = """\
 # Source files of LLVM 15, 19 and 22 by library, as in Debian's llvm-15-dev, llvm-19-dev and llvm-22-dev.
-# packaging/llvm_libraries.py writes this file. `.cpp` is left out. A name
-# with a star stands for all that begin so and are in no other line.
+# packaging/llvm_libraries.py writes this file. `.cpp` is left out.
+# X86* are the files that begin so and are in no other line; ? is what stands before a star.
 """
-# How the files of a target's code generator begin, where that is not with the target's name alone.
+# What every target has beside its code generator.
+PARTS = {
+    "?AsmParser": {"?AsmParser"},
+    "?Desc": {
+        *("?AsmBackend", "?ELFObjectWriter", "?ELFStreamer", "?InstPrinter", "?MCAsmInfo", "?MCCodeEmitter"),
+        *("?MCExpr", "?MCTargetDesc", "?TargetStreamer"),
+    },
+    "?Disassembler": {"?Disassembler"},
+    "?Info": {"?TargetInfo"},
+}
+# How the files of a target begin, where that is not with the target's name alone.
 BEGINNINGS = {
     "AMDGPU": ("AMDGPU", "GCN", "R600", "SI"),
     "ARM": ("ARM", "MVE", "Thumb"),
@@ -50,14 +61,25 @@ def main() -> None:
 
 
 def shorten(files: dict[str, set[str]]) -> None:
-    """Put a name with a star in place of those that it stands for. A file of several libraries stays."""
-    libraries = Counter(name for names in files.values() for name in names)
+    """Leave out what follows from how the files of a target begin. A file of several libraries stays."""
+    owners = Counter(name for names in files.values() for name in names)
+    targets = [library.removesuffix("CodeGen") for library in files if library.endswith("CodeGen")]
+    starts = {start: each for each in filter(None, targets) for start in BEGINNINGS.get(each, (each,))}
     for library, names in files.items():
-        target = library.removesuffix("CodeGen")
-        if target and target != library:
-            starts = BEGINNINGS.get(target, (target,))
-            names -= {name for name in names if name.startswith(starts) and libraries[name] == 1}
-            names |= {f"{start}*" for start in starts}
+        names -= {name for name in names if owners[name] == 1 and follows(name, starts) == library}
+    for start, target in starts.items():
+        files[f"{target}CodeGen"].add(f"{start}*")
+    files |= PARTS
+
+
+def follows(name: str, starts: dict[str, str]) -> str:
+    """The library of a file, by how it begins. "" for none."""
+    for start, target in starts.items():
+        if name.startswith(start):
+            rest = f"?{name.removeprefix(start)}"
+            part = next((part for part, names in PARTS.items() if rest in names), "?CodeGen")
+            return part.replace("?", target)
+    return ""
 
 
 def sources(archive: Path) -> list[str]:

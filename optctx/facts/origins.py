@@ -87,9 +87,14 @@ def _libraries(names: list[str]) -> list[str]:
 
 
 def _owners(name: str, table: dict[str, tuple[str, ...]], stars: Sequence[str]) -> tuple[str, ...]:
-    """The libraries that have a file of that name. One with a star stands for what begins so."""
-    begins = (table[star] for star in stars if name.startswith(star[:-1]))
-    return table.get(name) or next(begins, ())
+    """The libraries that have a file of that name, or the one of the target whose files begin so."""
+    if name in table:
+        return table[name]
+    for star in stars:
+        if name.startswith(star[:-1]):
+            own, part = table[star], table.get(f"?{name[len(star) - 1 :]}")
+            return own if part is None else (part[0].replace("?", own[0].removesuffix("CodeGen")),)
+    return ()
 
 
 def _spread(libraries: list[str]) -> list[str]:
