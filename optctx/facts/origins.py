@@ -41,15 +41,11 @@ class Origins:
         self._libraries = _libraries(self._names)
         self._end_of_files = image.end_of_files
 
-    def of_function(self, symbol: Symbol | None) -> Origin:
-        """The origin of a function. One that several files define is in the image once, in one of them."""
-        return self._of(symbol, functions=True)
+    def of(self, symbol: Symbol | None, *, functions: bool) -> Origin:
+        """The origin of a function, or of a variable.
 
-    def of_object(self, symbol: Symbol | None) -> Origin:
-        """The origin of a variable."""
-        return self._of(symbol, functions=False)
-
-    def _of(self, symbol: Symbol | None, *, functions: bool) -> Origin:
+        A function that several files define is in the image once, in one of them.
+        """
         if symbol is None:
             return Origin()
         if 0 < symbol.number < self._end_of_files:

@@ -171,7 +171,7 @@ def test_functions_are_found_in_the_library_that_their_class_is_from(
     """No table of classes is used: the linker's order and local symbols say it."""
     found = [each for name, own in functions_of_llvm.items() if re.match(pattern, name) for each in own]
     assert len(found) > 20
-    libraries = [origins.of_function(symbol).library for symbol in found]
+    libraries = [origins.of(symbol, functions=True).library for symbol in found]
     known = [name for name in libraries if name != UNKNOWN]
     right = [name for name in known if re.fullmatch(OWNERS[pattern], name)]
     assert len(known) > 0.95 * len(libraries)
