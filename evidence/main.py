@@ -9,10 +9,7 @@ from evidence.census import command as census_command
 from evidence.census import tablegen_command
 from evidence.reads import command as reads_command
 from evidence.strategies import command as compare_command
-from optctx.errors import OptctxError
-from optctx.lab.command.console import OutputError, abandon, complain, doors, prepare_streams
-from optctx.lab.command.files import explain
-from optctx.lab.command.interrupts import Interrupts
+from optctx.lab.command.main import guarded
 from optctx.lab.command.parser import Parser
 
 __all__ = ["main", "make_parser"]
@@ -22,28 +19,7 @@ _COMMANDS = (compare_command, census_command, reads_command, tablegen_command)
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command, with the exit statuses of `optctx`. Raises SystemExit for --help."""
-    prepare_streams()
-    stdout = sys.stdout
-    if stdout is None:
-        complain("cannot write to standard output: it is closed")
-        return 2
-    with Interrupts() as interrupts:
-        try:
-            with doors(stdout):
-                return _run(argv)
-        except BrokenPipeError:
-            abandon(stdout)
-            return 0
-        except OutputError as error:
-            complain(str(error))
-            abandon(stdout)
-            return 2
-        except (OptctxError, OSError) as error:
-            complain(explain(error) if isinstance(error, OSError) else str(error))
-            return 2
-        except KeyboardInterrupt as interrupt:
-            complain(str(interrupt) or "interrupted")
-            return interrupts.status
+    return guarded(lambda: _run(argv))
 
 
 def _run(argv: Sequence[str] | None) -> int:

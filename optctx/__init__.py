@@ -48,6 +48,7 @@ from optctx.errors import (
 from optctx.hosts.llvm_c import LLVM_C
 from optctx.hosts.llvmlite.llvmlite_host import LLVMLITE
 from optctx.image.loaded import loaded_image
+from optctx.lazy import later
 from optctx.values import Option, registry
 
 if TYPE_CHECKING:  # imported on first use
@@ -150,19 +151,15 @@ use_hosts(LLVMLITE, LLVM_C)
 when_attached(_numba_begins)
 
 if not TYPE_CHECKING:  # where every other name stays an error
+    _imported, _names = later(__name__, _LATER)
 
     def __getattr__(name: str) -> object:
         """A name that is imported on first use, or `__version__`, read from the installed metadata."""
-        from importlib import import_module
-
-        for module, names in _LATER.items():
-            if name in names:
-                return globals().setdefault(name, getattr(import_module(module), name))
         if name == "__version__":
             from importlib.metadata import version
 
             return version(__name__)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return _imported(name)
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__, "__version__"})
+        return [*_names(), "__version__"]

@@ -28,7 +28,7 @@ from evidence.benchmarks._report import Report
 from evidence.strategies.tools import CommandLineStrategy
 from optctx.compiling import Job
 from optctx.errors import OptctxError
-from optctx.lab.command.inputs import Clang, read_input
+from optctx.lab.command.inputs import read_input
 from optctx.lab.space import Choices, Integers, Value, Values, text_of
 from optctx.lab.tuning import Limits, Search, Space, Study, parse_space, tune
 from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, search_plan
@@ -127,7 +127,7 @@ def _tune(job: Job, space: Space, sampler: str, file: str | None) -> Study:
 def kernel_job() -> Job:
     """The compilation that is searched. Raises OptctxError without a clang that LLVM can read."""
     job = Job("", triple="x86_64-pc-linux-gnu")
-    return replace(job, ir=read_input(str(_KERNEL), job, Clang()))
+    return replace(job, ir=read_input(str(_KERNEL), job))
 
 
 class _Tools:

@@ -19,7 +19,7 @@ from optctx.errors import OptctxError
 from optctx.lab.command.console import encodable, progress_bar, put, say, show
 from optctx.lab.command.files import read_file
 from optctx.lab.command.groups import Files, Input
-from optctx.lab.command.inputs import Clang, read_input
+from optctx.lab.command.inputs import read_input
 from optctx.lab.settings import add_flags, positive, seconds, taken
 from optctx.tables import table
 from optctx.wording import counted
@@ -85,10 +85,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _given(paths: Sequence[str], arguments: argparse.Namespace, reads: Reads) -> Iterator[tuple[str, Job]]:
     """The job of each file that can be read."""
     given = taken(arguments, Input)
-    target, clang = given.target(), Clang(given.clang, given.clang_options)
+    target = given.target()
     for path in paths:
         try:
-            yield encodable(path), replace(target, ir=read_input(path, target, clang), emit="object")
+            ir = read_input(path, target, given.clang, given.clang_options)
+            yield encodable(path), replace(target, ir=ir, emit="object")
         except OptctxError as error:
             reads.failed[encodable(path)] = str(error)
 

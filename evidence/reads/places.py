@@ -15,7 +15,7 @@ from evidence.reads.stacks import FirstRead, recording_stacks, stacks_in
 from optctx._native import demangle
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
-from optctx.facts.origins import UNKNOWN, Origins
+from optctx.facts.origins import Origins
 from optctx.reads.readers import ReaderIndex, reader_index
 
 __all__ = ["NONE", "ReadPlace", "Reads", "first_reads", "reads_as_csv", "reads_as_json"]
@@ -164,7 +164,7 @@ class Reads:
         found = self._places.get(key)
         if found is None:
             symbol = self._engine.image.function_at(address)
-            library = self._origins.of_function(symbol).library if symbol is not None else UNKNOWN
+            library = self._origins.of(symbol, functions=True).library
             found = self._places[key] = ReadPlace(*key, library)
         return found
 

@@ -18,7 +18,7 @@ from evidence.strategies.choosing import open_strategy
 from evidence.strategies.strategy import Strategy
 from optctx._native import trim_heap
 from optctx.children.death import cause_of_end
-from optctx.children.frames import Frames, Reader, decode, encode, write_all
+from optctx.children.frames import Frames, decode, encode, messages, write_all
 from optctx.children.python import python_command
 from optctx.compiling import Job
 from optctx.compiling.job import initialise_targets
@@ -85,7 +85,7 @@ def figures_of(
 
 def main() -> None:
     """Measure what standard input says, and print the figures."""
-    (order,) = Reader(0, _Order)
+    (order,) = messages(0, _Order)
     job, sets = order.job, order.sets
     answers = os.dup(1)
     os.dup2(2, 1)

@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import replace
 
 from optctx.children.death import cause_of_end, printed_to
-from optctx.children.frames import Reader, encode, write_all
+from optctx.children.frames import encode, messages, write_all
 from optctx.children.python import python_command
 from optctx.compiling import Job, Result
 from optctx.compiling.job import compile_unchecked, initialise_targets
@@ -41,7 +41,7 @@ class Worker:
         assert self._process.stdout is not None
         try:
             write_all(self._process.stdin.fileno(), encode(replace(job, options=self.options)))
-            for result in Reader(self._process.stdout.fileno(), Result):
+            for result in messages(self._process.stdout.fileno(), Result):
                 return result
         except OSError:
             pass
@@ -60,7 +60,7 @@ def main() -> None:
     os.dup2(2, 1)
     initialise_targets()
     parsed = False
-    for job in Reader(0, Job):
+    for job in messages(0, Job):
         if not parsed:
             set_process_options(job.options)
             parsed = True

@@ -8,13 +8,13 @@ import resource
 import signal
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
 from optctx.children.death import Death, is_cut, printed_to
-from optctx.children.frames import Reader, encode, pack, write_all
+from optctx.children.frames import encode, messages, pack, write_all
 from optctx.children.limits import follow, lower_limit
 from optctx.children.messages import Place, Reply, Start, arguments_of, function_of
 from optctx.children.spawning import STOP, end_with_parent
@@ -33,9 +33,9 @@ class Channel:
     def __init__(self, told: int, said: int, printed: int) -> None:
         self.told, self.said, self.printed = told, said, printed
 
-    def hear(self, gives: type[T]) -> Reader[T]:
+    def hear(self, gives: type[T]) -> Iterator[T]:
         """Yield what the child is told, until there is no more."""
-        return Reader(self.told, gives)
+        return messages(self.told, gives)
 
     def send(self, message: object) -> None:
         """Say something to the caller."""

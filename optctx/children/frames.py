@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -18,11 +19,11 @@ __all__ = [
     "CHUNK",
     "FrameError",
     "Frames",
-    "Reader",
     "Source",
     "decode",
     "decoder",
     "encode",
+    "messages",
     "pack",
     "write_all",
 ]
@@ -114,21 +115,9 @@ class Frames:
         return bodies
 
 
-class Reader(Generic[T]):
-    """Yields the messages of one type that arrive at a descriptor. Raises FrameError for others."""
-
-    def __init__(self, descriptor: int, gives: type[T]) -> None:
-        self._descriptor, self._gives = descriptor, gives
-        self._frames = Frames()
-        self._ready: list[bytes] = []
-
-    def __iter__(self) -> Reader[T]:
-        return self
-
-    def __next__(self) -> T:
-        while not self._ready:
-            data = os.read(self._descriptor, CHUNK)
-            if not data:
-                raise StopIteration
-            self._ready = self._frames.feed(data)
-        return decode(self._ready.pop(0), self._gives)
+def messages(descriptor: int, gives: type[T]) -> Iterator[T]:
+    """Yield the messages of one type that arrive at a descriptor. Raises FrameError for others."""
+    frames = Frames()
+    while data := os.read(descriptor, CHUNK):
+        for body in frames.feed(data):
+            yield decode(body, gives)

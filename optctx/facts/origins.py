@@ -8,6 +8,7 @@ of one source file together, and the files of one archive, so what surrounds a g
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -40,15 +41,11 @@ class Origins:
         self._libraries = _libraries(self._names)
         self._end_of_files = image.end_of_files
 
-    def of_function(self, symbol: Symbol | None) -> Origin:
-        """The origin of a function. One that several files define is in the image once, in one of them."""
-        return self._of(symbol, functions=True)
+    def of(self, symbol: Symbol | None, *, functions: bool) -> Origin:
+        """The origin of a function, or of a variable.
 
-    def of_object(self, symbol: Symbol | None) -> Origin:
-        """The origin of a variable."""
-        return self._of(symbol, functions=False)
-
-    def _of(self, symbol: Symbol | None, *, functions: bool) -> Origin:
+        A function that several files define is in the image once, in one of them.
+        """
         if symbol is None:
             return Origin()
         if 0 < symbol.number < self._end_of_files:
@@ -72,7 +69,9 @@ def _libraries(names: list[str]) -> list[str]:
 
     A file whose name no library has, or several, belongs to the library of the files before and after it.
     """
-    known = [_table().get(name.removesuffix(".cpp"), ()) for name in names]
+    table = _table()
+    stars = tuple(name for name in table if name.endswith("*"))
+    known = [_owners(name.removesuffix(".cpp"), table, stars) for name in names]
     found = [libraries[0] if len(libraries) == 1 else "" for libraries in known]
     before, after = _spread(found), _spread(found[::-1])[::-1]
     for at, libraries in enumerate(known):
@@ -81,6 +80,17 @@ def _libraries(names: list[str]) -> list[str]:
         if not found[at] and len(likely) == 1:
             found[at] = likely.pop()
     return [library or UNKNOWN for library in found]
+
+
+def _owners(name: str, table: dict[str, tuple[str, ...]], stars: Sequence[str]) -> tuple[str, ...]:
+    """The libraries that have a file of that name, or the one of the target whose files begin so."""
+    if name in table:
+        return table[name]
+    for star in stars:
+        if name.startswith(star[:-1]):
+            own, part = table[star], table.get(f"?{name[len(star) - 1 :]}")
+            return own if part is None else (part[0].replace("?", own[0].removesuffix("CodeGen")),)
+    return ()
 
 
 def _spread(libraries: list[str]) -> list[str]:

@@ -49,7 +49,7 @@ def _facts(engine: Engine, name: str, origins: Origins, once: set[str], code: _R
     option = engine.resolve(engine.options[name])
     view = Option(engine, engine.options[name], name)
     symbol = engine.image.object_at(option.address) if option.size is not None else None
-    origin = origins.of_object(symbol)
+    origin = origins.of(symbol, functions=False)
     return OptionFacts(
         name=name,
         type=view.type,
@@ -144,7 +144,7 @@ class _Readers:
         counts = self._counts.setdefault(option.address, {})
         if (copy, function) not in counts:
             counts[copy, function] = Counter()
-            library = self.origins.of_function(self._image.numbered(number)).library
+            library = self.origins.of(self._image.numbered(number), functions=True).library
             self._libraries[option.address, copy, function] = library
         counts[copy, function].update(doings)
 

@@ -8,7 +8,7 @@ import re
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from typing import Literal
@@ -138,7 +138,7 @@ def reduce_options(
             if bare is not None and bare.state == "failed" and bare.is_like(failure):
                 raise OptctxError(bare.words)
             test = partial(_fails_like, compiled, failure)
-        search = _Search(pool, job, test, progress, "fail" if words is None else "keep the property")
+        search = _Search(pool, job, test, progress, "keep the property" if words else "fail", job.options)
         try:
             options = search.run(given)
         except KeyboardInterrupt:
@@ -178,31 +178,28 @@ def _exits_well(
         os.unlink(path)
 
 
+@dataclass
 class _Search:
-    """Tries smaller options of one job, several at a time. `best`: the smallest that have the property."""
+    """Tries smaller options of one job, several at a time.
 
-    def __init__(
-        self,
-        pool: ThreadPoolExecutor,
-        job: Job,
-        test: Callable[[Job], bool],
-        progress: Callable[[str], object],
-        words: str,
-    ) -> None:
-        self._pool = pool
-        self._job = job
-        self._test = test
-        self._progress = progress
-        self._words = words
-        self._known: dict[Options, bool] = {}
-        self.best: Options = job.options
+    `best`: the smallest so far that have the property. `words`: what having it is, for an error. `known`:
+    options that were tried, and whether they have it.
+    """
+
+    pool: ThreadPoolExecutor
+    job: Job
+    test: Callable[[Job], bool]
+    progress: Callable[[str], object]
+    words: str
+    best: Options
+    known: dict[Options, bool] = field(default_factory=dict)
 
     def run(self, given: Options) -> Options:
         """The fewest options with the smallest values: none of them can be left out."""
         if self._first([given]) is None:
             raise OptctxError(
                 f"nothing to reduce: the compilation with {' '.join(given) or 'no options'} does not "
-                f"{self._words}"
+                f"{self.words}"
             )
         if self._first([()]) is not None:
             return ()
@@ -253,14 +250,14 @@ class _Search:
 
     def _first(self, tries: Sequence[Options]) -> Options | None:
         """The first options that have the property, or None."""
-        new = [each for each in dict.fromkeys(tries) if each not in self._known]
-        answers = self._pool.map(self._test, [replace(self._job, options=each) for each in new])
+        new = [each for each in dict.fromkeys(tries) if each not in self.known]
+        answers = self.pool.map(self.test, [replace(self.job, options=each) for each in new])
         for each in tries:
-            if each not in self._known:
-                self._known[each] = next(answers)
-            if self._known[each]:
+            if each not in self.known:
+                self.known[each] = next(answers)
+            if self.known[each]:
                 self.best = each
-                self._progress(" ".join(each) or "no options")
+                self.progress(" ".join(each) or "no options")
                 return each
         return None
 

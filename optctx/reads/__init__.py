@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from optctx.lazy import later
+
 if TYPE_CHECKING:
     from optctx.reads.log import Log, Read, Unread
     from optctx.reads.readers import reader_index
@@ -15,19 +17,12 @@ __all__ = [
     "record",
 ]
 
-# Imported on demand, because contexts need `unread` of this package, and most processes record nothing.
-_NOT_IN_LOG = {"reader_index": "readers", "record": "recording"}
-
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> object:
-        """Import a name of `__all__` on first use."""
-        from importlib import import_module
-
-        if name not in __all__:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        module = import_module(f"{__name__}.{_NOT_IN_LOG.get(name, 'log')}")
-        return globals().setdefault(name, getattr(module, name))
-
-    def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+if not TYPE_CHECKING:  # on demand, because contexts need `unread` of this package, and most record nothing
+    __getattr__, __dir__ = later(
+        __name__,
+        {
+            "optctx.reads.log": ("Log", "Read", "Unread"),
+            "optctx.reads.readers": ("reader_index",),
+            "optctx.reads.recording": ("record",),
+        },
+    )

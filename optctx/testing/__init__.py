@@ -6,6 +6,8 @@ itself.
 
 from typing import TYPE_CHECKING
 
+from optctx.lazy import later
+
 if TYPE_CHECKING:
     from optctx.lab.reducing import smallest
     from optctx.testing.compiler import Compiler, CrashError, DiedError, HangError
@@ -30,26 +32,15 @@ __all__ = [
     "values",
 ]
 
-# Imported on demand, because the plugin is in this package and must not import Hypothesis.
-_LATER = {
-    "optctx.testing.compiler": ("Compiler", "CrashError", "DiedError", "HangError"),
-    "optctx.testing.module": ("modules", "modules_in"),
-    "optctx.testing.option": ("options",),
-    "optctx.testing.override": ("arguments", "contexts", "jobs", "overrides"),
-    "optctx.lab.reducing": ("smallest",),
-    "optctx.testing.value": ("values",),
-}
-
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> object:
-        """A name of `__all__`, imported on first use."""
-        from importlib import import_module
-
-        for module, names in _LATER.items():
-            if name in names:
-                return globals().setdefault(name, getattr(import_module(module), name))
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-    def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+if not TYPE_CHECKING:  # on demand, because the plugin is in this package and must not import Hypothesis
+    __getattr__, __dir__ = later(
+        __name__,
+        {
+            "optctx.lab.reducing": ("smallest",),
+            "optctx.testing.compiler": ("Compiler", "CrashError", "DiedError", "HangError"),
+            "optctx.testing.module": ("modules", "modules_in"),
+            "optctx.testing.option": ("options",),
+            "optctx.testing.override": ("arguments", "contexts", "jobs", "overrides"),
+            "optctx.testing.value": ("values",),
+        },
+    )

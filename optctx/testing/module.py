@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hypothesis import strategies as st
 
@@ -21,9 +21,15 @@ CELLS = 64  # number of i64 that every function's pointer points at; also the mo
 _SHIFTS = ("shl", "lshr", "ashr")
 _DIVISIONS = ("udiv", "urem")
 _INTRINSICS = ("umax", "smin")
-# The simplest first. They are defined for the operands that `render` gives them.
+# The simplest first. They are defined for the operands that `_Writer` gives them.
 _OPERATIONS = ("add", "sub", "and", "or", "xor", "mul", "shl", "lshr", "ashr", "udiv", "urem", "umax", "smin")
 _NEAR = 7  # how far back an operand may refer among the values so far
+
+# A statement's name, then its operands, bodies and number of rounds. A branch takes its first body if its
+# first operand is less than its second; its value, as that of a loop, is the last one of the body that ran.
+Statement: TypeAlias = tuple[Any, ...]
+# Whether it is a constant; the number itself, or how many values ago it was computed.
+Operand: TypeAlias = tuple[bool, int]
 
 
 def modules(*, max_functions: int = 2, max_statements: int = 6, max_depth: int = 2) -> SearchStrategy[str]:
@@ -38,24 +44,23 @@ def modules(*, max_functions: int = 2, max_statements: int = 6, max_depth: int =
         max_statements: The most statements in a function, and half as many on each level of nesting.
         max_depth: The most levels of nested loops and branches.
     """
-    body = st.lists(_statements(max_depth, max_statements), max_size=max_statements)
-    functions = st.builds(Function, body.map(tuple))
-    return st.lists(functions, min_size=1, max_size=max_functions).map(render)
+    function = st.lists(_statements(max_depth, max_statements), max_size=max_statements)
+    return st.lists(function, min_size=1, max_size=max_functions).map(_render)
 
 
 def _statements(depth: int, most: int) -> SearchStrategy[Statement]:
-    operand = st.builds(Operand, st.booleans(), st.integers(0, _NEAR))
-    simple: list[SearchStrategy[Statement]] = [
-        st.builds(Expression, st.sampled_from(_OPERATIONS), operand, operand),
-        st.builds(Load, operand),
-        st.builds(Store, operand, operand),
+    operand = st.tuples(st.booleans(), st.integers(0, _NEAR))
+    simple = [
+        st.tuples(st.sampled_from(_OPERATIONS), operand, operand),
+        st.tuples(st.just("load"), operand),
+        st.tuples(st.just("store"), operand, operand),
     ]
     if depth == 0:
-        return st.one_of(simple)
+        return st.one_of(*simple)
     inside = max(1, most // 2)  # with as many on every level, most programs would be large
-    inner = st.lists(_statements(depth - 1, inside), max_size=inside).map(tuple)
-    branch = st.builds(Branch, operand, operand, inner, inner)
-    return st.one_of(*simple, branch, st.builds(Loop, st.integers(1, CELLS), inner))
+    inner = st.lists(_statements(depth - 1, inside), max_size=inside)
+    branch = st.tuples(st.just("branch"), operand, operand, inner, inner)
+    return st.one_of(*simple, branch, st.tuples(st.just("loop"), st.integers(1, CELLS), inner))
 
 
 def modules_in(folder: str | os.PathLike[str], pattern: str = "**/*.ll") -> SearchStrategy[str | bytes]:
@@ -79,76 +84,13 @@ def _read(path: Path) -> str | bytes:
     return path.read_bytes() if path.suffix == ".bc" else path.read_text(encoding="utf-8")
 
 
-# Programs as trees, and their rendering as LLVM IR
-
-
-@dataclass(frozen=True)
-class Operand:
-    """The value that was computed `number` values ago, or `number` itself."""
-
-    constant: bool
-    number: int
-
-
-@dataclass(frozen=True)
-class Expression:
-    """An operation on two values."""
-
-    operation: str
-    left: Operand
-    right: Operand
-
-
-@dataclass(frozen=True)
-class Load:
-    """The value of a cell of memory."""
-
-    cell: Operand
-
-
-@dataclass(frozen=True)
-class Store:
-    """Stores a value in a cell of memory."""
-
-    cell: Operand
-    value: Operand
-
-
-@dataclass(frozen=True)
-class Branch:
-    """`then` if `left` is less than `right`, else `other`. Its value is the last one of the body that ran."""
-
-    left: Operand
-    right: Operand
-    then: tuple[Statement, ...]
-    other: tuple[Statement, ...]
-
-
-@dataclass(frozen=True)
-class Loop:
-    """A body that is run `rounds` times. Its value is the last one of the body in the last round."""
-
-    rounds: int
-    body: tuple[Statement, ...]
-
-
-Statement: TypeAlias = "Expression | Load | Store | Branch | Loop"
-
-
-@dataclass(frozen=True)
-class Function:
-    """Returns the last value of its body."""
-
-    body: tuple[Statement, ...]
-
-
-def render(functions: Sequence[Function]) -> str:
+def _render(functions: Sequence[Sequence[Statement]]) -> str:
     """Write the module. Its last function is called "kernel", and each function calls the one before it."""
     texts = []
     before = ""
-    for number, function in enumerate(functions):
+    for number, body in enumerate(functions):
         name = "kernel" if number == len(functions) - 1 else f"helper{number}"
-        texts.append(_Writer(before).function(name, function))
+        texts.append(_Writer(before).function(name, body))
         before = name
     called = [name for name in _INTRINSICS if any(f"@llvm.{name}." in text for text in texts)]
     return "\n".join([*texts, *(f"declare i64 @llvm.{name}.i64(i64, i64)\n" for name in called)])
@@ -163,32 +105,31 @@ class _Writer:
     block: str = "entry"  # label of the current block
     used: int = 0
 
-    def function(self, name: str, function: Function) -> str:
+    def function(self, name: str, body: Sequence[Statement]) -> str:
         values = ["%b", "%a"]
         if self.callee:
             values.append(self._line(f"call i64 @{self.callee}(i64 %a, i64 %b, ptr %memory)"))
-        self._body(function.body, values)
+        self._body(body, values)
         head = f"define i64 @{name}(i64 %a, i64 %b, ptr %memory) {{\nentry:\n"
         return head + "".join(self.lines) + f"  ret i64 {values[-1]}\n}}\n"
 
     def _body(self, body: Sequence[Statement], values: list[str]) -> None:
         """Write the statements, and append the values they compute to `values`."""
         for statement in body:
-            if isinstance(statement, Expression):
-                values.append(self._expression(statement, values))
-            elif isinstance(statement, Load):
-                values.append(self._line(f"load i64, ptr {self._cell(statement.cell, values)}"))
-            elif isinstance(statement, Store):
-                address = self._cell(statement.cell, values)
-                self.lines.append(f"  store i64 {_value(statement.value, values)}, ptr {address}\n")
-            elif isinstance(statement, Branch):
-                values.append(self._branch(statement, values))
-            else:
-                values.append(self._loop(statement, values))
+            match statement:
+                case "load", cell:
+                    values.append(self._line(f"load i64, ptr {self._cell(cell, values)}"))
+                case "store", cell, value:
+                    address = self._cell(cell, values)
+                    self.lines.append(f"  store i64 {_value(value, values)}, ptr {address}\n")
+                case "branch", left, right, then, other:
+                    values.append(self._branch(left, right, (then, other), values))
+                case "loop", rounds, inner:
+                    values.append(self._loop(rounds, inner, values))
+                case operation, left, right:
+                    values.append(self._expression(operation, _value(left, values), _value(right, values)))
 
-    def _expression(self, statement: Expression, values: list[str]) -> str:
-        operation = statement.operation
-        left, right = _value(statement.left, values), _value(statement.right, values)
+    def _expression(self, operation: str, left: str, right: str) -> str:
         if operation in _INTRINSICS:
             return self._line(f"call i64 @llvm.{operation}.i64(i64 {left}, i64 {right})")
         if operation in _SHIFTS:
@@ -201,14 +142,15 @@ class _Writer:
         index = self._line(f"and i64 {_value(cell, values)}, {CELLS - 1}")
         return self._line(f"getelementptr inbounds i64, ptr %memory, i64 {index}")
 
-    def _branch(self, branch: Branch, values: list[str]) -> str:
+    def _branch(
+        self, left: Operand, right: Operand, bodies: Sequence[Sequence[Statement]], values: list[str]
+    ) -> str:
         number = self._number()
-        left, right = _value(branch.left, values), _value(branch.right, values)
-        less = self._line(f"icmp slt i64 {left}, {right}")
+        less = self._line(f"icmp slt i64 {_value(left, values)}, {_value(right, values)}")
         self.lines.append(f"  br i1 {less}, label %then{number}, label %other{number}\n")
         ends = []
-        for label, body in ((f"then{number}", branch.then), (f"other{number}", branch.other)):
-            self._begin(label)
+        for label, body in zip(("then", "other"), bodies, strict=True):
+            self._begin(f"{label}{number}")
             own = list(values)
             self._body(body, own)
             ends.append(f"[ {own[-1]}, %{self.block} ]")
@@ -216,7 +158,7 @@ class _Writer:
         self._begin(f"join{number}")
         return self._line(f"phi i64 {', '.join(ends)}")
 
-    def _loop(self, loop: Loop, values: list[str]) -> str:
+    def _loop(self, rounds: int, body: Sequence[Statement], values: list[str]) -> str:
         number = self._number()
         index, last = f"%i{number}", f"%last{number}"
         before = self.block
@@ -224,9 +166,9 @@ class _Writer:
         self._begin(f"loop{number}")
         at = len(self.lines)
         own = [*values, last, index]
-        self._body(loop.body, own)
+        self._body(body, own)
         follows = self._line(f"add nuw nsw i64 {index}, 1")
-        more = self._line(f"icmp ult i64 {follows}, {loop.rounds}")
+        more = self._line(f"icmp ult i64 {follows}, {rounds}")
         self.lines.append(f"  br i1 {more}, label %loop{number}, label %done{number}\n")
         self.lines.insert(at, f"  {index} = phi i64 [ 0, %{before} ], [ {follows}, %{self.block} ]\n")
         self.lines.insert(
@@ -251,4 +193,5 @@ class _Writer:
 
 
 def _value(operand: Operand, values: Sequence[str]) -> str:
-    return str(operand.number) if operand.constant else values[-1 - operand.number % len(values)]
+    constant, number = operand
+    return str(number) if constant else values[-1 - number % len(values)]

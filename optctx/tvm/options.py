@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import copy
 import re
-import sys
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from types import FrameType
 from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 from optctx import OptctxError, OptionContext, OptionTypeError, registry
-from optctx.errors import TargetError, TargetWarning, shown
+from optctx.errors import TargetError, TargetWarning, level_outside, shown
 from optctx.tvm.target import Target, TargetLike
 
 __all__ = [
@@ -38,7 +36,6 @@ UnreadMode = Literal["ignore", "warn", "error"]
 UnknownMode = Literal["error", "warn"]
 OptionType: TypeAlias = Literal["bool", "int", "uint", "string"]
 
-_PACKAGE = __name__.partition(".")[0] + "."
 _FORM = "write -name, -name=BOOL or -name:type=VALUE"
 _PARTS = re.compile(
     r"(?P<dashes>-*)(?P<name>[^:=]*)(?P<colon>:(?P<type>[^=]*))?(?P<equals>=(?P<value>.*))?", re.DOTALL
@@ -184,12 +181,7 @@ def check_unknown(unknown: object) -> None:
 
 def warn(text: str) -> None:
     """Issue a TargetWarning for the innermost line outside this package."""
-    level = 1
-    frame: FrameType | None = sys._getframe(0)
-    while frame is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
-        frame = frame.f_back
-        level += 1
-    warnings.warn(text, TargetWarning, stacklevel=level)
+    warnings.warn(text, TargetWarning, stacklevel=level_outside())
 
 
 def _placed(where: str, error: OptctxError) -> OptctxError:

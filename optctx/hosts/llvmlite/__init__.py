@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from optctx.hosts.llvmlite.library import llvmlite_image
 from optctx.hosts.llvmlite.objects import llvm_context_address
+from optctx.lazy import later
 
 if TYPE_CHECKING:
     from optctx.hosts.llvmlite.compiling import (
@@ -24,15 +25,6 @@ __all__ = [
     "run_passes",
 ]
 
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> object:
-        """Import a name of `compiling` on first use, so that importing optctx takes no time for it."""
-        if name not in __all__:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from optctx.hosts.llvmlite import compiling
-
-        return globals().setdefault(name, getattr(compiling, name))
-
-    def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+if not TYPE_CHECKING:  # importing optctx takes no time for it
+    _NAMES = ("emit_assembly", "emit_object", "instruction_count", "native_api", "run_passes")
+    __getattr__, __dir__ = later(__name__, {"optctx.hosts.llvmlite.compiling": _NAMES})

@@ -10,7 +10,7 @@ from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import OptctxError, UntrustedOptionError, shown
 from optctx.lab.command.console import encodable
-from optctx.lab.command.inputs import Clang, read_input
+from optctx.lab.command.inputs import read_input
 from optctx.lab.settings import Number, argument, group, positive, setting
 from optctx.toml import read_toml
 
@@ -91,7 +91,7 @@ class Input:
                 f"this command takes one --passes, found {len(self.passes)}; write one pipeline, with commas"
             )
         target = self.target()
-        return replace(target, ir=read_input(path, target, Clang(self.clang, self.clang_options)))
+        return replace(target, ir=read_input(path, target, self.clang, self.clang_options))
 
     def jobs(self, paths: Sequence[str]) -> dict[str, Job]:
         """The jobs for several files, by the name of the file. The caller tries each of `self.pipelines`.

@@ -7,7 +7,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from optctx.children.answers import Done
@@ -17,7 +16,7 @@ from optctx.errors import EndedEarlyError, OptctxError
 from optctx.lab.command.files import read_file
 from optctx.lab.program import SOURCES
 
-__all__ = ["BITCODE", "Clang", "answered", "read_input"]
+__all__ = ["BITCODE", "answered", "read_input"]
 
 R = TypeVar("R")
 
@@ -25,24 +24,17 @@ BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")  # bare, and in a wrapper
 _LONGEST = 300  # characters of a message of clang
 
 
-@dataclass(frozen=True)
-class Clang:
-    """A program, and options for it as a shell would split them."""
-
-    program: str = "clang"
-    options: str = ""
-
-
-def read_input(path: str, target: Job, clang: Clang) -> str | bytes:
+def read_input(path: str, target: Job, clang: str = "clang", options: str = "") -> str | bytes:
     """Read the module in a file, as text or bitcode, for a job with this target. "-" is standard input.
 
-    LLVM reads bitcode in a fresh process first, because damaged bitcode can end the process. Raises
-    OptctxError for a file that cannot be read or compiled.
+    `clang`: the program for C and C++. `options`: for it, as a shell would split them. LLVM reads bitcode in
+    a fresh process first, because damaged bitcode can end the process. Raises OptctxError for a file that
+    cannot be read or compiled.
     """
     source = _is_source(path)
-    data = _compile(path, target, clang) if source else _read(path)
+    data = _compile(path, target, clang, options) if source else _read(path)
     if data.startswith(BITCODE):
-        _check_bitcode(path, data, clang if source else None)
+        _check_bitcode(path, data, clang if source else "")
         return data
     try:
         return data.decode()
@@ -79,23 +71,23 @@ def _read(path: str) -> bytes:
     return read_file(path, "C or C++" if _is_source(path) else "LLVM IR or bitcode")
 
 
-def _compile(path: str, target: Job, clang: Clang) -> bytes:
+def _compile(path: str, target: Job, clang: str, options: str) -> bytes:
     """Compile a source file to bitcode, without optimisation."""
     from optctx.lab.report.commands import Source, front_words
 
     _read(path)  # raises if it cannot be read; clang's error would name clang
-    program = shutil.which(clang.program)
+    program = shutil.which(clang)
     if program is None:
         raise OptctxError(
-            f"cannot compile {path}: {clang.program} is not installed; "
+            f"cannot compile {path}: {clang} is not installed; "
             "apt-get install clang, or name another one with --clang"
         )
     try:
-        options = shlex.split(clang.options)
+        words = shlex.split(options)
     except ValueError as error:
         raise OptctxError(f"cannot use --clang-options: {error}") from None
     source = Source.of(path, target, clang=program)
-    done = subprocess.run(front_words(source, options, "-"), stdin=subprocess.DEVNULL, capture_output=True)
+    done = subprocess.run(front_words(source, words, "-"), stdin=subprocess.DEVNULL, capture_output=True)
     if done.returncode:
         raise OptctxError(f"cannot compile {path}: clang says: {_first_error(done.stderr)}")
     return done.stdout
@@ -107,8 +99,8 @@ def _first_error(stderr: bytes) -> str:
     return " ".join((errors or lines or ["nothing"])[0].split())[:_LONGEST]
 
 
-def _check_bitcode(path: str, data: bytes, clang: Clang | None) -> None:
-    """Raise OptctxError for bitcode that LLVM refuses, or crashes on."""
+def _check_bitcode(path: str, data: bytes, clang: str) -> None:
+    """Raise OptctxError for bitcode that LLVM refuses, or crashes on. `clang`: the program that made it."""
     with FreshProcess() as fresh:
         result = fresh.compile(Job(data, "verify", triple=_TRIPLE, emit="none"))
     if result.error is None:
@@ -117,7 +109,7 @@ def _check_bitcode(path: str, data: bytes, clang: Clang | None) -> None:
     words = f"it is cut off, damaged or of a newer LLVM, which says: {said}"
     if result.died in ("signal", "exit"):
         words = f"LLVM crashed: {last_words(result.stderr) or words}"
-    advice = f"; name an older clang than {clang.program!r} with --clang" if clang else ""
+    advice = f"; name an older clang than {clang!r} with --clang" if clang else ""
     raise OptctxError(f"cannot read the bitcode of {path}: {words}{advice}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import importlib
 import inspect
@@ -10,7 +11,7 @@ import itertools
 import re
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 
 import optctx
@@ -32,7 +33,7 @@ from optctx.lab.settings import add_flags, taken
 from optctx.outputs import OUT_OF, write_whole
 from optctx_program import FOLDERS, said_of
 
-__all__ = ["COMMANDS", "main", "make_parser", "parse"]
+__all__ = ["COMMANDS", "guarded", "main", "make_parser", "parse"]
 
 # In the order of the help. What a command takes and does is in a module with its name (see `_add_command`).
 COMMANDS = {
@@ -67,12 +68,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     Ctrl-C, 143 after SIGTERM, 129 after SIGHUP. Raises SystemExit, as argparse does, for --help and
     --version.
     """
+    return guarded(lambda: _run(argv))
+
+
+def guarded(run: Callable[[], int]) -> int:
+    """Run a command. Turn what it raises into one line and an exit status, as `main` returns it."""
     with Interrupts() as interrupts:
-        return _guarded(argv, interrupts)
+        return _guarded(run, interrupts)
 
 
-def _guarded(argv: Sequence[str] | None, interrupts: Interrupts) -> int:
-    """Run the command. Turn what it raises into one line and an exit status."""
+def _guarded(run: Callable[[], int], interrupts: Interrupts) -> int:
     prepare_streams()
     if sys.stdout is None:
         complain("cannot write to standard output: it is closed")
@@ -80,7 +85,7 @@ def _guarded(argv: Sequence[str] | None, interrupts: Interrupts) -> int:
     stdout = sys.stdout
     try:
         with doors(stdout):
-            return _run(argv)
+            return run()
     except BrokenPipeError:
         abandon(stdout)  # the reader has read enough (`| head`)
         return DONE
@@ -213,7 +218,9 @@ def _add_command(commands: argparse._SubParsersAction[Parser], name: str, module
     """Add a command. Its module's docstring is the help, with examples; `Arguments` is what it takes, and
     `run` does it, given these. Returns the exit status, or None for 0.
     """
-    words, _, example = inspect.cleandoc(module.__doc__ or "").partition("\n\n")
+    # python -OO drops docstrings.
+    text = module.__doc__ or ast.get_docstring(ast.parse(inspect.getsource(module))) or ""
+    words, _, example = inspect.cleandoc(text).partition("\n\n")
     example = textwrap.dedent(example)
     command = commands.add_parser(name, help=COMMANDS[name], description=words, example=example)
     add_flags(command, module.Arguments)

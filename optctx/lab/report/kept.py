@@ -34,6 +34,10 @@ class KeptExperiment:
     trials: tuple[Trial, ...] | None = None
 
 
+class _UnfitError(Exception):
+    """Why a file cannot be reported."""
+
+
 class _Identity(msgspec.Struct):
     """What a sweep or a ranking is one of, as far as it is shown."""
 
@@ -59,28 +63,28 @@ def read_kept(path: str) -> KeptExperiment:
     """
     kept = read_trials(path)
     trials = tuple(kept.trials[number] for number in sorted(kept.trials))
-    experiment = kept.identity.get("experiment")
-    if experiment == "sweep":
-        return _sweep(path, kept, trials)
-    if experiment == "rank":
-        return _ranking(path, kept, trials)
-    source = _converted(path, kept.notes, "source", Source) or Source("kernel.ll")
-    study = _converted(path, kept.notes, "study", Study)
+    read = {"sweep": _sweep, "rank": _ranking}.get(str(kept.identity.get("experiment")), _search)
+    try:
+        return read(path, kept, trials)
+    except _UnfitError as error:
+        raise OptctxError(f"cannot report {shown(path)}: {error}") from None
+
+
+def _search(path: str, kept: Kept, trials: Sequence[Trial]) -> KeptExperiment:
+    source = _converted(kept.notes, "source", Source) or Source("kernel.ll")
+    study = _converted(kept.notes, "study", Study)
     if study is None:
-        raise OptctxError(
-            f"cannot report {shown(path)}: the search ended before its base was compiled; go on with `optctx "
-            "tune --resume`"
-        )
-    _check(path, study.goals, (study.base, *trials))
+        raise _UnfitError("the search ended before its base was compiled; go on with `optctx tune --resume`")
+    _check(study.goals, (study.base, *trials))
     if not study.pipelines:
-        raise OptctxError(f"cannot report {shown(path)}: its study has no pipeline; name another file")
-    return KeptExperiment(source, study.goals[0], replace(study, trials=trials, file=path))
+        raise _UnfitError("its study has no pipeline; name another file")
+    return KeptExperiment(source, study.goals[0], replace(study, trials=tuple(trials), file=path))
 
 
 def _sweep(path: str, kept: Kept, trials: Sequence[Trial]) -> KeptExperiment:
-    identity, goal, source = _identified(path, kept)
-    noted = _converted(path, kept.notes, "sweep", _Sweep) or _Sweep()
-    _check(path, (goal,), (*noted.bases, *trials))
+    identity, goal, source = _identified(kept)
+    noted = _converted(kept.notes, "sweep", _Sweep) or _Sweep()
+    _check((goal,), (*noted.bases, *trials))
     ended = "every combination was compiled" if len(trials) >= noted.total > 0 else ""
     study = None
     if noted.bases and len(identity.input) == 1:
@@ -92,14 +96,11 @@ def _sweep(path: str, kept: Kept, trials: Sequence[Trial]) -> KeptExperiment:
 
 
 def _ranking(path: str, kept: Kept, trials: Sequence[Trial]) -> KeptExperiment:
-    identity, goal, source = _identified(path, kept)
-    outline = _converted(path, kept.notes, "ranking", Ranking)
+    identity, goal, source = _identified(kept)
+    outline = _converted(kept.notes, "ranking", Ranking)
     if outline is None:
-        raise OptctxError(
-            f"cannot report {shown(path)}: the ranking ended before its base was compiled; go on with "
-            "`optctx rank --resume`"
-        )
-    _check(path, (goal,), (outline.base, *trials))
+        raise _UnfitError("the ranking ended before its base was compiled; go on with `optctx rank --resume`")
+    _check((goal,), (outline.base, *trials))
     tried = {effect.option for effect in outline.effects}
     whole = [trial for trial in (outline.base, *trials) if trial.state == "ok"]
     if (
@@ -107,9 +108,7 @@ def _ranking(path: str, kept: Kept, trials: Sequence[Trial]) -> KeptExperiment:
         or any(not isinstance(trial.attributes.get(name), str | int) for trial in whole for name in _COMPARED)
         or any(len(trial.options) != 1 or not tried.issuperset(trial.options) for trial in trials)
     ):
-        raise OptctxError(
-            f"cannot report {shown(path)}: its trials are not of its ranking; name another file"
-        )
+        raise _UnfitError("its trials are not of its ranking; name another file")
     ranking = filled(outline, trials)  # after a kill there can be more trials than were planned by then
     ranking = replace(ranking, left=max(ranking.left, 0) if ranking.ended else 0)
     ended = "" if ranking.ended else "every value was tried"
@@ -146,37 +145,32 @@ def _study(
     )
 
 
-def _identified(path: str, kept: Kept) -> tuple[_Identity, Goal, Source]:
+def _identified(kept: Kept) -> tuple[_Identity, Goal, Source]:
     """What a sweep or a ranking is one of, what it goes by, and what it compiles."""
     try:
         identity = msgspec.convert(kept.identity, _Identity)
         name, _, words = identity.goal.partition(": ")
         goal = Goal(name, FIGURES[name], msgspec.convert(words, Direction))
     except (msgspec.ValidationError, KeyError) as error:
-        raise OptctxError(
-            f"cannot report {shown(path)}: it does not say what it is of ({error}); name another file"
-        ) from None
+        raise _UnfitError(f"it does not say what it is of ({error}); name another file") from None
     file = next(iter(identity.input), "") or "kernel.ll"
     triple, cpu, features, level = identity.target
     return identity, goal, Source(file, file.endswith(".bc"), triple, cpu, features, level)
 
 
-def _check(path: str, goals: Sequence[Goal], trials: Sequence[Trial]) -> None:
-    """Raise OptctxError for trials that have not the figures of the goals."""
+def _check(goals: Sequence[Goal], trials: Sequence[Trial]) -> None:
+    """Raise for trials that have not the figures of the goals."""
     names = {goal.name for goal in goals}
     for trial in trials:
         if (set(trial.objectives) == names) is not (trial.state == "ok") or not names:
-            raise OptctxError(
-                f"cannot report {shown(path)}: its trial {trial.number} has not the figures of its study; "
-                "name another file"
-            )
+            raise _UnfitError(f"its trial {trial.number} has not the figures of its study; name another file")
 
 
-def _converted(path: str, notes: Mapping[str, Any], name: str, kind: type[Any]) -> Any:
-    """A note as a record; None if there is none. Raises OptctxError for one that is none."""
+def _converted(notes: Mapping[str, Any], name: str, kind: type[Any]) -> Any:
+    """A note as a record; None if there is none. Raises for one that is none."""
     if name not in notes:
         return None
     try:
         return msgspec.convert(notes[name], kind)
     except msgspec.ValidationError as error:
-        raise OptctxError(f"cannot report {shown(path)}: its note {name!r} is wrong ({error})") from None
+        raise _UnfitError(f"its note {name!r} is wrong ({error})") from None

@@ -130,8 +130,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=lambda value: value if isinstance(value, Markup) or callable(value) else visible(value),
     )
-    made.filters |= {"axis": axis_title, "number": _number, "command": _command, "whole": _whole}
-    made.globals |= {"figure": _figure, "change": _change, "option": _option}
+    made.filters |= {"axis": axis_title, "command": _command, "whole": _whole}
+    made.globals |= {"figure": _figure, "change": _change}
     return made
 
 
@@ -176,14 +176,6 @@ def _winners(study: Study) -> list[Trial]:
 
 
 # Cells of tables
-
-
-def _option(trial: Trial, name: str) -> str:
-    return trial.options.get(name, "")
-
-
-def _number(trial: Trial, goal: Goal) -> float | None:
-    return trial.objectives.get(goal.name)
 
 
 def _figure(trial: Trial, goal: Goal) -> str:

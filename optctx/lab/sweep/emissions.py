@@ -51,14 +51,10 @@ class Emissions:
         self._left = _LARGEST
         self._tells = _USES in registry() and registry()[_USES].scope == "thread"
 
-    def start(self, options: Mapping[str, str], printed: int) -> Emission:
-        """The emission of one compilation. `printed`: a file that receives what LLVM prints."""
-        return Emission(self, options, printed)
-
     def emit(self, job: Job, module: ModuleRef, machine: TargetMachine, emission: Emission) -> bytes:
         """The object, if need be by LLVM; b"" if its figures alone are known."""
         if not self._tells:  # LLVM before 20 has no such option
-            return _code(job, module, machine)
+            return emit_all(job, module, machine)[1]
         source = _source(job, module)
         found = self._known.find(source, emission.options)
         if found is not None:
@@ -69,7 +65,7 @@ class Emissions:
         # What making a target machine reads counts as well. That of the passes may have been made before, and
         # its subtargets (where optctx has no variants of it: design/target-machines.md).
         with (reading := noting(self._noted)), make_target_machine(job, module, unchecked) as own:
-            code = _code(job, module, own)
+            code = emit_all(job, module, own)[1]
         seconds = time.perf_counter() - began
         # What was printed could not be printed again.
         if os.fstat(emission.printed).st_size == quiet:
@@ -83,30 +79,26 @@ class Emissions:
         return code
 
 
+@dataclass
 class Emission:
-    """Emits one module, as `compile_unchecked` asks for it.
+    """Emits one module, as `compile_unchecked` asks for it. `printed`: a file that gets what LLVM prints.
 
     `saved`: the seconds that it took the first time, if it was not done now; otherwise 0. `read`: which of
     the noted options it would have read. `emitted`: what it gave, unless another one could not use that.
     """
 
-    def __init__(self, emissions: Emissions, options: Mapping[str, str], printed: int) -> None:
-        self._emissions = emissions
-        self.options = options
-        self.printed = printed
-        self.saved = 0.0
-        self.read: frozenset[str] = frozenset()
-        self.emitted: Emitted | None = None
+    emissions: Emissions
+    options: Mapping[str, str]
+    printed: int
+    saved: float = 0.0
+    read: frozenset[str] = frozenset()
+    emitted: Emitted | None = None
 
     def __call__(self, job: Job, module: ModuleRef, machine: TargetMachine) -> tuple[str | None, bytes]:
         if job.emit not in ("object", "both"):
             return emit_all(job, module, machine)
         ir = str(module) if job.emit == "both" else None  # before emission, which changes the module
-        return ir, self._emissions.emit(replace(job, emit="object"), module, machine, self)
-
-
-def _code(job: Job, module: ModuleRef, machine: TargetMachine) -> bytes:
-    return emit_all(job, module, machine)[1]
+        return ir, self.emissions.emit(replace(job, emit="object"), module, machine, self)
 
 
 def _source(job: Job, module: ModuleRef) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 
 from optctx.children.answers import Done
@@ -34,13 +35,15 @@ class SweepProcess:
     """Compiles what a plan asks for in other processes, so a crash of LLVM does not end this one.
 
     A context manager, for one thread. Leaving it ends every process that compiles for it. Compilations have
-    numbers of the caller's, from 0 on.
+    numbers of the caller's, from 0 on. `prepare` comes first: it makes the `pool` that compiles the `plan`.
     """
 
+    pool: Pool
+    plan: Plan
+    _crowd: Crowd[Answer]
+
     def __init__(self) -> None:
-        self._pool: Pool | None = None
-        self._crowd: Crowd[Answer] | None = None
-        self._plan: Plan | None = None
+        self._pools = ExitStack()
         self._asked: dict[int, Asked] = {}  # unanswered
         self._bases: dict[int, float] = {}  # seconds, by job
 
@@ -49,33 +52,21 @@ class SweepProcess:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._pool is not None:
-            self._pool.close()
-
-    @property
-    def pool(self) -> Pool:
-        """The pool that compiles, once it has a plan."""
-        assert self._pool is not None, "it has no plan"
-        return self._pool
-
-    @property
-    def plan(self) -> Plan:
-        """What it compiles, once it has that."""
-        assert self._plan is not None, "it has no plan"
-        return self._plan
+        self._pools.close()
 
     def prepare(self, plan: Plan) -> None:
         """Take the plan. Raises OptctxError for the first job that LLVM refuses under any options."""
-        self._plan = plan
+        self.plan = plan
         # Options of the process count before LLVM is attached to, as in the calling process.
         within = llvm_pool() if plan.arguments else _attached.running()
-        self._pool = Pool(
+        self.pool = Pool(
             prepare, plan, within=within, name="helper process of the sweep", directory=plan.directory
         )
-        self._pool.start()
-        _ = self._pool.process  # raises what its server finds wrong
+        self._pools.callback(self.pool.close)
+        self.pool.start()
+        _ = self.pool.process  # raises what its server finds wrong
         self._crowd = Crowd(
-            self._pool,
+            self.pool,
             compile_together,
             Answer,
             threads=plan.limits.at_once,
@@ -103,14 +94,12 @@ class SweepProcess:
 
     def ask(self, asked: Iterable[tuple[int, Asked]]) -> None:
         """Have more compiled, before or after earlier answers. Raises EndedEarlyError if the server dies."""
-        assert self._crowd is not None
         for number, each in asked:
             self._asked[number] = each
             self._crowd.submit(number, each)
 
     def answers(self) -> list[Answer]:
         """Wait for answers to what was asked, in any order. Raises EndedEarlyError if the server dies."""
-        assert self._crowd is not None
         try:
             return [self._answer(number, done) for number, done in self._crowd.results()]
         except EndedEarlyError as error:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import msgspec
 
@@ -267,13 +268,7 @@ class _Run:
         ):
             for start in range(0, len(wanted), size):
                 batch = list(self._made(wanted[start : start + size], bases))
-                judged = [pool.submit(self._judged, fresh, trial) for trial in batch]
-                try:
-                    for each in judged:
-                        yield each.result()
-                except BaseException:
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    raise
+                yield from pool.map(partial(self._judged, fresh), batch)  # cancels the others if it is left
 
     def _judged(self, fresh: FreshProcess, trial: Trial) -> Trial:
         if trial.state != "timed out":

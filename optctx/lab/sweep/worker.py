@@ -58,10 +58,8 @@ def check_module(prepared: Prepared, place: int) -> str:
 
 def compile_together(prepared: Prepared, asked: Asked) -> Answer:
     """Compile one combination, on one of several threads."""
-    emission = None
-    if prepared.emissions is not None:
-        emission = prepared.emissions.start(asked.options, _STREAM)
-    return _compile(prepared.plan, asked, emission)
+    known = prepared.emissions
+    return _compile(prepared.plan, asked, Emission(known, asked.options, _STREAM) if known else None)
 
 
 def compile_alone(prepared: Prepared, asked: Asked) -> Answer:

@@ -22,6 +22,7 @@ from optctx.lab.timing.results import (
 )
 from optctx.lab.timing.rounds import Stop
 from optctx.lab.timing.settings_compared import Compared, Row, compare_settings
+from optctx.lazy import later
 
 if TYPE_CHECKING:
     from optctx.lab.timing.numba_call import Call, call_of
@@ -61,12 +62,5 @@ __all__ = [
     "run_command",
 ]
 
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> object:
-        """What needs Numba, imported on first use."""
-        if name in ("Call", "call_of"):
-            from optctx.lab.timing import numba_call
-
-            return globals().setdefault(name, getattr(numba_call, name))
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # it needs Numba
+    __getattr__, __dir__ = later(__name__, {"optctx.lab.timing.numba_call": ("Call", "call_of")})

@@ -73,7 +73,7 @@ class LocalEvaluator(SweepProcess):
 
     def __init__(self, plan: Plan) -> None:
         super().__init__()
-        self._plan = plan
+        self.plan = plan
 
     def __enter__(self) -> LocalEvaluator:
         super().__enter__()

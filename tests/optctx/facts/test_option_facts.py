@@ -10,6 +10,7 @@ from optctx import registry
 from optctx._native import Symbol, demangle
 from optctx.engine.attach import attach
 from optctx.facts import UNKNOWN, Facts, OptionFacts, Origins, advice, facts, resolve
+from optctx.facts.origins import _libraries
 from tests.support.rows import rows
 
 pytestmark = pytest.mark.usefixtures("attached")
@@ -171,12 +172,27 @@ def test_functions_are_found_in_the_library_that_their_class_is_from(
     """No table of classes is used: the linker's order and local symbols say it."""
     found = [each for name, own in functions_of_llvm.items() if re.match(pattern, name) for each in own]
     assert len(found) > 20
-    libraries = [origins.of_function(symbol).library for symbol in found]
+    libraries = [origins.of(symbol, functions=True).library for symbol in found]
     known = [name for name in libraries if name != UNKNOWN]
     right = [name for name in known if re.fullmatch(OWNERS[pattern], name)]
     assert len(known) > 0.95 * len(libraries)
     # What several libraries compile from a header is in one of them.
     assert len(right) > 0.95 * len(known)
+
+
+def test_the_library_of_a_file_follows_from_its_name_or_from_the_files_beside_it() -> None:
+    known = {
+        "LoopUnrollPass.cpp": "ScalarOpts",
+        "X86ISelLowering.cpp": "X86CodeGen",
+        "X86OfALaterRelease.cpp": "X86CodeGen",
+        "X86AsmParser.cpp": "X86AsmParser",
+        "X86ATTInstPrinter.cpp": "X86Desc",
+        "PPCInstPrinter.cpp": "PowerPCDesc",
+        "Thumb2InstrInfo.cpp": "ARMCodeGen",
+    }
+    assert dict(zip(known, _libraries([*known]), strict=True)) == known
+    assert _libraries(["GVN.cpp", "OfALaterRelease.cpp", "LICM.cpp"]) == ["ScalarOpts"] * 3
+    assert _libraries(["GVN.cpp", "OfALaterRelease.cpp", "APInt.cpp"])[1] == UNKNOWN
 
 
 def test_nearly_every_option_has_a_library(taken: Facts) -> None:

@@ -98,6 +98,20 @@ def test_every_help_text_has_an_example_that_the_parser_takes(
     assert any(line.startswith(shlex.join(["optctx", *command])) for line in lines)
 
 
+def test_help_is_the_same_where_python_drops_docstrings(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `python -OO` does."""
+    helps = []
+    for _ in range(2):
+        with pytest.raises(SystemExit):
+            main(["show", "--help"])
+        helps.append(capfd.readouterr().out)
+        monkeypatch.setattr("optctx.lab.command.show_command.__doc__", None)
+    assert helps[0] == helps[1]
+    assert "Show everything that is known" in helps[1]
+
+
 def test_the_version_is_that_of_the_installed_package(capfd: pytest.CaptureFixture[str]) -> None:
     version = importlib.metadata.version("optctx")
     for flag in ("--version", "-V"):

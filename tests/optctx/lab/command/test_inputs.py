@@ -13,7 +13,7 @@ from llvmlite import binding
 
 from optctx.compiling import Job
 from optctx.errors import OptctxError
-from optctx.lab.command.inputs import Clang, read_input
+from optctx.lab.command.inputs import read_input
 from optctx.lab.command.main import main
 from tests.support.ir_texts import COUNTED, SCALE, X86
 
@@ -53,13 +53,13 @@ def test_damaged_bitcode_is_an_error_however_it_is_damaged(tmp_path: pathlib.Pat
         path = tmp_path / "damaged.bc"
         path.write_bytes(data)
         with pytest.raises(OptctxError, match=r"cannot read the bitcode of \S+damaged.bc: \S"):
-            read_input(str(path), TARGET, Clang())
+            read_input(str(path), TARGET)
 
 
 def test_clang_that_is_not_installed_is_named_with_its_package(tmp_path: pathlib.Path) -> None:
     (tmp_path / "a.c").write_text(SOURCE)
     with pytest.raises(OptctxError, match="no-clang is not installed; apt-get install clang"):
-        read_input(str(tmp_path / "a.c"), TARGET, Clang("no-clang"))
+        read_input(str(tmp_path / "a.c"), TARGET, "no-clang")
 
 
 # In place of clang: notes how it was called, and answers with a module or an error.
@@ -87,7 +87,7 @@ def test_clang_gets_the_target_and_the_options_and_does_not_optimise(
     stand_in: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
     path = str(tmp_path / "a.cpp")
-    made = read_input(path, TARGET, Clang(str(stand_in), "-Dx='a b' -Iinclude"))
+    made = read_input(path, TARGET, str(stand_in), "-Dx='a b' -Iinclude")
     assert made == bitcode_of(SCALE)
     arguments = (tmp_path / "arguments").read_text().splitlines()
     assert arguments[-6:] == ["-Dx=a b", "-Iinclude", "-o", "-", "--", path]
@@ -101,14 +101,14 @@ def test_what_clang_says_and_bitcode_that_is_too_new_are_one_line(
     path = str(tmp_path / "a.cpp")
     (tmp_path / "module").write_bytes(bitcode_of(SCALE)[:40])
     with pytest.raises(OptctxError, match=r"cannot read the bitcode of .* older clang than .* with --clang"):
-        read_input(path, TARGET, Clang(str(stand_in)))
+        read_input(path, TARGET, str(stand_in))
     (tmp_path / "error").write_text(
         "a.cpp:1: note: first\na.cpp:2:5: error: no such thing\n1 error generated.\n"
     )
     with pytest.raises(OptctxError, match=r"clang says: a.cpp:2:5: error: no such thing$"):
-        read_input(path, TARGET, Clang(str(stand_in)))
+        read_input(path, TARGET, str(stand_in))
     with pytest.raises(OptctxError, match="cannot use --clang-options"):
-        read_input(path, TARGET, Clang(str(stand_in), "'"))
+        read_input(path, TARGET, str(stand_in), "'")
 
 
 @pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang (Debian: clang)")

@@ -101,12 +101,20 @@ def test_the_ranking_is_what_single_fresh_processes_say(ranking: Ranking, fresh:
 
 
 @pytest.fixture(scope="module")
-def grouped() -> Ranking:
-    return rank(SMALL, only=PATTERNS)
+def grouped_steps() -> list[int]:
+    return []
 
 
-def test_groups_find_what_single_values_do_in_fewer_compilations(grouped: Ranking) -> None:
+@pytest.fixture(scope="module")
+def grouped(grouped_steps: list[int]) -> Ranking:
+    return rank(SMALL, only=PATTERNS, progress=grouped_steps.append)
+
+
+def test_groups_find_what_single_values_do_in_fewer_compilations(
+    grouped: Ranking, grouped_steps: list[int]
+) -> None:
     single = rank(SMALL, only=PATTERNS, screen=False)
+    assert len(grouped_steps) == len(grouped.trials), "a group that changes it settles nothing"
     assert [each.option for each in grouped.changing] == [each.option for each in single.changing]
     assert [(e.option, t.options) for e, t in grouped.dead] == [(e.option, t.options) for e, t in single.dead]
     assert single.compiled == len(single.trials) == len(grouped.trials)

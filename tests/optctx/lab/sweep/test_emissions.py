@@ -139,7 +139,7 @@ def test_what_llvm_prints_while_it_emits_is_printed_each_time() -> None:
 
 
 def _emitted(emissions: Emissions, printed: int, job: Job = JOB) -> Emission:
-    emission = emissions.start({}, printed)
+    emission = Emission(emissions, {}, printed)
     assert compile_unchecked(job, emit=emission).code
     return emission
 
@@ -170,7 +170,7 @@ def test_an_emission_counts_for_equal_target_machines(different: dict[str, Any])
         assert there.emitted is not None
         assert here.emitted is not None
         assert there.emitted.digest == here.emitted.digest != known.digest
-        again = emissions.start({}, printed.fileno())
+        again = Emission(emissions, {}, printed.fileno())
         assert compile_unchecked(JOB, emit=again).code == b""
         assert again.emitted == known
         assert again.saved == known.seconds
