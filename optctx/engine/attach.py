@@ -120,7 +120,7 @@ def _choose(image: Image, host: Host, clock: Clock, narrow: Narrow | None) -> En
 
 def _survey(image: Image, host: Host) -> Survey:
     try:
-        return survey(image)
+        return survey(image, host.interceptions())
     except UnsupportedImageError as error:
         refused = host.refusal(error)
         if refused is error:

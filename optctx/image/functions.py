@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from optctx._native import ParserFunction
 from optctx.image.facts.fact import Family
-from optctx.image.facts.features import FAMILIES, why_missing
+from optctx.image.facts.features import why_missing
 from optctx.image.facts.interceptions import (
     BINDING,
     INTERCEPTIONS,
     SHARED_MACHINES,
     Interception,
     Work,
+    with_those_of_host,
 )
 from optctx.image.facts.machines import CALLS, CREATE, SETTINGS
 from optctx.image.facts.mangled_names import ADD_OCCURRENCE, INTERCEPTING
@@ -49,13 +50,18 @@ class Functions(NamedTuple):
     machine_calls: MachineCalls
 
 
-def find_functions(image: Image) -> Functions:
-    """Find all that there are. Raises UnsupportedImageError without `addOccurrence`."""
-    members = image.findings.find_members(FAMILIES)  # in one pass over the names
+def find_functions(image: Image, of_host: Sequence[Interception]) -> Functions:
+    """Find all that there are. `of_host`: what its host intercepts beside.
+
+    Raises UnsupportedImageError without `addOccurrence`.
+    """
+    rows = with_those_of_host(of_host)
+    families = [row.what for row in rows if isinstance(row.what, Family)]
+    members = image.findings.find_members(families)  # in one pass over the names
     add_occurrence = image.findings.need(ADD_OCCURRENCE).address
     unavailable = {feature: why for feature, why in _missing(image) if why}
     intercepted: dict[int, Interception] = {}
-    for row in INTERCEPTIONS:
+    for row in rows:
         if row.feature in unavailable or (isinstance(row.handler, Work) and BINDING in unavailable):
             continue
         if isinstance(row.what, Family):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from optctx.errors import UnsupportedImageError
+from optctx.image.facts.interceptions import Interception
 from optctx.image.functions import Functions, find_functions
 from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
@@ -52,17 +53,18 @@ class Survey(NamedTuple):
         return self.registry.options
 
 
-def survey(image: Image) -> Survey:
+def survey(image: Image, of_host: Sequence[Interception]) -> Survey:
     """Read everything, with reads that cannot fault. Changes nothing but what LLVM makes at its first use.
 
-    Raises UnsupportedImageError with what does not fit.
+    `of_host`: what its host intercepts beside what is intercepted in every image. Raises
+    UnsupportedImageError with what does not fit.
     """
     registry = read_registry(image)
     state, missing = find_state_beside(image)
     reporting = find_reporting(image)
     printing, no_printing = _or_why(lambda: find_printing(image, registry.options))
     table, no_table = _or_why(lambda: find_stream_table(image, reporting[0]))
-    functions = find_functions(image)
+    functions = find_functions(image, of_host)
     return Survey(
         image, registry, state, missing, reporting, printing, no_printing, table, no_table, functions
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -11,6 +11,7 @@ from optctx.hosts.llvmlite.ffi_calls import llvmlite_lock
 from optctx.hosts.llvmlite.library import is_llvmlites, llvmlite_image, unproven
 from optctx.hosts.llvmlite.lifetimes import order_arguments, order_freeing
 from optctx.hosts.llvmlite.objects import llvm_context_address, module_address
+from optctx.image.facts.interceptions import Interception
 from optctx.image.loaded import Image
 from optctx.tasks.problems import anything_left, raise_problems
 
@@ -48,6 +49,11 @@ class _Llvmlite:
 
     def refusal(self, reason: UnsupportedImageError) -> UnsupportedImageError:
         return unproven(reason)
+
+    def interceptions(self) -> Sequence[Interception]:
+        from optctx.hosts.llvmlite import lljit  # importing optctx takes a twentieth less time
+
+        return lljit.INTERCEPTIONS
 
     def llvm_context_address(self, llvm_context: object) -> int:
         return llvm_context_address(llvm_context)

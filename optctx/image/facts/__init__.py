@@ -2,6 +2,6 @@
 
 Data, with the newest LLVM's first where several are known. `fact` looks them up in an image. Nothing is
 derived from a version. A missing fact disables the feature that needs it (`features`). The layouts of the
-registry and of options are in native/image. No mangled name stands anywhere else
-(tests/optctx/image/test_facts.py).
+registry and of options are in native/image. A mangled name stands here, or with the host that alone needs it
+(tests/project/test_house.py).
 """

@@ -24,7 +24,7 @@ from optctx.image.facts.mangled_names import (
 )
 from optctx.image.loaded import Image
 
-__all__ = ["DEBUG_OUTPUT", "FAMILIES", "missing_features", "why_missing"]
+__all__ = ["DEBUG_OUTPUT", "missing_features", "why_missing"]
 
 DEBUG_OUTPUT: Final = "debug output for one thread"
 _FEATURES: Final[dict[str, tuple[Fact[Any] | Family, ...]]] = {
@@ -38,10 +38,6 @@ _FEATURES: Final[dict[str, tuple[Fact[Any] | Family, ...]]] = {
     "names of passes": (PRINT_PASS_NAMES, MAKE_STREAM, END_STREAM),
     "fresh processes": (PARSE_OPTIONS,),
 }
-
-
-# Functions by how their names begin: attaching asks for all at once, in one pass over all names.
-FAMILIES: Final = tuple(row.what for row in INTERCEPTIONS if isinstance(row.what, Family))
 
 
 def why_missing(image: Image, feature: str) -> str:

@@ -7,6 +7,7 @@ argument of a class that is returned.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from optctx._native import MachineUse, ParserFunction, Skip, Subject
@@ -19,7 +20,15 @@ from optctx.image.facts.mangled_names import (
     RESET_PARSER,
 )
 
-__all__ = ["BINDING", "INTERCEPTIONS", "SHARED_MACHINES", "Interception", "Work", "inside_a_scope"]
+__all__ = [
+    "BINDING",
+    "INTERCEPTIONS",
+    "SHARED_MACHINES",
+    "Interception",
+    "Work",
+    "inside_a_scope",
+    "with_those_of_host",
+]
 
 BINDING: Final = "contexts bound to LLVMContexts"
 SHARED_MACHINES: Final = "target machines shared by contexts"
@@ -150,13 +159,6 @@ _WORK = (
         0,
         feature=BINDING,
     ),
-    # std::make_unique<LLVMContext>(): only llvmlite's LLVMPY_LLJIT_Link calls it, for each text it parses
-    _work(
-        named("the constructor of llvm::LLVMContext", "_ZN4llvm11LLVMContextC1Ev"),
-        Subject.llvm_context_that_begins,
-        0,
-        caller="_ZSt11make_uniqueIN4llvm11LLVMContextEJEE",
-    ),
 )
 
 # Virtual functions of every target first: what is built from option values is reached through them.
@@ -211,3 +213,8 @@ _PARSER = (
 )
 
 INTERCEPTIONS: Final = (*_WORK, *_MACHINES, *_PARSER)
+
+
+def with_those_of_host(of_host: Sequence[Interception]) -> tuple[Interception, ...]:
+    """Return the table of an image whose host intercepts more than what is intercepted in every image."""
+    return (*_WORK, *of_host, *_MACHINES, *_PARSER)

@@ -20,7 +20,7 @@ Sites = list[tuple[int, bytes, bytes]]  # address, the bytes there, the new code
 
 def make_plan() -> Plan:
     """What attaching to llvmlite's library would redirect, as a plan."""
-    return choose(survey(llvmlite_image()), Clock()).plan
+    return choose(survey(llvmlite_image(), ()), Clock()).plan
 
 
 def prepare() -> tuple[Sites, int, int]:

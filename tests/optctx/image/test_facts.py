@@ -12,6 +12,7 @@ from llvmlite import binding
 
 import optctx
 from optctx.engine.attach import attach
+from optctx.engine.host import default_host
 from optctx.errors import UnsupportedImageError
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.facts import features, interceptions, machines, mangled_names
@@ -99,7 +100,8 @@ def test_an_image_without_facts_lacks_every_feature_and_says_why() -> None:
 def test_this_llvm_has_every_fact() -> None:
     image: Image = llvmlite_image()
     everything = [fact for module in (mangled_names, machines) for fact in facts_of(module)]
-    everything += [row.what for row in interceptions.INTERCEPTIONS if isinstance(row.what, Fact)]
+    rows = interceptions.with_those_of_host(default_host().interceptions())
+    everything += [row.what for row in rows if isinstance(row.what, Fact)]
     assert len(everything) > 70
     assert [fact.what for fact in everything if image.findings.find(fact) is None] == []
     assert missing_features(image) == {}

@@ -13,6 +13,7 @@ from optctx import OptionContext, lookup
 from optctx._native import MachineUse, read_words
 from optctx.arch.x86_64.sites import find_accesses
 from optctx.engine.attach import attach
+from optctx.engine.host import default_host
 from optctx.engine.thread_engine import ThreadEngine
 from optctx.errors import (
     ContextMismatchError,
@@ -129,7 +130,7 @@ def test_detaching_is_refused_while_a_context_is_bound_and_puts_every_table_back
 def test_no_way_into_an_intercepted_function_is_left_open() -> None:
     """Besides direct calls and tables, nothing in the code takes the address of one."""
     image = llvmlite_image()
-    functions = find_functions(image)
+    functions = find_functions(image, default_host().interceptions())
     targets = called(functions.intercepted)
     assert not functions.unavailable
     assert len(find_entrances(image, targets)) > 400
