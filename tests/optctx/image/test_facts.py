@@ -15,10 +15,9 @@ from optctx.engine.attach import attach
 from optctx.engine.host import default_host
 from optctx.errors import UnsupportedImageError
 from optctx.hosts.llvmlite import llvmlite_image
-from optctx.image.facts import features, interceptions, machines, mangled_names
+from optctx.image.facts import interceptions, machines, mangled_names
 from optctx.image.facts.fact import Fact, Family, named
-from optctx.image.facts.features import missing_features, why_missing
-from optctx.image.facts.interceptions import BINDING
+from optctx.image.facts.interceptions import BINDING, missing_features, why_missing
 from optctx.image.findings import Findings
 from optctx.image.loaded import Image
 from tests.support.alone import alone
@@ -117,7 +116,7 @@ LACKING = named("llvm::f", "none")
 @forked
 def test_scopes_work_without_it(feature: str, refused: int) -> None:
     if feature == BINDING:
-        features._FEATURES[BINDING] = (LACKING,)
+        interceptions._FEATURES[BINDING] = (LACKING,)
     else:
         pytest.MonkeyPatch().setattr("optctx.image.storage_beside.IS_DEBUG_TYPE", LACKING)
     [image] = optctx.info()["images"]
@@ -133,7 +132,7 @@ def test_scopes_work_without_it(feature: str, refused: int) -> None:
 @pytest.mark.redirected
 @alone
 def test_what_cannot_be_intercepted_is_told_where_a_context_is_bound() -> None:
-    features._FEATURES[BINDING] = (LACKING,)
+    interceptions._FEATURES[BINDING] = (LACKING,)
     context = optctx.OptionContext(unroll_count=4)
     uses: list[Callable[[], object]] = [
         lambda: context.bind(binding.create_context()),

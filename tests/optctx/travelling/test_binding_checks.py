@@ -20,7 +20,7 @@ from optctx.errors import (
     ContextMismatchWarning,
 )
 from optctx.hosts.llvmlite import llvmlite_image
-from optctx.image.functions import find_functions
+from optctx.image.survey import find_functions
 from optctx.plan import called, find_entrances
 from tests.support import runs
 from tests.support.alone import alone
