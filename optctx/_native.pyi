@@ -58,9 +58,6 @@ class Library:
     @property
     def text_end(self) -> int: ...
 
-    @property
-    def symbol_count(self) -> int: ...
-
     def symbol(self, name: str) -> int | None:
         """Absolute address of a mangled name, or None."""
 
@@ -138,9 +135,6 @@ class RawOption:
 
     @property
     def help(self) -> str: ...
-
-    @property
-    def value_name(self) -> str: ...
 
     @property
     def hidden(self) -> int: ...
@@ -1135,9 +1129,6 @@ class RecordingBase:
         value: BaseException | None = None,
         traceback: TracebackType | None = None,
     ) -> None: ...
-
-def active_recorders() -> int:
-    """Return the number of recording blocks in this process, on all threads."""
 
 def prepare_recording(space: Space, instructions: Sequence[tuple[int, int, int, int, bool]]) -> None:
     """
