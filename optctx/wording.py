@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-__all__ = ["columns", "counted", "did_you_mean", "html_table", "nearest", "printable", "time_unit"]
+__all__ = [
+    "columns",
+    "counted",
+    "did_you_mean",
+    "first_few",
+    "html_table",
+    "nearest",
+    "printable",
+    "time_unit",
+]
 
 _MOST = 3  # names in a suggestion
 _CUTOFF = 0.6  # of difflib's ratio; below it names have little in common
@@ -45,6 +54,12 @@ def did_you_mean(names: Iterable[str]) -> str:
     """Suggest names: "did you mean a or b?", or an empty string for no names."""
     listed = list(names)
     return f"did you mean {' or '.join(listed)}?" if listed else ""
+
+
+def first_few(words: Sequence[str], most: int = 5) -> str:
+    """Join the first words with commas, and say how many more there are."""
+    more = f" and {len(words) - most} more" if len(words) > most else ""
+    return ", ".join(words[:most]) + more
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:

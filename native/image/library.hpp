@@ -35,7 +35,6 @@ public:
     const std::string& build_id() const noexcept { return build_id_; }
     std::uintptr_t text_begin() const noexcept { return text_begin_; }
     std::uintptr_t text_end() const noexcept { return text_end_; }
-    std::size_t symbol_count() const { return symbols_.size(); }
 
     std::optional<std::uintptr_t> symbol(std::string_view name) const { return symbols_.address_of(name); }
     std::optional<Symbol> function_at(std::uintptr_t address) const { return symbols_.function_at(address); }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 
 namespace optctx::image {
@@ -19,7 +20,7 @@ struct RegistryLayout {
 };
 
 // walk_registry tries them in this order.
-constexpr RegistryLayout registry_layouts[] = {
+inline constexpr RegistryLayout registry_layouts[] = {
     {"StringMap", RegistryLayout::Kind::string_map, 0},  // LLVM 14 to 21; never has an epoch
     {"DenseMap with epoch", RegistryLayout::Kind::tombstones, 8},
     {"DenseMap", RegistryLayout::Kind::tombstones, 0},  // LLVM 22, and 23 at first
@@ -29,7 +30,11 @@ constexpr RegistryLayout registry_layouts[] = {
     {"DenseMap with bitmap", RegistryLayout::Kind::bitmap, 0},  // LLVM 23 (jaxlib 0.10) and 24
 };
 // Throws std::runtime_error for a name that no layout has.
-const RegistryLayout& registry_layout(const std::string& name);
+inline const RegistryLayout& registry_layout(const std::string& name) {
+    for (const RegistryLayout& layout : registry_layouts)
+        if (layout.name == name) return layout;
+    throw std::runtime_error("no map of options is called '" + name + "'");
+}
 
 // StringMap<Option *>: a pointer to an entry for each bucket, then a word that ends iteration, then hashes.
 struct StringMapHead {

@@ -1,13 +1,90 @@
-// Python bindings of audit/: names and conversions.
+// The `with` block of `audit()`. Its class implements four Python methods. `_prepare()` returns the value of the `with`
+// statement and leaves the Space in `_space`. `_finish(report, failed)` runs after the audit has ended.
+// `_cannot_start(text)` and `_cannot_stop()` return exceptions.
 #include "lab/audit.hpp"
-#include "lab/audit_block.hpp"
+#include "os/fork_locks.hpp"
 #include "python/bindings.hpp"
+#include "python/block.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/vector.h>
 
+#include <exception>
+#include <mutex>
+#include <string>
+#include <utility>
+
 namespace nb = nanobind;
 using namespace optctx;
+
+namespace {
+
+// The entered block. A process has at most one audit, which any thread may end.
+struct Current {
+    os::ForkSafeMutex mutex{os::Rank::audits};
+    const void* block = nullptr;  // compared, never used
+    scopes::Ticket ticket;
+};
+
+auto& current = *new Current;  // outlives every thread
+
+// Returns why the audit cannot start, or an empty string.
+std::string start_audit(const values::Space& space, nb::handle block, scopes::Ticket ticket) {
+    const std::lock_guard lock(current.mutex);
+    try {
+        audit::start(space);
+    } catch (const std::exception& error) {
+        return error.what();
+    }
+    current.block = block.ptr();
+    current.ticket = ticket;
+    return {};
+}
+
+// Call with the lock held.
+audit::Report stop_audit() {
+    current.block = nullptr;
+    current.ticket = {};
+    return audit::stop();
+}
+
+nb::object enter_audit(nb::handle self, scopes::Ticket ticket) {
+    nb::object seen = blocks::call_method(self, "_prepare");
+    const nb::object space = self.attr("_space");
+    if (const std::string why = start_audit(nb::cast<const values::Space&>(space), self, ticket); !why.empty())
+        blocks::raise(blocks::call_method(self, "_cannot_start", why.c_str()));
+    return seen;
+}
+
+void leave_audit(nb::handle self, bool failed) {
+    audit::Report report;
+    bool is_entered = false;
+    {
+        const std::lock_guard lock(current.mutex);
+        is_entered = current.block == self.ptr();
+        if (is_entered) report = stop_audit();
+    }
+    if (!is_entered) blocks::raise(blocks::call_method(self, "_cannot_stop"));
+    blocks::call_method(self, "_finish", std::move(report), failed);
+}
+
+void abandon_audit(nb::handle, scopes::Ticket ticket) noexcept {
+    const std::lock_guard lock(current.mutex);
+    if (!ticket || current.ticket != ticket) return;
+    try {
+        stop_audit();
+    } catch (const std::exception&) {  // no memory for the report, but everything is restored
+    }
+}
+
+constexpr blocks::Kind audit_block{&enter_audit, &leave_audit, &abandon_audit};
+
+bool is_on() {
+    const std::lock_guard lock(current.mutex);
+    return current.block != nullptr;
+}
+
+}  // namespace
 
 void add_audit(nb::module_& m) {
     nb::class_<audit::Seen>(m, "Seen", "Accesses of one instruction to one region that bypassed the view.")
@@ -24,6 +101,6 @@ void add_audit(nb::module_& m) {
         .def_ro("regions", &audit::Report::regions)
         .def_ro("pages", &audit::Report::pages)
         .def_ro("complete", &audit::Report::complete);
-    auditing::add_base(m);
-    m.def("audits", &auditing::is_on, "Whether an audit is on in this process.");
+    blocks::add_methods<audit_block>(blocks::make_type(m, "AuditBase", {}));
+    m.def("audits", &is_on, "Whether an audit is on in this process.");
 }

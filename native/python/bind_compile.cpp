@@ -1,8 +1,11 @@
-// Python bindings of compile/: names and conversions.
+// A compilation outside llvmlite's calls. One native call holds and makes everything that belongs to it.
 #include "engines/gate.hpp"
 #include "intercept/bound_contexts.hpp"
+#include "intercept/runs.hpp"
+#include "os/keyed_locks.hpp"
+#include "os/os.hpp"
 #include "python/bindings.hpp"
-#include "python/compilation.hpp"
+#include "python/block.hpp"
 #include "python/compile_calls.hpp"
 #include "python/gil.hpp"
 #include "python/host_lock.hpp"
@@ -16,6 +19,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
+#include <functional>
 #include <utility>
 
 namespace nb = nanobind;
@@ -23,6 +28,97 @@ using namespace nb::literals;
 using namespace optctx;
 
 namespace {
+
+// What a compilation needs exclusively, among compilations of optctx.
+struct Need {
+    unsigned image;
+    std::uintptr_t llvm_context;
+    std::uintptr_t target_machine;  // 0: none
+    // llvmlite's lock if the LLVMContext is the global one, which every user of llvmlite shares; otherwise None. It is
+    // taken last, because the garbage collector may take it at any moment to close a module.
+    nb::object llvmlite_lock;
+};
+
+// While it lives, the image sees the scope of this thread's task, and no other thread changes options process-wide. The
+// constructor raises what entering a context raises, with nothing changed.
+class Counted {
+public:
+    explicit Counted(unsigned image) : image_(image) { scoping::begin_counted(image); }
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+    ~Counted() {
+        const nb::error_scope pending;
+        scoping::end_compilation(image_);
+    }
+
+private:
+    unsigned image_;
+};
+
+class Locked {
+public:
+    explicit Locked(os::Keys keys) : keys_(std::move(keys)) {
+        os::lock(keys_, {[](const std::function<void()>& work) { wait_without_gil(work); }, &run_signal_handlers});
+    }
+    Locked(const Locked&) = delete;
+    Locked& operator=(const Locked&) = delete;
+    ~Locked() { os::unlock(keys_); }
+
+private:
+    os::Keys keys_;
+};
+
+// Returns the owner of the LLVMContext's binding if its mismatch mode is "switch", otherwise None. Needed for optctx's
+// own compilations, which also read options before and after a pass manager runs.
+nb::object travelling(unsigned image, std::uintptr_t llvm_context) {
+    const auto binding = bind::bound(image, reinterpret_cast<const void*>(llvm_context));
+    if (binding == nullptr || binding->on_mismatch != bind::OnMismatch::switch_over) return nb::none();
+    return nb::borrow(static_cast<PyObject*>(binding->owner));
+}
+
+// Holds a scope or a lock from C++ as a `with` statement does, and leaves it without raising.
+class Inside {
+public:
+    Inside(nb::object manager, const blocks::Kind& kind) : manager_(std::move(manager)), kind_(kind) {
+        if (manager_.is_none()) return;
+        ticket_ = scopes::new_ticket();
+        kind_.enter(manager_, ticket_);
+    }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    ~Inside() {
+        const nb::error_scope pending;
+        if (!manager_.is_none()) kind_.abandon(manager_, ticket_);
+    }
+
+private:
+    nb::object manager_;
+    const blocks::Kind& kind_;
+    scopes::Ticket ticket_{};
+};
+
+// Returns the scope that was entered for the LLVMContext's binding.
+nb::object run_inside(const Need& need, const std::function<nb::object()>& work, nb::object& result) {
+    const Counted counted(need.image);
+    const Locked locked(os::in_order(need.target_machine == 0 ? os::Keys{need.llvm_context}
+                                                              : os::Keys{need.llvm_context, need.target_machine}));
+    const Inside llvmlite(need.llvmlite_lock, llvmlite_lock::block);
+    nb::object scope = travelling(need.image, need.llvm_context);
+    const Inside travels(scope, scoping::scope);
+    const bind::EarlyOutside outside(need.image, reinterpret_cast<const void*>(need.llvm_context));
+    result = outside.allowed() ? work() : nb::none();
+    return scope;
+}
+
+// Runs `work` with exclusive use of what it needs, inside the context bound to the LLVMContext, if any. Returns None,
+// with nothing done, if the rule for work outside every scope forbids it (intercept/outside.hpp). `work` may throw
+// nanobind::python_error.
+nb::object run(const Need& need, const std::function<nb::object()>& work) {
+    nb::object result;
+    const nb::object scope = run_inside(need, work, result);
+    if (!scope.is_none()) scoping::judge(scope, false);  // after everything is released
+    return result;
+}
 
 compile::Pointer pointer(std::uintptr_t address) { return reinterpret_cast<compile::Pointer>(address); }
 
@@ -41,7 +137,7 @@ nb::object run_passes(const compile::Llvm& llvm, std::uintptr_t context, nb::obj
     std::vector<compile::Setting> settings;
     for (const auto& [set, value] : tuning)
         settings.emplace_back(reinterpret_cast<compile::Setting::first_type>(set), value);
-    return compile::run({llvm.image, context, machine, std::move(llvmlite_lock)}, [&]() -> nb::object {
+    return run({llvm.image, context, machine, std::move(llvmlite_lock)}, [&]() -> nb::object {
         compile::Ran ran;
         {
             const WithoutGil released;
@@ -54,7 +150,7 @@ nb::object run_passes(const compile::Llvm& llvm, std::uintptr_t context, nb::obj
 
 nb::object emit(const compile::Llvm& llvm, std::uintptr_t context, nb::object llvmlite_lock, std::uintptr_t module,
                 std::uintptr_t machine, bool as_object) {
-    return compile::run({llvm.image, context, machine, std::move(llvmlite_lock)}, [&]() -> nb::object {
+    return run({llvm.image, context, machine, std::move(llvmlite_lock)}, [&]() -> nb::object {
         compile::Emitted emitted;
         {
             const WithoutGil released;
@@ -92,8 +188,8 @@ void add_compile(nb::module_& m) {
         "compile_alone",
         [](unsigned image, std::uintptr_t context, std::uintptr_t machine, nb::object llvmlite_lock,
            nb::handle function, const nb::args& arguments) {
-            return compile::run({views::checked_image(image), context, machine, std::move(llvmlite_lock)},
-                                [&] { return blocks::call(function, arguments); });
+            return run({views::checked_image(image), context, machine, std::move(llvmlite_lock)},
+                       [&] { return blocks::call(function, arguments); });
         },
         "image"_a, "context"_a, "machine"_a, "llvmlite_lock"_a.none(), "function"_a, "arguments"_a,
         nb::sig("def compile_alone(image: int, context: int, machine: int, llvmlite_lock: object, "
@@ -102,7 +198,7 @@ void add_compile(nb::module_& m) {
     m.def(
         "run_counted",
         [](unsigned image, nb::handle function, const nb::args& arguments) {
-            const compile::Counted counted(views::checked_image(image));
+            const Counted counted(views::checked_image(image));
             return blocks::call(function, arguments);
         },
         nb::sig("def run_counted(image: int, function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),

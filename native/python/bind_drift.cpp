@@ -1,18 +1,28 @@
-// Python bindings of drift/, and calls from a thread that changes an option back into Python.
+// The watchers of each image, what they compare, and calls from a thread that changes an option back into Python. While
+// there is a watcher, the virtual function tables of its LLVM lead to optctx (intercept/setters.hpp).
 #include "intercept/setters.hpp"
+#include "os/fork_locks.hpp"
+#include "patch/pointers.hpp"
 #include "python/bindings.hpp"
+#include "python/block.hpp"
 #include "python/callbacks.hpp"
 #include "python/gil.hpp"
-#include "python/watchers.hpp"
 #include "values/process_wide.hpp"
+#include "views/view.hpp"
 
 #include <dlfcn.h>
+#include <unwind.h>
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -21,7 +31,96 @@ using callbacks::Callback;
 
 namespace {
 
-std::atomic<bool> listening{false};
+std::atomic<bool> listening{false};  // there is a watcher
+
+// A `with` block, by ticket. It may end on another thread: watchers belong to the process.
+struct Entered {
+    scopes::Ticket ticket;
+    const void* watcher;  // compared, never used
+};
+
+struct Watchers {
+    os::ForkSafeMutex mutex{os::Rank::watchers};  // never held while Python code runs
+    views::PerImage<std::vector<PyObject*>> of_image;
+    views::PerImage<patch::SharedPointers*> tables{};
+    std::vector<Entered> entered;
+
+    bool any() const noexcept {
+        return std::any_of(of_image.begin(), of_image.end(), [](const auto& own) { return !own.empty(); });
+    }
+};
+
+Watchers* watchers = new Watchers;  // never freed
+
+void add_watcher(unsigned image, nb::handle watcher, patch::SharedPointers& tables) {
+    const std::lock_guard lock(watchers->mutex);
+    std::vector<PyObject*>& own = watchers->of_image[views::checked_image(image)];
+    own.reserve(own.size() + 1);
+    if (own.empty()) {
+        tables.use();
+        watchers->tables[image] = &tables;
+    }
+    if (!watchers->any()) listening = true;
+    own.push_back(watcher.inc_ref().ptr());
+}
+
+// Returns whether the watcher was present. If LLVM's tables can no longer be written, they stay patched, but no
+// listener is called.
+bool remove_watcher(nb::handle watcher) {
+    nb::object last_reference;
+    const std::lock_guard lock(watchers->mutex);
+    std::erase_if(watchers->entered, [watcher](const Entered& each) { return each.watcher == watcher.ptr(); });
+    for (unsigned image = 0; image < views::max_images; ++image) {
+        std::vector<PyObject*>& own = watchers->of_image[image];
+        const auto at = std::find(own.begin(), own.end(), watcher.ptr());
+        if (at == own.end()) continue;
+        last_reference = nb::steal(*at);
+        own.erase(at);
+        if (!watchers->any()) listening = false;
+        if (!own.empty()) return true;
+        try {
+            watchers->tables[image]->give_up();
+        } catch (const std::exception&) {
+            return true;
+        }
+        return true;
+    }
+    return false;
+}
+
+nb::tuple watchers_of(unsigned image) {
+    std::vector<nb::object> found;
+    {
+        const std::lock_guard lock(watchers->mutex);
+        for (PyObject* each : watchers->of_image[views::checked_image(image)]) found.push_back(nb::borrow(each));
+    }
+    nb::list list;
+    for (nb::object& each : found) list.append(std::move(each));
+    return nb::tuple(list);
+}
+
+nb::object enter_watcher(nb::handle self, scopes::Ticket ticket) {
+    if (ticket) {
+        const std::lock_guard lock(watchers->mutex);
+        watchers->entered.push_back({ticket, self.ptr()});
+    }
+    return nb::borrow(self);
+}
+
+void leave_watcher(nb::handle self, bool failed) {
+    if (remove_watcher(self)) blocks::call_method(self, "_finish", failed);
+}
+
+void abandon_watcher(nb::handle self, scopes::Ticket ticket) noexcept {
+    {
+        const std::lock_guard lock(watchers->mutex);
+        if (std::erase_if(watchers->entered, [ticket](const Entered& each) { return each.ticket == ticket; }) == 0)
+            return;
+    }
+    remove_watcher(self);
+}
+
+constexpr blocks::Kind watcher_block{&enter_watcher, &leave_watcher, &abandon_watcher};
 
 // The number of options, at all depths, that LLVM is giving a value on this thread.
 thread_local std::size_t parses = 0;
@@ -64,6 +163,36 @@ std::pair<std::string, std::string> symbol_near(std::uintptr_t address) {
     return {found.dli_sname == nullptr ? "" : found.dli_sname, found.dli_fname == nullptr ? "" : found.dli_fname};
 }
 
+// (address, size in bytes) of each piece, which must stay readable.
+struct Spans {
+    std::vector<std::pair<std::uintptr_t, std::size_t>> pieces;
+};
+
+nb::bytes read_together(const Spans& spans) {
+    const views::LiveView reading;
+    std::string bytes;
+    for (const auto& [address, size] : spans.pieces) bytes.append(reinterpret_cast<const char*>(address), size);
+    return nb::bytes(bytes.data(), bytes.size());
+}
+
+constexpr std::size_t most_frames = 64;
+
+_Unwind_Reason_Code add_frame(_Unwind_Context* context, void* frames) {
+    auto& found = *static_cast<std::vector<std::uintptr_t>*>(frames);
+    const std::uintptr_t returns_to = _Unwind_GetIP(context);
+    if (returns_to == 0) return _URC_END_OF_STACK;
+    found.push_back(returns_to - 1);  // an address inside the call instruction
+    return found.size() < most_frames ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+// Returns an address in each function that this thread is executing, innermost first, as far as the stack can be
+// unwound, at most 64.
+std::vector<std::uintptr_t> native_stack() {
+    std::vector<std::uintptr_t> found;
+    _Unwind_Backtrace(add_frame, &found);
+    return found;
+}
+
 }  // namespace
 
 void tell_call_begins() noexcept { tell_call(Callback::call_begins); }
@@ -82,7 +211,14 @@ void add_drift(nb::module_& m) {
         "was set as `occurrence_begins` and `occurrence_ends`, before and after.");
     m.def(
         "parses_under_way", [] { return parses; }, "Return the number of options that LLVM is parsing on this thread.");
-    watching::add(m, [](bool on) { listening = on; });
+    blocks::add_methods<watcher_block>(blocks::make_type(m, "WatcherBase", {}));
+    m.def("add_watcher", &add_watcher, "image"_a, "watcher"_a, "tables"_a,
+          "Add a watcher of an image. While there is one, `tables` lead to the result of "
+          "`replace_add_occurrence`.");
+    m.def("remove_watcher", &remove_watcher, "watcher"_a,
+          "Remove a watcher. Returns whether it was present. Removing the last one of an image restores its tables.");
+    m.def("watchers", &watchers_of, "image"_a, nb::sig("def watchers(image: int) -> tuple[WatcherBase, ...]"),
+          "Return the watchers of an image.");
     m.def(
         "report_unraisable",
         [](nb::handle error, nb::handle where) {
@@ -90,20 +226,17 @@ void add_drift(nb::module_& m) {
             PyErr_WriteUnraisable(where.ptr());
         },
         "error"_a, "where"_a, "Report an exception to sys.unraisablehook.");
-    m.def("native_stack", &watching::native_stack,
+    m.def("native_stack", &native_stack,
           "Return an address in each function that this thread executes, innermost first.");
     m.def("symbol_near", &symbol_near, "address"_a, "(name of an exported symbol or '', path of the library or '').");
-    nb::class_<watching::Spans>(m, "Spans", "Pieces of memory that are read together.")
+    nb::class_<Spans>(m, "Spans", "Pieces of memory that are read together.")
         .def(
             "__init__",
-            [](watching::Spans* self, const std::vector<std::pair<std::uintptr_t, std::size_t>>& spans) {
-                new (self) watching::Spans{spans};
+            [](Spans* self, const std::vector<std::pair<std::uintptr_t, std::size_t>>& spans) {
+                new (self) Spans{spans};
             },
             "spans"_a, "`spans`: (address, size in bytes) of each. They must stay readable.")
-        .def("read", [](const watching::Spans& self) {
-            const std::string bytes = watching::read(self);
-            return nb::bytes(bytes.data(), bytes.size());
-        });
+        .def("read", &read_together);
     nb::class_<CoveredStorage>(m, "CoveredStorage",
                                "The previous contents of LLVM's storage that optctx itself has changed.")
         .def("__init__", [](CoveredStorage* self) { new (self) CoveredStorage{values::covered_storage()}; })

@@ -9,7 +9,8 @@
 #include "image/words.hpp"
 #include "python/bindings.hpp"
 #include "python/bytes.hpp"
-#include "python/native_calls.hpp"
+
+#include <cxxabi.h>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
@@ -21,9 +22,13 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +36,81 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace optctx;
+
+namespace {
+
+void* virtual_function(std::uintptr_t object, unsigned index) {
+    return (*reinterpret_cast<void* const* const*>(object))[index];
+}
+
+std::string text_of(const image::RawStringRef& text, const char* what) {
+    return image::load_text(reinterpret_cast<std::uintptr_t>(text.data), text.size, what);
+}
+
+std::vector<std::string> categories(const image::RawOption& option) {
+    std::vector<std::string> names;
+    for (std::uint32_t i = 0; i < option.category_count; ++i)
+        names.push_back(text_of(*option.categories[i], "the name of a category"));
+    return names;
+}
+
+std::vector<std::uintptr_t> read_words(std::uintptr_t address, std::size_t count) {
+    const views::LiveView live;
+    std::vector<std::uintptr_t> words(count);
+    std::memcpy(words.data(), reinterpret_cast<const void*>(address), count * sizeof(std::uintptr_t));
+    return words;
+}
+
+std::string demangle(const std::string& name) {
+    int status = 0;
+    char* plain = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+    if (plain == nullptr) return name;
+    std::string result(plain);
+    std::free(plain);
+    return result;
+}
+
+// Calls a uintptr_t f(uintptr_t) at an address.
+std::uintptr_t call_pointer(std::uintptr_t function, std::uintptr_t argument) {
+    return reinterpret_cast<std::uintptr_t (*)(std::uintptr_t)>(function)(argument);
+}
+
+// Makes calls one after the other: for each a function's address and its arguments, whole numbers and addresses.
+// Throws before the first call or not at all. No Python code runs in between.
+void call_all(const std::vector<std::vector<std::uintptr_t>>& calls) {
+    using Function = void (*)(std::uintptr_t, std::uintptr_t, std::uintptr_t, std::uintptr_t, std::uintptr_t);
+    constexpr std::size_t most = 6;  // arguments that a function does not have are in registers that it ignores
+    for (const auto& call : calls)
+        if (call.empty() || call.size() > most) throw std::invalid_argument("a function and at most 5 arguments");
+    for (const auto& call : calls) {
+        std::array<std::uintptr_t, most> all{};
+        std::ranges::copy(call, all.begin());
+        reinterpret_cast<Function>(all[0])(all[1], all[2], all[3], all[4], all[5]);
+    }
+}
+
+// Call unsigned f() const, T& f(unsigned) const and StringRef f(unsigned) const through an object's vtable. The objects
+// are LLVM's own, even if the caller is inside a scope.
+
+unsigned call_virtual_uint(std::uintptr_t object, unsigned index) {
+    const views::LiveView live;
+    return reinterpret_cast<unsigned (*)(std::uintptr_t)>(virtual_function(object, index))(object);
+}
+
+std::uintptr_t call_virtual_pointer(std::uintptr_t object, unsigned index, unsigned argument) {
+    using Function = std::uintptr_t (*)(std::uintptr_t, unsigned);
+    const views::LiveView live;
+    return reinterpret_cast<Function>(virtual_function(object, index))(object, argument);
+}
+
+std::string call_virtual_text(std::uintptr_t object, unsigned index, unsigned argument) {
+    using Function = image::RawStringRef (*)(std::uintptr_t, unsigned);
+    const views::LiveView live;
+    return text_of(reinterpret_cast<Function>(virtual_function(object, index))(object, argument),
+                   "the text of a choice");
+}
+
+}  // namespace
 
 void add_image(nb::module_& m) {
     nb::exception<image::Misfit>(m, "MisfitError", PyExc_RuntimeError);
@@ -48,7 +128,6 @@ void add_image(nb::module_& m) {
         .def_prop_ro("build_id", &image::Library::build_id)
         .def_prop_ro("text_begin", &image::Library::text_begin)
         .def_prop_ro("text_end", &image::Library::text_end)
-        .def_prop_ro("symbol_count", &image::Library::symbol_count)
         .def("symbol", &image::Library::symbol, "name"_a, "Absolute address of a mangled name, or None.")
         .def("function_at", &image::Library::function_at, "address"_a,
              "The function whose code holds the address, or None.")
@@ -110,12 +189,10 @@ void add_image(nb::module_& m) {
         .def_ro("occurrences", &image::RawOption::occurrences)
         .def_ro("position", &image::RawOption::position)
         .def_prop_ro("help", [](const image::RawOption& o) { return std::string(o.help.data, o.help.size); })
-        .def_prop_ro("value_name",
-                     [](const image::RawOption& o) { return std::string(o.value_name.data, o.value_name.size); })
         .def_prop_ro("hidden", &image::RawOption::hidden)
         .def_prop_ro("misc", &image::RawOption::misc)
         .def_prop_ro("value_expected", &image::RawOption::value_expected)
-        .def_prop_ro("categories", &native_calls::categories);
+        .def_prop_ro("categories", &categories);
     m.def(
         "option_at", [](std::uintptr_t address) { return reinterpret_cast<const image::RawOption*>(address); },
         "address"_a, nb::rv_policy::reference);
@@ -191,7 +268,7 @@ void add_image(nb::module_& m) {
         },
         "image"_a, "objects"_a, "checks"_a, "Whether every packed check of words of the objects (addresses) holds.");
     m.def("trim_heap", &os::trim_heap, "Give the heap's free pages back to the system.");
-    m.def("read_words", &native_calls::read_words, "address"_a, "count"_a);
+    m.def("read_words", &read_words, "address"_a, "count"_a);
     m.def(
         "read_bytes",
         [](std::uintptr_t address, std::size_t count) {
@@ -199,10 +276,10 @@ void add_image(nb::module_& m) {
             return nb::bytes(reinterpret_cast<const char*>(address), count);
         },
         "address"_a, "count"_a);
-    m.def("demangle", &native_calls::demangle, "name"_a);
-    m.def("call_pointer", &native_calls::call_pointer, "function"_a, "argument"_a = 0);
-    m.def("call_all", &native_calls::call_all, "calls"_a);
-    m.def("call_virtual_uint", &native_calls::call_virtual_uint, "object"_a, "index"_a);
-    m.def("call_virtual_pointer", &native_calls::call_virtual_pointer, "object"_a, "index"_a, "argument"_a);
-    m.def("call_virtual_text", &native_calls::call_virtual_text, "object"_a, "index"_a, "argument"_a);
+    m.def("demangle", &demangle, "name"_a);
+    m.def("call_pointer", &call_pointer, "function"_a, "argument"_a = 0);
+    m.def("call_all", &call_all, "calls"_a);
+    m.def("call_virtual_uint", &call_virtual_uint, "object"_a, "index"_a);
+    m.def("call_virtual_pointer", &call_virtual_pointer, "object"_a, "index"_a, "argument"_a);
+    m.def("call_virtual_text", &call_virtual_text, "object"_a, "index"_a, "argument"_a);
 }

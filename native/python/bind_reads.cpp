@@ -1,8 +1,10 @@
-// Python bindings of recording: names and conversions.
+// Blocks that record what LLVM reads, and what their recorders have seen.
 #include "python/bindings.hpp"
-#include "python/record_block.hpp"
+#include "python/block.hpp"
+#include "python/scope_block.hpp"
 #include "scopes/recorder.hpp"
 #include "values/space.hpp"
+#include "views/per_image.hpp"
 #include "views/poison.hpp"
 
 #include <nanobind/nanobind.h>
@@ -22,6 +24,43 @@ using namespace nb::literals;
 using namespace optctx;
 
 namespace {
+
+std::shared_ptr<scopes::Recorder> recorder_of(nb::handle log) {
+    return nb::cast<std::shared_ptr<scopes::Recorder>>(log.attr("_recorder"));
+}
+
+nb::object enter_recording(nb::handle self, scopes::Ticket ticket) {
+    nb::object log = blocks::call_method(self, "_prepare");
+    const std::shared_ptr<scopes::Recorder> recorder = recorder_of(log);
+    for (;;) {
+        if (!views::is_attached(recorder->image())) scoping::attach(recorder->image());
+        try {
+            recorder->start(ticket);
+        } catch (const views::UnwatchedError& error) {
+            blocks::raise(blocks::call_method(self, "_cannot_start", error.what()));
+        }
+        if (views::is_attached(recorder->image())) return log;
+        recorder->stop();  // another thread detached before this one was counted; attach again
+    }
+}
+
+void leave_recording(nb::handle self, bool) {
+    try {
+        recorder_of(self.attr("_log"))->stop();
+    } catch (const contexts::ScopeError& error) {
+        blocks::raise(blocks::call_method(self, "_cannot_stop", error.what()));
+    }
+    blocks::call_method(self, "_finish");
+}
+
+void abandon_recording(nb::handle, scopes::Ticket ticket) noexcept {
+    if (scopes::is_of_this_thread(ticket))
+        scopes::Recorder::abandon(ticket);
+    else
+        scopes::post_abandoned(ticket);
+}
+
+constexpr blocks::Kind recording_block{&enter_recording, &leave_recording, &abandon_recording};
 
 using Under = std::pair<std::shared_ptr<contexts::Context>, std::vector<std::uint32_t>>;
 
@@ -84,10 +123,7 @@ void add_record(nb::module_& m) {
             "stacks_complete",
             [](const scopes::Recorder& r) { return r.stacks() == nullptr || r.stacks()->complete(); },
             "Whether there was room for the stack of every reader.");
-    recording::add_base(m);
-    m.def(
-        "active_recorders", [] { return sum_over_images(&scopes::active_recorders); },
-        "Return the number of recording blocks in this process, on all threads.");
+    blocks::add_methods<recording_block>(blocks::make_type(m, "RecordingBase", {}));
     m.def("prepare_recording", &prepare, "space"_a, "instructions"_a,
           "`instructions`: (address, number of the base register, reader, address of the instruction of LLVM that it "
           "stands in for, whether the register is saved on the stack) of each instruction that dereferences a reader's "

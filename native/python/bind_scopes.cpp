@@ -6,7 +6,6 @@
 #include "os/os.hpp"
 #include "python/bindings.hpp"
 #include "python/gil.hpp"
-#include "python/native_calls.hpp"
 #include "python/scope_block.hpp"
 #include "python/task_variable.hpp"
 #include "scopes/scope.hpp"

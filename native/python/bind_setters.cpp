@@ -5,7 +5,6 @@
 #include "python/bindings.hpp"
 #include "python/callbacks.hpp"
 #include "python/gil.hpp"
-#include "python/native_calls.hpp"
 #include "python/scope_block.hpp"
 #include "scopes/scope.hpp"
 
@@ -45,8 +44,7 @@ void wait_for_others(const std::function<void()>& wait) {
 }
 
 // (name, text or None) of each occurrence, and the storage that holds the result.
-using GivenOption =
-    std::pair<std::vector<std::pair<std::string, std::optional<std::string>>>, native_calls::SharedSetting>;
+using GivenOption = std::pair<std::vector<std::pair<std::string, std::optional<std::string>>>, SharedSetting>;
 
 using GivenOptions = std::vector<std::pair<std::uint32_t, GivenOption>>;
 
@@ -134,7 +132,7 @@ void add_contain(nb::module_& m) {
         "outside.");
     nb::class_<ThreadScope>(m, "ThreadScope", "What a scope of C++ code shows to a thread.")
         .def_ro("native", &ThreadScope::native)
-        .def_prop_ro("base", [](const ThreadScope& s) { return native_calls::SharedSetting{s.native->base()}; })
+        .def_prop_ro("base", [](const ThreadScope& s) { return SharedSetting{s.native->base()}; })
         .def_prop_ro("sets", [](const ThreadScope& s) { return s.native->sets(); })
         .def_prop_ro(
             "overrides", [](const ThreadScope& s) { return overrides_of(*s.native); },

@@ -1,11 +1,11 @@
 // Regions of LLVM's storage and the sets of values for them: names and conversions, no logic.
 #include "arch/sites.hpp"
 #include "contexts/context.hpp"
+#include "contexts/copies.hpp"
 #include "engines/gate.hpp"
 #include "image/layouts.hpp"
 #include "python/bindings.hpp"
 #include "python/bytes.hpp"
-#include "python/native_calls.hpp"
 #include "values/read_values.hpp"
 
 #include <nanobind/nanobind.h>
@@ -21,11 +21,52 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <tuple>
 #include <utility>
 
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace optctx;
+
+namespace {
+
+values::Setting merge(const std::vector<SharedSetting>& settings) {
+    values::Setting merged;
+    for (const SharedSetting& setting : settings)
+        merged.insert(merged.end(), setting.patches->begin(), setting.patches->end());
+    return merged;
+}
+
+// (stream, fatal error handler, its argument), as slots or as addresses.
+using Reporting = std::tuple<std::uintptr_t, std::uintptr_t, std::uintptr_t>;
+
+values::Space* redirected_space(unsigned image, std::vector<values::Region> regions,
+                                std::vector<std::uint32_t> set_default, std::uintptr_t add_occurrence,
+                                const Reporting& reporting, std::vector<views::Reader> readers) {
+    const auto [stream, handler, data] = reporting;
+    const values::ReportingSlots slots{static_cast<std::uint32_t>(stream), regions.at(stream).size,
+                                       static_cast<std::uint32_t>(handler), static_cast<std::uint32_t>(data)};
+    std::size_t reach = sizeof(void*);
+    for (const values::Region& region : regions) reach = std::max(reach, region.size);
+    auto layout = std::make_shared<const views::Layout>(regions.size(), std::move(readers), reach);
+    values::LlvmCalls calls{add_occurrence, values::tap_in_view(views::checked_image(image), layout, slots)};
+    auto space = std::make_unique<values::Space>(image, std::move(regions), std::move(set_default), std::move(calls),
+                                                 std::move(layout));
+    contexts::plan_copies(*space);
+    return space.release();
+}
+
+values::Space* in_place_space(unsigned image, std::vector<values::Region> regions,
+                              std::vector<std::uint32_t> set_default, std::uintptr_t add_occurrence,
+                              const Reporting& reporting, std::size_t vtable_size, std::size_t write_index) {
+    const auto [stream, handler, data] = reporting;
+    const values::ReportingObjects objects{stream, handler, data, vtable_size, write_index};
+    values::LlvmCalls calls{add_occurrence, values::tap_in_place(views::checked_image(image), objects)};
+    return new values::Space(image, std::move(regions), std::move(set_default), std::move(calls), nullptr);
+}
+
+}  // namespace
 
 void add_space(nb::module_& m) {
     nb::enum_<values::Kind>(m, "Kind")
@@ -120,17 +161,15 @@ void add_space(nb::module_& m) {
         .def_ro("slot", &values::Patch::slot)
         .def_prop_ro("address",
                      [](const values::Patch& p) { return reinterpret_cast<std::uintptr_t>(p.block->address()); });
-    nb::class_<native_calls::SharedSetting>(m, "Setting", "The storage that gives options their values.")
-        .def("__len__", [](const native_calls::SharedSetting& s) { return s.patches->size(); })
-        .def_prop_ro("patches", [](const native_calls::SharedSetting& s) { return *s.patches; })
-        .def("is_same", [](const native_calls::SharedSetting& a, const native_calls::SharedSetting& b) {
-            return a.patches == b.patches;
-        });
+    nb::class_<SharedSetting>(m, "Setting", "The storage that gives options their values.")
+        .def("__len__", [](const SharedSetting& s) { return s.patches->size(); })
+        .def_prop_ro("patches", [](const SharedSetting& s) { return *s.patches; })
+        .def("is_same", [](const SharedSetting& a, const SharedSetting& b) { return a.patches == b.patches; });
     nb::class_<values::Space>(m, "Space", "The regions of one image and their registered values.")
         .def_static(
             "redirected",
             [](unsigned image, std::vector<values::Region> regions, std::vector<std::uint32_t> set_default,
-               std::uintptr_t add_occurrence, const native_calls::Reporting& reporting, const nb::bytes& readers) {
+               std::uintptr_t add_occurrence, const Reporting& reporting, const nb::bytes& readers) {
                 std::vector<views::Reader> converted;
                 for (const auto& each : unpacked<arch::PackedReader>(readers)) {
                     if (each.offset < 0) throw image::Misfit("expected an address in a region, found one before it");
@@ -138,8 +177,8 @@ void add_space(nb::module_& m) {
                                          (each.uses & arch::takes_address_bit) != 0,
                                          (each.uses & arch::reads_bit) != 0});
                 }
-                return native_calls::redirected_space(image, std::move(regions), std::move(set_default), add_occurrence,
-                                                      reporting, std::move(converted));
+                return redirected_space(image, std::move(regions), std::move(set_default), add_occurrence, reporting,
+                                        std::move(converted));
             },
             "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a, "reporting"_a, "readers"_a,
             nb::rv_policy::reference,
@@ -147,8 +186,8 @@ void add_space(nb::module_& m) {
             "LLVM itself may hold addresses. `reporting`: slots of the objects through which LLVM reports. `readers`: "
             "packed.")
         .def_static(
-            "in_place", &native_calls::in_place_space, "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a,
-            "reporting"_a, "vtable_size"_a, "write_index"_a, nb::rv_policy::reference,
+            "in_place", &in_place_space, "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a, "reporting"_a,
+            "vtable_size"_a, "write_index"_a, nb::rv_policy::reference,
             "Make a space for an image that is not patched. `reporting`: addresses of the objects through which LLVM "
             "reports; `vtable_size`: bytes of the stream's vtable; `write_index`: index of write_impl in it.")
         .def(
@@ -170,13 +209,12 @@ void add_space(nb::module_& m) {
             "parse",
             [](values::Space& s, std::uint32_t slot, const std::string& name,
                const std::vector<std::optional<std::string>>& values) {
-                return native_calls::SharedSetting{
+                return SharedSetting{
                     std::make_shared<const values::Setting>(s.parse(slot, {0, values::occurrences(name, values)}))};
             },
             "slot"_a, "name"_a, "values"_a)
-        .def("no_drift",
-             [](values::Space&) { return native_calls::SharedSetting{std::make_shared<const values::Setting>()}; })
-        .def("drift", [](values::Space& s) { return native_calls::SharedSetting{s.drift()}; });
+        .def("no_drift", [](values::Space&) { return SharedSetting{std::make_shared<const values::Setting>()}; })
+        .def("drift", [](values::Space& s) { return SharedSetting{s.drift()}; });
     nb::class_<views::Reads>(m, "Reads", "Which readers have read.")
         .def_static(
             "make", [](const values::Space& s) { return std::make_shared<views::Reads>(s.layout()->readers().size()); },
@@ -199,11 +237,10 @@ void add_space(nb::module_& m) {
     nb::class_<contexts::Context>(m, "Context", "A full set of option values.")
         .def_static(
             "make",
-            [](values::Space& space, const native_calls::SharedSetting& base,
-               const std::vector<native_calls::SharedSetting>& overrides,
+            [](values::Space& space, const SharedSetting& base, const std::vector<SharedSetting>& overrides,
                std::shared_ptr<values::ProcessWide> process_wide, std::shared_ptr<views::Reads> reads,
                contexts::Sets sets) {
-                return std::make_shared<contexts::Context>(space, base.patches, native_calls::merge(overrides),
+                return std::make_shared<contexts::Context>(space, base.patches, merge(overrides),
                                                            std::move(process_wide), std::move(reads), sets);
             },
             "space"_a, "base"_a, "overrides"_a, "process_wide"_a.none() = nb::none(), "reads"_a.none() = nb::none(),

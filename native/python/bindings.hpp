@@ -1,11 +1,13 @@
 // The parts of the Python module.
 #pragma once
 
+#include "values/space.hpp"
 #include "views/view.hpp"
 
 #include <nanobind/nanobind.h>
 
 #include <cstddef>
+#include <memory>
 
 // Libraries, their symbols and memory, and the registry (python/bind_image.cpp).
 void add_image(nanobind::module_& m);
@@ -37,6 +39,10 @@ void add_contain(nanobind::module_& m);
 void add_attach(nanobind::module_& m);
 // Detecting changes of LLVM's own options (python/bind_drift.cpp).
 void add_drift(nanobind::module_& m);
+// What Python knows as a Setting.
+struct SharedSetting {
+    std::shared_ptr<const optctx::values::Setting> patches;
+};
 // Adds up a count that each image has, for the whole process.
 inline std::size_t sum_over_images(std::size_t (*count)(unsigned image) noexcept) {
     std::size_t sum = 0;

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from array import array
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol, overload
+from typing import NamedTuple, Protocol
 
 from optctx._native import Library, Uses, check_sites, group_uses, site_words
 
@@ -90,7 +90,7 @@ def _sorted(rows: list[bytes]) -> list[bytes]:
 
 
 class Sites:
-    """Sites of one image, in order of address. Iterating and indexing make `Site` objects.
+    """Sites of one image, in order of address. Iterating makes `Site` objects.
 
     A site takes 32 bytes here, because thousands of them live as long as the process.
     """
@@ -142,17 +142,6 @@ class Sites:
 
     def __iter__(self) -> Iterator[Site]:
         return map(self._site, self._rows())
-
-    @overload
-    def __getitem__(self, index: int) -> Site: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Site]: ...
-    def __getitem__(self, index: int | slice) -> Site | list[Site]:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"expected an index of {len(self)} sites, found {index}")
-        return self._site(_Row(*_PACKED.unpack_from(self.packed, index % len(self) * _PACKED.size)))
 
     def where(self, keep: Callable[[Site], bool], regions: Container[int] | None = None) -> Sites:
         """Drop the sites for which `keep` is false.

@@ -1,8 +1,7 @@
 """Compiles a job in this process, or in a fresh one with options set process-wide."""
 
 from optctx.compiling.fresh import FreshProcess, check_target, compile_job, llvm_pool
-from optctx.compiling.job import Emit, Job, Result, compile_unchecked, emit_all, initialise_targets
-from optctx.compiling.triples import target_of
+from optctx.compiling.job import Emit, Job, Result, compile_unchecked, emit_all, initialise_targets, target_of
 
 __all__ = [
     "Emit",

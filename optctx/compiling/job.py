@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal
 
 from optctx._native import run_counted
 from optctx.children.frames import Source
-from optctx.compiling.triples import target_of
 from optctx.errors import OptctxError, PassPipelineError, clipped, shown
 from optctx.hosts.llvmlite.compiling import (
     emit_assembly,
@@ -19,9 +18,10 @@ from optctx.hosts.llvmlite.compiling import (
     native_api,
     run_passes,
 )
+from optctx.wording import did_you_mean, nearest
 
 if TYPE_CHECKING:
-    from llvmlite.binding import ContextRef, ModuleRef, TargetMachine
+    from llvmlite.binding import ContextRef, ModuleRef, Target, TargetMachine
 
     IR = str | bytes
 else:
@@ -39,6 +39,7 @@ __all__ = [
     "make_target_machine",
     "pipeline_error",
     "processor_of",
+    "target_of",
     "unchecked",
 ]
 
@@ -217,3 +218,76 @@ def processor_of(job: Job, triple: str) -> tuple[str, str]:
             f"{binding.get_process_triple()}; name a processor of the target"
         )
     return binding.get_host_cpu_name(), job.features or binding.get_host_cpu_features().flatten()
+
+
+# Architectures that triples begin with. LLVM is asked which of them it knows.
+_ARCHITECTURES = (
+    "x86_64",
+    "i386",
+    "i686",
+    "aarch64",
+    "aarch64_be",
+    "arm",
+    "armv7",
+    "armeb",
+    "thumb",
+    "riscv32",
+    "riscv64",
+    "powerpc",
+    "powerpc64",
+    "powerpc64le",
+    "mips",
+    "mipsel",
+    "mips64",
+    "mips64el",
+    "sparc",
+    "sparcv9",
+    "s390x",
+    "wasm32",
+    "wasm64",
+    "hexagon",
+    "amdgcn",
+    "r600",
+    "nvptx",
+    "nvptx64",
+    "bpf",
+    "avr",
+    "msp430",
+    "lanai",
+    "loongarch32",
+    "loongarch64",
+    "xcore",
+    "ve",
+    "m68k",
+    "arc",
+    "csky",
+    "spirv32",
+    "spirv64",
+    "dxil",
+)
+
+
+def target_of(triple: str) -> Target:
+    """LLVM's target for a triple. Raises OptctxError, with the nearest architectures, if there is none."""
+    from llvmlite import binding  # importing optctx works without llvmlite
+
+    try:
+        return binding.Target.from_triple(triple)
+    except RuntimeError as error:
+        architecture = triple.partition("-")[0]
+        known = [name for name in _ARCHITECTURES if _is_known(name)]
+        words = clipped(" ".join(str(error).split()))
+        if architecture not in known:
+            near = did_you_mean(nearest(architecture, known)) or f"LLVM knows {', '.join(known)}"
+            words = f"LLVM has no target called {shown(architecture)}; {near}"
+        raise OptctxError(f"no target machine for {shown(triple)}: {words}") from None
+
+
+def _is_known(architecture: str) -> bool:
+    from llvmlite import binding
+
+    try:
+        binding.Target.from_triple(architecture)
+    except RuntimeError:
+        return False
+    return True

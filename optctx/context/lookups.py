@@ -1,12 +1,14 @@
-"""Lookups without an explicit context: in the current scope, or in the process-wide values."""
+"""The context that LLVM sees here, and lookups in it, or else in the process-wide values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, TypeVar, cast, overload
 
+from optctx import _native
+from optctx.context.bases import seen_in_python, thread_scope
+from optctx.context.callbacks import mode_of
 from optctx.context.context import OptionContext
-from optctx.context.seen import seen
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.image.loaded import Image
@@ -15,7 +17,15 @@ from optctx.travelling.bindings import bound_to
 from optctx.values.layers import Layers
 from optctx.values.read_values import Value
 
-__all__ = ["bound", "contained", "current", "lookup", "tool", "values_outside"]
+__all__ = [
+    "bound",
+    "contained",
+    "current",
+    "lookup",
+    "seen",
+    "tool",
+    "values_outside",
+]
 
 T = TypeVar("T")
 
@@ -110,3 +120,20 @@ def lookup(
     """
     context = (bound(llvm_context, image) if llvm_context is not None else None) or current(image)
     return context.get(name) if type is None else context.get(name, type)
+
+
+def seen(engine: Engine, what: str) -> OptionContext | None:
+    """Return the innermost context of this task or of C++ code below it. None outside any.
+
+    What code inside has given to LLVM's own setters is among its values (`OptionContext.with_sets`). `what`:
+    what the caller is about to do, for messages. Raises ScopeError as `check_in_line` does.
+    """
+    context = seen_in_python(engine, what)
+    scope = thread_scope(engine)
+    return context if scope is None else _of_thread(engine, scope)
+
+
+def _of_thread(engine: Engine, scope: _native.ThreadScope) -> OptionContext:
+    """Make a context of the values that C++ code has put in force. Reads in it count for those."""
+    layers = Layers.of_thread(engine, scope)
+    return OptionContext._of(layers.beside(()), layers, "ignore", mode_of(scope.sets), ())

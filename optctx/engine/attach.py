@@ -12,7 +12,7 @@ from optctx.engine.engine import CannotRedirectError, Clock, Engine, Users
 from optctx.engine.host import Host, default_host, host_of
 from optctx.engine.kept import Kept
 from optctx.errors import OptionTypeError, ScopeError, UnsupportedImageError, shown
-from optctx.image.facts.features import missing_features
+from optctx.image.facts.interceptions import missing_features
 from optctx.image.loaded import Image
 from optctx.image.registry_reader import keep_registry
 from optctx.image.survey import Survey, survey
@@ -120,7 +120,7 @@ def _choose(image: Image, host: Host, clock: Clock, narrow: Narrow | None) -> En
 
 def _survey(image: Image, host: Host) -> Survey:
     try:
-        return survey(image)
+        return survey(image, host.interceptions())
     except UnsupportedImageError as error:
         refused = host.refusal(error)
         if refused is error:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from optctx.errors import UnsupportedImageError
+from optctx.image.facts.interceptions import Interception
 from optctx.image.loaded import Image
 
 __all__ = ["DefaultHost", "Host", "default_host", "host_of", "use_hosts"]
@@ -28,6 +29,9 @@ class Host(Protocol):
 
     def refusal(self, reason: UnsupportedImageError) -> UnsupportedImageError:
         """Make the error for its LLVM that did not check out, with the release and the command that helps."""
+
+    def interceptions(self) -> Sequence[Interception]:
+        """Return what its LLVM has to be intercepted in beside what is intercepted in every LLVM."""
 
     def llvm_context_address(self, llvm_context: object) -> int:
         """Find the llvm::LLVMContext behind what its users hold.

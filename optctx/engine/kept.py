@@ -14,8 +14,7 @@ from importlib.util import find_spec
 from optctx import _native
 from optctx.arch import CannotDecodeError, processor
 from optctx.errors import OptctxError
-from optctx.folders.files import Problem, UnusableError, make_own_folder
-from optctx.folders.own_key import own_key
+from optctx.folders.files import Problem, UnusableError, make_own_folder, own_key
 from optctx.folders.store import FolderStore
 from optctx.image.loaded import Image
 

@@ -11,7 +11,7 @@ from optctx.engine.attach import attach, engines
 from optctx.engine.engine import Engine
 from optctx.engine.kept import own_folders
 from optctx.errors import UnsupportedImageError
-from optctx.image.facts.features import missing_features
+from optctx.image.facts.interceptions import missing_features
 from optctx.image.loaded import Image
 
 __all__ = ["info"]

@@ -1,11 +1,12 @@
 """Files of a folder that other users may be able to change: opened, checked, read, written, sealed by name.
 
 A seal is in the name of an entry, with a tag that tells whether the entry is what was stored. Of each kind of
-problem the first one is a warning.
+problem the first one is a warning. A key of this user is in a file that only this user can read.
 """
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import os
 import stat
@@ -28,6 +29,7 @@ __all__ = [
     "check_key",
     "make_folder",
     "make_own_folder",
+    "own_key",
     "read_all",
     "untrusted",
     "write_all",
@@ -194,3 +196,54 @@ class Seal:
         for part in parts:  # all but the last have a fixed length
             state.update(part)
         return state.digest()
+
+
+_SIZE = 32  # bytes
+
+
+def own_key(folder: str, name: str) -> bytes:
+    """Return the key in that file of a folder. The first call makes it.
+
+    Raises OSError and UnusableError. Nothing repairs a file that other users could have read or written.
+    """
+    opened = os.open(folder, FOLDER_FLAGS)
+    try:
+        if why := untrusted(os.fstat(opened)):
+            raise UnusableError(why)
+        try:
+            return _read(opened, name)
+        except FileNotFoundError:
+            _make(opened, name)
+            return _read(opened, name)
+    finally:
+        os.close(opened)
+
+
+def _read(folder: int, name: str) -> bytes:
+    file = os.open(name, READ_FLAGS, dir_fd=folder)
+    try:
+        status = os.fstat(file)
+        check_file(status, _SIZE, trusted=True)
+        if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise UnusableError(f"other users can read the key {name}")
+        key = read_all(file, _SIZE)
+    finally:
+        os.close(file)
+    if len(key) != _SIZE:
+        raise UnusableError(f"the key {name} has {len(key)} bytes")
+    return key
+
+
+def _make(folder: int, name: str) -> None:
+    """Make a key. If two processes do, the first wins. The file is complete before it gets its name."""
+    temporary = f"{name}.{os.urandom(8).hex()}.new"
+    file = os.open(temporary, WRITE_FLAGS, 0o600, dir_fd=folder)
+    try:
+        try:
+            write_all(file, os.urandom(_SIZE))
+        finally:
+            os.close(file)
+        with contextlib.suppress(FileExistsError):
+            os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    finally:
+        os.unlink(temporary, dir_fd=folder)

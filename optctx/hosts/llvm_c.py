@@ -6,10 +6,11 @@ Its objects are addresses. Nothing tells optctx of its calls, so they cannot rai
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from optctx.errors import OptctxError, UnsupportedImageError
+from optctx.image.facts.interceptions import Interception
 from optctx.image.loaded import Image
 from optctx.image.memory import MisfitError, follow_pointer
 
@@ -29,6 +30,9 @@ class _LlvmC:
 
     def refusal(self, reason: UnsupportedImageError) -> UnsupportedImageError:
         return reason
+
+    def interceptions(self) -> Sequence[Interception]:
+        return ()
 
     def llvm_context_address(self, llvm_context: object) -> int:
         return _address(llvm_context, "an LLVMContext")

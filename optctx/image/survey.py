@@ -1,12 +1,27 @@
-"""All that is read in an image before anything is decided about it, as one value."""
+"""All that is read in an image before anything is decided about it, as one value.
+
+With the functions of LLVM that optctx calls or stands in front of, found by what they are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
+from optctx._native import ParserFunction
 from optctx.errors import UnsupportedImageError
-from optctx.image.functions import Functions, find_functions
+from optctx.image.facts.fact import Family
+from optctx.image.facts.interceptions import (
+    BINDING,
+    INTERCEPTIONS,
+    SHARED_MACHINES,
+    Interception,
+    Work,
+    why_missing,
+    with_those_of_host,
+)
+from optctx.image.facts.machines import CALLS, CREATE, SETTINGS
+from optctx.image.facts.mangled_names import ADD_OCCURRENCE, INTERCEPTING
 from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
 from optctx.image.registry_reader import ImageRegistry, read_registry
@@ -21,7 +36,13 @@ from optctx.image.storage_beside import (
     find_stream_table,
 )
 
-__all__ = ["Survey", "survey"]
+__all__ = [
+    "Functions",
+    "MachineCalls",
+    "Survey",
+    "find_functions",
+    "survey",
+]
 
 T = TypeVar("T")
 
@@ -52,17 +73,18 @@ class Survey(NamedTuple):
         return self.registry.options
 
 
-def survey(image: Image) -> Survey:
+def survey(image: Image, of_host: Sequence[Interception]) -> Survey:
     """Read everything, with reads that cannot fault. Changes nothing but what LLVM makes at its first use.
 
-    Raises UnsupportedImageError with what does not fit.
+    `of_host`: what its host intercepts beside what is intercepted in every image. Raises
+    UnsupportedImageError with what does not fit.
     """
     registry = read_registry(image)
     state, missing = find_state_beside(image)
     reporting = find_reporting(image)
     printing, no_printing = _or_why(lambda: find_printing(image, registry.options))
     table, no_table = _or_why(lambda: find_stream_table(image, reporting[0]))
-    functions = find_functions(image)
+    functions = find_functions(image, of_host)
     return Survey(
         image, registry, state, missing, reporting, printing, no_printing, table, no_table, functions
     )
@@ -74,3 +96,81 @@ def _or_why(find: Callable[[], T]) -> tuple[T | None, str]:
         return find(), ""
     except UnsupportedImageError as error:
         return None, str(error)
+
+
+class MachineCalls(NamedTuple):
+    """What machines are made and changed with, for `configure_machines`.
+
+    `named`: addresses of functions by what native/intercept/machine_copies.hpp calls them. `settings`: those
+    of functions that change a machine as the code generator does.
+    """
+
+    named: dict[str, int]
+    settings: list[int]
+
+
+class Functions(NamedTuple):
+    """`add_occurrence`: `Option::addOccurrence`, which parses a value; `in_tables`: (place, address) of the
+    pointers to it in tables of virtual functions.
+
+    `intercepted`: each function that optctx can stand in front of, by address. `unavailable`: by feature,
+    what the image lacks for it. `work_calls`, `machine_calls`: what the handlers call.
+    """
+
+    add_occurrence: int
+    in_tables: list[tuple[int, int]]
+    intercepted: dict[int, Interception]
+    unavailable: dict[str, str]
+    work_calls: list[int]
+    machine_calls: MachineCalls
+
+
+def find_functions(image: Image, of_host: Sequence[Interception]) -> Functions:
+    """Find all that there are. `of_host`: what its host intercepts beside.
+
+    Raises UnsupportedImageError without `addOccurrence`.
+    """
+    rows = with_those_of_host(of_host)
+    families = [row.what for row in rows if isinstance(row.what, Family)]
+    members = image.findings.find_members(families)  # in one pass over the names
+    add_occurrence = image.findings.need(ADD_OCCURRENCE).address
+    unavailable = {feature: why for feature, why in _missing(image) if why}
+    intercepted: dict[int, Interception] = {}
+    for row in rows:
+        if row.feature in unavailable or (isinstance(row.handler, Work) and BINDING in unavailable):
+            continue
+        if isinstance(row.what, Family):
+            intercepted.update((symbol.address, row) for symbol in members[row.what])
+        elif (found := image.findings.find(row.what)) is not None:
+            intercepted[found.address] = row
+    return Functions(
+        add_occurrence,
+        image.findings.pointers_to(add_occurrence),
+        intercepted,
+        unavailable,
+        [] if BINDING in unavailable else [image.findings.need(fact).address for fact in INTERCEPTING],
+        _machine_calls(image),
+    )
+
+
+def _missing(image: Image) -> Iterator[tuple[str, str]]:
+    """Yield each feature that functions are intercepted for, and what the image lacks for it, if anything."""
+    lacking = image.findings.lacking
+    binding = why_missing(image, BINDING)
+    yield BINDING, binding
+    machines = [row.what for row in INTERCEPTIONS if row.feature == SHARED_MACHINES]
+    yield SHARED_MACHINES, lacking(machines) or lacking((CREATE, *CALLS.values())) or binding
+    for row in INTERCEPTIONS:
+        if isinstance(row.handler, ParserFunction):
+            yield row.feature, lacking([row.what])
+
+
+def _machine_calls(image: Image) -> MachineCalls:
+    create = image.findings.find(CREATE)
+    calls = {name: image.findings.find(fact) for name, fact in CALLS.items()}
+    named = {name: found.address for name, found in calls.items() if found is not None}
+    if create is not None:
+        named[f"create_by_{create.form}"] = create.address
+    return MachineCalls(
+        named, [found.address for fact in SETTINGS if (found := image.findings.find(fact)) is not None]
+    )

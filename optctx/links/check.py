@@ -23,7 +23,7 @@ from optctx.travelling.stamps import (
 from optctx.values.layers import Layers
 from optctx.values.read_values import Value
 from optctx.values.texts import Texts
-from optctx.wording import columns, counted
+from optctx.wording import columns, counted, first_few
 
 __all__ = ["LinkReport", "Mismatch", "OnLinkMismatch", "Said", "check_link", "stamp"]
 
@@ -52,7 +52,7 @@ def stamp(module: object, ctx: OptionContext) -> None:
 
 
 _LONGEST = 1024  # characters of a value that is parsed only to be compared
-_SHOWN = 5  # mismatches, or modules, that a message lists
+_SHOWN = 5  # mismatches that a message lists
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Mismatch:
     said: tuple[Said, ...]
 
     def __str__(self) -> str:
-        words = (f"{each} in {_several(each.modules)}" for each in self.said)
+        words = (f"{each} in {first_few(each.modules)}" for each in self.said)
         return f"{self.option!r} is {' but '.join(words)}"
 
 
@@ -133,13 +133,8 @@ class LinkReport:
             more = counted(len(self.mismatches) - _SHOWN, "more option differs", "more options differ")
             found.append(more)
         if self.stamps_required and self.unstamped:
-            found.append(f"no stamp in {_several(self.unstamped)}")
+            found.append(f"no stamp in {first_few(self.unstamped)}")
         return "; ".join(found)
-
-
-def _several(modules: Sequence[str]) -> str:
-    more = f" and {len(modules) - _SHOWN} more" if len(modules) > _SHOWN else ""
-    return ", ".join(modules[:_SHOWN]) + more
 
 
 OnLinkMismatch = Literal["report", "error"]

@@ -11,8 +11,7 @@ Numba: functions that plain Numba decorates compile as before.
 
 from optctx.context.inputs import use_decorator
 from optctx.numba import required  # noqa: F401  # refuse what cannot work  # isort: split
-from optctx.numba.callbacks import cfunc
-from optctx.numba.decorators import apply_context, jit, njit
+from optctx.numba.decorators import apply_context, cfunc, jit, njit
 from optctx.numba.ufuncs import guvectorize, vectorize
 
 __all__ = ["cfunc", "guvectorize", "jit", "njit", "vectorize"]

@@ -15,8 +15,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.errors import NumbaWarning
 
 from optctx.numba.codegen import FOREIGN
-from optctx.plain_numba.entries import Entries
-from optctx.plain_numba.values import Values
+from optctx.plain_numba.entries import Entries, Values
 
 __all__ = ["OptionsCache"]
 

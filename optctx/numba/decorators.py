@@ -1,21 +1,77 @@
-"""`njit` and `jit` with LLVM options, and contexts as decorators of functions that Numba compiles."""
+"""`njit`, `jit` and `cfunc` with LLVM options, and contexts as decorators of functions that Numba compiles.
+
+Errors name the place of the decorator.
+"""
 
 from __future__ import annotations
 
 import inspect
-from typing import Any
+import sys
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NoReturn
 
 import numba
+from numba.core import sigutils
+from numba.core.ccallback import CFunc
 from numba.core.registry import CPUDispatcher
 
-from optctx.context import OptionContext
-from optctx.errors import OptionTypeError, shown
+from optctx.context import OptionContext, current
+from optctx.errors import OptctxError, OptionTypeError, level_outside, shown
+from optctx.numba.cache import OptionsCache
 from optctx.numba.dispatcher import OptionsDispatcher
 from optctx.numba.following import FOLLOWING, FollowingDispatcher, Mode
-from optctx.numba.place import Options, check_arguments, refuse, target_for
-from optctx.numba.target import target_of
+from optctx.numba.target import OptionsTarget, target_of
 
-__all__ = ["apply_context", "jit", "njit"]
+__all__ = [
+    "Options",
+    "OptionsCFunc",
+    "apply_context",
+    "cfunc",
+    "check_arguments",
+    "jit",
+    "njit",
+    "refuse",
+    "target_for",
+]
+
+Options = Mapping[str, object] | OptionContext | str | None
+
+
+def check_arguments(decorator: str, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+    """Raise OptionTypeError for options in place of signatures, and for a target other than "cpu"."""
+    if args and isinstance(args[0], Mapping):
+        refuse(decorator, f"LLVM options are given by name: options={shown(args[0])}")
+    for name in ("_target", "target"):
+        if named.get(name, "cpu") != "cpu":
+            refuse(decorator, f"LLVM options need Numba's target 'cpu', found {name}={shown(named[name])}")
+    named.pop("_target", None)
+
+
+def target_for(decorator: str, options: object) -> OptionsTarget:
+    """The target for a decorator's options. Errors begin with the place of the decorator."""
+    if not isinstance(options, Mapping):  # an OptionContext is one, too
+        refuse(
+            decorator,
+            "options are a mapping from option name to value, such as {'unroll-count': 4}, or an "
+            f'OptionContext, found {shown(options)}; "context" is for njit and jit alone',
+        )
+    try:
+        return target_of(options if isinstance(options, OptionContext) else OptionContext(options))
+    except OptctxError as error:
+        text, *rest = error.args
+        error.args = (f"{_here(decorator)}: {text}", *rest)
+        raise error.with_traceback(None) from error.__cause__
+
+
+def refuse(decorator: str, why: str) -> NoReturn:
+    """Raise OptionTypeError with the place of the decorator."""
+    raise OptionTypeError(f"{_here(decorator)}: {why}")
+
+
+def _here(decorator: str) -> str:
+    frame = sys._getframe(level_outside() - 1)
+    return f"@optctx.numba.{decorator} at {frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 def njit(*args: Any, options: Options = None, **named: Any) -> Any:
@@ -86,3 +142,56 @@ def apply_context(context: OptionContext, function: Any) -> Any:
         f"cannot put {shown(function)} inside {shown(context)}: a context compiles functions of numba.njit "
         "and numba.jit, and this is of another kind; use its decorator in optctx.numba with options=..."
     )
+
+
+class OptionsCFunc(CFunc):  # type: ignore[misc]
+    """A callback that Numba compiles, when it is made, under the values of one target."""
+
+    def __init__(self, target: OptionsTarget, *args: Any, **named: Any) -> None:
+        self._targetdescr = target
+        super().__init__(*args, **named)
+
+    @property
+    def llvm_options(self) -> OptionContext:
+        """The values under which this callback is compiled."""
+        return self._targetdescr.context
+
+    def enable_caching(self) -> None:
+        self._cache = OptionsCache(self._pyfunc, self._targetdescr)
+
+    def compile(self) -> None:
+        with self._targetdescr.compiling():
+            super().compile()
+
+
+def cfunc(
+    sig: Any,
+    locals: Mapping[str, Any] = MappingProxyType({}),
+    cache: bool = False,
+    pipeline_class: Any = None,
+    *,
+    options: Options = None,
+    **named: Any,
+) -> Callable[[Any], OptionsCFunc]:
+    """Decorate a function as `numba.cfunc` does, and compile it, with all that it calls, under LLVM options.
+
+    Args:
+        sig, locals, cache, pipeline_class, named: As for `numba.cfunc`.
+        options: Option name -> value, or an OptionContext. None: the values that are in force where the
+            decorator runs.
+
+    Raises as `njit` does.
+    """
+    check_arguments("cfunc", (sig,), named)
+    target = target_for("cfunc", current() if options is None else options)
+    signature = sigutils.normalize_signature(sig)
+    more = {} if pipeline_class is None else {"pipeline_class": pipeline_class}
+
+    def decorate(function: Any) -> OptionsCFunc:
+        made = OptionsCFunc(target, function, signature, locals=dict(locals), options=named, **more)
+        if cache:
+            made.enable_caching()
+        made.compile()
+        return made
+
+    return decorate

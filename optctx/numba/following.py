@@ -13,7 +13,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.target_extension import CPU, dispatcher_registry, target_registry
 
 from optctx.context import OptionContext, current
-from optctx.context.seen import seen
+from optctx.context.lookups import seen
 from optctx.engine.attach import attach
 from optctx.errors import NumbaOptionsWarning, level_outside
 from optctx.numba.dispatcher import OptionsDispatcher

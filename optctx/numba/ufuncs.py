@@ -15,7 +15,7 @@ from numba.np.ufunc.ufuncbuilder import GUFuncBuilder, UFuncDispatcher, UFuncTar
 
 from optctx.context import OptionContext, current
 from optctx.numba.cache import OptionsCache
-from optctx.numba.place import Options, check_arguments, refuse, target_for
+from optctx.numba.decorators import Options, check_arguments, refuse, target_for
 from optctx.numba.stand_ins import stands_for
 from optctx.numba.target import OptionsTarget
 

@@ -1,14 +1,160 @@
-"""Files of Numba's kind whose entries are found by the options that their compilation read."""
+"""Files of Numba's kind whose entries are found by the options that their compilation read.
+
+The option values under which LLVM works for Numba are part of a key. The options that LLVM read for one
+library decide which of them count.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from optctx.plain_numba.reads import Reads
-from optctx.plain_numba.values import Values
+from llvmlite import binding
+from numba.core import config
 
-__all__ = ["Entries"]
+from optctx.cache.entries import Situation
+from optctx.context import OptionContext
+from optctx.context.lookups import seen, values_outside
+from optctx.engine.attach import attached
+from optctx.engine.engine import Engine
+from optctx.errors import OptctxError, ScopeError
+from optctx.reads.log import Log
+from optctx.reads.recording import record
+from optctx.travelling.attributes import attributes_policy
+from optctx.values.states import process_texts
+
+__all__ = [
+    "Entries",
+    "Reads",
+    "Values",
+    "outside",
+    "values_here",
+]
+
+_FORMAT = 2  # of keys and of entries
+_SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS")
+
+
+class Values:
+    """The values of a context at one moment, with all else that is in force for LLVM in this process.
+
+    `context`: None if they cannot be told; then they equal none.
+    """
+
+    def __init__(self, engine: Engine, context: OptionContext | None) -> None:
+        self.engine = engine
+        self.context = context
+        self._situation = None if context is None else Situation(engine, context._native)
+        parts = [
+            *(_FORMAT, engine.image.build_id, binding.get_process_triple(), process_texts(engine)),
+            *(attributes_policy(), [repr(getattr(config, name, None)) for name in _SETTINGS]),
+        ]
+        text = json.dumps(parts, default=repr)
+        self.rest = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
+
+    def key(self, names: Collection[str] | None) -> str:
+        """A text for these states of the options `names`, of all if that is None."""
+        if self._situation is None:
+            return os.urandom(16).hex()
+        return self._situation.key(self.rest, sorted(self.engine.options if names is None else names))
+
+    def agree(self, other: Values, names: Collection[str] | None) -> bool:
+        """Whether LLVM, if it reads no other options than `names`, does the same under both."""
+        return self is other or self.key(names) == other.key(names)
+
+
+def outside(values: Values) -> Values:
+    """Those outside all scopes."""
+    return Values(values.engine, values_outside(values.engine))
+
+
+def values_here(known: Values | None = None) -> Values | None:
+    """The values of the scope that this thread is in; None outside all scopes.
+
+    `known`: those of a scope that it may still be in.
+    """
+    engine = attached()
+    if engine is None:
+        return None
+    try:
+        context = seen(engine, "compile with Numba")
+    except ScopeError:  # a scope of another task, suspended on this thread
+        return Values(engine, None)
+    if context is None:
+        return None
+    if not engine.shares_machines:  # Numba has one, which keeps values of earlier scopes
+        return Values(engine, None)
+    return known if known is not None and known.context is context else Values(engine, context)
+
+
+class Reads:
+    """The names of options that were read, with those of the Reads that it includes."""
+
+    def __init__(self, names: Iterable[str] | None = ()) -> None:
+        self._names: set[str] | None = None if names is None else set(names)
+        self._log: Log | None = None  # of the current block
+        self._included: list[Reads] = []
+
+    def names(self) -> set[str] | None:
+        """The names so far. None stands for all options, because LLVM also worked unrecorded."""
+        found: set[str] = set()
+        seen: list[Reads] = []
+        waiting = [self]
+        while waiting:
+            reads = waiting.pop()
+            if reads in seen:
+                continue
+            seen.append(reads)
+            own = reads._own()
+            if own is None:
+                return None
+            found |= own
+            waiting += reads._included
+        return found
+
+    def include(self, other: Reads) -> None:
+        """Count the reads of `other`, now and later."""
+        if other is not self and other not in self._included:
+            self._included.append(other)
+
+    def lose(self) -> None:
+        """Note that LLVM works unrecorded."""
+        self._names = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a block of `recorded` records now."""
+        return self._log is not None and not self._log.is_over
+
+    @contextmanager
+    def recorded(self) -> Iterator[None]:
+        """A block in which every read is counted."""
+        has_begun = False
+        try:
+            with record() as self._log:
+                has_begun = True
+                yield
+        except OptctxError:
+            if has_begun:
+                raise
+        finally:
+            self._names = self._own()
+            self._log = None
+        if not has_begun:  # as on a thread that blocks SIGSEGV
+            self.lose()
+            yield
+
+    def _own(self) -> set[str] | None:
+        if self._names is None or self._log is None:
+            return self._names
+        try:
+            return self._names | self._log.names
+        except OptctxError:  # not everything was recorded
+            return None
 
 
 class Entries:

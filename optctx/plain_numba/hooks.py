@@ -16,7 +16,7 @@ from numba.core.runtime import rtsys
 from numba.np.ufunc.ufuncbuilder import UFuncDispatcher
 
 from optctx.errors import NumbaOptionsWarning
-from optctx.plain_numba.entries import Entries
+from optctx.plain_numba.entries import Entries, values_here
 from optctx.plain_numba.made import (
     compiling,
     library_of,
@@ -26,7 +26,6 @@ from optctx.plain_numba.made import (
     other_than,
     read_for,
 )
-from optctx.plain_numba.values import values_here
 
 __all__ = ["install"]
 

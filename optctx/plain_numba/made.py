@@ -14,8 +14,7 @@ from numba.core.runtime.nrtdynmod import compile_nrt_functions
 
 from optctx._native import process_wide_epoch
 from optctx.engine.attach import attached
-from optctx.plain_numba.reads import Reads
-from optctx.plain_numba.values import Values, outside, values_here
+from optctx.plain_numba.entries import Reads, Values, outside, values_here
 
 __all__ = ["compiling", "library_of", "linked", "making", "note", "other_than", "read_for"]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from optctx._native import Kind, Ownership, Region, Role
 from optctx.arch.processor import NumberedFunctions, Sites, Uses
-from optctx.image.facts.features import DEBUG_OUTPUT
+from optctx.image.facts.interceptions import DEBUG_OUTPUT
 from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import Printing, StateBeside
 from optctx.image.survey import Survey

@@ -20,6 +20,7 @@ from optctx.image.loaded import Image
 from optctx.reads.unread import UnreadMode, judge, marks
 from optctx.tasks.problems import tell, tell_of
 from optctx.values.layers import HasLayers, Layers, set_inside
+from optctx.wording import first_few
 
 __all__ = ["OnMismatch", "Owner", "bind", "bound_to", "seen_by", "unbind"]
 
@@ -31,7 +32,6 @@ _MODES = {
     "warn": _native.OnMismatch.warn,
     "error": _native.OnMismatch.error,
 }
-_SHOWN = 5  # options that a message lists
 
 
 class Bindable(HasLayers, Protocol):
@@ -123,10 +123,9 @@ def _mismatch(owner: Layers, here: Layers) -> str:
         f"{name!r} ({shown(owner.look_up(name))} there, {shown(here.look_up(name))} here)"
         for name in owner.differing(here)
     ]
-    more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
     return (
         f"LLVM runs on a module that is bound to {shown(owner)} under {shown(here)}: they differ in "
-        f"{', '.join(words[:_SHOWN])}{more}; enter the bound context, or bind it with on_mismatch='switch'"
+        f"{first_few(words)}; enter the bound context, or bind it with on_mismatch='switch'"
     )
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from optctx.image.facts.mangled_names import ATTRIBUTES
 from optctx.image.loaded import Image
-from optctx.travelling.module_calls import Write, typed_functions, with_module, write_together
+from optctx.travelling.module_metadata import Write, typed_functions, with_module, write_together
 
 __all__ = [
     "Change",

@@ -1,26 +1,40 @@
-"""Named metadata and flags of a module, as strings and tuples."""
+"""Named metadata and flags of a module, as strings and tuples, through calls of LLVM's C API.
+
+A library need not export these functions: its symbol table gives their addresses. The host's lock is held
+around each use, so that threads that share an LLVMContext through the host do not meet in it. All that
+changes a module is made first, and written in one native step: an exception that a signal handler raises
+comes before it or after it.
+"""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ctypes import POINTER, byref, c_char_p, c_size_t, c_uint, c_void_p
 from functools import cache
-from typing import Final, TypeAlias, Union
+from typing import Any, Final, TypeAlias, TypeVar, Union
 
+from optctx._native import call_all, inside
+from optctx.engine.host import host_of
+from optctx.errors import UnsupportedImageError
+from optctx.image.facts.fact import Fact
 from optctx.image.facts.mangled_names import METADATA
 from optctx.image.loaded import Image
-from optctx.travelling.module_calls import Write, typed_functions, with_module, write_together
 
 __all__ = [
     "OTHER",
+    "Function",
     "Node",
     "Room",
     "TooLargeError",
+    "Write",
     "module_names",
     "read_named",
+    "typed_functions",
+    "with_module",
     "write_flag",
     "write_named",
+    "write_together",
 ]
 
 # An operand is text, null or another node; what is read may also hold OTHER.
@@ -207,3 +221,54 @@ def _make(api: _Api, context: int, operand: bytes | Node | None) -> int | None:
         return int(api.make_string(context, operand, len(operand)))
     made = (c_void_p * len(operand))(*(_make(api, context, each) for each in operand))
     return int(api.make_node(context, made, len(operand)))
+
+
+Function: TypeAlias = Callable[..., Any]
+# A typed function that changes a module, and its arguments: numbers, addresses, texts
+Write: TypeAlias = tuple[Function, tuple[int | bytes, ...]]
+A = TypeVar("A")
+R = TypeVar("R")
+
+
+def typed_functions(image: Image, facts: Mapping[str, Fact[None]], purpose: str) -> Callable[..., Function]:
+    """Return what makes a typed function: (name in `facts`, type of the result, types of the arguments).
+
+    That raises UnsupportedImageError if the library lacks the function: it "cannot `purpose`".
+    """
+
+    def typed(name: str, result: type[Any] | None, *arguments: type[Any]) -> Function:
+        try:
+            address = image.findings.need(facts[name]).address
+        except UnsupportedImageError as error:
+            raise UnsupportedImageError(
+                f"cannot {purpose}: {error}; use a library that optctx supports, with its symbol table"
+            ) from error
+        return ctypes.CFUNCTYPE(result, *arguments)(address)
+
+    return typed
+
+
+def with_module(
+    image: Image, module: object, make: Callable[[Image], A], function: Callable[..., R], *arguments: object
+) -> R:
+    """Call `function(make(image), address of the module, *arguments)` with the host's lock held.
+
+    Raises TypeError for anything but a module, OptctxError for one that is closed, and what `make` raises. No
+    other thread may use the module's LLVMContext during the call except through the image's host, if that has
+    a lock.
+    """
+    host = host_of(image)
+    address = host.module_address(module)
+    return inside(host.lock(), function, make(image), address, *arguments)
+
+
+def write_together(writes: Sequence[Write]) -> None:
+    """Make calls that change a module, in one step: an exception leaves all of them made, or none."""
+    call_all([[_word(each) for each in (function, *arguments)] for function, arguments in writes])
+
+
+def _word(passed: Function | bytes | int) -> int:
+    """Return what is passed in a register: a number, or the address of a function or of a text."""
+    if isinstance(passed, int):
+        return passed
+    return ctypes.cast(passed, ctypes.c_void_p).value or 0  # type: ignore[arg-type]

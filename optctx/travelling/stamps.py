@@ -43,6 +43,7 @@ from optctx.values.overrides import Override, ProcessWideMode, make_override
 from optctx.values.read_values import Value
 from optctx.values.registry import find
 from optctx.values.texts import Texts
+from optctx.wording import first_few
 
 __all__ = [
     "Stamp",
@@ -189,9 +190,6 @@ def _plain(operand: object) -> object:
     return operand.decode(errors="backslashreplace") if isinstance(operand, bytes) else operand
 
 
-_SHOWN = 5  # options that a message lists
-
-
 def stamped_override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode) -> Override:
     """Make the override for one option of a stamp. Raises as `make_override` does."""
     if not texts and find(engine, name).type.kind not in (Kind.list, Kind.bits):
@@ -254,10 +252,9 @@ def in_words(value: Value, given: bool) -> str:
 
 
 def _differences(one: Layers, other: Layers) -> str:
-    names = one.differing(other)
-    words = [f"{name!r} ({_said(one, name)} and {_said(other, name)})" for name in names[:_SHOWN]]
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(words) + more
+    return first_few(
+        [f"{name!r} ({_said(one, name)} and {_said(other, name)})" for name in one.differing(other)]
+    )
 
 
 def _said(layers: Layers, name: str) -> str:

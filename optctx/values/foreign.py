@@ -1,13 +1,23 @@
-"""Flags of clang, opt and llc that are not options of the LLVM library, and what to use instead."""
+"""Flags of clang, opt and llc that are not options of the LLVM library, and what to use instead.
+
+And the names of LLVM's passes, as the library itself lists them (`opt -print-passes`).
+"""
 
 from __future__ import annotations
 
+import ctypes
+import os
 import re
+from ctypes import c_bool, c_int, c_void_p
+from functools import cache
 
+from optctx.image.facts.mangled_names import END_STREAM, MAKE_STREAM, PRINT_PASS_NAMES
 from optctx.image.loaded import Image
-from optctx.image.pass_names import pass_names
 
-__all__ = ["advice_for"]
+__all__ = [
+    "advice_for",
+    "pass_names",
+]
 
 _LEVEL = "-{name} is an optimisation level of clang and opt; name the pipeline instead: 'default<{level}>'"
 # (pattern of a name without its dashes, what it is and what to use instead). The first match counts.
@@ -84,3 +94,46 @@ def advice_for(image: Image, name: str) -> str:
             f"{bare!r} is a pass; name it in the pipeline: run_passes(module, {bare!r}), or --passes {bare}"
         )
     return ""
+
+
+_STREAM_SIZE = 1024  # bytes; an llvm::raw_fd_ostream takes about a hundred
+_FD_STREAM = 1  # raw_ostream::OStreamKind::OK_FDStream
+_LONGEST = 1 << 20  # bytes; LLVM 22 prints 12 KB
+
+
+@cache
+def pass_names(image: Image) -> dict[str, str]:
+    """Map each pass, without parameters, to what it runs on: "module", "cgscc", "function" or "loop".
+
+    Returns an empty dict if the library cannot list them. Takes a millisecond, and changes nothing.
+    """
+    facts = (PRINT_PASS_NAMES, MAKE_STREAM, END_STREAM)
+    print_names, make_stream, end_stream = (image.findings.find(fact) for fact in facts)
+    if print_names is None or make_stream is None or end_stream is None:
+        return {}
+    descriptor = os.memfd_create("passes")
+    try:
+        stream = ctypes.create_string_buffer(_STREAM_SIZE)
+        at = ctypes.addressof(stream)
+        # raw_fd_ostream(int fd, bool close, bool unbuffered, raw_ostream::OStreamKind)
+        make = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_bool, c_bool, c_int)(make_stream.address)
+        make(at, descriptor, False, True, _FD_STREAM)
+        ctypes.CFUNCTYPE(None, c_void_p, c_void_p)(print_names.address)(at, at)
+        ctypes.CFUNCTYPE(None, c_void_p)(end_stream.address)(at)
+        text = os.pread(descriptor, _LONGEST, 0).decode()
+    finally:
+        os.close(descriptor)
+    return _passes(text)
+
+
+def _passes(text: str) -> dict[str, str]:
+    """Parse the sections of passes, without analyses and the machine passes, which llvmlite cannot run."""
+    found: dict[str, str] = {}
+    kind = ""
+    for line in text.splitlines():
+        if not line.startswith(" "):
+            section = re.match(r"(Module|CGSCC|Function|Loop)(Nest)? passes", line)
+            kind = section[1].lower() if section else ""
+        elif kind:
+            found.setdefault(line.strip().partition("<")[0], kind)
+    return found

@@ -9,7 +9,7 @@ from optctx._native import Kind, call_virtual_uint, option_at
 from optctx.errors import OptionTypeError, OptionValueError, shown
 from optctx.image.abi import INTEGER_RANGES, type_name
 from optctx.image.options import ElementNames, RegisteredOption
-from optctx.wording import did_you_mean, nearest
+from optctx.wording import did_you_mean, first_few, nearest
 
 __all__ = ["Texts", "expectation", "flag_text", "needs_value", "texts_of"]
 
@@ -174,5 +174,4 @@ def _choices(choices: list[str], texts: Sequence[str]) -> str:
     wrong = [part for text in texts for part in text.split(",") if part not in choices]
     if near := did_you_mean(name for part in wrong[:1] for name in nearest(part, known)):
         return near
-    more = f" and {len(known) - _MOST_CHOICES} more" if len(known) > _MOST_CHOICES else ""
-    return f"expected one of {', '.join(known[:_MOST_CHOICES])}{more}"
+    return f"expected one of {first_few(known, _MOST_CHOICES)}"

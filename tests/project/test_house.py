@@ -212,8 +212,8 @@ HOMES = {
         tuple(PYTHON),
     ),
     "mangled names": Home(
-        # The second has libstdc++'s, beside which any LLVM is loaded.
-        ("optctx/image/facts/*.py", "native/os/older_system.cpp"),
+        # The second has what llvmlite alone calls, the third libstdc++'s, beside which any LLVM is loaded.
+        ("optctx/image/facts/*.py", "optctx/hosts/llvmlite/lljit.py", "native/os/older_system.cpp"),
         r"(?<![A-Za-z0-9])_Z(N[0-9KS](?!.*NumbaEnv)|T[VISA]|L[0-9]|Z[LN]|GV|S[ta-z][0-9])",
         (*PYTHON, *NATIVE, *sources("optctx", ".h", ".hpp")),
     ),

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optctx import registry
-from optctx.wording import columns, counted, did_you_mean, nearest
+from optctx.wording import columns, counted, did_you_mean, first_few, nearest
 
 
 def test_a_noun_goes_with_its_number() -> None:
@@ -16,6 +16,12 @@ def test_a_noun_goes_with_its_number() -> None:
     assert counted(1, "option") == "1 option"
     assert counted(2, "entry", "entries") == "2 entries"
     assert counted(12345, "byte") == "12,345 bytes"
+
+
+def test_the_first_few_say_how_many_more_there_are() -> None:
+    assert first_few(["a", "b", "c"], 3) == "a, b, c"
+    assert first_few(["a", "b", "c", "d"], 2) == "a, b and 2 more"
+    assert first_few([]) == ""
 
 
 @settings(max_examples=5)  # each compares with every option

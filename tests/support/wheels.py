@@ -53,7 +53,7 @@ _REFUSED = """
     sys.path.insert(0, {folder!r})
     import llvmlite
     import optctx
-    host = sys.modules["optctx.hosts.llvmlite.library"]
+    host = sys.modules["optctx.hosts.llvmlite.llvmlite_host"]
     from optctx.image.registry_reader import read_registry
     from llvmlite import binding
     from tests.support.library_code import changed_code

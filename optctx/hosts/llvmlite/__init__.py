@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from optctx.hosts.llvmlite.library import llvmlite_image
+from optctx.hosts.llvmlite.llvmlite_host import llvmlite_image
 from optctx.hosts.llvmlite.objects import llvm_context_address
 from optctx.lazy import later
 

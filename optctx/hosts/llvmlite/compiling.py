@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Callable
 from ctypes import c_uint, c_void_p
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -23,14 +22,14 @@ from optctx import _native
 from optctx._native import Llvm
 from optctx.errors import OptctxError, PassPipelineError, UnsupportedImageError, clipped, shown
 from optctx.hosts.llvmlite.ffi_calls import llvmlite_lock
-from optctx.hosts.llvmlite.library import llvmlite_image
+from optctx.hosts.llvmlite.llvmlite_host import llvmlite_image
 from optctx.hosts.llvmlite.objects import module_address, pipeline_text, target_machine_address
 from optctx.hosts.llvmlite.tuning_options import setter_addresses, settings_of
 from optctx.image.facts.fact import Fact
 from optctx.image.facts.mangled_names import COMPILING, INSTRUCTION_COUNT, MODULE_CONTEXT
 from optctx.image.loaded import Image
-from optctx.image.pass_names import pass_names
 from optctx.tasks.problems import forget_problems, raise_forbidden, raise_problems
+from optctx.values.foreign import pass_names
 from optctx.wording import did_you_mean, nearest
 
 if TYPE_CHECKING:
@@ -44,8 +43,6 @@ __all__ = [
     "native_api",
     "run_passes",
 ]
-
-Function = Callable[..., Any]
 
 # What native/python/compile_calls.hpp calls them, and what the library does, which exports them.
 _OWN = {
@@ -83,9 +80,10 @@ class NativeApi:
                 **{name: self._hidden_address(fact) for name, fact in COMPILING.items()},
             },
         )
-        self.global_context = self._exported("LLVMPY_GetGlobalContext", c_void_p)
-        self.module_context = self._hidden(MODULE_CONTEXT, c_void_p, c_void_p)
-        self.instruction_count = self._hidden(INSTRUCTION_COUNT, c_uint, c_void_p)
+        global_context = self._exported_address("LLVMPY_GetGlobalContext")
+        self.global_context = ctypes.CFUNCTYPE(c_void_p)(global_context)
+        self.module_context = ctypes.CFUNCTYPE(c_void_p, c_void_p)(self._hidden_address(MODULE_CONTEXT))
+        self.instruction_count = ctypes.CFUNCTYPE(c_uint, c_void_p)(self._hidden_address(INSTRUCTION_COUNT))
 
     def _exported_address(self, name: str) -> int:
         try:
@@ -100,18 +98,6 @@ class NativeApi:
         if found is None:
             raise self._missing(fact.what)
         return found.address
-
-    def _exported(self, name: str, result: type[Any] | None, *arguments: type[Any]) -> Function:
-        try:
-            function = getattr(self._library, name)
-        except AttributeError:
-            raise self._missing(name) from None
-        function.restype = result
-        function.argtypes = arguments
-        return function  # type: ignore[no-any-return]  # ctypes functions are looked up by name
-
-    def _hidden(self, fact: Fact[None], result: type[Any] | None, *arguments: type[Any]) -> Function:
-        return ctypes.CFUNCTYPE(result, *arguments)(self._hidden_address(fact))
 
     def _missing(self, name: str) -> UnsupportedImageError:
         return UnsupportedImageError(

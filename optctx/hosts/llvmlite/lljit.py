@@ -11,16 +11,27 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from optctx import _native
+from optctx._native import Subject
 from optctx.engine.attach import attach, made
 from optctx.errors import UnsupportedImageError
 from optctx.hosts.llvmlite.ffi_calls import address_of, watch
 from optctx.hosts.llvmlite.objects import module_address
+from optctx.image.facts.fact import named
+from optctx.image.facts.interceptions import Interception, Work
 
-__all__ = ["arm"]
+__all__ = ["INTERCEPTIONS", "arm"]
 
+# std::make_unique<LLVMContext>(): only LLVMPY_LLJIT_Link calls it, for each text that it parses.
+INTERCEPTIONS: Final = (
+    Interception(
+        named("the constructor of llvm::LLVMContext", "_ZN4llvm11LLVMContextC1Ev"),
+        Work(Subject.llvm_context_that_begins),
+        caller="_ZSt11make_uniqueIN4llvm11LLVMContextEJEE",
+    ),
+)
 _PARSED = (0, 1)  # kinds of entries with an LLVMContext each: IR, and what llvmlite calls native assembly
 _BOUND = "_optctx_bindings"  # attribute of a builder: index of the entry -> binding
 

@@ -1,20 +1,34 @@
-"""llvmlite as a host: what optctx asks it, and what it hooks into llvmlite when it attaches."""
+"""llvmlite as a host: where its LLVM is, which releases are refused, and what is hooked into llvmlite.
+
+No layout is derived from a version: every release that is not refused by it has to prove its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from optctx._native import loaded_libraries
 from optctx.errors import UnsupportedImageError, level_outside
 from optctx.hosts.llvmlite.ffi_calls import llvmlite_lock
-from optctx.hosts.llvmlite.library import is_llvmlites, llvmlite_image, unproven
-from optctx.hosts.llvmlite.lifetimes import order_arguments, order_freeing
-from optctx.hosts.llvmlite.objects import llvm_context_address, module_address
-from optctx.image.loaded import Image
+from optctx.hosts.llvmlite.objects import llvm_context_address, module_address, order_arguments, order_freeing
+from optctx.image.facts.interceptions import Interception
+from optctx.image.loaded import Image, open_image
 from optctx.tasks.problems import anything_left, raise_problems
 
-__all__ = ["LLVMLITE"]
+__all__ = [
+    "LLVMLITE",
+    "check_release",
+    "is_llvmlites",
+    "llvmlite_image",
+    "unproven",
+]
 
 # Its functions that run passes, emit, compile, make a data layout, or set options.
 _RUNS_LLVM = (
@@ -48,6 +62,11 @@ class _Llvmlite:
 
     def refusal(self, reason: UnsupportedImageError) -> UnsupportedImageError:
         return unproven(reason)
+
+    def interceptions(self) -> Sequence[Interception]:
+        from optctx.hosts.llvmlite import lljit  # importing optctx takes a twentieth less time
+
+        return lljit.INTERCEPTIONS
 
     def llvm_context_address(self, llvm_context: object) -> int:
         return llvm_context_address(llvm_context)
@@ -85,3 +104,86 @@ def _returns(result: Any, _: object, arguments: tuple[object, ...]) -> Any:
 
 
 LLVMLITE = _Llvmlite()
+
+
+_EARLIEST_LLVM = 15  # llvmlite cannot run pipelines from text with an earlier one
+_FIRST, _LAST = (0, 44), (0, 50)  # releases of llvmlite that were tried
+_NEEDED = "optctx needs llvmlite 0.44 to 0.50, which Numba 0.61 to 0.68 require"
+INSTALL = "pip install 'llvmlite>=0.44,<0.51'"
+_INSTALL_NUMBA = "pip install 'numba>=0.61,<0.69'"
+
+
+def check_release() -> None:
+    """Import llvmlite, and raise UnsupportedImageError if its LLVM is too old."""
+    from llvmlite import binding
+
+    if binding.llvm_version_info[0] < _EARLIEST_LLVM:
+        raise UnsupportedImageError(f"{_release()} is not supported: {_advice()}")
+
+
+def _release() -> str:
+    """Name the installed release, such as "llvmlite 0.50.0 (LLVM 22.1)"."""
+    import llvmlite
+    from llvmlite import binding
+
+    llvm = ".".join(map(str, binding.llvm_version_info[:2]))
+    return f"llvmlite {llvmlite.__version__} (LLVM {llvm})"
+
+
+def _advice() -> str:
+    """Say what optctx needs, and the command that installs it."""
+    command = _INSTALL_NUMBA if importlib.util.find_spec("numba") else INSTALL
+    return f"{_NEEDED}. Run: {command}"
+
+
+@functools.cache
+def llvmlite_image() -> Image:
+    """Return the library that llvmlite has loaded, with its symbols; load llvmlite if need be.
+
+    Lives as long as the process. Raises UnsupportedImageError if there is no llvmlite or an old one, or if
+    its library has no symbol table or is not the file on disk.
+    """
+    path = _library_path()
+    real = os.path.realpath(path)
+    for candidate, base in loaded_libraries():
+        if os.path.realpath(candidate) == real:
+            return open_image(candidate, base)
+    raise UnsupportedImageError(
+        f"looked for llvmlite's library among the loaded ones: expected {path}, found no such mapping; "
+        "was the file replaced after it was loaded?"
+    )
+
+
+def is_llvmlites(image: Image) -> bool:
+    """Tell whether an image is the library that llvmlite has loaded. Loads nothing."""
+    if "llvmlite.binding.ffi" not in sys.modules:
+        return False
+    try:
+        return image.base == llvmlite_image().base
+    except UnsupportedImageError:
+        return False
+
+
+def _library_path() -> str:
+    try:
+        from llvmlite.binding import ffi
+    except (ImportError, OSError) as error:
+        raise UnsupportedImageError(
+            f"no LLVM in this process: importing llvmlite failed ({error}); install llvmlite with: {INSTALL}"
+        ) from error
+    check_release()
+    return str(ffi.lib._name)
+
+
+def unproven(reason: UnsupportedImageError) -> UnsupportedImageError:
+    """Return the error for the llvmlite that is installed, whose layout did not check out."""
+    if _is_tried():
+        return UnsupportedImageError(f"{_release()} cannot be used, nothing was changed: {reason}")
+    return UnsupportedImageError(f"{_release()} is not supported ({reason}): {_advice()}")
+
+
+def _is_tried() -> bool:
+    import llvmlite
+
+    numbers = tuple(int(number) for number in re.findall(r"\d+", llvmlite.__version__)[:2])
+    return _FIRST <= numbers <= _LAST

@@ -17,17 +17,17 @@ from optctx.engine.engine import Engine
 from optctx.errors import ContextMismatchError, level_outside
 from optctx.hosts.llvmlite import recipes
 from optctx.hosts.llvmlite.ffi_calls import address_of, function_names, watch
-from optctx.hosts.llvmlite.pass_managers import CHANGES, MAKES, RUNS_MANAGER, ManagerRun
+from optctx.hosts.llvmlite.recipes import CHANGES, MAKES, RUNS_MANAGER, ManagerRun
 from optctx.tasks.problems import raise_problems
 from optctx.travelling.bindings import seen_by
 from optctx.values.layers import Layers
+from optctx.wording import first_few
 
 if TYPE_CHECKING:
     from optctx.travelling.bindings import Owner
 
 __all__ = ["arm"]
 
-_SHOWN = 5  # options that a message lists
 _MACHINE = "_optctx_machine"  # attribute of a pointer to MCJIT's engine: the pointer to its target machine
 
 
@@ -99,8 +99,7 @@ def _run_here(engine: Engine, how: ManagerRun, call: Any, arguments: tuple[Any, 
 def _mismatch(engine: Engine, what: str, reason: str, owner: Owner | None) -> ContextMismatchError:
     layers = Layers.without_owner(engine) if owner is None else seen_by(owner)
     names = layers.differing(Layers.outside(engine))
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    shown = f"{owner or layers!r} ({', '.join(names[:_SHOWN])}{more})"
+    shown = f"{owner or layers!r} ({first_few(names)})"
     where = f"inside {shown}" if names else "outside any scope"
     return ContextMismatchError(
         f"cannot run a {what} {where}: LLVM may have read other values while it was made, and it cannot be "

@@ -1,16 +1,35 @@
-"""From llvmlite's objects to addresses: a wrong argument ends here, in a clear error, before LLVM sees it."""
+"""llvmlite's objects: their addresses, and the order in which they end.
+
+A wrong argument ends here, in a clear error, before LLVM sees it.
+
+Every LLVMContext outlives its modules, in whatever order Python drops llvmlite's objects. LLVM deletes the
+modules of an LLVMContext together with it. If llvmlite disposes of a module later, the module is freed twice.
+llvmlite's objects hold their parents, which orders reference counting. The garbage collector runs the
+finalisers of a cycle in any order, and `close()` may be called in any order.
+
+An LLVMContext and its modules share a `Lifetime`, an object that the collector does not track. The collector
+runs all finalisers before it drops that object, and LLVM disposes of the LLVMContext then. See
+design/freeing.md.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import functools
+import weakref
+from collections.abc import Callable
 from typing import Any
 
+from optctx._native import Lifetime
 from optctx.errors import OptctxError, PassPipelineError, shown
-from optctx.hosts.llvmlite.lifetimes import order_module
+from optctx.hosts.llvmlite.ffi_calls import address_of, code_address, function
 
 __all__ = [
     "llvm_context_address",
     "module_address",
+    "order_arguments",
+    "order_freeing",
+    "order_module",
     "pipeline_text",
     "target_machine_address",
     "tuning_address",
@@ -83,3 +102,116 @@ def _address(value: Any, expected: type[Any], what: str) -> int:
     if not value._ptr:
         raise OptctxError(f"the {what} has no native object behind it")
     return ctypes.addressof(value._ptr.contents)  # `ctypes.cast` would leave a reference cycle
+
+
+_LIFETIME = "_optctx_lifetime"  # attribute of an open LLVMContext and of its modules
+_WEAK = "_optctx_weak_lifetime"  # attribute of an LLVMContext: for modules that are cloned after it is closed
+
+
+def order_freeing() -> None:
+    """Order every module that llvmlite makes from now on, in the whole process; again does nothing."""
+    from llvmlite import binding  # importing optctx works without llvmlite
+    from llvmlite.binding.context import ContextRef
+
+    _replace(binding.ModuleRef, "__init__", _module_begins)
+    _replace(binding.ModuleRef, "_dispose", _module_ends)
+    _replace(binding.ExecutionEngine, "_dispose", _engine_ends)
+    _replace(ContextRef, "_dispose", _context_ends)
+
+
+def _replace(owner: type[Any], name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    original = getattr(owner, name)
+    if getattr(original, "__module__", None) != __name__:
+        replacement = wrap(original)
+        replacement.__module__ = __name__
+        setattr(owner, name, replacement)
+
+
+def order_module(module: Any) -> None:
+    """Order one of llvmlite's modules, which may be older than `order_freeing`."""
+    _order(module, module.__dict__.get("_context"))
+
+
+def _order(module: Any, context: Any) -> None:
+    from llvmlite.binding.context import ContextRef, GlobalContextRef
+
+    if (
+        _LIFETIME not in module.__dict__
+        and isinstance(context, ContextRef)
+        and not isinstance(context, GlobalContextRef)  # which is never disposed of
+    ):
+        lifetime = _lifetime(context)
+        if lifetime is not None:
+            module.__dict__[_LIFETIME] = lifetime
+
+
+def order_arguments(arguments: tuple[object, ...]) -> None:
+    """Order every module among the arguments of a call into llvmlite's library."""
+    from llvmlite import binding
+
+    for argument in arguments:
+        if isinstance(argument, binding.ModuleRef):
+            order_module(argument)
+        elif isinstance(argument, binding.ExecutionEngine):
+            for module in argument._modules:
+                order_module(module)
+        elif isinstance(argument, binding.ValueRef) and argument.module is not None:
+            order_module(argument.module)
+
+
+def _lifetime(context: Any) -> Lifetime | None:
+    """Find what an LLVMContext shares with its modules; None if LLVM has disposed of it."""
+    if context.closed:
+        weak = context.__dict__.get(_WEAK)
+        return None if weak is None else weak()
+    if _LIFETIME not in context.__dict__:
+        made = Lifetime(address_of(context), code_address(function("LLVMPY_ContextDispose")))
+        # If another thread is first, this one is dropped without effect: it was not closed.
+        kept = context.__dict__.setdefault(_LIFETIME, made)
+        context.__dict__[_WEAK] = weakref.ref(kept)
+    found: Lifetime | None = context.__dict__.get(_LIFETIME)
+    return found
+
+
+def _module_begins(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def begin(self: Any, module_ptr: Any, context: Any) -> None:
+        _order(self, context)  # first: an exception may arrive as soon as llvmlite's part is done
+        original(self, module_ptr, context)
+
+    return begin
+
+
+def _module_ends(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def dispose(self: Any) -> None:
+        try:
+            original(self)
+        finally:
+            self.__dict__.pop(_LIFETIME, None)
+
+    return dispose
+
+
+def _engine_ends(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def dispose(self: Any) -> None:
+        modules = list(self._modules)  # llvmlite drops them before LLVM deletes them
+        try:
+            original(self)
+        finally:
+            modules.clear()
+
+    return dispose
+
+
+def _context_ends(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def dispose(self: Any) -> None:
+        lifetime = self.__dict__.pop(_LIFETIME, None)
+        if lifetime is None:
+            original(self)
+        else:
+            lifetime.close()
+
+    return dispose

@@ -2,24 +2,51 @@
 
 From LLVM's headers (llvm/IR/PassManager.h, llvm/IR/LegacyPassManagers.h, llvm-c/TargetMachine.h,
 llvm/Target/TargetMachine.h): which argument is the module, function or machine, counted with the hidden first
-argument of a class that is returned.
+argument of a class that is returned. Then the facts that each feature needs, beside giving contexts their
+values.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from optctx._native import MachineUse, ParserFunction, Skip, Subject
 from optctx.image.facts.fact import Fact, Family, named
 from optctx.image.facts.machines import CONSTRUCTOR, DESTRUCTOR, RESET_TARGET_OPTIONS
 from optctx.image.facts.mangled_names import (
+    ATTRIBUTES,
+    COMPILING,
+    CURRENT_DEBUG_TYPES,
+    DEBUG_FLAG,
+    END_STREAM,
+    INTERCEPTING,
+    IS_DEBUG_TYPE,
+    MAKE_STREAM,
+    METADATA,
+    OPT_BISECTOR,
     PARSE_OPTIONS,
+    PASS_GATE,
+    PRINT_PASS_NAMES,
     REGISTERED_OPTIONS,
     RESET_OPTIONS,
     RESET_PARSER,
+    SET_DEBUG_TYPES,
 )
+from optctx.image.loaded import Image
 
-__all__ = ["BINDING", "INTERCEPTIONS", "SHARED_MACHINES", "Interception", "Work", "inside_a_scope"]
+__all__ = [
+    "BINDING",
+    "DEBUG_OUTPUT",
+    "INTERCEPTIONS",
+    "SHARED_MACHINES",
+    "Interception",
+    "Work",
+    "inside_a_scope",
+    "missing_features",
+    "why_missing",
+    "with_those_of_host",
+]
 
 BINDING: Final = "contexts bound to LLVMContexts"
 SHARED_MACHINES: Final = "target machines shared by contexts"
@@ -150,13 +177,6 @@ _WORK = (
         0,
         feature=BINDING,
     ),
-    # std::make_unique<LLVMContext>(): only llvmlite's LLVMPY_LLJIT_Link calls it, for each text it parses
-    _work(
-        named("the constructor of llvm::LLVMContext", "_ZN4llvm11LLVMContextC1Ev"),
-        Subject.llvm_context_that_begins,
-        0,
-        caller="_ZSt11make_uniqueIN4llvm11LLVMContextEJEE",
-    ),
 )
 
 # Virtual functions of every target first: what is built from option values is reached through them.
@@ -211,3 +231,33 @@ _PARSER = (
 )
 
 INTERCEPTIONS: Final = (*_WORK, *_MACHINES, *_PARSER)
+
+
+def with_those_of_host(of_host: Sequence[Interception]) -> tuple[Interception, ...]:
+    """Return the table of an image whose host intercepts more than what is intercepted in every image."""
+    return (*_WORK, *of_host, *_MACHINES, *_PARSER)
+
+
+DEBUG_OUTPUT: Final = "debug output for one thread"
+_FEATURES: Final[dict[str, tuple[Fact[Any] | Family, ...]]] = {
+    BINDING: (*(row.what for row in INTERCEPTIONS if row.feature == BINDING), *INTERCEPTING),
+    DEBUG_OUTPUT: (DEBUG_FLAG, CURRENT_DEBUG_TYPES, IS_DEBUG_TYPE),
+    "debug-only while a context is entered": (CURRENT_DEBUG_TYPES, IS_DEBUG_TYPE, SET_DEBUG_TYPES),
+    "opt-bisect-limit while a context is entered": (PASS_GATE, OPT_BISECTOR),
+    "compiling without llvmlite's lock": tuple(COMPILING.values()),
+    "stamps in modules": tuple(METADATA.values()),
+    "options lowered into modules": tuple(ATTRIBUTES.values()),
+    "names of passes": (PRINT_PASS_NAMES, MAKE_STREAM, END_STREAM),
+    "fresh processes": (PARSE_OPTIONS,),
+}
+
+
+def why_missing(image: Image, feature: str) -> str:
+    """Say which facts of a feature the image lacks; empty if it has them all."""
+    return image.findings.lacking(_FEATURES[feature])
+
+
+def missing_features(image: Image) -> dict[str, str]:
+    """Map each feature that the image cannot have to the facts that it lacks."""
+    reasons = {feature: why_missing(image, feature) for feature in _FEATURES}
+    return {feature: reason for feature, reason in reasons.items() if reason}

@@ -115,7 +115,7 @@ def test_one_site_that_was_missed_is_reported_with_function_option_and_address(k
 
 @alone
 def test_with_nothing_redirected_every_read_is_reported() -> None:
-    engine, missed = attach_without(lambda engine: (engine.plan.references.sites or [])[1:])
+    engine, missed = attach_without(lambda engine: list(engine.plan.references.sites or ())[1:])
     sites = {site.address: site for site in missed}
     owners = {}
     for option in engine.options.values():

@@ -27,7 +27,7 @@ Sites = list[tuple[int, bytes, bytes]]  # address, the bytes there, the new code
 @functools.cache
 def make_plan() -> Plan:
     """What attaching to llvmlite's library would redirect, as a plan."""
-    return choose(survey(llvmlite_image()), Clock()).plan
+    return choose(survey(llvmlite_image(), ()), Clock()).plan
 
 
 @functools.cache

@@ -50,7 +50,7 @@ def make(name: str) -> CapstoneDecoder:
 @alone
 def test_in_the_whole_library_both_find_the_same() -> None:
     image = llvmlite_image()
-    surveyed = survey(image)
+    surveyed = survey(image, ())
     options = sorted({(option.address, option.size) for option in surveyed.options if option.size})
     assert len(options) > 2000
     targets = called(surveyed.functions.intercepted)

@@ -20,7 +20,6 @@ from optctx import DriftEvent, OptionContext, drift, watch
 from optctx._native import Span, find_data_pointers, read_words
 from optctx.drifting.watch import _watchings
 from optctx.engine.attach import attach
-from optctx.image.functions import find_functions
 from tests.optctx.drifting.watching import ignore, told
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED
@@ -143,8 +142,8 @@ def test_after_the_last_watcher_nothing_is_told() -> None:
 
 
 def tables() -> list[tuple[int, int]]:
-    image = attach().image
-    return find_data_pointers(image, [Span(find_functions(image).add_occurrence, 1)])
+    engine = attach()
+    return find_data_pointers(engine.image, [Span(engine.survey.functions.add_occurrence, 1)])
 
 
 @forked

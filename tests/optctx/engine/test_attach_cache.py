@@ -28,8 +28,7 @@ from optctx.engine.attach import _Attachment, _prepare, attach
 from optctx.engine.engine import Clock
 from optctx.engine.host import host_of
 from optctx.errors import OptctxError
-from optctx.folders.files import TAG_SIZE
-from optctx.folders.own_key import own_key
+from optctx.folders.files import TAG_SIZE, own_key
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.findings import Findings
 from optctx.image.loaded import Image

@@ -17,7 +17,7 @@ from llvmlite import binding
 
 from optctx import ContextMismatchError, OptionContext, contained, record
 from optctx.hosts.llvmlite.ffi_calls import Watched, function_names
-from optctx.hosts.llvmlite.pass_managers import CHANGES, MAKES, RUNS_MANAGER
+from optctx.hosts.llvmlite.recipes import CHANGES, MAKES, RUNS_MANAGER
 from optctx.hosts.llvmlite.tuning_options import settings_of
 from tests.support.ir_texts import COUNTED, SCALE
 from tests.support.processes import in_child, run_python

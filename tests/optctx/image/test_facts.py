@@ -12,12 +12,12 @@ from llvmlite import binding
 
 import optctx
 from optctx.engine.attach import attach
+from optctx.engine.host import default_host
 from optctx.errors import UnsupportedImageError
 from optctx.hosts.llvmlite import llvmlite_image
-from optctx.image.facts import features, interceptions, machines, mangled_names
+from optctx.image.facts import interceptions, machines, mangled_names
 from optctx.image.facts.fact import Fact, Family, named
-from optctx.image.facts.features import missing_features, why_missing
-from optctx.image.facts.interceptions import BINDING
+from optctx.image.facts.interceptions import BINDING, missing_features, why_missing
 from optctx.image.findings import Findings
 from optctx.image.loaded import Image
 from tests.support.alone import alone
@@ -99,7 +99,8 @@ def test_an_image_without_facts_lacks_every_feature_and_says_why() -> None:
 def test_this_llvm_has_every_fact() -> None:
     image: Image = llvmlite_image()
     everything = [fact for module in (mangled_names, machines) for fact in facts_of(module)]
-    everything += [row.what for row in interceptions.INTERCEPTIONS if isinstance(row.what, Fact)]
+    rows = interceptions.with_those_of_host(default_host().interceptions())
+    everything += [row.what for row in rows if isinstance(row.what, Fact)]
     assert len(everything) > 70
     assert [fact.what for fact in everything if image.findings.find(fact) is None] == []
     assert missing_features(image) == {}
@@ -115,7 +116,7 @@ LACKING = named("llvm::f", "none")
 @forked
 def test_scopes_work_without_it(feature: str, refused: int) -> None:
     if feature == BINDING:
-        features._FEATURES[BINDING] = (LACKING,)
+        interceptions._FEATURES[BINDING] = (LACKING,)
     else:
         pytest.MonkeyPatch().setattr("optctx.image.storage_beside.IS_DEBUG_TYPE", LACKING)
     [image] = optctx.info()["images"]
@@ -131,7 +132,7 @@ def test_scopes_work_without_it(feature: str, refused: int) -> None:
 @pytest.mark.redirected
 @alone
 def test_what_cannot_be_intercepted_is_told_where_a_context_is_bound() -> None:
-    features._FEATURES[BINDING] = (LACKING,)
+    interceptions._FEATURES[BINDING] = (LACKING,)
     context = optctx.OptionContext(unroll_count=4)
     uses: list[Callable[[], object]] = [
         lambda: context.bind(binding.create_context()),

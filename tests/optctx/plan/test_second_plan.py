@@ -29,16 +29,16 @@ def decisions(plan: Plan) -> list[Any]:
 @alone
 def test_a_second_plan_of_a_survey_decides_as_the_first_of_another_one_does() -> None:
     plans: list[Callable[[Survey], Plan]] = [redirected, plan_in_place]
-    firsts = [decisions(plan(survey(llvmlite_image()))) for plan in plans]
+    firsts = [decisions(plan(survey(llvmlite_image(), ()))) for plan in plans]
     assert firsts[0] != firsts[1]
-    surveyed = survey(llvmlite_image())
+    surveyed = survey(llvmlite_image(), ())
     for plan, first in zip([*plans, *plans], [*firsts, *firsts], strict=True):
         assert decisions(plan(surveyed)) == first
 
 
 @alone
 def test_a_place_is_in_the_object_or_in_the_variable_behind_it() -> None:
-    plan = plan_in_place(survey(llvmlite_image()))
+    plan = plan_in_place(survey(llvmlite_image(), ()))
     inside = next(option for option in plan.options.values() if option.name == "unroll-count")
     assert inside.place == (inside.address, inside.value_offset)
     assert inside.value_slot == inside.slot

@@ -13,13 +13,14 @@ from optctx import OptionContext, lookup
 from optctx._native import MachineUse, read_words
 from optctx.arch.x86_64.sites import find_accesses
 from optctx.engine.attach import attach
+from optctx.engine.host import default_host
 from optctx.engine.thread_engine import ThreadEngine
 from optctx.errors import (
     ContextMismatchError,
     ContextMismatchWarning,
 )
 from optctx.hosts.llvmlite import llvmlite_image
-from optctx.image.functions import find_functions
+from optctx.image.survey import find_functions
 from optctx.plan import called, find_entrances
 from tests.support import runs
 from tests.support.alone import alone
@@ -129,7 +130,7 @@ def test_detaching_is_refused_while_a_context_is_bound_and_puts_every_table_back
 def test_no_way_into_an_intercepted_function_is_left_open() -> None:
     """Besides direct calls and tables, nothing in the code takes the address of one."""
     image = llvmlite_image()
-    functions = find_functions(image)
+    functions = find_functions(image, default_host().interceptions())
     targets = called(functions.intercepted)
     assert not functions.unavailable
     assert len(find_entrances(image, targets)) > 400

@@ -20,8 +20,8 @@ import optctx
 from optctx import OptionContext, OutsideScopeError, OutsideScopeWarning, ScopeError, current, lookup
 from optctx.compiling import FreshProcess, Job, compile_job, initialise_targets
 from optctx.errors import ContextMismatchError, OptionTypeError, UnsupportedImageError
+from optctx.travelling.attaching import Outside
 from optctx.travelling.attributes import attributes_policy
-from optctx.travelling.outside import Outside
 from tests.support.alone import alone
 from tests.support.forking import run_and_end
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86, counted
