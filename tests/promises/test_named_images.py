@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pathlib
 import shutil
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from llvmlite.binding import ffi
 import optctx
 from optctx import OptionContext, OptionTypeError, UnsupportedImageError, loaded_image
 from tests.support.alone import alone
-from tests.support.bare_llvm import BareLlvm, compiled_by_fresh_process
+from tests.support.bare_llvm import BareLlvm, digests_by_argument
 from tests.support.scopes import in_threads, unrolled
 
 COUNTS = (2, 3, 4)
@@ -32,11 +31,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 @pytest.fixture(scope="module")
 def expected(library: pathlib.Path) -> Digests:
-    """By the argument that a fresh process was given; "" for none."""
-    arguments = ["", *(f"-unroll-count={count}" for count in COUNTS)]
-    found = {each: compiled_by_fresh_process(library, *filter(None, [each])) for each in arguments}
-    assert len({json.dumps(each) for each in found.values()}) == len(found), "the options must matter"
-    return found
+    return digests_by_argument(library, ["", *(f"-unroll-count={count}" for count in COUNTS)])
 
 
 @alone

@@ -189,6 +189,9 @@ def _close() -> None:
 
 def serve(descriptor: int) -> None:
     """Fork a child for each call that comes. Returns in each child, which ends as every interpreter does."""
+    import platformdirs.unix  # noqa: F401
+
+    import optctx.arch.x86_64  # noqa: F401  # what attaching imports
     import tests.support.scopes  # noqa: F401  # what nearly every test uses, loaded once
 
     connection: Connection[End, Call] = Connection(descriptor)
