@@ -179,7 +179,7 @@ _servers: dict[frozenset[tuple[str, str]], Server] = {}
 
 
 def _server(environment: dict[str, str]) -> Server:
-    """Return the server with this environment, but for late variables; it starts when it is first asked for."""
+    """Return the server with this environment, late variables aside; it starts when first asked for."""
     early = environment.items() - _late(environment).items() | _LATE_AT_FIRST.items()
     key = frozenset((name, value) for name, value in early if name != "PYTEST_CURRENT_TEST")
     if key in _servers and _servers[key].ended():
