@@ -204,14 +204,14 @@ def other_symbols(data: Any) -> Any:
 # Entries of the right key that hold what the library contradicts: nothing that they say is believed.
 PLANTED: dict[str, Callable[[Any], Any]] = {
     "a site that begins elsewhere": one_site(address=1),
+    "a site of another region": one_site(region=8),
     "half a row": half_a_row,
     "an object with another word": other_word,
     "an answer that is missing": no_references,
     "names of other symbols": other_symbols,
 }
-# What is said of a site is compared with the instruction that is there, as in the first row.
+# Each has to pass a check that one of the former has to pass, too.
 FURTHER: dict[str, Callable[[Any], Any]] = {
-    "a site of another region": one_site(region=8),
     "a site with its operand elsewhere": one_site(operand_at=1),
     "a site of another length": one_site(length=1),
     "a site too short for a jump": one_site(length=-6),
