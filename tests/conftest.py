@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import pathlib
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -14,9 +15,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import just
 from llvmlite import binding
+from llvmlite.binding import ffi
 
 import optctx
 from optctx.compiling import FreshProcess, initialise_targets
+from tests.support.bare_llvm import digests_by_argument
 from tests.support.installed import FREE_THREADED
 from tests.support.scopes import UNROLLED_ONCE, both, process_state, scopes_become
 
@@ -68,6 +71,18 @@ def fresh() -> Iterator[FreshProcess]:
     """The reference: what a process gives in which the options are set for everybody."""
     with FreshProcess() as fresh:
         yield fresh
+
+
+@pytest.fixture(scope="session")
+def second_library(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A copy of llvmlite's library: loaded, it is another LLVM."""
+    return pathlib.Path(shutil.copy(ffi.lib._name, tmp_path_factory.mktemp("second") / "libsecond.so"))
+
+
+@pytest.fixture(scope="session")
+def second_digests(second_library: pathlib.Path) -> dict[str, dict[str, str]]:
+    """What that gives without optctx, by the argument that its process was given; "" for none."""
+    return digests_by_argument(second_library, ["", *(f"-unroll-count={count}" for count in range(2, 6))])
 
 
 @pytest.fixture(scope="session")

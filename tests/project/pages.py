@@ -4,7 +4,8 @@ The programs of a page run from top to bottom, in one folder that is empty at fi
 share one process. A Python block can be followed by a block with its output. A `console` block has commands
 after `$`, each followed by its output.
 
-Python and the command `optctx` run in forks of a process that has loaded the package (`tests.support.alone`).
+Python runs in forks of a process that has loaded the package (`tests.support.alone`), and the command
+`optctx` in forks of one that has attached as well (`tests.support.command_lines`).
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.alone import end_of
+from tests.support.command_lines import command_line
 
 ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -58,7 +59,7 @@ def outputs(page: Path, folder: Path) -> list[str]:
     given = programs(page)
     scripts = [program.text for program in given if program.language == "python"]
     together = "".join(f"{text}\nprint({_MARK!r}, end='')\n" for text in scripts)
-    printed = iter(_forked(script=together, folder=folder).split(_MARK))
+    printed = iter(_python(together, folder).split(_MARK))
     return [
         next(printed) if program.language == "python" else _shell(program.text, folder) for program in given
     ]
@@ -66,32 +67,26 @@ def outputs(page: Path, folder: Path) -> list[str]:
 
 def output_alone(program: Program, folder: Path) -> str:
     """What one program prints, run in `folder` in a process of its own."""
-    if program.language == "python":
-        return _forked(script=program.text, folder=folder)
-    return _shell(program.text, folder)
+    return (_python if program.language == "python" else _shell)(program.text, folder)
 
 
-def _forked(**given: object) -> str:
-    end = end_of(_run, **given)
+def _python(script: str, folder: Path) -> str:
+    end = end_of(_run, script=script, folder=folder)
     assert (end.status, end.failed) == (0, ""), f"{end.failed}\n{end.printed}"
     return _PROGRESS.sub("", end.printed)  # where the machine is busy
 
 
-def _run(folder: Path, script: str = "", arguments: Sequence[str] = ()) -> None:
-    """Run a script, or the command with these arguments, in this process."""
+def _run(script: str, folder: Path) -> None:
     os.chdir(folder)
-    if script:
-        exec(compile(script, "<page>", "exec"), vars(sys.modules["__main__"]))
-    else:
-        from optctx.lab.command.main import main
-
-        assert main(arguments) == 0
+    exec(compile(script, "<page>", "exec"), vars(sys.modules["__main__"]))
 
 
 def _shell(command: str, folder: Path) -> str:
     printed = None
     if (own := _COMMAND.fullmatch(command)) and "2>" not in own[2]:
-        printed = _forked(arguments=shlex.split(own[1]), folder=folder)
+        ended = command_line(*shlex.split(own[1]), folder=folder)
+        assert (ended.status, _PROGRESS.sub("", ended.err)) == (0, ""), f"{command}\n{ended}"
+        printed = ended.out
         command = f"cat {own[2]}"
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     run = subprocess.run(

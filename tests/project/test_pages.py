@@ -16,8 +16,8 @@ EVIDENCE = sorted((ROOT / "evidence").glob("*/README.md"))
 PAGES = sorted([*(ROOT / "docs").glob("guide/*.md"), *filter(programs, EVIDENCE)])
 # Of reads, bindings, attributes, what is set inside, or threads that wait inside a scope for others.
 REDIRECTED = {"binding", "cache", "containment", "threads", "tuning", "unread"}
-# Of tools that compile a hundred times and more, or measure: each takes ten seconds.
-LONG = {"evidence/census", "evidence/strategies", "property-tests", "time", "tune"}
+# Of tools that read all of LLVM's code, compile a hundred times, or measure: each takes some seconds.
+LONG = {"evidence/census", "evidence/strategies", "options", "property-tests", "sweep", "time", "tune"}
 GROUPS: dict[str, list[pytest.MarkDecorator]] = {
     "on either engine": [],
     "of redirected code": [pytest.mark.redirected],

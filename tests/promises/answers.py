@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import sys
 from typing import NamedTuple
 
 from llvmlite import binding
@@ -79,6 +78,7 @@ def by_llvmlite() -> str:
 def known_answers() -> Answers:
     """From one forked child for each key. Call it before this process attaches."""
     initialise_targets()
+    _ = compile_job(JOB), by_llvmlite()  # what LLVM makes once, no child has to make again
     found = {key: _answer(key) for key in every_key()}
     answers = Answers(
         {key: result for key, (result, _) in found.items()}, {key: code for key, (_, code) in found.items()}
@@ -107,7 +107,3 @@ def _tell(key: Key, writing: int) -> None:
         binding.set_option("", f"-{name}={text}")
     with os.fdopen(writing, "wb") as answer:
         pickle.dump((compile_job(JOB), by_llvmlite()), answer)
-
-
-if __name__ == "__main__":  # for processes that are attached themselves
-    pickle.dump(known_answers()._asdict(), sys.stdout.buffer)

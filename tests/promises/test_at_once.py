@@ -40,8 +40,8 @@ from tests.support.scopes import in_threads, scoped, unrolled
 
 pytestmark = pytest.mark.usefixtures("outside")
 
-ROUNDS = 25
-DETACHED = 20  # times
+ROUNDS = 12
+DETACHED = 10  # times
 # What the threads below may set, and to what.
 CHOICES = {
     "unroll-count": (2, 3, 8),
@@ -85,7 +85,7 @@ def expected(fresh: FreshProcess) -> dict[Job, Result]:
 
 def test_threads_with_random_options_get_what_a_fresh_process_gives(expected: dict[Job, Result]) -> None:
     def work(number: int) -> None:
-        for job in random.Random(number).sample(JOBS, len(JOBS) // 2):
+        for job in random.Random(number).sample(JOBS, len(JOBS) // 3):
             assert scoped(job) == expected[job], job.options
 
     in_threads([partial(work, number) for number in range(4)])

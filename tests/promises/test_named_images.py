@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import pathlib
-import shutil
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -16,33 +14,18 @@ from llvmlite.binding import ffi
 import optctx
 from optctx import OptionContext, OptionTypeError, UnsupportedImageError, loaded_image
 from tests.support.alone import alone
-from tests.support.bare_llvm import BareLlvm, compiled_by_fresh_process
+from tests.support.bare_llvm import BareLlvm
 from tests.support.scopes import in_threads, unrolled
 
 COUNTS = (2, 3, 4)
-Digests = dict[str, dict[str, str]]
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    made = tmp_path_factory.mktemp("second") / "libsecond.so"
-    shutil.copy(ffi.lib._name, made)
-    return made
-
-
-@pytest.fixture(scope="module")
-def expected(library: pathlib.Path) -> Digests:
-    """By the argument that a fresh process was given; "" for none."""
-    arguments = ["", *(f"-unroll-count={count}" for count in COUNTS)]
-    found = {each: compiled_by_fresh_process(library, *filter(None, [each])) for each in arguments}
-    assert len({json.dumps(each) for each in found.values()}) == len(found), "the options must matter"
-    return found
 
 
 @alone
-def test_contexts_of_a_named_image_reach_that_one_alone(library: pathlib.Path, expected: Digests) -> None:
-    second = BareLlvm(library)
-    image = loaded_image(library)
+def test_contexts_of_a_named_image_reach_that_one_alone(
+    second_library: pathlib.Path, second_digests: dict[str, dict[str, str]]
+) -> None:
+    second = BareLlvm(second_library)
+    image = loaded_image(second_library)
     assert image is loaded_image("libsecond.so")
     assert optctx.current(image)["unroll-count"] == optctx.lookup("unroll-count", image=image) == 0
 
@@ -55,7 +38,7 @@ def test_contexts_of_a_named_image_reach_that_one_alone(library: pathlib.Path, e
         assert made[0] == made[1]
         for context in made:
             with context:
-                assert second.digests() == expected[f"-unroll-count={count}"]
+                assert second.digests() == second_digests[f"-unroll-count={count}"]
                 assert unrolled() == 1
                 assert optctx.current()["unroll-count"] == 0
                 assert optctx.lookup("unroll-count", int, image=image) == count
@@ -64,20 +47,20 @@ def test_contexts_of_a_named_image_reach_that_one_alone(library: pathlib.Path, e
     in_threads([partial(compiled, count) for count in COUNTS])
     with OptionContext(unroll_count=4), OptionContext(unroll_count=2, image=image):
         assert unrolled() == 4
-        assert second.digests() == expected["-unroll-count=2"]
+        assert second.digests() == second_digests["-unroll-count=2"]
     with optctx.contained(image):
         second.set_option("-unroll-count=3")
-        assert second.digests() == expected["-unroll-count=3"]
-    assert second.digests() == expected[""]
+        assert second.digests() == second_digests["-unroll-count=3"]
+    assert second.digests() == second_digests[""]
 
 
 @pytest.mark.redirected
 @alone
 def test_what_is_asked_about_a_named_image_is_said_of_that_one(
-    library: pathlib.Path, tmp_path: pathlib.Path
+    second_library: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
-    second, image = BareLlvm(library), loaded_image(library)
-    path = str(library)
+    second, image = BareLlvm(second_library), loaded_image(second_library)
+    path = str(second_library)
     assert [each["path"] for each in optctx.info(image)["images"]] == [path]
     assert path in repr(optctx.registry(image))
     assert list(optctx.registry(image)) == list(optctx.registry())
@@ -106,9 +89,9 @@ def test_what_is_asked_about_a_named_image_is_said_of_that_one(
 
 
 @alone
-def test_what_names_no_image_or_two_is_refused(library: pathlib.Path) -> None:
-    BareLlvm(library)
-    image = loaded_image(library)
+def test_what_names_no_image_or_two_is_refused(second_library: pathlib.Path) -> None:
+    BareLlvm(second_library)
+    image = loaded_image(second_library)
     uses: list[Callable[[Any], object]] = [
         lambda wrong: OptionContext(image=wrong),
         lambda wrong: OptionContext.from_args("-unroll-count=4", image=wrong),
@@ -126,7 +109,7 @@ def test_what_names_no_image_or_two_is_refused(library: pathlib.Path) -> None:
     with pytest.raises(TypeError, match="expected the address of an LLVMContext"):
         optctx.lookup("unroll-count", llvm_context=binding.get_global_context(), image=image)
     assert OptionContext(base=OptionContext(unroll_count=4), image=loaded_image(ffi.lib._name)).args() == []
-    for name in ("libnone.so", "/nowhere/libnone.so", library.parent / "other.so"):
+    for name in ("libnone.so", "/nowhere/libnone.so", second_library.parent / "other.so"):
         with pytest.raises(UnsupportedImageError, match="found none; load it first"):
             loaded_image(name)
     with pytest.raises(UnsupportedImageError, match="libc"):

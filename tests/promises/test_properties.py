@@ -13,7 +13,7 @@ from optctx.testing.value import is_literal
 from tests.support.option_values import one
 
 
-@settings(max_examples=500)
+@settings(max_examples=300)
 @given(st.deferred(one))
 def test_a_value_of_an_options_own_type_comes_back(drawn: tuple[Option, object]) -> None:
     option, value = drawn
@@ -31,7 +31,7 @@ def test_a_value_of_an_options_own_type_comes_back(drawn: tuple[Option, object])
     assert others == ({own_name(option)} if context != OptionContext(base="defaults") else set())
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.lists(st.deferred(one), max_size=6))
 def test_contexts_with_the_same_values_are_the_same_however_they_were_made(
     drawn: list[tuple[Option, object]],
@@ -56,7 +56,7 @@ def test_contexts_with_the_same_values_are_the_same_however_they_were_made(
     assert same[1].args() == context.args()
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(st.deferred(one), st.deferred(one))
 def test_contexts_with_different_values_differ(
     first: tuple[Option, object], second: tuple[Option, object]

@@ -4,7 +4,8 @@ A test that attaches for the first time, chooses an engine, forks or may crash n
 fresh interpreter takes 100 ms to import `tests.support.scopes`. A child of fork takes a few: it has what its
 parent, the server, imported. The server has attached nothing and has one thread. There is one server for each
 set of environment variables, because an interpreter, its loader and its libraries read some of them early,
-and for each function that tests name to be called in it first.
+and for each function that tests name to be called in it first. Variables that a package reads when it is used,
+the child sets itself.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import Pipe
@@ -40,9 +41,19 @@ Prepare = Callable[[], object]
 
 SECONDS = 60.0  # far more than most tests take; others say how many they need
 
-_AFTER = "OPTCTX_TESTS_AFTER"  # tells a server which function to call before it forks
+_AFTER = "TESTS_AFTER"  # tells a server which function to call before it forks
 
 MOST = 8  # servers that are kept: each has 60 MB, most of them shared
+
+LATE = ("OPTCTX_", "XDG_")  # what the names of variables begin with that are read when they are needed
+
+
+def _late(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith(LATE)}
+
+
+# Of the whole run: what the modules that a server loads may look at.
+_LATE_AT_FIRST = _late(os.environ)
 
 
 @dataclass(frozen=True)
@@ -58,6 +69,7 @@ class Call:
     given: bytes
     path: list[str]
     seconds: float
+    late: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -118,9 +130,11 @@ def _run_to_end(
     environment: dict[str, str],
 ) -> End:
     file = inspect.getfile(inspect.unwrap(function))
-    call = Call(function.__module__, file, function.__name__, pickle.dumps(given), sys.path, seconds)
+    environment = {**os.environ, **environment}
+    late = _late(environment)
+    call = Call(function.__module__, file, function.__name__, pickle.dumps(given), sys.path, seconds, late)
     prepare = f"{after.__module__} {after.__name__}" if after else ""
-    end: End = _server({**os.environ, **environment, _AFTER: prepare}).ask(call)
+    end: End = _server({**environment, _AFTER: prepare}).ask(call)
     return end
 
 
@@ -185,15 +199,15 @@ _servers: dict[frozenset[tuple[str, str]], Server] = {}
 
 
 def _server(environment: dict[str, str]) -> Server:
-    """Return the server with this environment; it is started when it is first asked for."""
-    environment.pop("PYTEST_CURRENT_TEST", None)  # another one in each test
-    key = frozenset(environment.items())
+    """Return the server with this environment, late variables aside; it starts when first asked for."""
+    early = environment.items() - _late(environment).items() | _LATE_AT_FIRST.items()
+    key = frozenset((name, value) for name, value in early if name != "PYTEST_CURRENT_TEST")
     if key in _servers and _servers[key].ended():
         _servers.pop(key).close()
     if key not in _servers:
         if len(_servers) == MOST:
             _servers.pop(next(iter(_servers))).close()
-        _servers[key] = Server("tests.support.alone", environment)
+        _servers[key] = Server("tests.support.alone", dict(key))
     return _servers[key]
 
 
@@ -209,6 +223,9 @@ def _close() -> None:
 
 def serve(descriptor: int) -> None:
     """Fork a child for each call that comes. Returns in each child, which ends as every interpreter does."""
+    import platformdirs.unix  # noqa: F401
+
+    import optctx.arch.x86_64  # noqa: F401  # what attaching imports
     import tests.support.scopes  # noqa: F401  # what nearly every test uses, loaded once
 
     if prepare := os.environ.pop(_AFTER, "").split():
@@ -265,6 +282,9 @@ def _run(call: Call, code: CodeType, skipped: int, failed: int, printed: int) ->
     os.dup2(printed, 2)
     os.close(printed)
     sys.path[:] = call.path
+    for name in _late(os.environ):
+        del os.environ[name]
+    os.environ.update(call.late)
     try:
         test = getattr(_imported(call, code), call.name)
         getattr(test, "__wrapped__", test)(**pickle.loads(call.given))

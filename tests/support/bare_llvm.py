@@ -1,6 +1,6 @@
 """A library of llvmlite's, called without llvmlite. A copy of its file is a second LLVM with own globals.
 
-python -m tests.support.bare_llvm LIBRARY ARGUMENT...    what these options give, as digests
+python -m tests.support.bare_llvm LIBRARY ARGUMENT...    what each option gives, as digests
 """
 
 from __future__ import annotations
@@ -8,15 +8,16 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import json
-import os
 import pathlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
+from functools import partial
 
 from tests.support.ir_texts import COUNTED, SCALE, X86
+from tests.support.processes import in_child, python_process
 
-__all__ = ["JOBS", "BareLlvm", "compiled_by_fresh_process"]
+__all__ = ["JOBS", "BareLlvm", "digests_by_argument"]
 
 JOBS = {"count": COUNTED, "scale": SCALE}
 _SPEED = 3  # -O3
@@ -128,26 +129,28 @@ class BareLlvm:
         return code
 
 
-def compiled_by_fresh_process(path: str | pathlib.Path, *arguments: str) -> dict[str, str]:
-    """The digests of a process that loads nothing but this library, with the options set process-wide."""
-    import subprocess
+def digests_by_argument(path: str | pathlib.Path, arguments: Iterable[str]) -> dict[str, dict[str, str]]:
+    """By argument, "" for none: the digests of a process without optctx that was given it process-wide.
 
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.support.bare_llvm", str(path), *arguments],
-        cwd=pathlib.Path(__file__).parents[2],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    found: dict[str, str] = json.loads(done.stdout)
+    No two are alike, or else comparing with them would prove nothing.
+    """
+    told = python_process("-m", "tests.support.bare_llvm", str(path), *arguments)
+    assert (told.returncode, told.stderr) == (0, ""), told.stderr
+    found = {
+        argument: json.loads(line) for argument, line in zip(arguments, told.stdout.splitlines(), strict=True)
+    }
+    assert len({json.dumps(each) for each in found.values()}) == len(found), "the options must matter"
     return found
 
 
-if __name__ == "__main__":
-    llvm = BareLlvm(sys.argv[1])
-    for argument in sys.argv[2:]:
+def _tell(llvm: BareLlvm, argument: str) -> None:
+    if argument:
         llvm.set_option(argument)
+    print(json.dumps(llvm.digests()), flush=True)
+
+
+if __name__ == "__main__":
+    loaded = BareLlvm(sys.argv[1])
     assert "optctx" not in sys.modules
-    print(json.dumps(llvm.digests()))
+    for argument in sys.argv[2:]:
+        in_child(partial(_tell, loaded, argument))

@@ -22,7 +22,7 @@ from tests.support.scopes import set_option
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 
 ROOT = Path(__file__).parents[3]
-PAIRS = 40
+PAIRS = 25
 
 
 def fingerprint(source: str = SCALE, **overrides: Any) -> str:

@@ -202,10 +202,8 @@ def other_symbols(data: Any) -> Any:
 
 # Entries of the right key that hold what the library contradicts: nothing that they say is believed.
 PLANTED: dict[str, Callable[[Any], Any]] = {
-    "data of another form": lambda _: {"answers": 1},
     "a site that begins elsewhere": one_site(address=1),
     "a site of another region": one_site(region=8),
-    "a site with its operand elsewhere": one_site(operand_at=1),
     "half a row": half_a_row,
     "an object with another word": other_word,
     "an answer that is missing": no_references,
@@ -213,7 +211,7 @@ PLANTED: dict[str, Callable[[Any], Any]] = {
 }
 # Each has to pass a check that one of the former has to pass, too.
 FURTHER: dict[str, Callable[[Any], Any]] = {
-    "no data": lambda _: b"",
+    "a site with its operand elsewhere": one_site(operand_at=1),
     "a site of another length": one_site(length=1),
     "a site too short for a jump": one_site(length=-6),
     "a site outside the code": one_site(address=1 << 40),
@@ -288,6 +286,8 @@ DAMAGE: dict[str, tuple[Callable[[Home], object], str]] = {
     "a folder for all": (folder_for_all, "not kept: cannot keep what attaching works out"),
     "no folder can be made": (no_folder, "not kept: "),
     "an entry for all": (lambda home: entries(home)[0].chmod(0o666), "not used: could not read"),
+    "data of another form": (lambda home: plant(home, lambda _: {"answers": 1}), "not used: it has another"),
+    "no data": (lambda home: plant(home, lambda _: b""), "not used: it has another form"),
 }
 if os.geteuid() == 0:  # who can give files away
     DAMAGE["another user's entry"] = (others_entry, "not used: could not read")
@@ -332,13 +332,13 @@ def nowhere(home: Home) -> None:
 SITUATIONS: dict[str, tuple[Callable[[Home], object], str]] = {
     "off": (off, "OPTCTX_ATTACH_CACHE=off"),
     "one bit": (one_bit, "kept"),
-    "a folder for all": (folder_for_all, "not kept: cannot keep what attaching"),
-    "nothing can be written": (nowhere, "not kept: "),
     "a full disk": (full_disk, "not kept: "),
     **{what: (partial(plant, change=change), "") for what, change in PLANTED.items()},
 }
 MORE: dict[str, tuple[Callable[[Home], object], str]] = {
-    what: (partial(plant, change=change), "") for what, change in FURTHER.items()
+    "a folder for all": (folder_for_all, "not kept: cannot keep what attaching"),
+    "nothing can be written": (nowhere, "not kept: "),
+    **{what: (partial(plant, change=change), "") for what, change in FURTHER.items()},
 }
 
 

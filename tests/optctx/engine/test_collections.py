@@ -147,7 +147,7 @@ def test_a_scope_from_the_beginning_of_a_collection_to_its_end_is_whole() -> Non
 
     gc.callbacks.append(around)
     for name in ("empty", "nested", "run", "compiled"):
-        collecting(work[name], 40, Finalised)
+        collecting(work[name], 15, Finalised)
     gc.callbacks.clear()
     assert not problems, problems[:3]
     assert not entered
@@ -168,7 +168,7 @@ def test_a_collection_leaves_the_scopes_that_only_garbage_holds() -> None:
                 assert current() in (outer, inner)
 
     before = state()
-    collecting(work, 200, Suspended)
+    collecting(work, 50, Suspended)
     gc.collect()
     collecting(work, 1, Finalised)
     gc.collect()

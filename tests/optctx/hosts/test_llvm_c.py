@@ -4,38 +4,23 @@ from __future__ import annotations
 
 import json
 import pathlib
-import shutil
 
 import pytest
-from llvmlite.binding import ffi
 
-from tests.support.bare_llvm import compiled_by_fresh_process
 from tests.support.processes import python_process
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    made = tmp_path_factory.mktemp("own") / "libown.so"
-    shutil.copy(ffi.lib._name, made)
-    return made
-
-
-@pytest.fixture(scope="module")
-def expected(library: pathlib.Path) -> pathlib.Path:
-    """What fresh processes give, by the argument that they were given; "" for none."""
-    arguments = ["", *(f"-unroll-count={count}" for count in (2, 3, 4))]
-    found = {each: compiled_by_fresh_process(library, *filter(None, [each])) for each in arguments}
-    assert len({json.dumps(each) for each in found.values()}) == len(found), "the options must matter"
-    file = library.parent / "expected.json"
-    file.write_text(json.dumps(found))
-    return file
 
 
 @pytest.mark.parametrize("engine", ["thread", "exclusive"])
 @pytest.mark.redirected
 def test_a_program_without_llvmlite_has_options_in_its_own_llvm(
-    library: pathlib.Path, expected: pathlib.Path, engine: str, monkeypatch: pytest.MonkeyPatch
+    second_library: pathlib.Path,
+    second_digests: dict[str, dict[str, str]],
+    engine: str,
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("OPTCTX_ENGINE", engine)
-    done = python_process("-m", "tests.optctx.hosts.own_llvm", str(library), str(expected))
+    expected = tmp_path / "expected.json"
+    expected.write_text(json.dumps(second_digests))
+    done = python_process("-m", "tests.optctx.hosts.own_llvm", str(second_library), str(expected))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

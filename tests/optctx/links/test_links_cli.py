@@ -159,6 +159,6 @@ def test_a_process_that_llvm_ends_over_a_file_is_one_line(
 
 @pytest.mark.parametrize("deadly", ["time.sleep(3600)"], indirect=True)
 def test_a_file_that_llvm_never_finishes_is_one_line(deadly: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["check-link", deadly, "--timeout", "1"]) == 2
-    words = "LLVM took longer than 1 s and was stopped; --timeout allows more"
+    assert main(["check-link", deadly, "--timeout", "0.3"]) == 2
+    words = "LLVM took longer than 0.3 s and was stopped; --timeout allows more"
     assert capfd.readouterr() == ("", f"optctx: cannot read {deadly}: {words}\n")
