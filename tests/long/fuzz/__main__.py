@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from tests.long.fuzz.caches import CachesTarget
 from tests.long.fuzz.hunt import Hunt
 from tests.long.fuzz.modules import ModulesTarget
-from tests.long.fuzz.options import options_fuzzer
+from tests.long.fuzz.options import OptionsHunt, OptionsTarget
 from tests.long.fuzz.sets import SetsHunt, SetsTarget
 from tests.long.fuzz.stamps import StampsTarget
 
@@ -46,7 +46,7 @@ def _hunting(
 
 
 _TARGETS: dict[str, tuple[Callable[[Options], AbstractContextManager[Fuzzer]], int]] = {  # cases for a seed
-    "options": (lambda options: options_fuzzer(options.seconds), 1000),
+    "options": (_hunting(lambda options: OptionsTarget(options.seconds), OptionsHunt), 1000),
     "modules": (_hunting(lambda options: ModulesTarget(options.seconds)), 200),
     "stamps": (_hunting(lambda options: StampsTarget(options.seconds)), 200),
     "caches": (_hunting(lambda options: CachesTarget(options.seconds)), 200),

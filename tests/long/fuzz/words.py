@@ -11,7 +11,16 @@ from optctx import Option, registry
 from optctx.engine.attach import attach
 from optctx.plan import belongs_to_machine
 
-__all__ = ["Setting", "accepted", "garbage", "hostile", "known_value", "name_of", "without_avoided"]
+__all__ = [
+    "Setting",
+    "accepted",
+    "garbage",
+    "hostile",
+    "known_value",
+    "misspelt",
+    "name_of",
+    "without_avoided",
+]
 
 _EDGES = ("0", "-1", "2147483648", "4294967295", "18446744073709551615", "1" + "0" * 40, "nan", "inf", "-inf",
           "1e308", "0x7fffffff", "0b11", "-0", "007", "+1", " 1", "1 ", "")  # fmt: skip
@@ -119,7 +128,7 @@ def hostile(random: Random) -> Setting:
     option = random.choice(_tuning())
     if dice < 0.75:
         return Setting(option.name, random.choice((*_EDGES, *_TEXTS, _outside(random, option))))
-    return Setting(_misspelt(random, option.name), _inside(random, option))
+    return Setting(misspelt(random, option.name), _inside(random, option))
 
 
 def garbage(random: Random) -> bytes:
@@ -185,7 +194,8 @@ def _value(random: Random, option: Option) -> str:
     return random.choice(_TEXTS)
 
 
-def _misspelt(random: Random, name: str) -> str:
+def misspelt(random: Random, name: str) -> str:
+    """The name with a letter too few or another, or with something before or after it."""
     at = random.randrange(len(name))
     return random.choice(
         (
