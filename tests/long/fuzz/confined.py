@@ -92,7 +92,9 @@ def outcomes(cases: Sequence[C], perform: Callable[[C], str], limits: Limits) ->
 def _child(cases: Sequence[C], perform: Callable[[C], str], limits: Limits) -> Iterator[Outcome]:
     receive, send = os.pipe()
     streams = os.memfd_create("streams")
-    with warnings.catch_warnings():  # from Python 3.12 on, of threads, which this process has none of
+    with (
+        warnings.catch_warnings()
+    ):  # from Python 3.12 on, of threads; none but the pool's, whose locks no case takes
         warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
     if pid == 0:
