@@ -17,6 +17,7 @@ import pytest
 from llvmlite import binding
 
 from optctx import OptionContext, ScopeError, bound, contained, record, unbind
+from optctx._native import share_storage_from
 from optctx.compiling import initialise_targets
 from tests.support.processes import run_python
 from tests.support.scopes import outside
@@ -138,6 +139,19 @@ def sets_that_llvm_writes() -> Turn:
     return turn
 
 
+def deeply_nested() -> Turn:
+    """Scopes that share storage, with a set that LLVM may write. So are those of later loops."""
+    share_storage_from(0)
+    outer = OptionContext({"spirv-ext": "all"}, base="defaults")
+    inner = outer.derive({"spirv-ext": "+SPV_KHR_linkonce_odr"})
+
+    def turn(_: int) -> None:
+        with outer, inner:
+            pass
+
+    return turn
+
+
 class Loop(NamedTuple):
     make: Callable[[], Turn]
     turns: int
@@ -157,6 +171,7 @@ LOOPS = (
     Loop(bindings, 3_000, ("thread",)),
     Loop(sets_that_llvm_writes, 1_000),
     Loop(threads_that_end_inside, 4_000, ("thread",)),  # whose memory is the least even
+    Loop(deeply_nested, 1_000, ("thread",)),
 )
 
 
