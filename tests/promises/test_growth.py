@@ -142,8 +142,8 @@ def sets_that_llvm_writes() -> Turn:
 def deeply_nested() -> Turn:
     """Scopes that share storage, with a set that LLVM may write. So are those of later loops."""
     share_storage_from(0)
-    outer = OptionContext({"spirv-ext": "all"}, base="defaults")
-    inner = outer.derive({"spirv-ext": "+SPV_KHR_linkonce_odr"})
+    outer = OptionContext({"spirv-ext": "+SPV_KHR_linkonce_odr"}, base="defaults")
+    inner = outer.derive({"spirv-ext": "all"})  # a set of a hundred
 
     def turn(_: int) -> None:
         with outer, inner:
