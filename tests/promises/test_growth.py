@@ -16,6 +16,7 @@ import pytest
 from llvmlite import binding
 
 from optctx import OptionContext, ScopeError, bound, contained, record, unbind
+from optctx._native import share_storage_from
 from optctx.compiling import initialise_targets
 from tests.support.alone import alone
 from tests.support.scopes import outside
@@ -136,6 +137,19 @@ def sets_that_llvm_writes() -> Turn:
     return turn
 
 
+def deeply_nested() -> Turn:
+    """Scopes that share storage, with a set that LLVM may write. So are those of later loops."""
+    share_storage_from(0)
+    outer = OptionContext({"spirv-ext": "+SPV_KHR_linkonce_odr"}, base="defaults")
+    inner = outer.derive({"spirv-ext": "all"})  # a set of a hundred
+
+    def turn(_: int) -> None:
+        with outer, inner:
+            pass
+
+    return turn
+
+
 THREAD, BOTH = ("thread",), ("thread", "exclusive")
 LOOPS: dict[Callable[[], Turn], tuple[str, ...]] = {
     entries: BOTH,
@@ -148,6 +162,7 @@ LOOPS: dict[Callable[[], Turn], tuple[str, ...]] = {
     bindings: THREAD,
     sets_that_llvm_writes: BOTH,
     threads_that_end_inside: THREAD,
+    deeply_nested: THREAD,
 }
 
 

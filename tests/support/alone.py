@@ -4,8 +4,8 @@ A test that attaches for the first time, chooses an engine, forks or may crash n
 fresh interpreter takes 100 ms to import `tests.support.scopes`. A child of fork takes a few: it has what its
 parent, the server, imported. The server has attached nothing and has one thread. There is one server for each
 set of environment variables, because an interpreter, its loader and its libraries read some of them early,
-and for each function that tests name to be called in it first. Variables that a package reads when it is used,
-the child sets itself.
+and for each function that tests name to be called in it first. Variables that a package reads when it is
+used, the child sets itself.
 """
 
 from __future__ import annotations

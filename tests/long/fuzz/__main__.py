@@ -5,55 +5,27 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from tests.long.fuzz.caches import CachesTarget
 from tests.long.fuzz.hunt import Hunt
 from tests.long.fuzz.modules import ModulesTarget
-from tests.long.fuzz.options import options_fuzzer
+from tests.long.fuzz.options import OptionsHunt, OptionsTarget
 from tests.long.fuzz.sets import SetsHunt, SetsTarget
 from tests.long.fuzz.stamps import StampsTarget
 
 __all__ = ["main"]
 
 
-class Fuzzer(Protocol):
-    """What runs the cases of a target."""
-
-    @property
-    def findings(self) -> Sequence[object]: ...
-    def run_batch(self, number: int, count: int, /) -> None:
-        """`count` cases from seed `number`."""
-
-    def summary(self) -> str: ...
-
-
 Options = argparse.Namespace
-
-
-def _hunting(
-    make: Callable[[Options], Any], kind: Callable[[Any], Fuzzer] = Hunt
-) -> Callable[[Options], AbstractContextManager[Fuzzer]]:
-    @contextmanager
-    def hunt(options: Options) -> Iterator[Fuzzer]:
-        target = make(options)
-        target.prepare()
-        yield kind(target)
-
-    return hunt
-
-
-_TARGETS: dict[str, tuple[Callable[[Options], AbstractContextManager[Fuzzer]], int]] = {  # cases for a seed
-    "options": (lambda options: options_fuzzer(options.seconds), 1000),
-    "modules": (_hunting(lambda options: ModulesTarget(options.seconds)), 200),
-    "stamps": (_hunting(lambda options: StampsTarget(options.seconds)), 200),
-    "caches": (_hunting(lambda options: CachesTarget(options.seconds)), 200),
-    "sets": (
-        _hunting(lambda options: SetsTarget(options.seconds, options.llvm_tests, options.jobs), SetsHunt),
-        1000,
-    ),
+# By name: the target, what hunts in it, and the cases of a seed.
+_TARGETS: dict[str, tuple[Callable[[Options], Any], type[Hunt[Any]], int]] = {
+    "options": (lambda given: OptionsTarget(given.seconds), OptionsHunt, 1000),
+    "modules": (lambda given: ModulesTarget(given.seconds), Hunt, 200),
+    "stamps": (lambda given: StampsTarget(given.seconds), Hunt, 200),
+    "caches": (lambda given: CachesTarget(given.seconds), Hunt, 200),
+    "sets": (lambda given: SetsTarget(given.seconds, given.llvm_tests, given.jobs), SetsHunt, 1000),
 }
 
 
@@ -84,21 +56,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = 0
     for name in options.target:
         end = time.monotonic() + 60 * options.minutes / len(options.target)
-        make, cases = _TARGETS[name]
-        with make(options) as fuzzer:
-            found += _run(name, fuzzer, options.seed, options.cases or cases, end, options.findings)
+        make, kind, cases = _TARGETS[name]
+        target = make(options)
+        target.prepare()
+        found += _run(kind(target), options.seed, options.cases or cases, end, options.findings)
     return int(found > 0)
 
 
-def _run(name: str, fuzzer: Fuzzer, seed: int, cases: int, end: float, most: int) -> int:
+def _run(hunt: Hunt[Any], seed: int, cases: int, end: float, most: int) -> int:
     """How many findings there are, when the time has come."""
     told = 0
     while True:
-        fuzzer.run_batch(seed, cases)
-        print(f"{name}, seed {seed}: {fuzzer.summary()}", flush=True)
-        for finding in fuzzer.findings[told:]:
+        hunt.run_batch(seed, cases)
+        print(f"{hunt.target.name}, seed {seed}: {hunt.summary()}", flush=True)
+        for finding in hunt.findings[told:]:
             print(f"FOUND {finding}", flush=True)
-        told, seed = len(fuzzer.findings), seed + 1
+        told, seed = len(hunt.findings), seed + 1
         if time.monotonic() >= end or told >= most:
             return told
 

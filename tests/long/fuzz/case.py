@@ -1,42 +1,23 @@
-"""One input as plain data, and what is done with it, in a process that may die of it."""
+"""What a caller gives to OptionContext, as plain data, and what is done with it."""
 
 from __future__ import annotations
 
+import json
 import pickle
-from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from optctx import OptctxError, OptionContext, current, drift, info, registry
 from optctx.compiling import Job, Result, compile_job
+from optctx.process import set_process_options
+from tests.support.ir_texts import SCALE, X86
+from tests.support.scopes import process_state
 
-__all__ = ["JOB", "Case", "Report", "perform", "process_state"]
+__all__ = ["GAVE", "JOB", "Case", "make", "output", "perform"]
 
-JOB = Job(
-    """
-define void @scale(ptr noalias %out, ptr noalias %in, i64 %n) {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %from = getelementptr i32, ptr %in, i64 %i
-  %value = load i32, ptr %from
-  %small = icmp slt i32 %value, 7
-  %chosen = select i1 %small, i32 %value, i32 3
-  %to = getelementptr i32, ptr %out, i64 %i
-  store i32 %chosen, ptr %to
-  %next = add nuw nsw i64 %i, 1
-  %more = icmp slt i64 %next, %n
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}
-""",
-    "default<O2>",
-    triple="x86_64-unknown-linux-gnu",
-    emit="assembly",
-)
+JOB = Job(SCALE, "default<O2>", triple=X86, emit="assembly")
+GAVE = "gave "  # before the arguments of a compilation and its output, in JSON
 
 
 @dataclass(frozen=True)
@@ -51,6 +32,8 @@ class Case:
     outer: Any = None  # overrides of a context around it
     enter: bool = False
     compile: bool = False
+    states: bool = False  # compares every process-wide value, which takes as long as 50 cases
+    alone: tuple[str, ...] | None = None  # LLVM compiles under these arguments, without optctx
 
     def __str__(self) -> str:
         default = Case()
@@ -58,65 +41,50 @@ class Case:
         return f"Case({', '.join(given)})"
 
 
-@dataclass(frozen=True)
-class Report:
-    """How it went; `wrong` says what should not have been. `args` and `result`: of a compilation."""
-
-    made: bool = False
-    wrong: str = ""
-    args: tuple[str, ...] = ()
-    result: Result | None = None
-
-
-def perform(case: Case, stage: Callable[[str], None], *, thoroughly: bool = False) -> Report:
-    """Runs a case; `stage` is told before each step that LLVM might not survive."""
-    stage("making")
-    before = process_state() if thoroughly else None
+def perform(case: Case) -> str:
+    """Run a case on this thread. Return one of FINE, what a compilation gave, or what is wrong."""
+    if case.alone is not None:
+        set_process_options(case.alone)
+        compile_job(JOB)
+        return "compiled"
+    before = process_state() if case.states else {}
     try:
-        report = _inside(case, stage)
+        how = _inside(case)
     except OptctxError:
-        report = Report()
-    except BaseException as error:
-        report = Report(wrong=f"raises {type(error).__name__}: {error}")
-    stage("checking")
-    return replace(report, wrong=report.wrong or _left_behind(before))
+        how = "refused"
+    return _left_behind(before) or how
 
 
-def process_state() -> dict[str, tuple[object, int]]:
-    """(value, occurrences) of every option, process-wide."""
-    return {name: (option.value, option.occurrences) for name, option in registry().items()}
+def make(case: Case) -> OptionContext:
+    """Make the context of a case, or raise as that does."""
+    more = {"base": case.base, "process_wide": case.process_wide}
+    if case.line is not None:
+        return OptionContext.from_args(case.line, **more)
+    return OptionContext(case.overrides, **more, **dict(case.keywords))
 
 
-def _inside(case: Case, stage: Callable[[str], None]) -> Report:
+def output(result: Result) -> list[str]:
+    """What has to be the same in a fresh process."""
+    return [result.code.decode(), result.error or ""]
+
+
+def _inside(case: Case) -> str:
     with ExitStack() as scopes:
         if case.outer is not None:
             scopes.enter_context(OptionContext(case.outer, base="defaults"))
-        context = _make(case)
-        wrong = _use(case, context)
-        if wrong or not case.enter:
-            return Report(True, wrong)
-        stage("entering")
+        context = make(case)
+        if (wrong := _use(case, context)) or not case.enter:
+            return wrong or "made"
         scopes.enter_context(context)
         if current() is not context:
-            return Report(True, "is not the current context inside")
+            return "is not the current context inside"
         if not case.compile:
-            return Report(True)
-        stage("compiling")
-        result = compile_job(JOB)
-        stage("leaving")
-        return Report(True, "", tuple(context.args()), result)
-
-
-def _make(case: Case) -> OptionContext:
-    if case.line is not None:
-        return OptionContext.from_args(case.line, base=case.base, process_wide=case.process_wide)
-    return OptionContext(
-        case.overrides, base=case.base, process_wide=case.process_wide, **dict(case.keywords)
-    )
+            return "made"
+        return GAVE + json.dumps([context.args(), *output(compile_job(JOB))])
 
 
 def _use(case: Case, context: OptionContext) -> str:
-    """Everything that a context can be asked; what is wrong with the answers."""
+    """Ask everything that a context can be asked. Return what is wrong with the answers."""
     if len(context) != len(registry()):
         return f"has {len(context)} names"
     for name, value in context.overrides.items():
@@ -138,17 +106,12 @@ def _use(case: Case, context: OptionContext) -> str:
     return "" if repr(context) and str(context) else "has no repr"
 
 
-def _left_behind(before: dict[str, tuple[object, int]] | None) -> str:
-    """What is not as it was, process-wide."""
-    if before is not None:
-        after = process_state()
-        changed = {
-            name: (before[name], after[name]) for name in before if repr(before[name]) != repr(after[name])
-        }
-        if changed:
-            return f"changes process-wide values: {changed}"
-    if drift():
-        return "changes process-wide values"
+def _left_behind(before: dict[str, tuple[object, int]]) -> str:
+    """Return what is not as it was, process-wide."""
+    after = process_state() if before else {}
+    changed = {name: (was, after[name]) for name, was in before.items() if repr(was) != repr(after[name])}
+    if changed or drift():
+        return f"changes process-wide values: {changed or sorted(drift())}"
     if info()["active_scopes"]:
         return f"leaves {info()['active_scopes']} scopes entered"
     return ""

@@ -21,8 +21,9 @@ __all__ = ["FINE", "Limits", "Outcome", "outcomes"]
 C = TypeVar("C")
 
 # What a case may come to: `perform` says which. Anything else is wrong.
-FINE = ("compiled", "warned", "refused", "invalid")
+FINE = ("compiled", "made", "warned", "refused", "invalid")
 _FATAL = ("dies", "exits", "hangs", "reaches")
+_LASTING = ("changes", "leaves")  # what the next case of the same child would find
 _KEPT = 1500  # bytes of what was printed
 _JUDGED = 1 << 24  # and of which it is decided whether it may be printed
 # What LLVM says of a loop that it was told to vectorise and cannot, as it does for the metadata of a loop;
@@ -75,7 +76,8 @@ class Outcome:
 
 
 def outcomes(cases: Sequence[C], perform: Callable[[C], str], limits: Limits) -> Iterator[Outcome]:
-    """Of each case in order. After a case that its child did not survive, the next one gets a new child.
+    """Of each case in order. The next one gets a new child after a case that its own did not survive, or that
+    has left something there.
 
     `perform` runs in the child, which may open nothing, map no code and start nothing: this process has to
     have done everything of the sort before.
@@ -90,14 +92,16 @@ def outcomes(cases: Sequence[C], perform: Callable[[C], str], limits: Limits) ->
 def _child(cases: Sequence[C], perform: Callable[[C], str], limits: Limits) -> Iterator[Outcome]:
     receive, send = os.pipe()
     streams = os.memfd_create("streams")
-    with warnings.catch_warnings():  # from Python 3.12 on, of threads, which this process has none of
+    with (
+        warnings.catch_warnings()
+    ):  # from Python 3.12 on, of threads; none but the pool's, whose locks no case takes
         warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
     if pid == 0:
         os.close(receive)
         _work(cases, perform, limits, send, streams)
     os.close(send)
-    position, ended = 0, 0
+    position, ended, how = 0, 0, ""
     try:
         with os.fdopen(receive) as told:
             for line in told:
@@ -112,7 +116,7 @@ def _child(cases: Sequence[C], perform: Callable[[C], str], limits: Limits) -> I
         size = os.fstat(streams).st_size
         printed = _text(streams, position, size)
         os.close(streams)
-    if ended < len(cases):
+    if ended < len(cases) and not how.startswith(_LASTING):
         yield Outcome(_how(os.waitstatus_to_exitcode(status)), printed)
 
 
@@ -147,6 +151,8 @@ def _work(
             signal.setitimer(signal.ITIMER_REAL, 0)
             line = json.dumps([how, os.fstat(streams).st_size]) + "\n"
             os.write(send, line.encode())
+            if how.startswith(_LASTING):
+                break
         os._exit(0)
     finally:
         os._exit(99)

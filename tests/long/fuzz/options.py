@@ -2,151 +2,118 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
+import json
 import os
 import shlex
+import shutil
 import sys
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
-from unittest.mock import patch
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from random import Random
+from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
-
-from optctx.compiling import FreshProcess
+from optctx.compiling import FreshProcess, compile_job, initialise_targets
 from optctx.engine.attach import attach
-from tests.long.fuzz.case import JOB, Case
-from tests.long.fuzz.inputs import cases
-from tests.long.fuzz.watched import Seen, Watched, attached
+from tests.long.fuzz.case import GAVE, JOB, Case, make, output, perform
+from tests.long.fuzz.confined import Limits, Outcome, outcomes
+from tests.long.fuzz.hunt import Hunt, fewer
+from tests.long.fuzz.inputs import draw_case
+from tests.support.seccomp import FORBIDDEN
 
-__all__ = ["Finding", "Fuzzer", "options_fuzzer"]
+__all__ = ["OptionsHunt", "OptionsTarget"]
 
-_HISTORY = 100  # cases that are named where one alone does not do it
-
-
-class FindingError(Exception):
-    """Something that no input may do."""
+_MEMORY = 8 << 30
 
 
-@dataclass
-class Finding:
-    """The smallest input that was found, and what it does; `history`: what ran before, if that matters."""
+class OptionsTarget:
+    """See `Target` in tests/long/fuzz/hunt.py. Options may make LLVM open, write and start what they name."""
 
-    case: Case
-    words: str
-    history: tuple[Case, ...] = ()
+    name = "options"
+    again = (
+        "from math import inf, nan\n"
+        "from tests.long.fuzz.case import Case\n"
+        "from tests.long.fuzz.options import OptionsTarget\n"
+        "target = OptionsTarget()"
+    )
 
-    def __str__(self) -> str:
-        before = "".join(f"\n  after {case}" for case in self.history)
-        return f"{self.case}: {self.words}{before}"
+    def __init__(self, seconds: float = 20) -> None:
+        self.limits = Limits(seconds, _MEMORY, tuple(FORBIDDEN))
 
+    def prepare(self) -> None:
+        initialise_targets()
+        attach()
+        compile_job(JOB)
+        self._folder = tempfile.mkdtemp(prefix="fuzz-")
+        atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
+        sys.set_int_max_str_digits(0)  # findings are shown whole
+        gc.collect()
+        gc.freeze()  # children share these pages
 
-@dataclass
-class Fuzzer:
-    """Runs cases; keeps count and what was found."""
+    def make(self, random: Random) -> Case:
+        return draw_case(random)
 
-    watched: Watched
-    fresh: FreshProcess
-    findings: list[Finding] = field(default_factory=list)
-    performed: int = 0
-    made: int = 0
-    compiled: int = 0
-    _history: deque[Case] = field(default_factory=lambda: deque(maxlen=_HISTORY))
+    def perform(self, case: Case) -> str:
+        os.chdir(self._folder)
+        os.environ["PATH"] = ""  # a viewer that LLVM finds would be started, and print when other cases run
+        sys.set_int_max_str_digits(sys.int_info.default_max_str_digits)
+        return perform(case)
 
-    def run_batch(self, number: int, count: int) -> None:
-        """`count` cases from seed `number`; the first that is wrong is made small and becomes a finding."""
-        last: Finding | None = None
+    def stock(self, case: Case) -> Case:
+        """LLVM alone under the arguments of the context, if making that ends no process."""
+        [made] = outcomes([replace(case, compile=False)], self.perform, self.limits)
+        return Case() if made.wrong or made.how == "refused" else Case(alone=tuple(make(case).args()))
 
-        @seed(number)
-        @settings(
-            max_examples=count,
-            deadline=None,
-            database=None,
-            derandomize=False,
-            report_multiple_bugs=False,
-            phases=(Phase.generate, Phase.shrink),
-            suppress_health_check=list(HealthCheck),
-        )
-        @given(cases())
-        def check(case: Case) -> None:
-            nonlocal last
-            words = self.check(case)
-            if words:
-                last = Finding(case, words)
-                raise FindingError(words)
+    def smaller(self, case: Case) -> Iterator[Case]:
+        for name, usual in vars(Case()).items():
+            if getattr(case, name) != usual and name not in ("overrides", "line"):
+                yield replace(case, **{name: usual})
+        for name in ("overrides", "line"):
+            for less in _less(getattr(case, name)):
+                yield replace(case, **{name: less})
 
-        try:
-            check()
-        except FindingError:
-            assert last is not None
-            self.findings.append(last)
+    def words(self, case: Case) -> str:
+        return str(case)
 
-    def summary(self) -> str:
-        """Counts of what ran."""
-        return f"{self.performed} cases, {self.made} contexts, {self.compiled} compilations"
-
-    def check(self, case: Case) -> str:
-        """What is wrong with a case by itself. What is wrong only after others becomes a finding at once."""
-        words = self._words(case, self.watched.run(case))
-        if not words:
-            self._history.append(case)
-            return ""
-        self.watched.restart()
-        alone = self._words(case, self.watched.run(case, thoroughly=True))
-        self.watched.restart()
-        if not alone:
-            self.findings.append(Finding(case, words, tuple(self._history)))
-        self._history.clear()
-        return alone
-
-    def _words(self, case: Case, seen: Seen) -> str:
-        """What is wrong, or an empty string."""
-        self.performed += 1
-        self.made += seen.report is not None and seen.report.made
-        if seen.report is not None and seen.report.wrong:
-            return seen.report.wrong
-        if case.compile and (seen.stage == "compiling" or (seen.report and seen.report.result)):
-            self.compiled += 1
-            return self._compared(case, seen)
-        if seen.report is None:
-            return f"{seen.ended} while {seen.stage}; prints {seen.printed!r}"
-        return f"prints {seen.printed!r}" if seen.printed else ""
-
-    def _compared(self, case: Case, seen: Seen) -> str:
-        """A compilation may die, hang or print if it does so in a fresh process with these options, too."""
-        args = seen.report.args if seen.report else self._args(case)
-        wanted = self.fresh.compile(replace(JOB, options=tuple(args)))
-        stock = f"a fresh process with {shlex.join(args)!r} gives"
-        if seen.report is None:
-            if wanted.error is None:
-                return f"{seen.ended} while compiling; {stock} code. It prints {seen.printed!r}"
-            return ""
-        if wanted != seen.report.result:
-            return f"compiles to {seen.report.result!r}; {stock} {wanted!r}"
-        if bool(wanted.stderr) != bool(seen.printed):
-            return f"prints {seen.printed!r}; {stock} {wanted.stderr!r}"
-        return ""
-
-    def _args(self, case: Case) -> Sequence[str]:
-        """The arguments of a case that did not survive its compilation."""
-        seen = self.watched.run(replace(case, compile=False))
-        assert seen.report is not None
-        from optctx import OptionContext
-
-        return OptionContext(case.overrides, base="defaults", process_wide=case.process_wide).args()
+    def avoid(self, case: Case) -> None:
+        pass
 
 
-@contextmanager
-def options_fuzzer(
-    seconds: float, prepare: Callable[..., None] = attached, *arguments: str
-) -> Iterator[Fuzzer]:
-    """`seconds`: that a case may take. `prepare`: what the children find done."""
-    attach()
-    with ExitStack() as stack:
-        # Findings are shown whole; the child has the usual limit.
-        stack.callback(sys.set_int_max_str_digits, sys.get_int_max_str_digits())
-        sys.set_int_max_str_digits(0)
-        # A viewer that LLVM finds would be started, and print when other cases run.
-        stack.enter_context(patch.dict(os.environ, PATH=""))
-        watched = Watched(seconds, prepare, *arguments)
-        yield Fuzzer(stack.enter_context(watched), stack.enter_context(FreshProcess()))
+class OptionsHunt(Hunt[Case]):
+    """Compares what is compiled with what a fresh process gives that has the same options."""
+
+    def _outcomes(self, cases: Sequence[Case]) -> Iterator[Outcome]:
+        found = list(super()._outcomes(cases))
+        with FreshProcess() as fresh:
+            for outcome in found:
+                yield _compared(outcome, fresh) if outcome.how.startswith(GAVE) else outcome
+
+
+def _compared(outcome: Outcome, fresh: FreshProcess) -> Outcome:
+    args, *given = json.loads(outcome.how.removeprefix(GAVE))
+    wanted = fresh.compile(replace(JOB, options=tuple(args)))
+    if given != output(wanted):
+        return Outcome(f"compiles to {given}; a fresh process with {shlex.join(args)!r} gives {wanted!r}")
+    return (
+        Outcome("compiled")
+        if bool(wanted.stderr) == bool(outcome.printed)
+        else Outcome("prints", outcome.printed)
+    )
+
+
+def _less(given: Any) -> Iterator[Any]:
+    """The value with less in it."""
+    if isinstance(given, str):
+        yield from map("".join, fewer(tuple(given)))
+    elif isinstance(given, list | tuple):
+        yield from map(type(given), fewer(tuple(given)))
+        for at, part in enumerate(given):
+            yield from (type(given)((*given[:at], less, *given[at + 1 :])) for less in _less(part))
+    elif isinstance(given, dict):
+        yield from map(dict, fewer(tuple(given.items())))
+        for name, value in given.items():
+            yield from ({**given, name: less} for less in _less(value))
+    elif isinstance(given, int) and given > 1:
+        yield given // 2

@@ -11,11 +11,20 @@ from optctx import Option, registry
 from optctx.engine.attach import attach
 from optctx.plan import belongs_to_machine
 
-__all__ = ["Setting", "accepted", "garbage", "hostile", "known_value", "name_of", "without_avoided"]
+__all__ = [
+    "Setting",
+    "accepted",
+    "garbage",
+    "hostile",
+    "known_value",
+    "misspelt",
+    "name_of",
+    "without_avoided",
+]
 
-_EDGES = ("0", "-1", "2147483648", "4294967295", "18446744073709551615", "1" + "0" * 40, "nan", "inf", "-inf",
+EDGES = ("0", "-1", "2147483648", "4294967295", "18446744073709551615", "1" + "0" * 40, "nan", "inf", "-inf",
           "1e308", "0x7fffffff", "0b11", "-0", "007", "+1", " 1", "1 ", "")  # fmt: skip
-_TEXTS = ("", "x", "f", "all", "*", "f:x", "main=f", "1-2", "(", "[", "a{9999}", "%s%n", "/dev/null",
+TEXTS = ("", "x", "f", "all", "*", "f:x", "main=f", "1-2", "(", "[", "a{9999}", "%s%n", "/dev/null",
           "/proc/self/mem", "/tmp", ".", "..", "-", "@/etc/passwd", "|id", "$(id)", "`id`", "\0",
           "\xff")  # fmt: skip
 _ESCAPING = (
@@ -118,8 +127,8 @@ def hostile(random: Random) -> Setting:
         return Setting(option.name, random.choice((None, _value(random, option))))
     option = random.choice(_tuning())
     if dice < 0.75:
-        return Setting(option.name, random.choice((*_EDGES, *_TEXTS, _outside(random, option))))
-    return Setting(_misspelt(random, option.name), _inside(random, option))
+        return Setting(option.name, random.choice((*EDGES, *TEXTS, _outside(random, option))))
+    return Setting(misspelt(random, option.name), _inside(random, option))
 
 
 def garbage(random: Random) -> bytes:
@@ -166,7 +175,7 @@ def _inside(random: Random, option: Option) -> str:
 def _outside(random: Random, option: Option) -> str:
     least, between, most = option.trusted_values.partition("..")
     if not between:
-        return random.choice((*_TEXTS, *option.choices))
+        return random.choice((*TEXTS, *option.choices))
     low, high = float(least), float(most)
     if option.type in ("float", "double"):
         return repr(random.choice((low - 1.0, high * 1.001, high * 2, 1e300, -1e300)))
@@ -181,11 +190,12 @@ def _value(random: Random, option: Option) -> str:
     if option.type in ("bool", "boolOrDefault"):
         return random.choice(("true", "false"))
     if option.type in ("int", "uint", "int64", "uint64", "float", "double"):
-        return random.choice((str(random.randint(0, 100)), *_EDGES))
-    return random.choice(_TEXTS)
+        return random.choice((str(random.randint(0, 100)), *EDGES))
+    return random.choice(TEXTS)
 
 
-def _misspelt(random: Random, name: str) -> str:
+def misspelt(random: Random, name: str) -> str:
+    """The name with a letter too few or another, or with something before or after it."""
     at = random.randrange(len(name))
     return random.choice(
         (

@@ -33,6 +33,8 @@ CORE = (
     "tests/optctx/drifting/test_watch.py",
     "tests/optctx/values/test_set_options.py",
     "tests/optctx/trust/test_trust.py",
+    "tests/optctx/lowering/test_lowering.py",
+    "tests/optctx/children/test_crowd.py",
     "tests/optctx/tasks/test_ways.py",
     "tests/optctx/context/test_wrap.py",
     "tests/native/lab/test_audit.py",

@@ -104,7 +104,7 @@ _VIEW = (
     Mutation(
         "reads-of-hidden",
         "what LLVM reads of a nested scope's own override counts for the outer scope's as well",
-        "tests/optctx/reads/test_unread.py",
+        "tests/native/intercept/test_contained.py",
         "hides.push_back(slots[reader.slot]);",
         "hides.push_back(slots[reader.slot] && false);",
     ),
@@ -174,6 +174,46 @@ _VIEW = (
         "    static void* volatile lost = nullptr;\n"
         "    lost = ::operator new(48);\n"
         "    stack.push(std::move(frame), Reason::scope, entry, entry.mark);",
+    ),
+)
+
+# Of scopes that are nested so deeply that they share storage.
+_DEEP = (
+    Mutation(
+        "deep-written-through",
+        "what LLVM writes in a deeply nested scope stays in its context",
+        "tests/native/contexts/test_containment.py",
+        "    copies_.renew(view_.data());\n",
+        "",
+    ),
+    Mutation(
+        "deep-reads-elsewhere",
+        "what LLVM reads in a deeply nested scope that is seen again is marked for the one inside it",
+        "tests/promises/test_programs.py",
+        "    storage_->lead(&shown(), reads_);\n    deep_->holder = this;",
+        "    deep_->holder = this;",
+    ),
+    Mutation(
+        "deep-exposed-shared",
+        "options that code has got by pointer in a deeply nested scope are those of the next one as well",
+        "tests/native/contexts/test_registered_objects.py",
+        "    away.exposed = std::move(exposed_);\n",
+        "",
+    ),
+    Mutation(
+        "deep-strings-shared",
+        "a deeply nested scope keeps its share of each string when it ends",
+        "tests/native/contexts/test_registered_objects.py",
+        "            values::release_value(regions_[plan_.string_slots[i]], object(plan_.string_slots[i]));\n"
+        "    release_sets();",
+        "            (void)i;\n    release_sets();",
+    ),
+    Mutation(
+        "deep-sets-leak",
+        "each entry into a deeply nested scope loses its sets of enumerators",
+        "tests/promises/test_growth.py",
+        "    release_sets();\n    give_block(plan_.exposed, std::move(exposed_));\n}\n\n// Call",
+        "    give_block(plan_.exposed, std::move(exposed_));\n}\n\n// Call",
     ),
 )
 
@@ -289,6 +329,21 @@ _BIND = (
         "static_cast<void>(runs);",
     ),
     Mutation(
+        "outside-error-runs",
+        'outside="error" names a compilation outside every scope, and runs it',
+        "tests/optctx/travelling/test_outside.py",
+        "permitted = images[image].judge.may_run_outside(image, rule == Outside::error);",
+        "permitted = images[image].judge.may_run_outside(image, rule == Outside::error) || true;",
+    ),
+    Mutation(
+        "outside-bound-refused",
+        'outside="error" refuses what is bound to values that hold outside every scope',
+        "tests/optctx/travelling/test_outside.py",
+        "!begin_work_outside(now, image, bound(image, llvm_context) != nullptr))\n        return false;\n"
+        "    if (!add_attributes",
+        "!begin_work_outside(now, image, false))\n        return false;\n    if (!add_attributes",
+    ),
+    Mutation(
         "unbound-mismatch",
         "a run that on_mismatch refuses is not stopped",
         "tests/optctx/travelling/test_binding_checks.py",
@@ -328,4 +383,4 @@ _MACHINE = (
     ),
 )
 
-NATIVE = _VIEW + _CONTAIN + _CPP + _BIND + _MACHINE
+NATIVE = _VIEW + _DEEP + _CONTAIN + _CPP + _BIND + _MACHINE

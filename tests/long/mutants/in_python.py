@@ -281,4 +281,22 @@ _ENGINE = (
     ),
 )
 
-PYTHON = _CONTEXT + _RECORDS + _DRIFTING + _IMAGE + _ENGINE
+_BESIDE = (
+    Mutation(
+        "written-one-by-one",
+        "an exception leaves a module with some of what was to be written into it",
+        "tests/optctx/lowering/test_lowering.py",
+        "    call_all([[_word(each) for each in (function, *arguments)] for function, arguments in writes])",
+        "    for function, arguments in writes:\n"
+        "        call_all([[_word(each) for each in (function, *arguments)]])",
+    ),
+    Mutation(
+        "late-call-takes-others",
+        "a call that takes too long ends those on the other threads of its process",
+        "tests/optctx/children/test_crowd.py",
+        "            if child is not self._open and not in_time:\n",
+        "            if child is not self._open:\n",
+    ),
+)
+
+PYTHON = _CONTEXT + _RECORDS + _DRIFTING + _IMAGE + _ENGINE + _BESIDE

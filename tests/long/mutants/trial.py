@@ -48,24 +48,9 @@ def run_tests(replica: Replica, tests: Sequence[str], failures: int, jobs: int, 
     progress = replica.tree.parent / "progress"
     progress.write_text("")
     output = replica.tree.parent / "output"
-    command: list[object] = [
-        replica.python,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-n",
-        jobs if jobs > 1 else 0,
-    ]
-    command += [
-        "-p",
-        "tests.long.mutants.progress",
-        "-m",
-        "not cluster and not long",
-        f"--maxfail={failures}",
-        *tests,
-    ]
+    plugins = ("-p", "no:cacheprovider", "-p", "tests.long.mutants.progress")
+    chosen = ("-m", "not cluster and not long", f"--maxfail={failures}", *tests)
+    command = (replica.python, "-m", "pytest", "-q", *plugins, "-n", jobs if jobs > 1 else 0, *chosen)
     left_out = ("PYTHONPATH", "VIRTUAL_ENV", "PYTEST_ADDOPTS")
     environment = {name: value for name, value in os.environ.items() if name not in left_out}
     began = time.time()

@@ -82,19 +82,12 @@ class Soak:
         )
 
 
-def _listed() -> str:
-    """The kinds of operations, for the help."""
-    lines = [f"  {name:15}{kind.fails and 'only if asked for: '}{kind.fails}" for name, kind in KINDS.items()]
-    return "\n".join(["kinds of operations:", *lines])
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 if nothing was found, 1 if something was."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.long.soak",
         description=__doc__,
-        epilog=_listed(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f"kinds of operations: {', '.join(KINDS)}",
     )
     parser.add_argument("--minutes", type=float, default=1)
     parser.add_argument("--operations", type=int, default=1 << 31, help="of each thread, at most")
@@ -103,11 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=120, help="that one operation may take")
     parser.add_argument("--without", default="", metavar="KINDS", help="kinds of operations, by commas")
     parser.add_argument("--only", default="", metavar="KINDS")
-    parser.add_argument("--also", default="", metavar="KINDS", help="kinds that fail at present")
     options = parser.parse_args(arguments)
-    names = {
-        each: set(filter(None, getattr(options, each).split(","))) for each in ("without", "only", "also")
-    }
+    names = {each: set(filter(None, getattr(options, each).split(","))) for each in ("without", "only")}
     try:
         kinds = chosen(**names)
     except ValueError as error:

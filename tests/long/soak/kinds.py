@@ -12,14 +12,12 @@ __all__ = ["KINDS", "Kind", "chosen"]
 
 @dataclass(frozen=True)
 class Kind:
-    """`weight`: relative frequency. `fails`: why it runs only if asked for; empty for what holds."""
+    """`weight`: relative frequency. `broken`: runs only if it is named, for the tests of the soak itself."""
 
     operation: Operation
     weight: float = 1.0
-    fails: str = ""
+    broken: bool = False
 
-
-_ON_PURPOSE = "for the tests of the soak itself"
 
 KINDS: dict[str, Kind] = {
     "scopes": Kind(scoping.scopes, 3),
@@ -51,18 +49,18 @@ KINDS: dict[str, Kind] = {
     "handlers": Kind(whole.handlers, 2),
     "interrupts": Kind(whole.interrupts, 2),
     "faults": Kind(whole.faults, 0.03),
-    "broken-result": Kind(broken.result, fails=_ON_PURPOSE),
-    "broken-error": Kind(broken.raises, fails=_ON_PURPOSE),
-    "broken-crash": Kind(broken.crash, fails=_ON_PURPOSE),
-    "broken-exit": Kind(broken.leave, fails=_ON_PURPOSE),
-    "broken-hang": Kind(broken.hang, fails=_ON_PURPOSE),
+    "broken-result": Kind(broken.result, broken=True),
+    "broken-error": Kind(broken.raises, broken=True),
+    "broken-crash": Kind(broken.crash, broken=True),
+    "broken-exit": Kind(broken.leave, broken=True),
+    "broken-hang": Kind(broken.hang, broken=True),
 }
 
 
-def chosen(*, without: set[str], only: set[str], also: set[str]) -> list[str]:
+def chosen(*, without: set[str], only: set[str]) -> list[str]:
     """Names of kinds, in order. Raises ValueError for a name that is none."""
-    unknown = sorted((without | only | also) - KINDS.keys())
+    unknown = sorted((without | only) - KINDS.keys())
     if unknown:
         raise ValueError(f"no kind of operation is called {', '.join(unknown)}; there are {', '.join(KINDS)}")
-    wanted = only or {name for name, kind in KINDS.items() if not kind.fails} | also
+    wanted = only or {name for name, kind in KINDS.items() if not kind.broken}
     return [name for name in KINDS if name in wanted - without]

@@ -8,12 +8,20 @@ import struct
 import pytest
 
 from optctx import OptionContext, contained, current, registry
-from optctx._native import call_pointer, read_words, replace_add_occurrence, storage_shown, walk_registry
+from optctx._native import (
+    call_pointer,
+    read_words,
+    replace_add_occurrence,
+    share_storage_from,
+    storage_shown,
+    walk_registry,
+)
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.image.facts.mangled_names import ADD_OCCURRENCE, REGISTERED_OPTIONS, TOP_LEVEL
 from optctx.image.registry_reader import _subcommand
+from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, X86
 from tests.support.scopes import both, four, in_threads, reset_all, set_option, unrolled
 
@@ -101,8 +109,37 @@ def test_a_string_assigned_to_the_object_leaves_the_contexts_own_whole() -> None
                 assert (context[name], text_of(name)) == (text, "z" * 99)
 
 
+@alone
+def test_a_deeply_nested_scope_gives_its_share_of_a_string_back() -> None:
+    share_storage_from(0)
+    context, shares = OptionContext({"dot-cfg-dir": "p" * 99}, base="defaults"), set()
+    for _ in range(3):
+        with context:
+            characters = read_words(value_at("dot-cfg-dir"), 1)[0]
+            shares.add(ctypes.c_int.from_address(characters - 8).value)
+    assert len(shares) == 1
+
+
 def text_of(name: str) -> str:
     return ctypes.string_at(read_words(value_at(name), 1)[0]).decode()
+
+
+@alone
+def test_objects_of_a_deeply_nested_scope_are_its_own_and_there_again_after_another() -> None:
+    share_storage_from(0)
+    inner = contained()
+    with contained():
+        write("unroll-count", 4)
+        for _ in range(2):
+            with inner:
+                assert unrolled() == 1
+                write("unroll-count", 8)
+                assert unrolled() == 8
+            assert unrolled() == 4
+        write("unroll-count", 2)
+        assert unrolled() == 2
+    with four():
+        assert unrolled() == 4
 
 
 def test_setters_and_pointers_work_on_the_same_values() -> None:

@@ -139,7 +139,7 @@ def deaf(_: object, channel: Channel) -> None:
 
 # For crowds: the number of a call says what it does.
 
-CRASHES, HANGS, EXITS, PRINTS, BABBLES = 3, 5, 7, 9, 11
+CRASHES, HANGS, EXITS, PRINTS, BABBLES, SLOW = 3, 5, 7, 9, 11, 50
 
 
 def each(prepared: int, number: int) -> tuple[int, int]:
@@ -155,8 +155,13 @@ def each(prepared: int, number: int) -> tuple[int, int]:
         write(None, encode([BABBLES, ["raised", None, "an answer of no crowd's"], ""]))
     if number % 100 == PRINTS:
         os.write(2, f"printed by {number}\n".encode())
-    time.sleep(0.01)
+    time.sleep(0.5 if number == SLOW else 0.01)
     return number, os.getpid()
+
+
+def each_alone(prepared: int, number: int) -> tuple[int, int]:
+    """As `each`, with another number as its result."""
+    return -each(prepared, number)[0], os.getpid()
 
 
 def die_by_tens(_: int, number: int) -> int:

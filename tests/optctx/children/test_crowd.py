@@ -65,6 +65,18 @@ def test_a_hang_among_calls_on_threads_ends_and_disturbs_no_other(pool: Pool) ->
     assert len({done.value[1] for done in found.values() if done.value}) <= 2  # its child, and another one
 
 
+def test_a_call_beside_a_late_one_ends_and_is_not_made_again(pool: Pool) -> None:
+    limit = {calls.HANGS: 0.2, calls.SLOW: 60.0}
+    crowd = Crowd(
+        pool, calls.each, tuple[int, int], threads=2, limit=limit.__getitem__, alone=calls.each_alone
+    )
+    slow, hung = (done for _, done in sorted(finished(crowd, list(limit)).items(), reverse=True))
+    assert slow.value is not None
+    assert slow.value[0] == calls.SLOW, "it was made alone"
+    assert hung.death is not None
+    assert hung.death.how == "timed out"
+
+
 def test_what_is_printed_belongs_to_the_call(pool: Pool) -> None:
     numbers = list(range(300, 330))
     found = finished(Crowd(pool, calls.each, tuple[int, int], threads=3, limit=lambda number: 60.0), numbers)

@@ -103,6 +103,9 @@ def test_every_way_to_compile_outside_every_scope_is_named_and_can_be_refused(na
             four().bind(llvm_context)
             calls(way, llvm_context)
             optctx.unbind(llvm_context)
+            OptionContext().bind(llvm_context, on_mismatch="error")  # under which LLVM stays outside
+            calls(way, llvm_context)
+            optctx.unbind(llvm_context)
 
 
 def test_a_refused_run_changes_nothing_and_a_scope_on_another_thread_permits_nothing() -> None:
