@@ -112,8 +112,9 @@ $(VENV)/.built: $(VENV)/.tools $(SOURCES)
 	$(INSTALL) '.[demo]'
 	touch $@
 
+# optctx itself is there and stays. What has no wheel for an interpreter (psutil on 3.15t) is built as its authors say.
 $(VENV)/.tests: $(VENV)/.built
-	$(INSTALL) '.[$(call EXTRA,$(BIN)/python)]'
+	$(BIN)/pip install --quiet --disable-pip-version-check 'optctx[$(call EXTRA,$(BIN)/python)]'
 	touch $@
 
 # Dependency groups need pip 25.1.

@@ -72,6 +72,8 @@ def _check() -> None:
     """Raise ImportError if Numba is missing, too old, or not as expected."""
     try:
         numba = importlib.import_module("numba")
+        if numba.__file__ is None:
+            raise ImportError(f"{[*numba.__path__]} is a folder without modules of it")
     except ImportError as error:
         raise ImportError(
             f"optctx.numba needs Numba, which cannot be imported ({error}); install it: pip install numba"

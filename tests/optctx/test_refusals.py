@@ -142,7 +142,8 @@ def test_each_attempt_gets_its_line_and_nothing_changes(
         wrong = wrong_answers(searches, names, capfd)
         with no_collector():
             wrong += wrong_answers([row for row in attempts if row not in searches], names, capfd)
-            assert left_behind() == [], "an error is in a cycle, and may keep objects of its caller"
+            if not FREE_THREADED:  # where the collector also frees what another thread has made
+                assert left_behind() == [], "an error is in a cycle, and may keep objects of its caller"
     assert "\n\n".join(wrong) == ""
     assert process_state() == before
     assert unrolled() == UNROLLED_ONCE

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,7 @@ def test_fork_waits_for_a_short_step_and_not_for_a_long_one() -> None:
     thread = threading.Thread(target=work)
     thread.start()
     inside.wait(30)
+    warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
     if not (pid := os.fork()):
         free = held.acquire(timeout=1) and left.acquire(timeout=1)
         os._exit(0 if free and steps == ["done"] else 1)

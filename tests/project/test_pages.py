@@ -18,9 +18,14 @@ PAGES = sorted([*(ROOT / "docs").glob("guide/*.md"), *filter(programs, EVIDENCE)
 REDIRECTED = {"binding", "cache", "containment", "threads", "tuning", "unread"}
 # Of tools that read all of LLVM's code, compile a hundred times, or measure: each takes some seconds.
 LONG = {"evidence/census", "evidence/strategies", "options", "property-tests", "sweep", "time", "tune"}
+THREADS = {"threads"}  # pages that say where free-threaded Python differs
 GROUPS: dict[str, list[pytest.MarkDecorator]] = {
     "on either engine": [],
     "of redirected code": [pytest.mark.redirected],
+    "of threads with the GIL": [
+        pytest.mark.redirected,
+        pytest.mark.skipif(FREE_THREADED, reason="needs a Python with the GIL, whose threads begin outside"),
+    ],
     "of Numba": [pytest.mark.redirected, pytest.mark.skipif(FREE_THREADED, reason=NEEDS_NUMBA)],
     "long": [pytest.mark.redirected, pytest.mark.long],
 }
@@ -32,6 +37,8 @@ def group(page: Path) -> str:
         return "long"
     if "import numba" in page.read_text("utf-8"):
         return "of Numba"
+    if name in THREADS:
+        return "of threads with the GIL"
     return "of redirected code" if name in REDIRECTED else "on either engine"
 
 

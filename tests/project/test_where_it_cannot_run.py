@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.machinery
 import importlib.metadata
 import os
 import pathlib
@@ -167,7 +168,7 @@ def test_an_installed_copy_without_its_native_module_says_so(
     for name, says in {
         "": "has no native module; install optctx again",
         "_native.cpython-36m-x86_64-linux-gnu.so": "is built for another Python (_native.cpython-36m",
-        "_native.abi3.so": "native module cannot be loaded: ",
+        f"_native{importlib.machinery.EXTENSION_SUFFIXES[0]}": "native module cannot be loaded: ",
     }.items():
         file = tmp_path / "site" / "optctx" / (name or "none")
         file.write_bytes(b"no library")

@@ -103,8 +103,7 @@ class Bench(Rounds):
         if helper is not None:
             helper.line.kill()
             with suppress(TimeoutError):
-                while not isinstance(helper.hear(_GRACE), Death):
-                    pass
+                _hear_the_end(helper)
 
     def _examine(self, digest: str, code: bytes) -> Outcome:
         """Call it once on the seeded inputs, and compare what it leaves with what the base leaves."""
@@ -127,6 +126,11 @@ class Bench(Rounds):
             return answer
         end = Death("nonsense", 0, "") if not isinstance(answer, Death) else answer
         raise EndedEarlyError(f"the helper process of the measurement ended: {end}")
+
+
+def _hear_the_end(helper: Talk[Any]) -> None:
+    while not isinstance(helper.hear(_GRACE), Death):
+        pass
 
 
 class CommandBench(Rounds):

@@ -196,8 +196,12 @@ def _with_entry(raw: str, wrapper: str) -> str:
                 f"cannot call {entry.removesuffix('_call')}: it needs {', '.join(missing)}, of Numba's "
                 "runtime or Python, because it makes arrays or uses objects; pass arrays for its results"
             )
-        for each in (*module.functions, *module.global_variables):
-            if not each.is_declaration and each.name != entry:
-                each.linkage = "internal"
+        _hide_all_but(entry, module)
         module.verify()
         return str(module)
+
+
+def _hide_all_but(entry: str, module: binding.ModuleRef) -> None:
+    for each in (*module.functions, *module.global_variables):
+        if not each.is_declaration and each.name != entry:
+            each.linkage = "internal"

@@ -186,14 +186,12 @@ def compare_settings(
         same = str(place) not in candidates and answer.error is None
         rows.append(Row(options, timing, same, faster=str(place) in found.faster()))
     shared = found.noise, found.waited, found.conditions, measuring.command
+    gains = [(place, row.timing.ratio) for place, row in enumerate(rows) if row.faster and row.timing.ratio]
     try:
-        for place, row in enumerate(rows):
-            if row.faster and row.timing.ratio is not None:
-                progress(f"confirming {' '.join(row.options)}")
-                again = bench.confirm(
-                    candidates[str(place)], row.timing.ratio, budget=budget, seed=seed + place + 1
-                )
-                rows[place] = replace(row, confirmation=again)
+        for place, ratio in gains:
+            progress(f"confirming {' '.join(sets[place])}")
+            again = bench.confirm(candidates[str(place)], ratio, budget=budget, seed=seed + place + 1)
+            rows[place] = replace(rows[place], confirmation=again)
     except KeyboardInterrupt:
         raise Interrupted(Compared(own, found.base, tuple(rows), *shared)) from None
     return Compared(own, found.base, tuple(rows), *shared)

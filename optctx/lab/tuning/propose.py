@@ -85,6 +85,13 @@ def propose(
     return dimensions
 
 
+def _answers(evaluator: LocalEvaluator, count: int) -> list[Answer]:
+    answers: list[Answer] = []
+    while len(answers) < count:
+        answers += evaluator.answers()
+    return answers
+
+
 def _fastest(
     job: Job, dimensions: Sequence[Dimension], objective: Measured, limits: Limits
 ) -> list[Dimension]:
@@ -95,9 +102,7 @@ def _fastest(
         base = evaluator.base()
         for number, point in enumerate(points):
             evaluator.submit(Candidate(number, (point,)))
-        answers: list[Answer] = []
-        while len(answers) < len(points):
-            answers += evaluator.answers()
+        answers = _answers(evaluator, len(points))
     for answer in sorted(answers, key=lambda each: each.number):
         if answer.state == "ok" and answer.digest != base.digest:
             codes[points[answer.number][0]][answer.digest] = answer.code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -73,11 +74,12 @@ def fewer(given: tuple[P, ...]) -> Iterator[tuple[P, ...]]:
 
 def program(target: Target[C], case: C) -> str:
     """A Python program that does the same, from the project's folder."""
-    return f"""\
-{target.again}
-target.prepare()
-print(target.perform({case!r}))
-"""
+    most = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)  # a number is shown whole
+    try:
+        return f"{target.again}\ntarget.prepare()\nprint(target.perform({case!r}))\n"
+    finally:
+        sys.set_int_max_str_digits(most)
 
 
 @dataclass

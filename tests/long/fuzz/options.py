@@ -8,7 +8,6 @@ import json
 import os
 import shlex
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -48,7 +47,6 @@ class OptionsTarget:
         compile_job(JOB)
         self._folder = tempfile.mkdtemp(prefix="fuzz-")
         atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
-        sys.set_int_max_str_digits(0)  # findings are shown whole
         gc.collect()
         gc.freeze()  # children share these pages
 
@@ -58,7 +56,6 @@ class OptionsTarget:
     def perform(self, case: Case) -> str:
         os.chdir(self._folder)
         os.environ["PATH"] = ""  # a viewer that LLVM finds would be started, and print when other cases run
-        sys.set_int_max_str_digits(sys.int_info.default_max_str_digits)
         return perform(case)
 
     def stock(self, case: Case) -> Case:

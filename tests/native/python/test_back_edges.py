@@ -41,8 +41,8 @@ def test_the_package_has_none() -> None:
 
 def test_it_is_found_and_no_other_loop(tmp_path: pathlib.Path) -> None:
     found = {name for name, text in {**FORGOTTEN, **KEPT}.items() if unguarded(written(text, tmp_path))}
-    if sys.version_info >= (3, 15):
-        assert not found
+    if sys.version_info >= (3, 15):  # candidates of 3.15.0 compiled as 3.14 does
+        assert found <= {"an if at the end"}
     else:  # 3.14 compiles conditions in another way
         assert found == ({"an if at the end"} if sys.version_info >= (3, 14) else set(FORGOTTEN))
 

@@ -90,8 +90,8 @@ LARGE_ENOUGH = {
     **({} if SANITIZED else {resource.RLIMIT_AS: 2_000_000 << 10}),
 }
 MORE = (
-    "sweep module.bc --try unroll-count=1",
-    "rank module.ll --only unroll-count",
+    "sweep module.bc -q --try unroll-count=1",
+    "rank module.ll -q --only unroll-count",
 )
 
 
@@ -103,7 +103,7 @@ def test_commands_work_under_limits_that_are_large_enough(
     verified, misspelt, *others = limited(
         LARGE_ENOUGH,
         folder,
-        "sweep module.ll --try unroll-count=1,2 --verify --format json",
+        "sweep module.ll -q --try unroll-count=1,2 --verify --format json",  # may take seconds: no progress
         "sweep module.ll --cpu haswel --try unroll-count=1",
         "record module.bc",
         *more,

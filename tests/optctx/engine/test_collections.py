@@ -17,10 +17,16 @@ import pytest
 
 from optctx import OptionContext, _native, current
 from tests.support.alone import alone
+from tests.support.installed import FREE_THREADED
 from tests.support.interrupts import state, works
 from tests.support.scopes import four, mark, unrolled
 
-pytestmark = pytest.mark.redirected
+pytestmark = [
+    pytest.mark.redirected,
+    pytest.mark.skipif(
+        FREE_THREADED, reason="needs a Python with the GIL: other collectors wait until memory has grown"
+    ),
+]
 
 inner: Any = None  # of the process that a test has of its own
 problems: list[str] = []  # nothing catches what a collection raises, so it is kept

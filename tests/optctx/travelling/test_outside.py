@@ -110,7 +110,9 @@ def test_every_way_to_compile_outside_every_scope_is_named_and_can_be_refused(na
 
 def test_a_refused_run_changes_nothing_and_a_scope_on_another_thread_permits_nothing() -> None:
     optctx.attach(outside="error")
-    with four(), ThreadPoolExecutor(1) as pool:
+    pool = ThreadPoolExecutor(1)
+    pool.submit(int).result()  # the worker begins outside: without the GIL, it has the scope of who starts it
+    with four(), pool:
         for way in ("run_passes", "run_module_passes", "emission"):
             with binding.create_context() as own, binding.parse_assembly(COUNTED, own) as module:
                 before = str(module)
