@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from optctx import _native
-from tests.support.installed import FREE_THREADED
 
 PROJECT = Path(__file__).parents[2]
 # Of manylinux_2_28. auditwheel has the same table.
@@ -39,8 +38,7 @@ def test_a_demo_installs_what_it_needs_and_a_test_builds_nothing_again(tmp_path:
     project = (PROJECT / "pyproject.toml").read_text()
     [requires] = re.findall(r"^requires = \[(.*)\]$", project, re.MULTILINE)
     tools = ["cmake", "ninja", *re.findall(r'"(.*?)"', requires)]
-    extra = "test-free-threaded" if FREE_THREADED else "test"
-    assert wanted == [tools, [".[demo]"], [f"optctx[{extra}]"]]
+    assert wanted == [tools, [".[demo]"], ["optctx[test]"]]
     assert demo == test[:2]
     # Nothing in the build has another path the next time.
     assert {"--no-build-isolation", "--config-settings=cmake.define.OPTCTX_PORTABLE=ON"} <= {*demo[1]}
