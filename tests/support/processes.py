@@ -107,7 +107,7 @@ def too_long(work: Callable[[], object]) -> float:
     work()  # which may start a process first
     begun = time.monotonic()
     work()
-    return round(2 + 50 * (time.monotonic() - begun), 1)
+    return round(1 + 50 * (time.monotonic() - begun), 1)
 
 
 def wait_until_asleep(thread: int, process: int | str = "self") -> None:
