@@ -172,7 +172,7 @@ def test_what_never_ends_or_explodes_times_out_and_the_others_go_on(
     found = rank(job, only=[name], values=[f"{name}={','.join(values)}", "unroll-count=2"], limits=limits)
     [(effect, trial)] = found.dead
     assert (effect.option, trial.state) == (name, "timed out")
-    assert f"longer than {limits.timeout} s" in trial.error
+    assert f"longer than {limits.timeout:g} s" in trial.error
     assert effect_of(found, "unroll-count").changes
     assert not effect_of(found, name).changes
     assert len(effect_of(found, name).trials) == len(values)
