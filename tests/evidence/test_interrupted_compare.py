@@ -50,6 +50,7 @@ def test_while_programs_run(number: int, tmp_path: pathlib.Path) -> None:
     ]
 
 
+@pytest.mark.long
 def test_while_figures_are_measured_verdicts_are_kept(tmp_path: pathlib.Path) -> None:
     (tmp_path / "scale.ll").write_text(SCALE)
 

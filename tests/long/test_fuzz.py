@@ -26,6 +26,7 @@ from tests.long.fuzz.hunt import Hunt
 from tests.long.fuzz.options import OptionsHunt, OptionsTarget
 from tests.support.processes import run_python
 
+pytestmark = pytest.mark.long
 ROOT = pathlib.Path(__file__).parents[2]
 
 
@@ -38,7 +39,6 @@ SHORT = {  # cases, arguments, and of what it counts (summed) there has to be mo
 }
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "target",
     [pytest.param(name, marks=[pytest.mark.redirected] * (name in ("modules", "sets"))) for name in SHORT],
@@ -93,10 +93,7 @@ WRONG: list[tuple[Callable[[Case], None], str]] = [
 
 @pytest.mark.parametrize(
     ("fault", "words"),
-    [
-        pytest.param(fault, words, id=fault.__name__, marks=[pytest.mark.long] * (fault is not leaking))
-        for fault, words in WRONG
-    ],
+    [pytest.param(fault, words, id=fault.__name__) for fault, words in WRONG],
 )
 def test_what_a_context_does_wrong_is_found_and_made_small(
     fault: Callable[[Case], None], words: str, monkeypatch: pytest.MonkeyPatch
@@ -182,9 +179,7 @@ FAULTS: dict[str, tuple[Callable[[], object], str]] = {
 }
 
 
-@pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=[pytest.mark.long] * (kind != "writes a file")) for kind in FAULTS]
-)
+@pytest.mark.parametrize("kind", FAULTS)
 def test_a_fault_of_a_confined_case_is_found_and_made_small(
     kind: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,7 +195,6 @@ def test_a_fault_of_a_confined_case_is_found_and_made_small(
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.long
 def test_a_hang_of_a_confined_case_is_found() -> None:
     """By the limit that a case has, which no harmless one comes near to: they are not among these."""
     hunt = Hunt(Numbers(lambda: [None for _ in iter(int, 1)], seconds=1))
@@ -275,7 +269,6 @@ def find_in_sets() -> None:
     assert coverage.options_met <= coverage.met < coverage.together
 
 
-@pytest.mark.long
 @pytest.mark.redirected
 def test_two_options_that_go_wrong_together_are_found_and_made_small() -> None:
     """And the same seeds find the same."""
@@ -303,7 +296,6 @@ def find_in_modules() -> None:
     print(hunt.findings[0].program)
 
 
-@pytest.mark.long
 @pytest.mark.redirected
 def test_a_finding_in_modules_is_one_option_and_a_program() -> None:
     program = run_python("from tests.long.test_fuzz import find_in_modules; find_in_modules()")

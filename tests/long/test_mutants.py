@@ -39,13 +39,14 @@ def test_a_mutation_without_its_one_place_says_so(tmp_path: pathlib.Path, text: 
         mutated(Mutation("name", "what", "", "a = 1\n", "a = 2\n"), tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("body", "verdict"),
     [
-        pytest.param("pass", "missed", marks=pytest.mark.long),
+        ("pass", "missed"),
         ("raise AssertionError", "caught"),
-        pytest.param("import os; os.abort()", "caught", marks=pytest.mark.long),
-        pytest.param("import threading; threading.Event().wait()", "hang", marks=pytest.mark.long),
+        ("import os; os.abort()", "caught"),
+        ("import threading; threading.Event().wait()", "hang"),
     ],
 )
 def test_what_a_run_comes_to_is_told_apart(tmp_path: pathlib.Path, body: str, verdict: str) -> None:

@@ -24,6 +24,7 @@ def test_redirected(): pass
 ELSEWHERE = '<testsuite><testcase classname="test_cases" name="test_somewhere"/></testsuite>'
 
 
+@pytest.mark.long
 def test_what_fails_and_what_is_not_run_is_named(tmp_path: Path) -> None:
     file = tmp_path / "test_cases.py"
     file.write_text(CASES)
