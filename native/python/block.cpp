@@ -163,13 +163,13 @@ nb::object call(nb::handle function, nb::handle arguments, nb::handle keywords) 
     return nb::steal(result);
 }
 
-nb::object inside(nb::handle manager, nb::handle function, const nb::args& arguments) {
+nb::object inside(nb::handle manager, nb::handle function, const nb::args& arguments, const nb::kwargs& keywords) {
     const nb::object exit = manager.attr("__exit__");
     call_method(manager, "__enter__");
     std::optional<nb::python_error> error;
     nb::object result;
     try {
-        result = call(function, arguments);
+        result = call(function, arguments, keywords);
     } catch (nb::python_error& raised) {
         error.emplace(std::move(raised));
     }
@@ -205,38 +205,6 @@ nb::object make_exit(const Kind& kind) {
     method->call = &call_exit;
     method->kind = &kind;
     return nb::steal(reinterpret_cast<PyObject*>(method));
-}
-
-nb::object run(nb::handle self, const Kind& kind, nb::handle function, nb::handle arguments, nb::handle keywords) {
-    // Takes a ticket, so that what is entered is left or abandoned whatever `leave` throws.
-    const scopes::Ticket ticket = scopes::new_ticket();
-    kind.enter(self, ticket);
-    const auto leave_or_abandon = [&](bool failed) {
-        try {
-            kind.leave(self, failed);
-        } catch (nb::python_error&) {
-            kind.abandon(self, ticket);
-            throw;
-        }
-    };
-    std::optional<nb::python_error> error;
-    nb::object result;
-    try {
-        result = call(function, arguments, keywords);
-    } catch (nb::python_error& raised) {
-        error.emplace(std::move(raised));
-    }
-    if (!error) {
-        leave_or_abandon(false);
-        return result;
-    }
-    try {
-        leave_or_abandon(true);
-    } catch (nb::python_error& second) {
-        PyException_SetContext(second.value().ptr(), error->value().inc_ref().ptr());
-        throw;
-    }
-    throw *std::move(error);
 }
 
 }  // namespace optctx::blocks

@@ -34,10 +34,6 @@ void prepare();
 scopes::Ticket take_ticket(nanobind::handle self) noexcept;
 nanobind::object make_exit(const Kind& kind);
 
-// `with self: return function(*arguments, **keywords)`.
-nanobind::object run(nanobind::handle self, const Kind& kind, nanobind::handle function, nanobind::handle arguments,
-                     nanobind::handle keywords);
-
 [[noreturn]] void raise(const nanobind::object& exception);
 
 // Calls Python code, or code that releases the GIL. If the interpreter is ending, the thread blocks there forever, and
@@ -83,9 +79,11 @@ void add_methods(nanobind::handle type) {
 // Adds a mutable base class to the module. `size` is the size of its objects in bytes, or 0 without storage of its own.
 nanobind::object make_type(nanobind::handle module, const char* name, std::vector<PyType_Slot> slots, int size = 0);
 
-// Runs `with manager: return function(*arguments)` for any context manager whose exit suppresses no exception. If its
-// `__enter__` and `__exit__` are native, no instruction of the interpreter runs between them and the call.
-nanobind::object inside(nanobind::handle manager, nanobind::handle function, const nanobind::args& arguments);
+// Runs `with manager: return function(*arguments, **keywords)` for any context manager whose exit suppresses no
+// exception. If its `__enter__` and `__exit__` are native, no instruction of the interpreter runs between them and the
+// call.
+nanobind::object inside(nanobind::handle manager, nanobind::handle function, const nanobind::args& arguments,
+                        const nanobind::kwargs& keywords);
 // Does the same with a lock, without waiting. Returns None and calls nothing if the lock is not free.
 nanobind::object inside_if_free(nanobind::handle lock, nanobind::handle function);
 

@@ -289,15 +289,6 @@ PyObject* give(PyObject* self, PyObject* arguments) {
     Py_RETURN_NONE;
 }
 
-PyObject* run(PyObject* self, PyObject* arguments) {
-    return blocks::as_c_function([&] {
-        PyObject *function = nullptr, *positional = nullptr, *keywords = nullptr;
-        if (PyArg_ParseTuple(arguments, "OO!O!", &function, &PyTuple_Type, &positional, &PyDict_Type, &keywords) == 0)
-            throw nb::python_error();
-        return blocks::run(self, scope, function, positional, keywords);
-    });
-}
-
 void free_scope(PyObject* self) {
     PyTypeObject* type = Py_TYPE(self);
     drop(parts_of(self).native);
@@ -380,7 +371,6 @@ void add_base(nb::handle module) {
     static PyMethodDef methods[] = {
         {"_give", &give, METH_VARARGS,
          "Set the native context, and whether to report overrides that LLVM did not read. `__init__` calls it once."},
-        {"_run", &run, METH_VARARGS, "Call function(*arguments, **keywords) inside this context."},
         {}};
     static PyGetSetDef properties[] = {{"_native", &get_native, nullptr, nullptr, nullptr}, {}};
     engines::gate::while_waiting(&while_waiting);

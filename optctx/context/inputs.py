@@ -25,6 +25,7 @@ from types import (
 )
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar, cast
 
+from optctx._native import inside
 from optctx.engine.attach import attached
 from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, clipped, shown
@@ -202,7 +203,7 @@ def call_inside(
     Raises OptionTypeError if the result is a generator, a coroutine or a context manager of contextlib's, and
     its body has not begun.
     """
-    result = cast("R", context._run(function, arguments, named))
+    result = inside(context, function, *arguments, **named)
     if isinstance(result, _DEFERRED) and _has_not_begun(result):
         raise OptionTypeError(
             f"cannot run the body of {shown(result)} inside {shown(context)}: {shown(function)} returned it "
