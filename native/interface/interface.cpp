@@ -119,9 +119,8 @@ std::uint32_t occurrences_of(const contexts::Context* context, const OptionEntry
     return reinterpret_cast<const image::RawOption*>(address_of(context, entry.object))->occurrences;
 }
 
-std::atomic<FindBound> find_bound{nullptr};
-std::atomic<LetIn> let_in{&scopes::admit};
-std::atomic<TakeInLate> take_in_late{nullptr};
+LetIn let_in;
+TakeInLate take_in_late;
 
 int32_t fail(optctx_error* error, optctx_status status, std::string_view message) noexcept {
     if (error == nullptr) return status;
@@ -181,10 +180,9 @@ int32_t current(const optctx_image* image, const optctx_context** out, optctx_er
 int32_t bound(const optctx_image* image, const void* llvm_context, const optctx_context** out,
               optctx_error* error) noexcept {
     return guarded(error, [&]() -> int32_t {
-        const FindBound find = find_bound.load(std::memory_order_acquire);
-        auto context = find == nullptr ? nullptr : find(table_of(image).index(), llvm_context);
-        if (context == nullptr) return fail(error, OPTCTX_NOT_BOUND, "no OptionContext is bound to this LLVMContext");
-        *out = new optctx_context{std::move(context)};
+        const auto binding = bind::bound(table_of(image).index(), llvm_context);
+        if (binding == nullptr) return fail(error, OPTCTX_NOT_BOUND, "no OptionContext is bound to this LLVMContext");
+        *out = new optctx_context{binding->context};
         return OPTCTX_OK;
     });
 }
@@ -200,9 +198,8 @@ void release(const optctx_context* handle) noexcept {
 // An option that was registered late is asked for in Python once, which knows types and places.
 const OptionEntry* find_entry(const Table& table, std::string_view name) {
     const OptionEntry* entry = table.find(name);
-    const TakeInLate take_in = take_in_late.load(std::memory_order_acquire);
-    if (entry != nullptr || take_in == nullptr || !table.is_late(name)) return entry;
-    take_in(table.index());
+    if (entry != nullptr || !table.is_late(name)) return entry;
+    take_in_late(table.index());
     return table.find(name);
 }
 
@@ -296,7 +293,7 @@ int32_t enter_now(const std::shared_ptr<contexts::Context>& context, optctx_scop
     engines::Frame frame = scopes::frame_of(context);
     const scopes::Ticket ticket = scopes::new_ticket();
     scopes::make_room();
-    let_in.load(std::memory_order_relaxed)(frame);
+    let_in(frame);
     scopes::enter_of_thread(std::move(frame), ticket);
     if (!views::is_attached(image)) {  // another thread detached before this one was counted
         scopes::leave_of_thread(ticket);
@@ -357,10 +354,10 @@ constexpr optctx_interface functions{OPTCTX_INTERFACE_VERSION,
 
 }  // namespace
 
-void set_find_bound(FindBound find) noexcept { find_bound.store(find, std::memory_order_release); }
-
-void set_let_in(LetIn admit) noexcept { let_in.store(admit, std::memory_order_release); }
-void set_take_in_late(TakeInLate take_in) noexcept { take_in_late.store(take_in, std::memory_order_release); }
+void use(LetIn admit, TakeInLate take_in) noexcept {
+    let_in = admit;
+    take_in_late = take_in;
+}
 
 }  // namespace optctx::interface
 

@@ -82,14 +82,13 @@ std::string_view nearest(std::string_view name, const std::vector<std::string_vi
     return best;
 }
 
-OptionEntry::OptionEntry(const optctx_image& of_image, std::string own_name, std::string type_name,
-                         values::Kind of_value, values::Kind of_elements, unsigned enum_size)
+OptionEntry::OptionEntry(std::string own_name, std::string type_name, values::Kind of_value, values::Kind of_elements,
+                         unsigned enum_size)
     : optctx_option{},
       name_(std::move(own_name)),
       type_(std::move(type_name)),
       value_kind(of_value),
       element_kind(has_elements(of_value) ? of_elements : of_value) {
-    image = &of_image;
     name = name_.c_str();
     type = type_.c_str();
     kind = static_cast<std::uint32_t>(value_kind);
@@ -111,21 +110,28 @@ void Names::append_to(std::vector<std::string_view>& known) const {
     for (const auto& [name, entry] : names_) known.push_back(name);
 }
 
-Table::Table(values::Space& space, std::string library, std::string its_build_id, std::uintptr_t begin,
-             std::uintptr_t end, std::shared_ptr<const image::LateOptions> late)
+void Names::belong_to(const optctx_image& image) noexcept {
+    for (const auto& entry : entries_) entry->image = &image;
+}
+
+Table::Table(values::Space& space, const image::Library& library, Names names,
+             std::shared_ptr<const image::LateOptions> late)
     : optctx_image{},
       space_(space),
-      path_(std::move(library)),
-      build_id_(std::move(its_build_id)),
-      begin_(begin),
-      end_(end),
+      path_(library.path()),
+      build_id_(library.build_id()),
+      begin_(library.text_begin()),
+      end_(library.text_end()),
+      names_(std::move(names)),
       late_options_(std::move(late)) {
     path = path_.c_str();
     build_id = build_id_.c_str();
+    names_.belong_to(*this);
 }
 
-void Table::replace_late(std::unique_ptr<const Names> late) const {
-    late_.store(late.release(), std::memory_order_release);
+void Table::replace_late(Names late) const {
+    late.belong_to(*this);
+    late_.store(new Names(std::move(late)), std::memory_order_release);
 }
 
 const OptionEntry* Table::find(std::string_view name) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "image/late_options.hpp"
+#include "image/library.hpp"
 #include "values/space.hpp"
 
 #include "optctx/interface.h"
@@ -40,9 +41,9 @@ class OptionEntry : public optctx_option {
 
 public:
     // `of_elements` matters for lists, bits and sets. `enum_size`, the bytes in which LLVM stores one enum, matters for
-    // enums and sets of enums.
-    OptionEntry(const optctx_image& of_image, std::string own_name, std::string type_name, values::Kind of_value,
-                values::Kind of_elements, unsigned enum_size);
+    // enums and sets of enums. The image is that of the table that gets it.
+    OptionEntry(std::string own_name, std::string type_name, values::Kind of_value, values::Kind of_elements,
+                unsigned enum_size);
     OptionEntry(const OptionEntry&) = delete;  // `name` and `type` point into it
     OptionEntry& operator=(const OptionEntry&) = delete;
 
@@ -61,10 +62,14 @@ public:
 // Entries by name.
 class Names {
 public:
+    Names() = default;
+    Names(Names&&) = default;
+    Names& operator=(Names&&) = default;
     // Finds the entry under each of these names.
     void add(std::unique_ptr<OptionEntry> entry, const std::vector<std::string>& names);
     const OptionEntry* find(std::string_view name) const;
     void append_to(std::vector<std::string_view>& known) const;
+    void belong_to(const optctx_image& image) noexcept;
 
 private:
     struct Hash : std::hash<std::string_view> {
@@ -78,20 +83,17 @@ private:
 // The table of an image is the object by which the interface knows that image.
 class Table : public optctx_image {
 public:
-    // `begin` to `end`: the addresses of the library's code. `late`: what is registered later. The space lives as
-    // long as the process.
-    Table(values::Space& space, std::string library, std::string its_build_id, std::uintptr_t begin, std::uintptr_t end,
+    // `names`: the library's own options. `late`: what is registered later. The space lives as long as the process.
+    Table(values::Space& space, const image::Library& library, Names names,
           std::shared_ptr<const image::LateOptions> late);
     Table(const Table&) = delete;  // `path` and `build_id` point into it
     Table& operator=(const Table&) = delete;
     unsigned index() const noexcept { return space_.image(); }
     values::Space& space() const noexcept { return space_; }
+    // Whether the library's code is at this address.
     bool contains(std::uintptr_t address) const noexcept { return address - begin_ < end_ - begin_; }
-    void add(std::unique_ptr<OptionEntry> entry, const std::vector<std::string>& names) {
-        names_.add(std::move(entry), names);
-    }
     // Takes the place of the late options so far. Handles may lead to their entries, which are never freed.
-    void replace_late(std::unique_ptr<const Names> late) const;
+    void replace_late(Names late) const;
     const OptionEntry* find(std::string_view name) const;
     // Whether LLVM has an option of this name that may not be among the late ones yet.
     bool is_late(std::string_view name) const { return late_options_->has_name(name); }

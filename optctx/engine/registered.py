@@ -10,7 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from optctx._native import NO_SLOT, Kind, LateLookups, LateOption, LateOptions, LookupTable, Space, inside
+from optctx._native import (
+    NO_SLOT,
+    Kind,
+    LateOption,
+    LateOptions,
+    LookupNames,
+    Space,
+    inside,
+    publish_late_lookups,
+    publish_lookups,
+)
 from optctx.errors import UnknownOptionError, shown
 from optctx.image.abi import element_size, type_name
 from optctx.image.late_options import read_late
@@ -136,7 +146,7 @@ def publish_options(plan: Plan, space: Space, image: Image, late: LateOptions) -
 
     `late`: where to look for options that are registered later.
     """
-    table = LookupTable(space, image, late)
+    lookups = LookupNames()
     aliases: dict[int, list[str]] = {}
     for option in plan.options.values():
         if option.alias_of:
@@ -144,8 +154,8 @@ def publish_options(plan: Plan, space: Space, image: Image, late: LateOptions) -
     forms: dict[int, _Form] = {}
     for option in plan.options.values():
         if not option.alias_of:
-            table.add([*option.names, *aliases.get(option.address, ())], *_described(option, forms))
-    table.publish()
+            lookups.add([*option.names, *aliases.get(option.address, ())], *_described(option, forms))
+    publish_lookups(space, image, late, lookups)
 
 
 def publish_late(
@@ -155,19 +165,19 @@ def publish_late(
 
     `by_address`: all options, which aliases lead to.
     """
-    table = LateLookups(index)
+    lookups = LookupNames()
     forms: dict[int, _Form] = {}
     for option in late:
         target = option
         while target.alias_of:
             target = by_address[target.alias_of]
         assert option.late is not None
-        table.add(list(option.names), *_described(target, forms), option.late)
-    table.publish()
+        lookups.add(list(option.names), *_described(target, forms), option.late)
+    publish_late_lookups(index, lookups)
 
 
 def _described(option: RegisteredOption, forms: dict[int, _Form]) -> _Described:
-    """Return what LookupTable.add takes after the names."""
+    """Return what LookupNames.add takes after the names."""
     form = forms.get(id(option.type))  # the type itself has no cheap hash
     if form is None:
         kind, element = option.type.kind, option.type.element
