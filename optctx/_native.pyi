@@ -8,7 +8,7 @@ from collections.abc import (
 import contextlib
 import enum
 from types import TracebackType
-from typing import Any, Self, TypeVar, overload
+from typing import Any, Self, TypeVar
 
 
 def set_callbacks(**functions: Callable[..., object]) -> None: ...
@@ -90,9 +90,6 @@ class RawOption:
 
     @property
     def occurrences(self) -> int: ...
-
-    @property
-    def position(self) -> int: ...
 
     @property
     def help(self) -> str: ...
@@ -292,26 +289,11 @@ class Region:
     @property
     def live(self) -> int: ...
 
-    @live.setter
-    def live(self, arg: int, /) -> None: ...
-
     @property
     def size(self) -> int: ...
 
-    @size.setter
-    def size(self, arg: int, /) -> None: ...
-
     @property
     def role(self) -> Role: ...
-
-    @role.setter
-    def role(self, arg: Role, /) -> None: ...
-
-    @property
-    def kind(self) -> Kind: ...
-
-    @kind.setter
-    def kind(self, arg: Kind, /) -> None: ...
 
     @property
     def ownership(self) -> Ownership: ...
@@ -339,9 +321,6 @@ class Region:
 
     @property
     def scoped(self) -> bool: ...
-
-    @scoped.setter
-    def scoped(self, arg: bool, /) -> None: ...
 
     @property
     def written(self) -> bool: ...
@@ -390,9 +369,6 @@ class ParseError(ValueError):
     pass
 
 class GoneError(RuntimeError):
-    pass
-
-class NativeScopeError(RuntimeError):
     pass
 
 class Patch:
@@ -573,14 +549,7 @@ class ParserFunction(enum.Enum):
 
     registered = 3
 
-@overload
-def pack_interception(image: int, argument: int, handler: tuple[Subject, Skip]) -> int: ...
-
-@overload
-def pack_interception(image: int, argument: int, handler: MachineUse) -> int: ...
-
-@overload
-def pack_interception(image: int, argument: int, handler: ParserFunction) -> int: ...
+def pack_interception(image: int, argument: int, handler: tuple[Subject, Skip] | MachineUse | ParserFunction) -> int: ...
 
 def interceptors() -> tuple[int, int, int]: ...
 
@@ -718,8 +687,6 @@ def compile_alone(image: int, context: int, machine: int, llvmlite_lock: object,
 def run_counted(image: int, function: Callable[..., R], /, *arguments: object) -> R: ...
 
 def held() -> dict[str, int]: ...
-
-def held_locks() -> int: ...
 
 def make_lock_safe(lock: object) -> None: ...
 

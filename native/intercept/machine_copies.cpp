@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
-#include <type_traits>
+#include <string>
 
 namespace optctx::machine {
 namespace {
@@ -55,34 +55,6 @@ void copy_bits(const std::vector<Bits>& bits, const std::uint8_t* from, std::uin
 }
 
 }  // namespace
-
-LlvmCalls::LlvmCalls(const std::map<std::string, std::uintptr_t>& addresses,
-                     const std::vector<std::uintptr_t>& settings) {
-    const auto set = [](auto& function, std::uintptr_t address) {
-        function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address);
-    };
-    if (const auto found = addresses.find("create_by_text"); found != addresses.end())
-        set(create_by_text, found->second);
-    else
-        set(create_by_triple, addresses.at("create_by_triple"));
-    set(dispose, addresses.at("dispose"));
-    set(construct, addresses.at("construct"));
-    set(destroy, addresses.at("destroy"));
-    set(target, addresses.at("target"));
-    set(triple, addresses.at("triple"));
-    set(triple_text, addresses.at("triple_text"));
-    set(cpu, addresses.at("cpu"));
-    set(features, addresses.at("features"));
-    set(reloc_model, addresses.at("reloc_model"));
-    set(code_model, addresses.at("code_model"));
-    set(opt_level, addresses.at("opt_level"));
-    set(default_options, addresses.at("default_options"));
-    set(copy_options, addresses.at("copy_options"));
-    set(destroy_options, addresses.at("destroy_options"));
-    set(reset_options, addresses.at("reset_options"));
-    set(set_verbosity, addresses.at("set_verbosity"));
-    for (const std::uintptr_t address : settings) set(set_others.emplace_back(), address);
-}
 
 Options::Options(const LlvmCalls& llvm, const void* options) : llvm_(llvm), bytes_(new std::uint8_t[room]()) {
     llvm_.copy_options(bytes_.get(), options);

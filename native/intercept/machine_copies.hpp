@@ -2,11 +2,11 @@
 // returns through experiments on the image itself.
 #pragma once
 
+#include "intercept/named_calls.hpp"
+
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace optctx::machine {
@@ -21,35 +21,38 @@ struct OptionalModel {
     bool engaged;
 };
 
-// LLVM's functions in the image, under the names of optctx/image/facts/machines.py.
+// LLVM's functions in the image, under the names of optctx/image/facts/machines.py. Making it throws std::out_of_range
+// if one is missing.
 struct LlvmCalls {
-    // Throws std::out_of_range if a function is missing. `settings`: functions that change what the code generator also
-    // changes; not every LLVM has any.
-    LlvmCalls(const std::map<std::string, std::uintptr_t>& addresses, const std::vector<std::uintptr_t>& settings);
+    intercept::NamedCalls calls;
+    // What else changes what the code generator also changes. Not every LLVM has any.
+    std::vector<void (*)(void* machine, std::int32_t value)> set_others;
 
     // LLVM creates a machine from an llvm::Triple or from its text: one of the two is null.
-    void* (*create_by_triple)(const void* target, const void* triple, Text cpu, Text features, const void* options,
-                              OptionalModel reloc, OptionalModel code, std::int32_t level, bool jit) = nullptr;
     void* (*create_by_text)(const void* target, Text triple, Text cpu, Text features, const void* options,
-                            OptionalModel reloc, OptionalModel code, std::int32_t level, bool jit) = nullptr;
-    void (*dispose)(void* machine);
+                            OptionalModel reloc, OptionalModel code, std::int32_t level,
+                            bool jit) = calls.or_null("create_by_text");
+    void* (*create_by_triple)(const void* target, const void* triple, Text cpu, Text features, const void* options,
+                              OptionalModel reloc, OptionalModel code, std::int32_t level,
+                              bool jit) = create_by_text == nullptr ? calls["create_by_triple"] : intercept::Address{};
+    void (*dispose)(void* machine) = calls["dispose"];
+    // These two are of the base class only.
     void (*construct)(void* machine, const void* target, Text layout, const void* triple, Text cpu, Text features,
-                      const void* options);  // of the base class only
-    void (*destroy)(void* machine);          // of the base class only
-    const void* (*target)(const void* machine);
-    const void* (*triple)(const void* machine);
-    char* (*triple_text)(const void* machine);  // malloc'ed
-    Text (*cpu)(const void* machine);
-    char* (*features)(const void* machine);  // malloc'ed
-    std::int32_t (*reloc_model)(const void* machine);
-    std::int32_t (*code_model)(const void* machine);
-    std::int32_t (*opt_level)(const void* machine);
-    void (*default_options)(void* options);
-    void (*copy_options)(void* options, const void* other);
-    void (*destroy_options)(void* options);
-    void (*reset_options)(const void* machine, const void* function);
-    void (*set_verbosity)(void* machine, std::int32_t verbose);
-    std::vector<void (*)(void* machine, std::int32_t value)> set_others;
+                      const void* options) = calls["construct"];
+    void (*destroy)(void* machine) = calls["destroy"];
+    const void* (*target)(const void* machine) = calls["target"];
+    const void* (*triple)(const void* machine) = calls["triple"];
+    char* (*triple_text)(const void* machine) = calls["triple_text"];  // malloc'ed
+    Text (*cpu)(const void* machine) = calls["cpu"];
+    char* (*features)(const void* machine) = calls["features"];  // malloc'ed
+    std::int32_t (*reloc_model)(const void* machine) = calls["reloc_model"];
+    std::int32_t (*code_model)(const void* machine) = calls["code_model"];
+    std::int32_t (*opt_level)(const void* machine) = calls["opt_level"];
+    void (*default_options)(void* options) = calls["default_options"];
+    void (*copy_options)(void* options, const void* other) = calls["copy_options"];
+    void (*destroy_options)(void* options) = calls["destroy_options"];
+    void (*reset_options)(const void* machine, const void* function) = calls["reset_options"];
+    void (*set_verbosity)(void* machine, std::int32_t verbose) = calls["set_verbosity"];
 };
 
 // Owns an llvm::TargetOptions.

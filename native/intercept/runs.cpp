@@ -55,10 +55,10 @@ struct Step {
     std::uint8_t image;
 };
 
-// The binding of an LLVMContext that is to be constructed, or null.
+// The bindings of LLVMContexts that are to be constructed, the next one last, or null.
 struct Expected {
     unsigned image;
-    std::shared_ptr<const Binding> binding;
+    std::vector<std::shared_ptr<const Binding>> bindings;
 };
 
 // Of a thread. A run of one image can be inside a run of another one, so both are in the same lists.
@@ -68,7 +68,7 @@ struct RunState {
     std::vector<Step> steps;
     std::vector<const void*> functions;  // those whose scopes are entered
     std::uint64_t unfinished = 0;        // argument 0 of the last skipped function that left it unfinished
-    std::vector<Expected> expected;      // the next one of an image is its last
+    std::vector<Expected> expected;      // the last one of an image counts
 };
 
 RunState& state() {
@@ -256,11 +256,11 @@ std::uint64_t refuse(RunState& now, Skip skip, std::uint64_t* arguments) {
 }
 
 void bind_next(std::vector<Expected>& expected, unsigned image, const void* llvm_context) {
-    const auto next =
+    const auto own =
         std::find_if(expected.rbegin(), expected.rend(), [image](const Expected& each) { return each.image == image; });
-    if (next == expected.rend()) return;
-    std::shared_ptr<const Binding> binding = std::move(next->binding);
-    expected.erase(std::next(next).base());
+    if (own == expected.rend() || own->bindings.empty()) return;
+    std::shared_ptr<const Binding> binding = std::move(own->bindings.back());
+    own->bindings.pop_back();
     if (binding != nullptr) bind(llvm_context, std::move(binding));
 }
 
@@ -270,19 +270,12 @@ std::shared_ptr<const Binding> bound_to_module(unsigned image, const void* modul
     return bound(image, images[image].llvm.module_context(const_cast<void*>(module)));
 }
 
-void expect_llvm_contexts(unsigned image, std::vector<std::shared_ptr<const Binding>> bindings) {
-    std::vector<Expected>& expected = state().expected;
-    std::erase_if(expected, [image](const Expected& each) { return each.image == image; });
-    for (auto at = bindings.rbegin(); at != bindings.rend(); ++at) expected.push_back({image, std::move(*at)});
+Expecting::Expecting(unsigned image, std::vector<std::shared_ptr<const Binding>> bindings) {
+    std::reverse(bindings.begin(), bindings.end());
+    state().expected.push_back({image, std::move(bindings)});
 }
 
-std::vector<std::shared_ptr<const Binding>> expected_llvm_contexts(unsigned image) {
-    const auto& expected = state().expected;
-    std::vector<std::shared_ptr<const Binding>> bindings;
-    for (auto at = expected.rbegin(); at != expected.rend(); ++at)
-        if (at->image == image) bindings.push_back(at->binding);
-    return bindings;
-}
+Expecting::~Expecting() { state().expected.pop_back(); }
 
 RunCounts run_counts(unsigned image) noexcept {
     return {images[image].begun_everywhere.load(std::memory_order_relaxed), state().begun[image]};
@@ -300,7 +293,7 @@ void configure(unsigned image, const LlvmCalls& calls, const Judge& judge) {
     images[image].judge = judge;
 }
 
-EarlyRun::EarlyRun(unsigned image, Subject kind, void* subject) {
+Early::Early(unsigned image, Subject kind, void* subject) {
     const LlvmCalls& llvm = images[image].llvm;
     if (llvm.module_context == nullptr) return;
     if (kind == Subject::function && llvm.function_module(subject) == nullptr) return;
@@ -310,9 +303,7 @@ EarlyRun::EarlyRun(unsigned image, Subject kind, void* subject) {
     steps_ = now.steps.size() - steps_before;
 }
 
-EarlyRun::~EarlyRun() { after(steps_); }
-
-EarlyOutside::EarlyOutside(unsigned image, const void* llvm_context) {
+Early::Early(unsigned image, const void* llvm_context) {
     if (!views::shows_globals(image)) return;
     RunState& now = state();
     const std::size_t steps_before = now.steps.size();
@@ -320,7 +311,7 @@ EarlyOutside::EarlyOutside(unsigned image, const void* llvm_context) {
     steps_ = now.steps.size() - steps_before;
 }
 
-EarlyOutside::~EarlyOutside() { after(steps_); }
+Early::~Early() { after(steps_); }
 
 std::uint64_t before(unsigned image, Work work, std::uint8_t argument, std::uint64_t* arguments) {
     const auto [kind, skip] = work;

@@ -100,39 +100,29 @@ void configure(unsigned image, const LlvmCalls& calls, const Judge& judge);
 
 // Returns the binding of a module's LLVMContext, or null.
 std::shared_ptr<const Binding> bound_to_module(unsigned image, const void* module) noexcept;
-// Binds the LLVMContexts that the image constructs on this thread from now on, in this order, if their construction is
-// intercepted; null leaves one unbound. Replaces earlier expectations.
-void expect_llvm_contexts(unsigned image, std::vector<std::shared_ptr<const Binding>> bindings);
-// Returns the bindings whose LLVMContexts have not been constructed yet.
-std::vector<std::shared_ptr<const Binding>> expected_llvm_contexts(unsigned image);
-
-// A run that begins before LLVM itself begins to work on a module or function, so that what LLVM makes for the run is
-// made under the values of the run. The functions that are intercepted find it and begin none of their own. Does
-// nothing in an image whose functions are not intercepted, or inside a run on the same LLVMContext. `kind`: module or
-// function.
-class EarlyRun {
+// While it lives, binds the LLVMContexts that the image constructs on this thread, in this order, if their construction
+// is intercepted; null leaves one unbound. What an outer one expects in the image waits for its end.
+class Expecting {
 public:
-    EarlyRun(unsigned image, Subject kind, void* subject);
-    EarlyRun(const EarlyRun&) = delete;
-    EarlyRun& operator=(const EarlyRun&) = delete;
-    ~EarlyRun();
-    // False: the judge refused the run and has left the reason for the enclosing call.
-    bool allowed() const noexcept { return allowed_; }
-
-private:
-    std::uint64_t steps_ = 0;
-    bool allowed_ = true;
+    Expecting(unsigned image, std::vector<std::shared_ptr<const Binding>> bindings);
+    Expecting(const Expecting&) = delete;
+    Expecting& operator=(const Expecting&) = delete;
+    ~Expecting();
 };
 
-// Work of optctx's own, from before LLVM begins: outside every scope it follows the rule (intercept/outside.hpp). Does
-// nothing inside a scope.
-class EarlyOutside {
+// Work that begins before LLVM itself begins it, so that what LLVM makes for it is made under the right values. The
+// functions that are intercepted find it and begin none of their own.
+class Early {
 public:
-    EarlyOutside(unsigned image, const void* llvm_context);
-    EarlyOutside(const EarlyOutside&) = delete;
-    EarlyOutside& operator=(const EarlyOutside&) = delete;
-    ~EarlyOutside();
-    // False: the rule forbids the work, and the judge has left the error for the enclosing call.
+    // A run on a module or a function, as `kind` says. Does nothing in an image whose functions are not intercepted, or
+    // inside a run on the same LLVMContext.
+    Early(unsigned image, Subject kind, void* subject);
+    // Work of optctx's own: outside every scope it follows the rule (intercept/outside.hpp). Does nothing inside one.
+    Early(unsigned image, const void* llvm_context);
+    Early(const Early&) = delete;
+    Early& operator=(const Early&) = delete;
+    ~Early();
+    // False: the judge refused the work and has left the reason for the enclosing call.
     bool allowed() const noexcept { return allowed_; }
 
 private:

@@ -83,9 +83,7 @@ Users restore(unsigned image, patch::Transaction& code, patch::PointerTransactio
 }  // namespace
 
 void add_attach(nb::module_& m) {
-    m.def(
-        "is_attached", [](unsigned image) { return views::is_attached(views::checked_image(image)); }, "image"_a,
-        "Return whether scopes reach the image now.");
+    m.def("is_attached", of_image(&views::is_attached), "image"_a, "Return whether scopes reach the image now.");
     m.def("redirect", &redirect, "image"_a, "code"_a, "tables"_a, "setters"_a, "fail_at"_a = 0,
           "Commit both transactions and use `setters`, or none of them. Scopes reach the image from then on.");
     m.def("restore", &restore, "image"_a, "code"_a, "tables"_a, "setters"_a,

@@ -6,6 +6,7 @@
 #include "os/os.hpp"
 #include "python/bindings.hpp"
 #include "python/block.hpp"
+#include "python/bytes.hpp"
 #include "python/compile_calls.hpp"
 #include "python/gil.hpp"
 #include "python/host_lock.hpp"
@@ -105,7 +106,7 @@ nb::object run_inside(const Need& need, const std::function<nb::object()>& work,
     const Inside llvmlite(need.llvmlite_lock, llvmlite_lock::block);
     nb::object scope = travelling(need.image, need.llvm_context);
     const Inside travels(scope, scoping::scope);
-    const bind::EarlyOutside outside(need.image, reinterpret_cast<const void*>(need.llvm_context));
+    const bind::Early outside(need.image, reinterpret_cast<const void*>(need.llvm_context));
     result = outside.allowed() ? work() : nb::none();
     return scope;
 }
@@ -121,8 +122,6 @@ nb::object run(const Need& need, const std::function<nb::object()>& work) {
 }
 
 compile::Pointer pointer(std::uintptr_t address) { return reinterpret_cast<compile::Pointer>(address); }
-
-nb::bytes to_bytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
 
 nb::list to_list(const compile::Errors& errors) {
     nb::list texts;
@@ -168,7 +167,7 @@ void add_compile(nb::module_& m) {
         .def(
             "__init__",
             [](compile::Llvm* self, unsigned image, const std::map<std::string, std::uintptr_t>& addresses) {
-                new (self) compile::Llvm(views::checked_image(image), addresses);
+                new (self) compile::Llvm{views::checked_image(image), addresses};
             },
             "image"_a, "addresses"_a);
     m.def("run_passes", &run_passes, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a,
@@ -223,8 +222,6 @@ void add_compile(nb::module_& m) {
         },
         nb::sig("def held() -> dict[str, int]"),
         "Return what this process currently holds (calls: of this thread). For tests.");
-    m.def("held_locks", &os::locked,
-          "Return the number of LLVMContexts and target machines that compilations have locked.");
     m.def("make_lock_safe", &llvmlite_lock::make_safe, "lock"_a,
           "Give llvmlite's lock native methods, which no exception can interrupt half-way.");
 }

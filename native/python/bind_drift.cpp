@@ -5,6 +5,7 @@
 #include "patch/pointers.hpp"
 #include "python/bindings.hpp"
 #include "python/block.hpp"
+#include "python/bytes.hpp"
 #include "python/callbacks.hpp"
 #include "python/gil.hpp"
 #include "values/process_wide.hpp"
@@ -77,11 +78,10 @@ bool remove_watcher(nb::handle watcher) {
         last_reference = nb::steal(*at);
         own.erase(at);
         if (!watchers->any()) listening = false;
-        if (!own.empty()) return true;
         try {
-            watchers->tables[image]->give_up();
+            if (own.empty()) watchers->tables[image]->give_up();
         } catch (const std::exception&) {
-            return true;
+            // As said above.
         }
         return true;
     }
@@ -172,7 +172,7 @@ nb::bytes read_together(const Spans& spans) {
     const views::LiveView reading;
     std::string bytes;
     for (const auto& [address, size] : spans.pieces) bytes.append(reinterpret_cast<const char*>(address), size);
-    return nb::bytes(bytes.data(), bytes.size());
+    return to_bytes(bytes);
 }
 
 constexpr std::size_t most_frames = 64;
@@ -242,9 +242,7 @@ void add_drift(nb::module_& m) {
         .def("__init__", [](CoveredStorage* self) { new (self) CoveredStorage{values::covered_storage()}; })
         .def("place", &place, "address"_a,
              "Return where to read the storage at an address: in a copy, valid as long as this object, or in place.");
-    m.def(
-        "process_wide_epoch", [](unsigned image) { return values::process_wide_epoch(views::checked_image(image)); },
-        "image"_a,
-        "Return the number of process-wide changes made and undone in the image: odd while changes of contexts with "
-        "process_wide=\"exclusive\" are in force.");
+    m.def("process_wide_epoch", of_image(&values::process_wide_epoch), "image"_a,
+          "Return the number of process-wide changes made and undone in the image: odd while changes of contexts with "
+          "process_wide=\"exclusive\" are in force.");
 }

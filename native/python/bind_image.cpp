@@ -155,9 +155,8 @@ void add_image(nb::module_& m) {
              "that; the image must outlive the answer.")
         .def(
             "initial_bytes",
-            [](const image::Library& i, std::uintptr_t a, std::size_t n) {
-                const auto b = i.initial_bytes(a, n);
-                return nb::bytes(reinterpret_cast<const char*>(b.data()), b.size());
+            [](const image::Library& i, std::uintptr_t address, std::size_t size) {
+                return to_bytes(i.initial_bytes(address, size));
             },
             "address"_a, "size"_a, "What the file says is there before anything has run; zeros in .bss.")
         .def("contains", &image::Library::contains, "address"_a)
@@ -187,7 +186,6 @@ void add_image(nb::module_& m) {
     nb::class_<image::RawOption>(m, "RawOption", "The common part of a cl::Option object, read in place.")
         .def_prop_ro("vtable", [](const image::RawOption& o) { return reinterpret_cast<std::uintptr_t>(o.vtable); })
         .def_ro("occurrences", &image::RawOption::occurrences)
-        .def_ro("position", &image::RawOption::position)
         .def_prop_ro("help", [](const image::RawOption& o) { return std::string(o.help.data, o.help.size); })
         .def_prop_ro("hidden", &image::RawOption::hidden)
         .def_prop_ro("misc", &image::RawOption::misc)
@@ -256,8 +254,7 @@ void add_image(nb::module_& m) {
     m.def(
         "read_checked",
         [](std::uintptr_t address, std::size_t size, const char* what) {
-            const auto bytes = image::load_bytes(address, size, what);
-            return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+            return to_bytes(image::load_bytes(address, size, what));
         },
         "address"_a, "size"_a, "what"_a,
         "Bytes of memory whose layout is in doubt, `what` they are taken for; MisfitError if they cannot be read.");

@@ -6,14 +6,17 @@
 #include "intercept/runs.hpp"
 #include "patch/pointers.hpp"
 #include "python/bindings.hpp"
+#include "python/bytes.hpp"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace nb = nanobind;
@@ -24,8 +27,20 @@ namespace {
 
 using intercept::Handler;
 
-std::uint32_t packed(unsigned image, std::uint8_t argument, Handler handler, std::uint8_t detail) {
-    return intercept::pack({static_cast<std::uint8_t>(views::checked_image(image)), handler, argument, detail});
+using Asked = std::variant<std::pair<bind::Subject, bind::Skip>, machine::Use, contain::Function>;
+
+std::uint32_t pack(unsigned image, std::uint8_t argument, const Asked& asked) {
+    intercept::Interception which{static_cast<std::uint8_t>(views::checked_image(image)), Handler::run, argument, 0};
+    if (const auto* work = std::get_if<0>(&asked)) {
+        which.detail = bind::pack({work->first, work->second});
+    } else if (const auto* use = std::get_if<machine::Use>(&asked)) {
+        which.handler = Handler::machine;
+        which.detail = static_cast<std::uint8_t>(*use);
+    } else {
+        which.handler = Handler::parser;
+        which.detail = static_cast<std::uint8_t>(std::get<contain::Function>(asked));
+    }
+    return intercept::pack(which);
 }
 
 template <class Pointers>
@@ -63,27 +78,9 @@ void add_interceptions(nb::module_& m) {
         .value("reset_all", contain::Function::reset_all)
         .value("reset_parser", contain::Function::reset_parser)
         .value("registered", contain::Function::registered);
-    m.def(
-        "pack_interception",
-        [](unsigned image, std::uint8_t argument, std::pair<bind::Subject, bind::Skip> work) {
-            return packed(image, argument, Handler::run, bind::pack(bind::Work{work.first, work.second}));
-        },
-        "image"_a, "argument"_a, "handler"_a,
-        "Pack what the code in front of an intercepted function passes to `interceptors()[0]`. `argument`: the index "
-        "of "
-        "what the handler is about. `handler`: (Subject, Skip), MachineUse or ParserFunction.");
-    m.def(
-        "pack_interception",
-        [](unsigned image, std::uint8_t argument, machine::Use use) {
-            return packed(image, argument, Handler::machine, static_cast<std::uint8_t>(use));
-        },
-        "image"_a, "argument"_a, "handler"_a);
-    m.def(
-        "pack_interception",
-        [](unsigned image, std::uint8_t argument, contain::Function function) {
-            return packed(image, argument, Handler::parser, static_cast<std::uint8_t>(function));
-        },
-        "image"_a, "argument"_a, "handler"_a);
+    m.def("pack_interception", &pack, "image"_a, "argument"_a, "handler"_a,
+          "Pack what the code in front of an intercepted function passes to `interceptors()[0]`. `argument`: the index "
+          "of what the handler is about. `handler`: (Subject, Skip), MachineUse or ParserFunction.");
     m.def(
         "interceptors",
         [] {
@@ -107,8 +104,7 @@ void add_interceptions(nb::module_& m) {
     m.def(
         "place_code",
         [](const nb::bytes& code, std::uintptr_t begin, std::uintptr_t end) {
-            const auto* data = static_cast<const std::uint8_t*>(code.data());
-            return patch::place_code({data, data + code.size()}, begin, end);
+            return patch::place_code(from_bytes(code), begin, end);
         },
         "code"_a, "near_begin"_a, "near_end"_a,
         "Copy the code to executable memory that is never freed. Returns its address.");

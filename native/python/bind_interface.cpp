@@ -82,7 +82,6 @@ void add_interface(nb::module_& m) {
           "for options that are registered later.");
     m.def("publish_late_lookups", &publish_late, "image"_a, "options"_a,
           "Make lookups from C++ find these late options, and no others, after `publish_lookups`. Empties `options`.");
-    m.def(
-        "begin_lookups_with", [](unsigned image) { interface::begin_with(views::checked_image(image)); }, "image"_a,
-        "Make this the image of lookups from C++ that name none. Its table has been published.");
+    m.def("begin_lookups_with", of_image(&interface::begin_with), "image"_a,
+          "Make this the image of lookups from C++ that name none. Its table has been published.");
 }

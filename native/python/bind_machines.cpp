@@ -27,7 +27,9 @@ void cannot_make(unsigned image, const char* why) {
 
 void configure_machines(unsigned image, const std::map<std::string, std::uintptr_t>& calls,
                         const std::vector<std::uintptr_t>& settings) {
-    machine::configure(views::checked_image(image), machine::LlvmCalls(calls, settings), cannot_make);
+    machine::LlvmCalls llvm{calls, {}};
+    for (const std::uintptr_t setting : settings) llvm.set_others.push_back(intercept::Address{setting});
+    machine::configure(views::checked_image(image), llvm, cannot_make);
 }
 
 }  // namespace
@@ -49,10 +51,8 @@ void add_machines(nb::module_& m) {
                 "*arguments: object) -> R"),
         "Call the function. The TargetMachines that LLVM makes on this thread during the call have a copy of the "
         "TargetOptions of `machine`: theirs count as those that the program passed for that one.");
-    m.def(
-        "idle_machines", [](unsigned image) { return machine::idle_variants(views::checked_image(image)); }, "image"_a,
-        "Return the number of idle variants of an image.");
-    m.def(
-        "forget_machines", [](unsigned image) { machine::forget_all(views::checked_image(image)); }, "image"_a,
-        "Forget all machines of an image, as `restore` does. For tests.");
+    m.def("idle_machines", of_image(&machine::idle_variants), "image"_a,
+          "Return the number of idle variants of an image.");
+    m.def("forget_machines", of_image(&machine::forget_all), "image"_a,
+          "Forget all machines of an image, as `restore` does. For tests.");
 }

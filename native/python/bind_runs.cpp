@@ -3,6 +3,7 @@
 #include "intercept/outside.hpp"
 #include "intercept/runs.hpp"
 #include "python/bindings.hpp"
+#include "python/bytes.hpp"
 #include "python/callbacks.hpp"
 #include "python/gil.hpp"
 #include "python/scope_block.hpp"
@@ -17,6 +18,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+
+#include <cstring>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -98,28 +101,6 @@ void cannot_enter(void* owner, const char* why) {
     callbacks::ask_from_llvm(Callback::cannot_run_in, [&] { return nb::make_tuple(object_or_none(owner), why); });
 }
 
-// Sets what this thread expects, and restores the expectations of an outer link on destruction: this link may be nested
-// in it.
-class Expecting {
-public:
-    Expecting(unsigned image, std::vector<std::shared_ptr<const bind::Binding>> expected)
-        : image_(image), before_(bind::expected_llvm_contexts(image)) {
-        bind::expect_llvm_contexts(image, std::move(expected));
-    }
-    Expecting(const Expecting&) = delete;
-    Expecting& operator=(const Expecting&) = delete;
-    ~Expecting() { bind::expect_llvm_contexts(image_, std::move(before_)); }
-
-private:
-    unsigned image_;
-    std::vector<std::shared_ptr<const bind::Binding>> before_;
-};
-
-template <class Function>
-void set(Function& to, std::uintptr_t address) {
-    to = reinterpret_cast<Function>(address);
-}
-
 // What tells apart the values that LLVM reads on this thread; whether something that was made under equal values still
 // has to be made anew, because its reads would go unseen or LLVM has written to the values; the context's owner.
 std::tuple<nb::object, bool, nb::object> values_here(unsigned image) {
@@ -128,8 +109,7 @@ std::tuple<nb::object, bool, nb::object> values_here(unsigned image) {
     std::string key = context->key();
     if (const auto& process_wide = context->process_wide(); process_wide != nullptr) key += process_wide->text();
     const bool is_watched = context->reads() != nullptr || views::substitute(image) != nullptr;
-    return {nb::bytes(key.data(), key.size()), is_watched || scopes::wrote(image),
-            object_or_none(scopes::current_owner(image))};
+    return {to_bytes(key), is_watched || scopes::wrote(image), object_or_none(scopes::current_owner(image))};
 }
 
 std::size_t set_outside_rule(unsigned image, bind::Outside rule, std::shared_ptr<contexts::Context> defaults,
@@ -146,16 +126,10 @@ std::size_t set_outside_rule(unsigned image, bind::Outside rule, std::shared_ptr
 }
 
 void configure_bindings(unsigned image, const std::vector<std::uintptr_t>& calls) {
-    if (calls.size() != 8) throw nb::value_error("eight functions of LLVM's C API are needed");
     bind::LlvmCalls llvm{};
-    set(llvm.module_context, calls[0]);
-    set(llvm.first_function, calls[1]);
-    set(llvm.next_function, calls[2]);
-    set(llvm.function_module, calls[3]);
-    set(llvm.string_attribute, calls[4]);
-    set(llvm.string_attribute_value, calls[5]);
-    set(llvm.module_triple, calls[6]);
-    set(llvm.machine_triple, calls[7]);
+    if (calls.size() * sizeof(void*) != sizeof llvm)
+        throw nb::value_error("eight functions of LLVM's C API are needed");
+    std::memcpy(&llvm, calls.data(), sizeof llvm);
     bind::configure(views::checked_image(image), llvm, {may_run_outside, may_run, resolve, cannot_enter});
 }
 
@@ -181,27 +155,22 @@ void add_bind(nb::module_& m) {
         },
         "image"_a,
         "How often the image began to work on a module, since the process began: (on every thread, on this one).");
-    m.def(
-        "count_attributes",
-        [](unsigned image, bool count) { bind::count_attributes(views::checked_image(image), count); }, "image"_a,
-        "count"_a, "Set whether the function attribute \"optctx\" counts in the image, on every thread.");
-    m.def(
-        "attributes_switch", [](unsigned image) { return bind::attributes_switch(views::checked_image(image)); },
-        "image"_a, "Return the address of the byte that is 0 unless they count.");
+    m.def("count_attributes", of_image(&bind::count_attributes), "image"_a, "count"_a,
+          "Set whether the function attribute \"optctx\" counts in the image, on every thread.");
+    m.def("attributes_switch", of_image(&bind::attributes_switch), "image"_a,
+          "Return the address of the byte that is 0 unless they count.");
     nb::enum_<bind::Outside>(m, "Outside")
         .value("allow", bind::Outside::allow)
         .value("warn", bind::Outside::warn)
         .value("error", bind::Outside::error)
         .value("defaults", bind::Outside::defaults);
-    m.def(
-        "outside_rule", [](unsigned image) { return bind::outside_rule(views::checked_image(image)); }, "image"_a,
-        "Return the rule for LLVM's work outside every scope.");
+    m.def("outside_rule", of_image(&bind::outside_rule), "image"_a,
+          "Return the rule for LLVM's work outside every scope.");
     m.def("set_outside_rule", &set_outside_rule, "image"_a, "rule"_a, "defaults"_a.none(), "owner"_a.none(),
           "Change the rule, on every thread. Returns the number of runs outside every scope that go on under another "
           "rule; if it is not 0, nothing was changed. `defaults`: a context of the registered values, with its owner.");
-    m.def(
-        "reset_outside_rule", [](unsigned image) { bind::reset_outside_rule(views::checked_image(image)); }, "image"_a,
-        "Allow work outside every scope again, whatever is going on.");
+    m.def("reset_outside_rule", of_image(&bind::reset_outside_rule), "image"_a,
+          "Allow work outside every scope again, whatever is going on.");
     m.attr("MOST_ATTRIBUTES") = bind::most_attributes;
     m.def(
         "bind",
@@ -255,7 +224,7 @@ void add_bind(nb::module_& m) {
            nb::handle function, const nb::args& arguments) {
             std::vector<std::shared_ptr<const bind::Binding>> expected;
             for (const auto& binding : bindings) expected.push_back(binding.value_or(nullptr));
-            const Expecting expecting(views::checked_image(image), std::move(expected));
+            const bind::Expecting expecting(views::checked_image(image), std::move(expected));
             return blocks::call(function, arguments);
         },
         "image"_a, "bindings"_a, "function"_a, "arguments"_a,
@@ -271,7 +240,7 @@ void add_bind(nb::module_& m) {
     m.def(
         "run_early",
         [](unsigned image, std::uintptr_t subject, bind::Subject kind, nb::handle function, const nb::args& arguments) {
-            const bind::EarlyRun run(views::checked_image(image), kind, reinterpret_cast<void*>(subject));
+            const bind::Early run(views::checked_image(image), kind, reinterpret_cast<void*>(subject));
             return run.allowed() ? blocks::call(function, arguments) : nb::object(nb::none());
         },
         "image"_a, "subject"_a, "kind"_a, "function"_a, "arguments"_a,

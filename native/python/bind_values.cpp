@@ -114,15 +114,14 @@ void add_space(nb::module_& m) {
             },
             "live"_a, "size"_a, "role"_a, "kind"_a = values::Kind::other, "ownership"_a = values::Ownership::none,
             "scoped"_a = false, "written"_a = false, "escapes"_a = false)
-        .def_rw("live", &values::Region::live)
-        .def_rw("size", &values::Region::size)
-        .def_rw("role", &values::Region::role)
-        .def_rw("kind", &values::Region::kind)
+        .def_ro("live", &values::Region::live)
+        .def_ro("size", &values::Region::size)
+        .def_ro("role", &values::Region::role)
         .def_rw("ownership", &values::Region::ownership)
         .def_rw("variable", &values::Region::variable)
         .def_rw("value_offset", &values::Region::value_offset)
         .def_rw("has_defaults", &values::Region::has_defaults)
-        .def_rw("scoped", &values::Region::scoped)
+        .def_ro("scoped", &values::Region::scoped)
         .def_rw("written", &values::Region::written)
         .def_rw("escapes", &values::Region::escapes)
         .def_rw("shared", &values::Region::shared)
@@ -146,7 +145,7 @@ void add_space(nb::module_& m) {
     m.attr("OCCURRENCES_AT") = offsetof(image::RawOption, occurrences);
     m.attr("POSITION_AT") = offsetof(image::RawOption, position);
     m.attr("MAX_IMAGES") = views::max_images;
-    m.def("thread_offset", [](unsigned image) { return views::thread_offset(views::checked_image(image)); }, "image"_a);
+    m.def("thread_offset", of_image(&views::thread_offset), "image"_a);
     m.def(
         "identity_view",
         [](unsigned image) {
@@ -156,7 +155,6 @@ void add_space(nb::module_& m) {
     // Python code catches these and raises classes of its own with the same text.
     nb::exception<values::ParseError>(m, "ParseError", PyExc_ValueError);
     nb::exception<values::GoneError>(m, "GoneError", PyExc_RuntimeError);
-    nb::exception<contexts::ScopeError>(m, "NativeScopeError", PyExc_RuntimeError);
     nb::class_<values::Patch>(m, "Patch", "The storage of one region in a setting.")
         .def_ro("slot", &values::Patch::slot)
         .def_prop_ro("address",
@@ -257,12 +255,7 @@ void add_space(nb::module_& m) {
             },
             "Slots of the overrides.")
         .def(
-            "text",
-            [](const contexts::Context& c, std::uint32_t slot) {
-                const std::string text = c.text(slot);
-                return nb::bytes(text.data(), text.size());
-            },
-            "slot"_a,
+            "text", [](const contexts::Context& c, std::uint32_t slot) { return to_bytes(c.text(slot)); }, "slot"_a,
             "Return the text that LLVM parsed into the value, equal for equal occurrences; empty if it is not known.")
         .def_prop_ro(
             "process_wide_text",

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 // Libraries, their symbols and memory, and the registry (python/bind_image.cpp).
 void add_image(nanobind::module_& m);
@@ -43,6 +44,13 @@ void add_drift(nanobind::module_& m);
 struct SharedSetting {
     std::shared_ptr<const optctx::values::Setting> patches;
 };
+// Makes a function of an image one for Python, which checks the index that comes first.
+template <class Result, class... Arguments>
+auto of_image(Result (*function)(unsigned image, Arguments...)) {
+    return [function](unsigned image, Arguments... arguments) -> Result {
+        return function(optctx::views::checked_image(image), std::forward<Arguments>(arguments)...);
+    };
+}
 // Adds up a count that each image has, for the whole process.
 inline std::size_t sum_over_images(std::size_t (*count)(unsigned image) noexcept) {
     std::size_t sum = 0;

@@ -57,32 +57,6 @@ using Owner = std::unique_ptr<void, void (*)(Pointer)>;
 
 }  // namespace
 
-Llvm::Llvm(unsigned index, const std::map<std::string, std::uintptr_t>& addresses) : image(index) {
-    const auto set = [&](auto& function, const char* name) {
-        function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(addresses.at(name));
-    };
-    set(create_tuning, "create_tuning");
-    set(dispose_tuning, "dispose_tuning");
-    set(create_pass_builder, "create_pass_builder");
-    set(dispose_pass_builder, "dispose_pass_builder");
-    set(create_pass_manager, "create_pass_manager");
-    set(run_pass_manager, "run_pass_manager");
-    set(dispose_pass_manager, "dispose_pass_manager");
-    set(parse_pipeline, "parse_pipeline");
-    set(error_message, "error_message");
-    set(dispose_error_message, "dispose_error_message");
-    set(emit_to_memory, "emit_to_memory");
-    set(buffer_start, "buffer_start");
-    set(buffer_size, "buffer_size");
-    set(dispose_buffer, "dispose_buffer");
-    set(dispose_string, "dispose_string");
-    set(set_diagnostic_handler, "set_diagnostic_handler");
-    set(diagnostic_handler, "diagnostic_handler");
-    set(diagnostic_severity, "diagnostic_severity");
-    set(diagnostic_description, "diagnostic_description");
-    set(dispose_message, "dispose_message");
-}
-
 Ran run_passes(const Llvm& llvm, Pointer context, Pointer module, Pointer machine, const std::vector<Setting>& settings,
                const std::string& text) {
     const Owner tuning(llvm.create_tuning(), llvm.dispose_tuning);

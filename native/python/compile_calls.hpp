@@ -1,9 +1,9 @@
 // The LLVM functions that a compilation calls without llvmlite's lock and without the GIL.
 #pragma once
 
+#include "intercept/named_calls.hpp"
+
 #include <cstddef>
-#include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,34 +13,35 @@ namespace optctx::compile {
 
 using Pointer = void*;
 
-// Addresses of functions in a library of llvmlite's, under the names of optctx/hosts/llvmlite/compiling.py.
+// Functions of a library of llvmlite's, under the names of optctx/hosts/llvmlite/compiling.py. Making it throws
+// std::out_of_range if one is missing.
 struct Llvm {
-    // Throws std::out_of_range if a function is missing.
-    Llvm(unsigned index, const std::map<std::string, std::uintptr_t>& addresses);
-
     unsigned image;
+    intercept::NamedCalls calls;
 
-    Pointer (*create_tuning)();
-    void (*dispose_tuning)(Pointer);
-    Pointer (*create_pass_builder)(Pointer machine, Pointer tuning);
-    void (*dispose_pass_builder)(Pointer);
-    Pointer (*create_pass_manager)();
-    void (*run_pass_manager)(Pointer manager, Pointer module, Pointer builder);
-    void (*dispose_pass_manager)(Pointer);
+    Pointer (*create_tuning)() = calls["create_tuning"];
+    void (*dispose_tuning)(Pointer) = calls["dispose_tuning"];
+    Pointer (*create_pass_builder)(Pointer machine, Pointer tuning) = calls["create_pass_builder"];
+    void (*dispose_pass_builder)(Pointer) = calls["dispose_pass_builder"];
+    Pointer (*create_pass_manager)() = calls["create_pass_manager"];
+    void (*run_pass_manager)(Pointer manager, Pointer module, Pointer builder) = calls["run_pass_manager"];
+    void (*dispose_pass_manager)(Pointer) = calls["dispose_pass_manager"];
     // Returns an llvm::Error, which is one pointer, through the hidden first argument.
-    Pointer (*parse_pipeline)(Pointer* error, Pointer builder, Pointer manager, const char* text, std::size_t size);
-    char* (*error_message)(Pointer error);  // consumes `error`
-    void (*dispose_error_message)(char*);
-    Pointer (*emit_to_memory)(Pointer machine, Pointer module, int as_object, char** message);
-    const char* (*buffer_start)(Pointer);
-    std::size_t (*buffer_size)(Pointer);
-    void (*dispose_buffer)(Pointer);
-    void (*dispose_string)(char*);
-    void (*set_diagnostic_handler)(Pointer context, void (*)(Pointer, Pointer), Pointer data, bool respect_filters);
-    Pointer (*diagnostic_handler)(Pointer context);
-    int (*diagnostic_severity)(Pointer);
-    char* (*diagnostic_description)(Pointer);
-    void (*dispose_message)(char*);
+    Pointer (*parse_pipeline)(Pointer* error, Pointer builder, Pointer manager, const char* text,
+                              std::size_t size) = calls["parse_pipeline"];
+    char* (*error_message)(Pointer error) = calls["error_message"];  // consumes `error`
+    void (*dispose_error_message)(char*) = calls["dispose_error_message"];
+    Pointer (*emit_to_memory)(Pointer machine, Pointer module, int as_object, char** message) = calls["emit_to_memory"];
+    const char* (*buffer_start)(Pointer) = calls["buffer_start"];
+    std::size_t (*buffer_size)(Pointer) = calls["buffer_size"];
+    void (*dispose_buffer)(Pointer) = calls["dispose_buffer"];
+    void (*dispose_string)(char*) = calls["dispose_string"];
+    void (*set_diagnostic_handler)(Pointer context, void (*)(Pointer, Pointer), Pointer data,
+                                   bool respect_filters) = calls["set_diagnostic_handler"];
+    Pointer (*diagnostic_handler)(Pointer context) = calls["diagnostic_handler"];
+    int (*diagnostic_severity)(Pointer) = calls["diagnostic_severity"];
+    char* (*diagnostic_description)(Pointer) = calls["diagnostic_description"];
+    void (*dispose_message)(char*) = calls["dispose_message"];
 };
 
 // The diagnostics with error severity. Without a handler, LLVM prints diagnostics to standard error, and an error calls

@@ -212,9 +212,7 @@ def _add_tables(plan: Plan) -> None:
 
 
 def _state_region(address: int, size: int) -> Region:
-    region = Region(address, size, Role.state)
-    region.scoped = region.written = True
-    return region
+    return Region(address, size, Role.state, scoped=True, written=True)
 
 
 def _holds(option: RegisteredOption, address: int) -> bool:

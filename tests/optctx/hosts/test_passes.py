@@ -15,7 +15,6 @@ from llvmlite import binding
 from llvmlite.binding import ffi
 
 from optctx import _native
-from optctx._native import held_locks
 from optctx.errors import OptctxError, PassPipelineError
 from optctx.hosts.llvmlite.compiling import emit_assembly, emit_object, instruction_count, run_passes
 from tests.support.library_code import LLVMLITE
@@ -205,17 +204,17 @@ def test_locks_taken_in_opposite_orders_do_not_block_each_other() -> None:
 
     in_threads([partial(work, 0, 16, 32), partial(work, 1, 32, 16)])
     assert counts == [2000, 2000]
-    assert held_locks() == 0
+    assert _native.held()["locks"] == 0
 
 
 def test_a_lock_can_be_taken_again_by_its_holder_and_leaves_nothing_after_an_error() -> None:
     def fail() -> None:
-        assert held_locks() == 2
+        assert _native.held()["locks"] == 2
         raise RuntimeError("inside")
 
     with pytest.raises(RuntimeError, match="inside"):
         compile_alone(16, 0, None, compile_alone, 16, 32, None, fail)
-    assert held_locks() == 0
+    assert _native.held()["locks"] == 0
 
 
 @forked
@@ -237,10 +236,10 @@ def test_a_signal_handler_that_raises_ends_the_wait_for_a_lock() -> None:
         pass
     else:
         raise AssertionError("it went on")
-    assert _native.held_locks() == 1
+    assert _native.held()["locks"] == 1
     done.set()
     thread.join()
-    assert _native.held_locks() == 0
+    assert _native.held()["locks"] == 0
 
 
 def test_an_error_in_the_code_is_raised_and_ends_nothing(
