@@ -81,10 +81,19 @@ const Context* decides(unsigned image) noexcept {
     return context == nullptr || context->sets() == Sets::process ? nullptr : context;
 }
 
-template <class Act>
-Outcome act(unsigned image, const Act& change) noexcept {
+// Changes the scope that this thread is inside, if the setter is the business of its context. `option`: 0 for a reset.
+template <class Change>
+Outcome change_scope(unsigned image, std::uintptr_t option, const Change& change) noexcept {
+    const Context* context = decides(image);
+    if (context == nullptr) return Outcome::process;
+    if (context->sets() == Sets::error) {
+        reporter.not_set(image, option);
+        return Outcome::nothing;
+    }
+    Activation* activation = scopes::current_activation(image);
+    if (activation == nullptr) return Outcome::process;  // threads take turns: LLVM's storage is the context's
     try {
-        return change();
+        return change(*activation);
     } catch (const std::exception& error) {
         reporter.failed(image, error.what());
         return Outcome::nothing;
@@ -96,18 +105,10 @@ Outcome act(unsigned image, const Act& change) noexcept {
 void report_to(const Reporter& given) { reporter = given; }
 
 Outcome give(unsigned image, std::uintptr_t option, RawStringRef name, RawStringRef value, bool multi) noexcept {
-    const Context* context = decides(image);
-    if (context == nullptr) return Outcome::process;
-    if (context->sets() == Sets::error) {
-        reporter.not_set(image, option);
-        return Outcome::nothing;
-    }
-    Activation* activation = scopes::current_activation(image);
-    if (activation == nullptr) return Outcome::process;  // threads take turns: LLVM's storage is the context's
-    return act(image, [&] {
+    return change_scope(image, option, [&](Activation& activation) {
         Occurrence given{text_of(name), std::nullopt};
         if (value.data != nullptr) given.text = text_of(value);
-        return give_now(*activation, image, option, std::move(given), multi);
+        return give_now(activation, image, option, std::move(given), multi);
     });
 }
 
@@ -124,23 +125,14 @@ void* registered_options(unsigned image, const image::RegistryLayout& layout, vo
 }
 
 Outcome reset(unsigned image) noexcept {
-    const Context* context = decides(image);
-    if (context == nullptr) return Outcome::process;
-    if (context->sets() == Sets::error) {
-        reporter.not_set(image, 0);
-        return Outcome::nothing;
-    }
-    Activation* activation = scopes::current_activation(image);
-    if (activation == nullptr) return Outcome::process;
-    return act(image, [&] {
-        show(*activation, image, 0, activation->shown().with_registered_values(), Given{{}, true}, true);
+    return change_scope(image, 0, [image](Activation& activation) {
+        show(activation, image, 0, activation.shown().with_registered_values(), Given{{}, true}, true);
         return Outcome::contained;
     });
 }
 
 namespace {
 
-using image::RawStringRef;
 using AddOccurrence = bool (*)(void*, unsigned, RawStringRef, RawStringRef, bool);
 
 struct Replaced {

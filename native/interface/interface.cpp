@@ -92,8 +92,9 @@ void read_single(const optctx_item& single, optctx_value& out) {
     out.owned = nullptr;
 }
 
-// Reads in `context` or, if null, in LLVM's own storage. Pass `out` to `free_value` afterwards. Throws std::bad_alloc,
-// and std::runtime_error if another thread keeps changing a std::set. The entry must not be of kind other.
+// Reads in `context` or, if null, in LLVM's own storage. Pass `out` to `release_value` afterwards. Throws
+// std::bad_alloc, and std::runtime_error if another thread keeps changing a std::set. The entry must not be of kind
+// other.
 void read_value(const contexts::Context* context, const OptionEntry& entry, optctx_value& out) {
     const std::uintptr_t address = address_of(context, entry.value);
     switch (entry.value_kind) {
@@ -111,8 +112,6 @@ void read_value(const contexts::Context* context, const OptionEntry& entry, optc
             return read_single(item(entry, values::read_scalar(entry.value_kind, address)), out);
     }
 }
-
-void free_value(optctx_value& value) noexcept { delete static_cast<Owned*>(std::exchange(value.owned, nullptr)); }
 
 // Returns how many times the option was given there.
 std::uint32_t occurrences_of(const contexts::Context* context, const OptionEntry& entry) {
@@ -248,7 +247,7 @@ int32_t read(const optctx_context* handle, const optctx_option* option, optctx_v
     });
 }
 
-void release_value(optctx_value* value) noexcept { free_value(*value); }
+void release_value(optctx_value* value) noexcept { delete static_cast<Owned*>(std::exchange(value->owned, nullptr)); }
 
 int32_t occurrences(const optctx_context* handle, const optctx_option* option, std::uint32_t* out,
                     optctx_error* error) noexcept {

@@ -54,10 +54,7 @@ void leave_recording(nb::handle self, bool) {
 }
 
 void abandon_recording(nb::handle, scopes::Ticket ticket) noexcept {
-    if (scopes::is_of_this_thread(ticket))
-        scopes::Recorder::abandon(ticket);
-    else
-        scopes::post_abandoned(ticket);
+    scopes::abandon_on_its_thread(ticket, &scopes::Recorder::abandon);
 }
 
 constexpr blocks::Kind recording_block{&enter_recording, &leave_recording, &abandon_recording};

@@ -64,11 +64,6 @@ void add_scopes(nb::module_& m) {
         "Return the functions to call at the beginning and at the end of each call into the library with its lock "
         "held. In between, LLVM sees the running task's scope. They never raise.");
     m.def(
-        "begin_compilation", [](unsigned image) { scoping::begin_compilation(views::checked_image(image)); }, "image"_a,
-        "Show the running task's scope to LLVM until `end_compilation`, for calls without llvmlite's lock. Waits while "
-        "options are changed process-wide, and counts this thread among those inside LLVM.");
-    m.def("end_compilation", [](unsigned image) { scoping::end_compilation(views::checked_image(image)); }, "image"_a);
-    m.def(
         "watch_context_switches",
         [] {
             const bool reported = task_scope::watch(&scoping::follow_task);

@@ -36,13 +36,6 @@ void tell_failed(unsigned image, const char* why) noexcept {
     callbacks::tell(Callback::failed, [&] { return nb::make_tuple(image, why); });
 }
 
-void wait_for_others(const std::function<void()>& wait) {
-    if (python_lives() && has_gil())
-        wait_without_gil(wait);
-    else
-        wait();
-}
-
 // (name, text or None) of each occurrence, and the storage that holds the result.
 using GivenOption = std::pair<std::vector<std::pair<std::string, std::optional<std::string>>>, SharedSetting>;
 
@@ -79,10 +72,6 @@ Changes changes_of(const contexts::Context& context) {
     return found;
 }
 
-struct ThreadScope {
-    std::shared_ptr<contexts::Context> native;
-};
-
 // What code gave to LLVM's setters inside the context of `owner`, which LLVM sees on this thread, or which the running
 // task is in: whether it reset all options, and by slot what it gave since. None if it gave nothing.
 nb::object given_inside(unsigned image, nb::handle owner) {
@@ -104,18 +93,11 @@ nb::object given_inside(unsigned image, nb::handle owner) {
 }  // namespace
 
 void add_contain(nb::module_& m) {
-    m.def(
-        "use_registry",
-        [](unsigned image, const std::string& layout) { contain::use_registry(views::checked_image(image), layout); },
-        "image"_a, "layout"_a,
-        "Set how the image's maps of options are laid out, by the name that `walk_registry` gave.");
-    m.def(
-        "use_parser_function",
-        [](unsigned image, contain::Function function, std::uintptr_t address) {
-            contain::use_function(views::checked_image(image), function, address);
-        },
-        "image"_a, "function"_a, "address"_a, "Set where a function of LLVM's parser is, before it is intercepted.");
-    contain::use_wait(&wait_for_others);
+    m.def("use_registry", of_image(&contain::use_registry), "image"_a, "layout"_a,
+          "Set how the image's maps of options are laid out, by the name that `walk_registry` gave.");
+    m.def("use_parser_function", of_image(&contain::use_function), "image"_a, "function"_a, "address"_a,
+          "Set where a function of LLVM's parser is, before it is intercepted.");
+    contain::use_wait([](const std::function<void()>& wait) { wait_without_any_gil(wait); });
     contain::report_to(
         {&tell<Callback::not_contained>, &tell<Callback::ends_with_call>, &tell<Callback::not_set>, &tell_failed});
     m.def(
@@ -130,25 +112,17 @@ void add_contain(nb::module_& m) {
         "Return where LLVM finds a region on this thread, inside a context: valid as long as nothing is set there. "
         "None "
         "outside.");
-    nb::class_<ThreadScope>(m, "ThreadScope", "What a scope of C++ code shows to a thread.")
-        .def_ro("native", &ThreadScope::native)
-        .def_prop_ro("base", [](const ThreadScope& s) { return SharedSetting{s.native->base()}; })
-        .def_prop_ro("sets", [](const ThreadScope& s) { return s.native->sets(); })
-        .def_prop_ro(
-            "overrides", [](const ThreadScope& s) { return overrides_of(*s.native); },
-            "[(slot, (occurrences, setting))]")
-        .def_prop_ro(
-            "changes", [](const ThreadScope& s) { return changes_of(*s.native); },
-            "[(address of an option that cannot be scoped, name, texts)]");
+    m.def("overrides_of", &overrides_of, "context"_a, "[(slot, (occurrences, setting))] of a context.");
+    m.def("changes_of", &changes_of, "context"_a,
+          "[(address of an option that cannot be scoped, name, texts)] of what a context changes for the process.");
     m.def(
         "thread_scope",
-        [](unsigned image) -> std::optional<ThreadScope> {
+        [](unsigned image) {
             scoping::leave_abandoned();
-            auto context = scopes::context_of_thread(views::checked_image(image));
-            if (context == nullptr) return std::nullopt;
-            return ThreadScope{std::move(context)};
+            return scopes::context_of_thread(views::checked_image(image));
         },
-        "image"_a, "Return what LLVM sees on this thread if a scope of C++ code shows it; None otherwise.");
+        "image"_a, nb::sig("def thread_scope(image: int) -> Context | None"),
+        "Return the context that LLVM sees on this thread if a scope of C++ code shows it; None otherwise.");
     m.def(
         "given_inside", &given_inside, "image"_a, "owner"_a,
         nb::sig("def given_inside(image: int, owner: object) -> tuple[bool, dict[int, tuple[list[tuple[str, str | "

@@ -265,6 +265,8 @@ void add_space(nb::module_& m) {
             "Equal for equal process-wide changes of an image, and only for those; empty without any.")
         .def("keep_apart", &contexts::Context::keep_apart,
              "Where threads take turns, give every entry a turn of its own. Call before the first entry.")
+        .def_prop_ro("base", [](const contexts::Context& c) { return SharedSetting{c.base()}; })
+        .def_prop_ro("sets", &contexts::Context::sets)
         .def_prop_ro("reads", &contexts::Context::reads, "The marks of readers, or None.")
         .def("take_reads", &contexts::Context::take_reads,
              "Return the indexes of the readers that read since the last call, or None if a thread is inside.")

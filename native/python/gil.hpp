@@ -59,6 +59,15 @@ void wait_without_gil(const Wait& wait) {
     if (!python_lives()) os::stop_this_thread();
 }
 
+// The same on a thread that may or may not hold the GIL.
+template <class Wait>
+void wait_without_any_gil(const Wait& wait) {
+    if (python_lives() && has_gil())
+        wait_without_gil(wait);
+    else
+        wait();
+}
+
 // Runs Python's signal handlers; throws what they raise.
 void run_signal_handlers();
 

@@ -76,10 +76,7 @@ void leave(nb::handle self, bool) {
 }
 
 void abandon_block(nb::handle, scopes::Ticket ticket) noexcept {
-    if (scopes::is_of_this_thread(ticket))
-        llvmlite_lock::abandon(ticket);
-    else
-        scopes::post_abandoned(ticket);
+    scopes::abandon_on_its_thread(ticket, &llvmlite_lock::abandon);
 }
 
 }  // namespace

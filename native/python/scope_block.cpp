@@ -219,12 +219,10 @@ void leave(nb::handle self, bool failed) {
 }
 
 void abandon(nb::handle, scopes::Ticket ticket) noexcept {
-    if (!scopes::is_of_this_thread(ticket)) {
-        scopes::post_abandoned(ticket);
-        return;
-    }
-    scopes::abandon(ticket);
-    leave_abandoned();
+    scopes::abandon_on_its_thread(ticket, [](scopes::Ticket own) noexcept {
+        scopes::abandon(own);
+        leave_abandoned();
+    });
 }
 
 // From here on LLVM sees the scope of the task, if `may` admits the frame.
@@ -351,10 +349,7 @@ void let_in_from_cpp(engines::Frame& frame) {
     if (scopes::admit_at_once(frame)) return;
     check_may_wait();
     try {
-        if (python_lives() && has_gil())
-            wait_without_gil([&frame] { scopes::admit(frame); });
-        else
-            scopes::admit(frame);
+        wait_without_any_gil([&frame] { scopes::admit(frame); });
     } catch (nb::python_error& error) {  // of a signal handler that ran meanwhile
         const WithGil held;
         if (error.matches(PyExc_KeyboardInterrupt))

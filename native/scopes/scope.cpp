@@ -49,19 +49,14 @@ bool began(unsigned image, engines::Engine& begun) noexcept {
 // flag raised.
 void raise_flags_again() {
     for (unsigned image = 0; image < views::max_images; ++image) {
-        const auto raises = [image](const Level& level) {
-            return level.frame.image == image && !level.frame.activation.empty() && level.frame.context->raises_flag();
-        };
-        const auto raises_inside = [image](const Level& level) {
-            return level.frame.image == image && !level.frame.activation.empty() &&
-                   level.frame.activation.front().activation->raises_flag();
-        };
-        std::size_t count = 0;
-        for (const Levels* levels : {&stack.levels, &stack.carried}) {
-            count += static_cast<std::size_t>(std::count_if(levels->begin(), levels->end(), raises));
-            count += static_cast<std::size_t>(std::count_if(levels->begin(), levels->end(), raises_inside));
-        }
-        if (values::debugs_process_wide(image)) ++count;
+        std::size_t count = values::debugs_process_wide(image) ? 1 : 0;
+        for (const Levels* levels : {&stack.levels, &stack.carried})
+            for (const Level& level : *levels) {
+                const engines::Frame& frame = level.frame;
+                if (frame.image != image || frame.activation.empty()) continue;
+                if (frame.context->raises_flag()) ++count;
+                if (frame.activation.front().activation->raises_flag()) ++count;
+            }
         if (values::Debugging* flag = values::debugging(image)) flag->raised_by(count);
     }
 }
@@ -224,9 +219,10 @@ Left leave_of_thread(Ticket ticket) noexcept {
 
 void abandon_of_thread(Ticket ticket) noexcept {
     if (ended) return;
-    if (!is_of_this_thread(ticket)) return post_abandoned(ticket);
-    abandon(ticket);
-    leave_abandoned_of_thread();
+    abandon_on_its_thread(ticket, [](Ticket own) noexcept {
+        abandon(own);
+        leave_abandoned_of_thread();
+    });
 }
 
 void leave_abandoned_of_thread() noexcept {

@@ -53,7 +53,8 @@ Ticket new_ticket() {
 
 bool is_of_this_thread(Ticket ticket) noexcept { return ticket.thread == serial.thread; }
 
-void post_abandoned(Ticket ticket) noexcept {
+void abandon_on_its_thread(Ticket ticket, void (*abandon)(Ticket) noexcept) noexcept {
+    if (is_of_this_thread(ticket)) return abandon(ticket);
     Posted& posted = *instance;
     const std::lock_guard lock(posted.mutex);
     if (std::find(posted.living.begin(), posted.living.end(), ticket.thread) == posted.living.end()) return;

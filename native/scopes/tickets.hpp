@@ -19,8 +19,9 @@ struct Ticket {
 // Makes a ticket of this thread.
 Ticket new_ticket();
 bool is_of_this_thread(Ticket ticket) noexcept;
-// Posts the ticket to its thread, if that thread still lives. Drops the ticket if memory runs out.
-void post_abandoned(Ticket ticket) noexcept;
+// Calls `abandon` with a ticket of this thread. Posts that of another one, if that thread still lives; drops it if
+// memory runs out.
+void abandon_on_its_thread(Ticket ticket, void (*abandon)(Ticket) noexcept) noexcept;
 // Whether tickets are posted for any thread, and the removal of those posted for this thread, or of some of them.
 bool any_posted() noexcept;
 std::vector<Ticket> take_posted(bool (*is_wanted)(Ticket) noexcept = nullptr);

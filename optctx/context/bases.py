@@ -58,8 +58,8 @@ def _layers_in(base: Base) -> Layers | None:
     return base._layers if isinstance(base, _native.ScopeBase) else None
 
 
-def thread_scope(engine: Engine) -> _native.ThreadScope | None:
-    """Return the scope of C++ code that this thread is in, if it hides the context that the task is in."""
+def thread_scope(engine: Engine) -> _native.Context | None:
+    """Return the context of this thread's scope of C++ code, if it hides the one that the task is in."""
     return _native.thread_scope(engine.index) if _native.in_line() else None
 
 

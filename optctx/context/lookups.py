@@ -133,7 +133,7 @@ def seen(engine: Engine, what: str) -> OptionContext | None:
     return context if scope is None else _of_thread(engine, scope)
 
 
-def _of_thread(engine: Engine, scope: _native.ThreadScope) -> OptionContext:
+def _of_thread(engine: Engine, scope: _native.Context) -> OptionContext:
     """Make a context of the values that C++ code has put in force. Reads in it count for those."""
     layers = Layers.of_thread(engine, scope)
     return OptionContext._of(layers.beside(()), layers, "ignore", mode_of(scope.sets), ())

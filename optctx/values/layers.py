@@ -69,13 +69,13 @@ class Layers:
         return cls.outside(engine) if scope is None else cls.of_thread(engine, scope)
 
     @classmethod
-    def of_thread(cls, engine: Engine, scope: _native.ThreadScope) -> Layers:
+    def of_thread(cls, engine: Engine, scope: _native.Context) -> Layers:
         """Make layers of a scope that C++ code has entered. All of its overrides count as own ones."""
-        made = [_given_override(engine, slot, *given) for slot, given in scope.overrides]
-        for address, name, texts in scope.changes:
+        made = [_given_override(engine, slot, *given) for slot, given in _native.overrides_of(scope)]
+        for address, name, texts in _native.changes_of(scope):
             made.append(Override(name, tuple(texts), engine.plan.options[address], None))
         layers = cls(engine, scope.base, {}, _by_name(made))
-        layers._native = scope.native
+        layers._native = scope
         return layers
 
     def on_top(self, made: Iterable[Override]) -> Layers:

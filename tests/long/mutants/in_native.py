@@ -267,15 +267,15 @@ _CPP = (
         "cpp-scope-never-ends",
         "a scope of C++ code that another thread destroys stays in force on its own",
         "tests/native/interface/test_cpp_scopes.py",
-        "if (!is_of_this_thread(ticket)) return post_abandoned(ticket);",
-        "if (!is_of_this_thread(ticket)) return;",
+        "    abandon_on_its_thread(ticket, [](Ticket own) noexcept {",
+        "    if (is_of_this_thread(ticket)) abandon_on_its_thread(ticket, [](Ticket own) noexcept {",
     ),
     Mutation(
         "cpp-scope-waits-with-gil",
         "a scope of C++ code waits for a thread that needs the GIL, and holds it nearly all the time",
         "tests/native/interface/test_cpp_scopes.py",
-        "        if (python_lives() && has_gil())\n            wait_without_gil([&frame]",
-        "        if (!python_lives() && has_gil())\n            wait_without_gil([&frame]",
+        "    if (python_lives() && has_gil())\n        wait_without_gil(wait);",
+        "    if (!python_lives() && has_gil())\n        wait_without_gil(wait);",
     ),
 )
 _BIND = (

@@ -16,7 +16,7 @@ import pytest
 from llvmlite import binding
 
 from optctx import OptionContext, OptionValueError, ScopeError, contained, current, registry, tool
-from optctx._native import active_scopes, begin_compilation, end_compilation
+from optctx._native import active_scopes, run_counted
 from tests.support.alone import alone
 from tests.support.library_code import LLVMLITE
 from tests.support.processes import SECONDS, in_child
@@ -134,9 +134,7 @@ def test_first_come_first_served_and_compilations_outside_wait_too() -> None:
             order.append(count)
 
     def compile() -> None:
-        begin_compilation(LLVMLITE)  # as `run_passes` does
-        order.append(1)
-        end_compilation(LLVMLITE)
+        run_counted(LLVMLITE, order.append, 1)  # as `run_passes` does
 
     with OptionContext(unroll_count=2):
         threads = [waiting(work) for work in (lambda: enter(3), compile, lambda: enter(4), lambda: enter(3))]
