@@ -26,7 +26,17 @@ from llvmlite import binding
 from llvmlite.binding import ffi
 
 import optctx
-from optctx import CompileCache, OptionContext, _native, emit_object, propagating, record, run_passes, watch
+from optctx import (
+    CompileCache,
+    OptionContext,
+    _native,
+    contained,
+    emit_object,
+    propagating,
+    record,
+    run_passes,
+    watch,
+)
 from optctx.compiling import initialise_targets
 from optctx.engine import attach as attaching
 from tests.support import audit as auditing
@@ -251,6 +261,11 @@ def works() -> dict[str, Work]:
         with exclusive:
             pass
 
+    def set_inside() -> None:
+        with contained():
+            binding.set_option("", "-unroll-max-count=4")
+            binding.set_option("", "-inline-threshold=3")
+
     numbers = itertools.count(1)
 
     def watched() -> None:
@@ -282,6 +297,7 @@ def works() -> dict[str, Work]:
         "detached": detached,
         "exclusive": everything_exclusive,
         "watched": watched,
+        "set inside": set_inside,
     }
 
 

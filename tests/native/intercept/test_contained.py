@@ -38,7 +38,7 @@ from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.testing import options, values
 from tests.support.alone import end_of
 from tests.support.each_instruction import instructions
-from tests.support.interrupts import PACKAGE, leftovers, signals, state, works
+from tests.support.interrupts import PACKAGE, leftovers, works
 from tests.support.ir_texts import COUNTED, X86
 from tests.support.processes import SECONDS, in_child
 from tests.support.scopes import UNROLLED_ONCE, both, four, in_threads, reset_all, set_option, unrolled
@@ -438,38 +438,15 @@ def _writer(fifo: Path) -> TextIO:
 
 
 def test_interrupts_leave_the_scope_whole() -> None:
-    """An exception at any instruction around a set leaves the old value or the new one."""
+    """An exception at any instruction around a set, or in llvmlite, leaves the old value or the new one."""
     end = end_of(interrupt_sets, SECONDS, works)  # what interrupts do to finalisers may be printed
     assert (end.status, end.failed) == (0, ""), end.printed
 
 
 def interrupt_sets() -> None:
     places = (PACKAGE, os.path.dirname(llvmlite.__file__) + os.sep)
-    set_two()
-    assert instructions(set_two, places) > 100
-    found = leftovers(set_two, places=places)
+    assert instructions(works()["set inside"], places) > 100
+    found = leftovers(works()["set inside"], places=places)
     assert not found, found
     assert current() == OptionContext(base="defaults")
-    assert not drift()
-
-
-def set_two() -> None:
-    with contained():
-        set_option("unroll-count", "4")
-        set_option("inline-threshold", "3")
-
-
-@pytest.mark.long
-def test_signals_at_random_moments_leave_the_scope_whole() -> None:
-    """A signal handler that raises at any instruction around a set leaves the old value or the new one."""
-    end = end_of(send_signals, 6000.0, works)
-    assert (end.status, end.failed) == (0, ""), end.printed
-
-
-def send_signals() -> None:
-    before = state()
-    for _ in range(1000):
-        signals(set_two, 100, 150e-6)
-        assert state() == before
-        assert current() == OptionContext(base="defaults")
     assert not drift()
