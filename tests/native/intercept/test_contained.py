@@ -253,14 +253,19 @@ def test_sets_process_reaches_the_process_and_not_the_scope() -> None:
 
 
 def test_sets_error_refuses_and_nothing_is_set() -> None:
-    with OptionContext(sets="error") as context:
-        with pytest.raises(ContainmentError, match="cannot set 'unroll-count' inside a context with sets="):
-            set_option("unroll-count", "8")
-        reset_all()
-        with pytest.raises(ContainmentError, match="cannot reset LLVM's options"):
-            set_option("no-such-option", "1")  # the next call through llvmlite says so
-        assert context.with_sets() is context
-        assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
+    def child() -> None:
+        set_option("inline-threshold", "9")
+        with OptionContext(sets="error", base="defaults") as context:
+            with pytest.raises(ContainmentError, match="cannot set 'unroll-count' inside a context with"):
+                set_option("unroll-count", "8")
+            reset_all()
+            with pytest.raises(ContainmentError, match="cannot reset LLVM's options"):
+                set_option("no-such-option", "1")  # the next call through llvmlite says so
+            assert context.with_sets() is context
+            assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
+        assert list(drift()) == ["inline-threshold"]
+
+    in_child(child)
 
 
 def test_a_context_keeps_its_policy() -> None:
