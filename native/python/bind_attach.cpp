@@ -22,22 +22,26 @@ namespace {
 // The numbers of an image's bound LLVMContexts, entered scopes and recording blocks.
 using Users = std::tuple<std::size_t, std::size_t, std::size_t>;
 
+// Does the next step after one that `back` undoes, and undoes that if the next one throws.
+template <class Next, class Back>
+void or_back(const Next& next, const Back& back) {
+    try {
+        next();
+    } catch (const std::exception&) {
+        back();
+        throw;
+    }
+}
+
 void redirect(unsigned image, patch::Transaction& code, patch::PointerTransaction& tables,
               patch::SharedPointers& setters, std::size_t fail_at) {
     views::checked_image(image);
-    code.commit(fail_at);
-    try {
+    const auto change_tables = [&] {
         tables.commit();
-        try {
-            setters.use();
-        } catch (const std::exception&) {
-            tables.undo();
-            throw;
-        }
-    } catch (const std::exception&) {
-        code.undo();
-        throw;
-    }
+        or_back([&] { setters.use(); }, [&] { tables.undo(); });
+    };
+    code.commit(fail_at);
+    or_back(change_tables, [&] { code.undo(); });
     views::set_attached(image, true);
 }
 
@@ -47,35 +51,23 @@ template <class Undo>
 Users undo_if_unused(unsigned image, const Undo& undo) {
     views::set_attached(views::checked_image(image), false);
     const Users users{bind::bound_count(image), scopes::active_scopes(image), scopes::active_recorders(image)};
-    if (users != Users{}) {
-        views::set_attached(image, true);
-        return users;
-    }
-    try {
-        undo();
-    } catch (const std::exception&) {
-        views::set_attached(image, true);
-        throw;
-    }
+    const auto stay = [image] { views::set_attached(image, true); };
+    if (users == Users{})
+        or_back(undo, stay);
+    else
+        stay();
     return users;
 }
 
 Users restore(unsigned image, patch::Transaction& code, patch::PointerTransaction& tables,
               patch::SharedPointers& setters) {
+    const auto undo_code = [&] {
+        tables.undo();
+        or_back([&] { code.undo(); }, [&] { tables.commit(); });
+    };
     return undo_if_unused(image, [&] {
         setters.give_up();
-        try {
-            tables.undo();
-            try {
-                code.undo();
-            } catch (const std::exception&) {
-                tables.commit();
-                throw;
-            }
-        } catch (const std::exception&) {
-            setters.use();
-            throw;
-        }
+        or_back(undo_code, [&] { setters.use(); });
         machine::forget_all(image);
     });
 }
