@@ -1,0 +1,59 @@
+"""A step of attaching or detaching that fails leaves the steps before it undone."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+
+import pytest
+
+from optctx._native import PointerTransaction, SharedPointers, Transaction, is_attached, redirect, restore
+from tests.native.patch.patching import prepare, prepared
+from tests.support.library_code import LLVMLITE
+
+Steps = tuple[Transaction, PointerTransaction, SharedPointers]
+
+
+def pointer(memory: mmap.mmap) -> list[tuple[int, int, int]]:
+    """A pointer at the beginning of the memory: from 0 to 1."""
+    return [(ctypes.addressof(ctypes.c_char.from_buffer(memory)), 0, 1)]
+
+
+def steps(tables: mmap.mmap, setters: mmap.mmap) -> Steps:
+    """One instruction, and a pointer of each kind. What was unmapped cannot be written."""
+    sites, begin, end = prepare()
+    return (
+        Transaction(sites[:1], begin, end),
+        PointerTransaction(pointer(tables)),
+        SharedPointers(pointer(setters)),
+    )
+
+
+def done(own: Steps) -> list[bool]:
+    return [*(each.committed for each in own), is_attached(LLVMLITE)]
+
+
+@prepared
+def test_a_step_that_fails_leaves_all_as_it_was() -> None:
+    for which in range(2):
+        memory = mmap.mmap(-1, mmap.PAGESIZE), mmap.mmap(-1, mmap.PAGESIZE)
+        own = steps(*memory)
+        memory[which].close()
+        with pytest.raises(RuntimeError):
+            redirect(LLVMLITE, *own)
+        assert done(own) == [False] * 4
+    for which in range(2):
+        memory = mmap.mmap(-1, mmap.PAGESIZE), mmap.mmap(-1, mmap.PAGESIZE)
+        own = steps(*memory)
+        redirect(LLVMLITE, *own)
+        assert done(own) == [True] * 4
+        memory[which].close()
+        with pytest.raises(RuntimeError):
+            restore(LLVMLITE, *own)
+        assert done(own) == [True] * 4
+        own[0].undo()
+    memory = mmap.mmap(-1, mmap.PAGESIZE), mmap.mmap(-1, mmap.PAGESIZE)
+    own = steps(*memory)
+    redirect(LLVMLITE, *own)
+    assert restore(LLVMLITE, *own) == (0, 0, 0)
+    assert done(own) == [False] * 4
