@@ -14,6 +14,7 @@ namespace {
 auto& watch_mutex = *new os::ForkSafeMutex(os::Rank::contexts);
 // Contexts with threads inside that mark reads; guarded by watch_mutex.
 auto& watched = *new std::vector<Context*>;
+std::atomic<std::size_t> contexts{0};
 
 }  // namespace
 
@@ -25,12 +26,17 @@ Context::Context(values::Space& space, std::shared_ptr<const values::Setting> ba
       process_wide_(std::move(process_wide)),
       reads_(std::move(reads)),
       sets_(sets),
-      raises_flag_(flag_is_set()) {}
+      raises_flag_(flag_is_set()) {
+    contexts.fetch_add(1, std::memory_order_relaxed);
+}
 
 Context::~Context() {
+    contexts.fetch_sub(1, std::memory_order_relaxed);
     forget_idle(*this);
     delete key_.load();
 }
+
+std::size_t Context::count() noexcept { return contexts.load(std::memory_order_relaxed); }
 
 const values::Block* Context::block(std::uint32_t slot) const {
     const auto find = [slot](const values::Setting& setting) {

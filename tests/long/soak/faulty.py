@@ -13,11 +13,11 @@ import resource
 import threading
 import warnings
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from functools import partial
 
 import optctx
-from optctx import OptctxError
+from optctx import OptctxError, OptionContext
 from tests.long.soak.actor import Actor, Shared, context_of
 from tests.long.soak.answers import Answers
 from tests.support.kernel_refusals import refuse
@@ -68,7 +68,7 @@ def memory(actor: Actor) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (used + actor.rng.randrange(32 << 20), before[1]))
     try:
         for _ in range(3):
-            exhaust(actor)
+            exhaust()
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)
     compiling(actor)
@@ -77,10 +77,18 @@ def memory(actor: Actor) -> None:
     in_thread.join()
 
 
-def exhaust(actor: Actor) -> None:
-    with suppress(MemoryError), ExitStack() as scopes:
-        for number in range(2000):
-            scopes.enter_context(context_of({"unroll-count": str(number)}))
+def exhaust() -> None:
+    """No ExitStack: it loses what it has entered if it cannot note it, and every scope around that stays."""
+    contexts: list[OptionContext | None] = [None] * 2000
+    entered = 0
+    with suppress(MemoryError):
+        while entered < len(contexts):
+            contexts[entered] = context = context_of({"unroll-count": str(entered)})
+            context.__enter__()
+            entered += 1
+    while entered:
+        entered -= 1
+        contexts[entered].__exit__(None, None, None)  # type: ignore[union-attr]
 
 
 def compiling(actor: Actor) -> None:
