@@ -267,15 +267,10 @@ class Processor(Protocol):
     def decoder_name(self) -> str:
         """Return the package that decodes in this process."""
 
-    def find_sites(
-        self, image: Library, spans: Sequence[tuple[int, int]]
-    ) -> tuple[list[Site], list[SiteRefusal]]:
-        """Find every run-time reference into the spans."""
-
     def find_references_to(
         self, image: Library, spans: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
     ) -> CodeReferences:
-        """Find what `find_sites` finds, and the accesses at or in the `others`."""
+        """Find every run-time reference into the spans, and the accesses at or in the `others`."""
 
     def find_targets(
         self, image: Library, spans: Sequence[tuple[int, int]], functions: Iterable[int]
@@ -293,15 +288,6 @@ class Processor(Protocol):
 
     def access_at(self, site: Site) -> int:
         """Return the bytes from a trampoline's start to its instruction that uses the word of the view."""
-
-    def saves_scratch(self, site: Site) -> bool:
-        """Tell whether the trampoline has its register on the stack when it uses the word of the view."""
-
-    def calls(self, site: Site) -> bool:
-        """Tell whether the site calls or jumps through memory."""
-
-    def trampoline_size(self, site: Site) -> int:
-        """Return the bytes of the site's trampoline, without the jump back."""
 
     def thunk(
         self, target: int, entry: int, before: int, after: int, skip_answer: int, switch: int = 0

@@ -101,11 +101,9 @@ class ThreadEngine(Engine):
     def detach(self) -> Users:
         return Users(*restore(self.index, self.transaction, self.hooks.tables, self.setters))
 
-    def reading_instructions(self) -> list[tuple[int, int, int, int, bool]]:
-        """Describe each instruction of a trampoline that uses a reader's word.
-
-        Each: address, number of the base register, index of the reader, address of the site, whether the
-        trampoline has the register on the stack.
+    def reading_instructions(self) -> list[tuple[int, int, int]]:
+        """Return (address, number of the base register, index of the reader) of each instruction that uses
+        a reader's word.
         """
         assert self.plan.references.sites is not None
         assert self.plan.readers is not None
@@ -114,25 +112,10 @@ class ThreadEngine(Engine):
                 self.transaction.trampoline_of(site.address) + self.processor.access_at(site),
                 site.scratch,
                 reader,
-                site.address,
-                self.processor.saves_scratch(site),
             )
             for site, reader in zip(self.plan.references.sites, self.plan.readers.by_site, strict=True)
             if site.reads and reader != NO_READER
         ]
-
-    def made_calls(self) -> list[tuple[int, int, int]]:
-        """Return (begin, end, address of the site) of the code that calls instead of LLVM's instruction."""
-        assert self.plan.references.sites is not None
-        sizes = [
-            (site.address, self.processor.trampoline_size(site))
-            for site in self.plan.references.sites
-            if self.processor.calls(site)
-        ]
-        sizes += [(address, len(code)) for address, _, code in self.hooks.calls]
-        begins = [(self.transaction.trampoline_of(address), size, address) for address, size in sizes]
-        # Where a call returns to is one past its last byte.
-        return [(begin, begin + size + 1, address) for begin, size, address in begins]
 
     def covering(self) -> Context | None:
         return None

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from optctx._native import Span, find_references, instruction_length, locate
+from optctx._native import Span, find_references_to_each, instruction_length, locate
 from optctx.arch import CannotDecodeError
 from optctx.arch.processor import SiteRefusal
 from optctx.arch.x86_64 import capstone_library, intercepting, sites
@@ -61,8 +61,7 @@ def test_in_the_whole_library_both_find_the_same() -> None:
         image.findings.forget()
         plan = plan_redirected(surveyed, read_references(surveyed))
         return {
-            "sites": sites.find_sites(image, options),
-            "accesses": sites.find_accesses(image, options),
+            "found": sites.find_references_to(image, options, options),
             "code": plan.references,
             "trampolines": list(_trampolines(plan, image.index)),
             "entrances": find_entrances(image, targets),
@@ -71,8 +70,8 @@ def test_in_the_whole_library_both_find_the_same() -> None:
     iced, capstone = everything(make("iced-x86")), everything(make("capstone"))
     for name, found in iced.items():
         assert capstone[name] == found, name
-    assert len(iced["sites"][0]) > 5000
-    assert len(iced["accesses"]) > 5000
+    assert len(iced["found"].sites) > 5000
+    assert len(iced["found"].accesses) > 5000
     assert len(iced["trampolines"]) > 5000
     assert len(iced["entrances"]) > 300
 
@@ -121,7 +120,7 @@ def test_instructions_are_where_iced_finds_them_in_every_function_that_refers_to
     options = attach().survey.options
     spans = sorted({(option.address, option.size) for option in options if option.size})
     located = 0
-    for references in find_references(image, [Span(*span) for span in spans]):
+    for references in find_references_to_each(image, [[Span(*span) for span in spans]])[0]:
         function = references.function
         found = locate(image, references)
         if found is None or not function.name:
