@@ -349,7 +349,7 @@ def test_whatever_is_found_the_same_is_decided(
 ) -> None:
     """Each process is a child of one that has worked everything out and attached nothing."""
     image = llvmlite_image()
-    expected = decided(_prepare(_Attachment(image), host_of(image), Clock(), None))
+    expected = decided(_prepare(_Attachment(image), host_of(image), Clock()))
     assert digests(expected).items() <= cold[1]["decided"].items()
 
     def decides(home: Home, happens: Callable[[Home], object], state: str) -> None:
