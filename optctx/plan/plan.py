@@ -51,12 +51,6 @@ class Plan:
         """By slot of a region: the option that it belongs to. For a plan that is complete."""
         return {slot: option for option in self.options.values() for slot in option.slots}
 
-    def resolve(self, option: RegisteredOption) -> RegisteredOption:
-        """Return the option that an alias stands for, or the option itself."""
-        while option.alias_of:
-            option = self.options[option.alias_of]
-        return option
-
     def words(self) -> tuple[array[int], bytes]:
         """Return for each site the word of its view, and whether that leads to an address that it takes."""
         assert self.references.sites is not None  # nothing is redirected otherwise
