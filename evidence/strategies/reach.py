@@ -8,11 +8,10 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 from unittest.mock import patch
 
-from optctx._native import Ownership, Region, Role
+from optctx._native import Ownership, Region, Role, read_checked
 from optctx.arch.processor import Site, Sites
 from optctx.engine import choice
 from optctx.engine.attach import attach
-from optctx.image.memory import load_bytes
 from optctx.image.survey import Survey
 from optctx.plan.plan import Plan, plan_redirected
 from optctx.plan.references import NO_READER, Readers, References
@@ -76,7 +75,7 @@ class _NarrowPlan(Plan):
 
     def freeze(self, region: Region) -> int:
         """Give a slot to a copy of the region's bytes, which every view shows."""
-        copy = ctypes.create_string_buffer(load_bytes(region.live, region.size, "an option"), region.size)
+        copy = ctypes.create_string_buffer(read_checked(region.live, region.size, "an option"), region.size)
         self._copies.append(copy)
         return self.add(Region(ctypes.addressof(copy), region.size, Role.variable))
 
