@@ -8,7 +8,7 @@ from typing import NamedTuple
 from optctx import Log, record
 from optctx._native import rewrite
 from optctx.arch.processor import Site
-from optctx.arch.x86_64.sites import Tactic, access_at
+from optctx.arch.x86_64.sites import Tactic
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.engine.thread_engine import ThreadEngine
@@ -16,7 +16,8 @@ from optctx.errors import OptctxError
 
 __all__ = ["FirstRead", "MadeCode", "RecordingStacks", "made_code", "stacks_in"]
 
-_POP_AND_BACK = 9  # bytes, in a trampoline that saves a register
+# Bytes in a trampoline. The first and the last are in those that save a register.
+_SKIP_RED_ZONE_AND_PUSH, _LOAD_VIEW_AND_WORD, _POP_AND_BACK = 6, 16, 9
 
 
 class FirstRead(NamedTuple):
@@ -57,7 +58,7 @@ def made_code(engine: Engine) -> MadeCode:
         [(begin_of(address), begin_of(address) + size + 1, address) for address, size in sizes],
         [
             (
-                begin_of(site.address) + access_at(site),
+                begin_of(site.address) + _use_at(site),
                 site.address,
                 site.scratch,
                 site.tactic == Tactic.SAVED,
@@ -68,10 +69,15 @@ def made_code(engine: Engine) -> MadeCode:
     )
 
 
+def _use_at(site: Site) -> int:
+    """Return the bytes from a trampoline's start to its instruction that uses the word of the view."""
+    return _LOAD_VIEW_AND_WORD + (_SKIP_RED_ZONE_AND_PUSH if site.tactic == Tactic.SAVED else 0)
+
+
 def _trampoline_size(site: Site) -> int:
     """Return the bytes of the site's trampoline, without the jump back."""
     code = rewrite(site.code, site.operand_at, site.scratch, site.offset)
-    return access_at(site) + len(code) + (_POP_AND_BACK if site.tactic == Tactic.SAVED else 0)
+    return _use_at(site) + len(code) + (_POP_AND_BACK if site.tactic == Tactic.SAVED else 0)
 
 
 class RecordingStacks:

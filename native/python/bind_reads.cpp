@@ -1,6 +1,10 @@
 // Blocks that record what LLVM reads, and what their recorders have seen.
+#include "arch/sites.hpp"
+#include "arch/trampolines.hpp"
+#include "patch/code.hpp"
 #include "python/bindings.hpp"
 #include "python/block.hpp"
+#include "python/bytes.hpp"
 #include "python/scope_block.hpp"
 #include "scopes/recorder.hpp"
 #include "values/space.hpp"
@@ -10,12 +14,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <tuple>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -70,12 +74,17 @@ std::vector<Under> seen_by(const scopes::Recorder& recorder) {
     return all;
 }
 
-using Reading = std::tuple<std::uintptr_t, std::uint8_t, std::uint32_t>;
-
-void prepare(const values::Space& space, const std::vector<Reading>& instructions) {
-    std::vector<views::ReadingInstruction> converted;
-    for (const auto& [address, base, reader] : instructions) converted.push_back({address, reader, base});
-    views::prepare_poison(space.image(), space.layout(), std::move(converted));
+void prepare(const values::Space& space, const patch::Transaction& transaction, std::uintptr_t base,
+             const nb::bytes& packed, const nb::bytes& of_sites) {
+    const auto sites = unpacked<arch::PackedSite>(packed);
+    const auto readers = unpacked<std::uint32_t>(of_sites);
+    if (sites.size() != readers.size()) throw std::runtime_error("expected a reader for each site");
+    std::vector<views::ReadingInstruction> reading;
+    for (std::size_t i = 0; i < sites.size(); ++i)
+        if ((sites[i].uses & arch::reads_bit) != 0 && readers[i] != arch::no_reader)
+            reading.push_back({transaction.trampoline_of(base + sites[i].address) + arch::use_at(sites[i]), readers[i],
+                               sites[i].scratch});
+    views::prepare_poison(space.image(), space.layout(), std::move(reading));
 }
 
 }  // namespace
@@ -93,7 +102,7 @@ void add_record(nb::module_& m) {
         .def_prop_ro("lost", &scopes::Recorder::lost, "Whether other code took over this thread's fault handling.")
         .def_prop_ro("seen", &seen_by, "[(context, or None outside every scope; indexes of the readers that read)].");
     blocks::add_methods<recording_block>(blocks::make_type(m, "RecordingBase", {}));
-    m.def("prepare_recording", &prepare, "space"_a, "instructions"_a,
-          "`instructions`: (address, number of the base register, reader) of each instruction that dereferences a "
-          "reader's word.");
+    m.def("prepare_recording", &prepare, "space"_a, "transaction"_a, "base"_a, "sites"_a, "readers"_a,
+          "Have the reads of packed sites of an image at `base` told to recordings. `readers`: what `group_readers` "
+          "gave for each site.");
 }

@@ -279,9 +279,6 @@ class Processor(Protocol):
     def tactic_name(self, tactic: int) -> str:
         """Return the name of a tactic, for reports."""
 
-    def access_at(self, site: Site) -> int:
-        """Return the bytes from a trampoline's start to its instruction that uses the word of the view."""
-
     def thunk(
         self, target: int, entry: int, before: int, after: int, skip_answer: int, switch: int = 0
     ) -> bytes:

@@ -12,6 +12,7 @@ from optctx._native import (
     Trampolines,
     Transaction,
     configure_bindings,
+    prepare_recording,
     redirect,
     restore,
     thread_offset,
@@ -23,7 +24,6 @@ from optctx.errors import UnsupportedImageError
 from optctx.image.facts.interceptions import BINDING, SHARED_MACHINES
 from optctx.image.survey import Survey
 from optctx.plan.plan import Plan
-from optctx.plan.references import NO_READER
 from optctx.plan.ways_in import prepare_hooks
 
 __all__ = ["ThreadEngine"]
@@ -101,21 +101,12 @@ class ThreadEngine(Engine):
     def detach(self) -> Users:
         return Users(*restore(self.index, self.transaction, self.hooks.tables, self.setters))
 
-    def reading_instructions(self) -> list[tuple[int, int, int]]:
-        """Return (address, number of the base register, index of the reader) of each instruction that uses
-        a reader's word.
-        """
-        assert self.plan.references.sites is not None
-        assert self.plan.readers is not None
-        return [
-            (
-                self.transaction.trampoline_of(site.address) + self.processor.access_at(site),
-                site.scratch,
-                reader,
-            )
-            for site, reader in zip(self.plan.references.sites, self.plan.readers.by_site, strict=True)
-            if site.reads and reader != NO_READER
-        ]
+    def prepare_recording(self) -> None:
+        """Have LLVM's reads told to recordings that begin from now on. Again does nothing."""
+        sites = self.plan.references.sites
+        assert sites is not None  # a redirected plan
+        of_sites = self.plan.readers.by_site.tobytes()
+        prepare_recording(self.space, self.transaction, self.image.base, sites.packed, of_sites)
 
     def covering(self) -> Context | None:
         return None

@@ -25,6 +25,7 @@ from evidence.reads.signature import pointee, signature_of
 from evidence.reads.stacks import FirstRead, RecordingStacks, stacks_in
 from optctx import OptionContext, record
 from optctx._native import demangle
+from optctx.arch.x86_64.sites import Tactic
 from optctx.compiling import Job, compile_job
 from optctx.engine.attach import attach
 from optctx.reads import reader_index
@@ -180,8 +181,12 @@ def test_stacks_go_through_the_code_that_optctx_made(monkeypatch: pytest.MonkeyP
 @pytest.mark.long
 def test_stacks_of_registers_that_a_trampoline_saves_are_whole() -> None:
     engine = attach()
-    saved_at = {address for address, _, _, is_saved in stacks.made_code(engine).uses if is_saved}
-    saved = {reader for address, _, reader in engine.reading_instructions() if address in saved_at}  # type: ignore[attr-defined]
+    sites, readers = engine.plan.references.sites or (), engine.plan.readers.by_site
+    saved = {
+        reader
+        for site, reader in zip(sites, readers, strict=True)
+        if site.tactic == Tactic.SAVED and site.reads
+    }
     found = [read for read in whole_stacks(O3) if read.reader in saved]
     assert len(found) > 50
     assert all(read.whole for read in found)

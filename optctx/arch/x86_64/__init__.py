@@ -11,13 +11,11 @@ from optctx.arch.x86_64.intercepting import (
 )
 from optctx.arch.x86_64.sites import (
     Tactic,
-    access_at,
     find_references_to,
     find_targets,
 )
 
 __all__ = [
-    "access_at",
     "branch_to",
     "decoder_name",
     "decoder_packages",

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Tactic",
-    "access_at",
     "find_references_to",
     "find_targets",
     "judge",
@@ -49,15 +48,8 @@ class Tactic(enum.IntEnum):
     CALL = 2  # a call or jump through memory: r11 is free there (System V ABI, 3.2.1)
 
 
-_SKIP_RED_ZONE_AND_PUSH = 6  # bytes, in a trampoline that saves a register
-_LOAD_VIEW_AND_WORD = 16
 _DISPLACEMENT = struct.Struct("<i")
 _ZERO = bytes(_DISPLACEMENT.size)
-
-
-def access_at(site: Site) -> int:
-    """See `Processor`."""
-    return _LOAD_VIEW_AND_WORD + (_SKIP_RED_ZONE_AND_PUSH if site.tactic == Tactic.SAVED else 0)
 
 
 def _check_rewrite(site: Site) -> None:
