@@ -209,7 +209,7 @@ def own_key(folder: str, name: str) -> bytes:
     opened = os.open(folder, FOLDER_FLAGS)
     try:
         if why := untrusted(os.fstat(opened)):
-            raise UnusableError(why)
+            raise UnusableError(f"the key's folder {folder} is not used: {why}")
         try:
             return _read(opened, name)
         except FileNotFoundError:
@@ -223,14 +223,15 @@ def _read(folder: int, name: str) -> bytes:
     file = os.open(name, READ_FLAGS, dir_fd=folder)
     try:
         status = os.fstat(file)
-        check_file(status, _SIZE, trusted=True)
+        if not stat.S_ISREG(status.st_mode):
+            raise UnusableError(f"the key {name} is not a regular file")
         if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise UnusableError(f"other users can read the key {name}")
         key = read_all(file, _SIZE)
     finally:
         os.close(file)
-    if len(key) != _SIZE:
-        raise UnusableError(f"the key {name} has {len(key)} bytes")
+    if (status.st_size, len(key)) != (_SIZE, _SIZE):
+        raise UnusableError(f"the key {name} has {status.st_size} bytes")
     return key
 
 

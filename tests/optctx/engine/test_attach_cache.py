@@ -232,6 +232,11 @@ def linked_key(home: Home) -> None:
     key_file(home).symlink_to(moved)
 
 
+def folder_as_key(home: Home) -> None:
+    key_file(home).unlink()
+    key_file(home).mkdir(mode=0o700)
+
+
 def one_bit(home: Home) -> None:
     [entry] = entries(home)
     content = bytearray(entry.read_bytes())
@@ -277,6 +282,15 @@ DAMAGE: dict[str, tuple[Callable[[Home], object], str]] = {
     "a short key": (
         lambda home: key_file(home).write_bytes(b"0" * 31),
         "not kept: the key attach-key has 31",
+    ),
+    "a long key": (
+        lambda home: key_file(home).write_bytes(b"0" * 100),
+        "not kept: the key attach-key has 100 bytes",
+    ),
+    "a folder as a key": (folder_as_key, "not kept: the key attach-key is not a regular file"),
+    "a key's folder for all": (
+        lambda home: key_file(home).parent.chmod(0o777),
+        "not kept: the key's folder ",
     ),
     "a link to a key": (linked_key, "not kept: "),
     "one bit": (one_bit, "not used: could not read"),
