@@ -25,7 +25,6 @@ __all__ = [
     "Problems",
     "Seal",
     "UnusableError",
-    "check_file",
     "check_key",
     "make_folder",
     "make_own_folder",
@@ -44,19 +43,6 @@ WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXE
 
 class UnusableError(Exception):
     """Why a folder or a file in it is not used."""
-
-
-def check_file(status: os.stat_result, most: int, *, beside: int = 0, trusted: bool) -> None:
-    """Raise UnusableError unless it is a regular file of at most `most` bytes, and those `beside` them.
-
-    `trusted`: only this user and root may be able to change it.
-    """
-    if not stat.S_ISREG(status.st_mode):
-        raise UnusableError("it is not a regular file")
-    if trusted and (why := untrusted(status)):
-        raise UnusableError(why)
-    if status.st_size > most + beside:
-        raise UnusableError(f"it has {status.st_size} bytes; an entry has {most} at most")
 
 
 def untrusted(status: os.stat_result) -> str:

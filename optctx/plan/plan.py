@@ -13,7 +13,7 @@ from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import Printing, StateBeside
 from optctx.image.survey import Survey
 from optctx.lazy import lazy
-from optctx.plan.references import Readers, References, no_readers
+from optctx.plan.references import Readers, References
 from optctx.plan.refusals import refuse
 
 __all__ = ["Plan", "plan_in_place", "plan_redirected"]
@@ -42,7 +42,7 @@ class Plan:
         self.regions: list[Region] = []
         self.set_default: list[int] = []
         self.slots: dict[int, int] = {}
-        self.readers = no_readers()
+        self.readers = Readers(None, b"", array("I"))
         self.served: dict[int, list[RegisteredOption]] = {}
         self.unavailable: dict[str, str] = {}
 

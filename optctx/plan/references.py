@@ -26,7 +26,7 @@ from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import PointerTable, Printing, ReportingObject, find_pointers
 from optctx.image.survey import Survey
 
-__all__ = ["NO_READER", "Reader", "Readers", "References", "find_ends", "no_readers", "read_references"]
+__all__ = ["NO_READER", "Reader", "Readers", "References", "find_ends", "read_references"]
 
 _REACH = 4096  # bytes; more than an element of an array has
 _STEP = 8  # bytes, over padding
@@ -287,8 +287,3 @@ class Readers:
     def packed(self) -> bytes:
         """For `Space.redirected`."""
         return self._packed
-
-
-def no_readers() -> Readers:
-    """Return the readers of code that is left as it is."""
-    return Readers(None, b"", array("I"))
