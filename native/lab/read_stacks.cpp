@@ -11,7 +11,10 @@ namespace {
 constexpr std::size_t most_addresses = std::size_t{1} << 20;  // 8 MiB, of which only the pages in use take memory
 constexpr std::size_t deepest = 2048;                         // frames of one stack
 
-thread_local std::vector<std::shared_ptr<ReadStacks>> started;
+using Started = std::vector<std::shared_ptr<ReadStacks>>;
+thread_local Started started;
+// Null on a thread that has started none: a signal handler may not be the first to use an object with a destructor.
+constinit thread_local const Started* of_this_thread = nullptr;
 
 }  // namespace
 
@@ -25,13 +28,15 @@ ReadStacks::ReadStacks(unsigned image, std::size_t readers, arch::MadeCode made)
 
 void ReadStacks::start(std::shared_ptr<ReadStacks> stacks) {
     started.push_back(std::move(stacks));
+    of_this_thread = &started;
     views::first_read = &on_first_read;
 }
 
 void ReadStacks::stop() noexcept { started.pop_back(); }
 
 void ReadStacks::on_first_read(unsigned image, std::size_t reader, ucontext_t& context) noexcept {
-    for (const auto& each : started)
+    if (of_this_thread == nullptr) return;
+    for (const auto& each : *of_this_thread)
         if (each->image_ == image) each->keep(reader, context);
 }
 

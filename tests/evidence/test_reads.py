@@ -28,6 +28,7 @@ from optctx._native import demangle
 from optctx.arch.x86_64.sites import Tactic
 from optctx.compiling import Job, compile_job
 from optctx.engine.attach import attach
+from optctx.errors import OptctxError
 from optctx.reads import reader_index
 from tests.evidence.reading import UNROLLED, act
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86
@@ -203,6 +204,12 @@ def test_stacks_change_nothing_that_is_recorded_or_compiled() -> None:
     assert dict(kept.reads) == dict(log.reads)
     options = reader_index(attach()).options
     assert {o.name for read in stacks_in(recording) for o in options[read.reader]} >= set(log.reads)
+
+
+def test_a_build_without_the_laboratory_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("optctx._native.ReadStacks")
+    with pytest.raises(OptctxError, match="wheels have none"):
+        RecordingStacks()
 
 
 @pytest.mark.long
