@@ -254,11 +254,8 @@ class Processor(Protocol):
         """The name that `platform.machine()` returns."""
 
     @property
-    def decoder_packages(self) -> tuple[str, ...]:
-        """The packages that can decode. The first one that is installed is used."""
-
-    def decoder_name(self) -> str:
-        """Return the package that decodes in this process."""
+    def decoder_package(self) -> str:
+        """The package that decodes."""
 
     def find_references_to(
         self, image: Library, spans: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]

@@ -116,7 +116,7 @@ class ThreadEngine(Engine):
         sites = list(code.sites or ())
         tactics = Counter(self.processor.tactic_name(site.tactic) for site in sites)
         return {
-            "decoder": code.decoder,
+            "decoder": self.processor.decoder_package,
             "sites": {
                 "redirected": len(sites),
                 "by_tactic": dict(tactics),

@@ -106,20 +106,16 @@ def _referred(
     return found
 
 
-_QUESTION, _DECODER = "references", "decoder"
+_QUESTION = "references"
 
 
 class References(NamedTuple):
-    """`sites`: None where the code was not decoded. `loose`: addresses that nameless pointers hold.
-
-    `decoder`: what has told of the code, in this process or an earlier one.
-    """
+    """`sites`: None where the code was not decoded. `loose`: addresses that nameless pointers hold."""
 
     sites: Sites | None
     refusals: list[SiteRefusal]
     tables: list[PointerTable]
     loose: list[int]
-    decoder: str = ""
 
     @property
     def stuck(self) -> set[int]:
@@ -143,10 +139,6 @@ def read_references(survey: Survey) -> References:
     if printing is not None:
         others.append((printing.types.address, printing.types.size))
     findings = image.findings
-    decoder: str | None = findings.recall(_DECODER, ())
-    if decoder is None:
-        decoder = processor().decoder_name()
-        findings.keep(_DECODER, (), decoder)
     question = _question(image.base, spans, others, printing)
     kept = findings.recall(_QUESTION, question)
     if kept is None:
@@ -155,7 +147,7 @@ def read_references(survey: Survey) -> References:
     else:
         references = _unpack(image, kept)
     _check_reporting(image.path, survey.reporting, references.refusals)
-    return references._replace(decoder=decoder)
+    return references
 
 
 def _question(

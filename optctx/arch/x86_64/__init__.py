@@ -1,6 +1,5 @@
 """x86-64: implements `optctx.arch.processor.Processor`."""
 
-from optctx.arch.x86_64.decoder import decoder
 from optctx.arch.x86_64.intercepting import (
     branch_to,
     entrance_code,
@@ -17,8 +16,7 @@ from optctx.arch.x86_64.sites import (
 
 __all__ = [
     "branch_to",
-    "decoder_name",
-    "decoder_packages",
+    "decoder_package",
     "entrance_code",
     "find_branches",
     "find_entrance",
@@ -31,12 +29,7 @@ __all__ = [
 ]
 
 name = "x86_64"
-decoder_packages = ("capstone",)
-
-
-def decoder_name() -> str:
-    """See `Processor`."""
-    return decoder().name
+decoder_package = "capstone"
 
 
 def tactic_name(tactic: int) -> str:
