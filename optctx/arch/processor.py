@@ -250,10 +250,6 @@ class Processor(Protocol):
     """Every function may raise CannotDecodeError. Spans are (address, bytes), sorted and disjoint."""
 
     @property
-    def name(self) -> str:
-        """The name that `platform.machine()` returns."""
-
-    @property
     def decoder_package(self) -> str:
         """The package that decodes."""
 

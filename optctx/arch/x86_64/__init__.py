@@ -22,13 +22,11 @@ __all__ = [
     "find_entrance",
     "find_references_to",
     "find_targets",
-    "name",
     "passing_thunk",
     "tactic_name",
     "thunk",
 ]
 
-name = "x86_64"
 decoder_package = "capstone"
 
 
