@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from optctx._native import CoveredStorage, Kind, Spans, inside_if_free, process_wide_epoch
-from optctx.drifting.drift import refused
+from optctx._native import Kind, Spans, inside_if_free, process_wide_epoch
+from optctx.drifting.drift import refused, states_outside
 from optctx.engine.engine import Engine
 from optctx.image.options import RegisteredOption
 from optctx.locks import Rank, lock_held_by_fork
@@ -14,7 +14,6 @@ from optctx.values.states import (
     State,
     drifted_states,
     live_state,
-    outside_contexts,
     registered_state,
 )
 
@@ -78,17 +77,8 @@ class Comparison:
         self._explained.clear()
         self._drift = self._engine.space.drift()
         self._drifted = drifted_states(self._engine, self._drift)
-        self._bytes, self._states = self._refused_now()
-
-    def _refused_now(self) -> tuple[bytes | None, dict[int, State]]:
-        """Read (bytes, states) of refused options without the changes of contexts. No bytes during these."""
-        while True:
-            epoch = process_wide_epoch(self._engine.index)
-            ours = CoveredStorage()
-            read = None if epoch % 2 else self._spans.read()
-            states = {each.address: outside_contexts(each, ours) for each in self._refused}
-            if process_wide_epoch(self._engine.index) == epoch:
-                return read, states
+        self._bytes: bytes | None = None  # the next comparison reads states whatever they are
+        self._states = states_outside(self._engine, self._refused)
 
     def explain(self, option: RegisteredOption, state: State) -> None:
         """Leave this state of the option out of the next `differences`: it was reported already."""

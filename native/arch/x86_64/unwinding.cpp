@@ -88,23 +88,26 @@ bool leave(const MadeCode& made, std::uintptr_t address, Registers& registers) {
     return true;
 }
 
-// The registers as they were when LLVM came to the site.
-void undo(Registers& registers, const Interrupted& at) {
-    set_register(registers, REG_RIP, at.site);
-    if (!at.saved) return;
+// The registers as they were when LLVM came to the site. False if the address is none of the `uses`.
+bool undo(const MadeCode& made, Registers& registers) {
+    const auto at = std::lower_bound(made.uses.begin(), made.uses.end(), get(registers, REG_RIP),
+                                     [](const MadeCode::Use& use, std::uintptr_t a) { return use.address < a; });
+    if (at == made.uses.end() || at->address != get(registers, REG_RIP)) return false;
+    set_register(registers, REG_RIP, at->site);
+    if (!at->saved) return true;
     const std::uintptr_t stack = get(registers, REG_RSP);
-    set_register(registers, general[at.scratch], load(stack));
+    set_register(registers, general[at->scratch], load(stack));
     set_register(registers, REG_RSP, stack + word + red_zone);
+    return true;
 }
 
 }  // namespace
 
-Unwound unwind(ucontext_t& context, const Interrupted& at, const MadeCode& made,
-               std::span<std::uintptr_t> addresses) noexcept {
+Unwound unwind(ucontext_t& context, const MadeCode& made, std::span<std::uintptr_t> addresses) noexcept {
     Registers& registers = context.uc_mcontext.gregs;
     Registers before;
     std::memcpy(before, registers, sizeof before);
-    undo(registers, at);
+    if (!undo(made, registers)) return {};
     Walk walk{.addresses = addresses};
     bool whole = false;
     for (;;) {
