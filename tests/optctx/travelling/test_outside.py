@@ -24,6 +24,7 @@ from optctx.travelling.attaching import Outside
 from optctx.travelling.attributes import attributes_policy
 from tests.support.alone import alone
 from tests.support.forking import run_and_end
+from tests.support.garbage import no_collector
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86, counted
 from tests.support.rows import rows
 from tests.support.runs import COUNT, RUNS, machine
@@ -191,9 +192,13 @@ def test_under_defaults_threads_outside_see_what_was_registered_whatever_others_
 
 
 def at_work(work: Callable[[], object]) -> None:
-    """Do the work while LLVM compiles on this thread, outside every scope or inside one."""
+    """Do the work while LLVM compiles on this thread, outside every scope or inside one.
+
+    The collector rests: on another thread it would wait for llvmlite's lock, to free what earlier tests left.
+    """
     done: list[object] = []
     with (
+        no_collector(),
         binding.create_context() as own,
         binding.parse_assembly(COUNTED, own) as module,
         binding.create_mcjit_compiler(module, machine()) as engine,
