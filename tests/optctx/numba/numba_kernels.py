@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import pickle
-import struct
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -16,15 +15,14 @@ import numba
 import numpy as np
 import pytest
 
+from tests.optctx.numba.numba_functions import machine_code
+
 __all__ = [
-    *("ARRAY", "KERNELS", "code_of", "compiled", "fresh", "helper", "is_vector", "loaded", "machine_code"),
-    *("parallel", "refused_imports", "without_import"),
+    *("ARRAY", "KERNELS", "compiled", "fresh", "helper", "is_vector", "loaded", "parallel"),
+    *("refused_imports", "without_import"),
 ]
 
 ARRAY = np.arange(1000)
-# Of sections in object files.
-_PROGRAM = 1
-_EXECUTED = 4
 
 
 @numba.njit
@@ -50,23 +48,6 @@ def raises(array: Any) -> int:
 
 
 KERNELS = {each.__name__: each for each in (calls_helper, calls_numpy, raises)}
-
-
-def machine_code(function: Any) -> str:
-    """Of a dispatcher with one signature, as LLVM emitted it: no address is in it yet."""
-    [overload] = function.overloads.values()
-    return code_of(overload.library._get_compiled_object())
-
-
-def code_of(elf: bytes) -> str:
-    """The bytes in the sections of an object file that are executed."""
-    [start] = struct.unpack_from("<Q", elf, 0x28)
-    [count] = struct.unpack_from("<H", elf, 0x3C)
-    found = b""
-    for index in range(count):
-        _, kind, flags, _, offset, size = struct.unpack_from("<IIQQQQ", elf, start + 64 * index)
-        found += elf[offset : offset + size] if kind == _PROGRAM and flags & _EXECUTED else b""
-    return found.hex()
 
 
 def is_vector(function: Any) -> bool:

@@ -30,7 +30,8 @@ from optctx import (
     record,
 )
 from tests.optctx.numba import numba_kernels
-from tests.optctx.numba.numba_kernels import ARRAY, code_of, compiled, helper, is_vector, machine_code
+from tests.optctx.numba.numba_functions import code_of, machine_code
+from tests.optctx.numba.numba_kernels import ARRAY, compiled, helper, is_vector
 from tests.optctx.numba.numba_processes import run
 from tests.support.scopes import in_threads
 

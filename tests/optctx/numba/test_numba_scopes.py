@@ -28,7 +28,8 @@ from numba.core.errors import TypingError
 import optctx
 from optctx import OptionContext, contained
 from optctx.errors import NumbaOptionsWarning
-from tests.optctx.numba.numba_cached import chooses, machine_code
+from tests.optctx.numba.numba_cached import code_in_memory
+from tests.optctx.numba.numba_functions import chooses
 from tests.support.scopes import REPORTS_SWITCHES, in_threads, inside_elsewhere
 
 pytestmark = pytest.mark.redirected
@@ -62,14 +63,14 @@ def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> tuple[i
     """Have Numba load or compile the function anew; how often it was found, and its code."""
     made = numba.njit(function, cache=True, **named)
     assert np.all(made(*arguments) == function(*arguments))
-    return sum(made.stats.cache_hits.values()), machine_code(made)
+    return sum(made.stats.cache_hits.values()), code_in_memory(made)
 
 
 def fresh(function: Callable[..., Any], *arguments: Any) -> str:
     """The code under the values in force, without a cache."""
     made = numba.njit(function)
     made(*arguments)
-    return machine_code(made)
+    return code_in_memory(made)
 
 
 def test_each_scope_finds_the_code_of_the_options_that_are_read() -> None:
