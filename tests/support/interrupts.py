@@ -168,9 +168,12 @@ def works() -> dict[str, Work]:
     cache = CompileCache()
     warnings.simplefilter("ignore")
 
-    def empty() -> None:
-        with context:
-            pass
+    def inside(own: OptionContext) -> Work:
+        def work() -> None:
+            with own:
+                pass
+
+        return work
 
     def nested() -> None:
         with context, other, context:
@@ -198,16 +201,9 @@ def works() -> dict[str, Work]:
             pass
         assert log.names == frozenset()
 
-    def unread_warns() -> None:
-        with warns:
-            pass
-
     def unread_fails() -> None:
-        try:
-            with fails:
-                pass
-        except optctx.UnreadOptionError:
-            pass
+        with contextlib.suppress(optctx.UnreadOptionError):
+            inside(fails)()
 
     def compiled() -> None:
         with context:
@@ -247,10 +243,6 @@ def works() -> dict[str, Work]:
         with context:
             pass
 
-    def everything_exclusive() -> None:
-        with exclusive:
-            pass
-
     numbers = itertools.count(1)
 
     def watched() -> None:
@@ -262,7 +254,7 @@ def works() -> dict[str, Work]:
             propagating(pool).submit(int).result()
 
     return {
-        "empty": empty,
+        "empty": inside(context),
         "nested": nested,
         "generators": generators,
         "run": lambda: context.run(int),
@@ -271,7 +263,7 @@ def works() -> dict[str, Work]:
         "propagated": propagated,
         "recorded": recorded,
         "audited": audited,
-        "unread warns": unread_warns,
+        "unread warns": inside(warns),
         "unread fails": unread_fails,
         "compiled": compiled,
         "compiled in the global context": compiled_in_the_global_context,
@@ -280,7 +272,7 @@ def works() -> dict[str, Work]:
         "cached": cached,
         "bound": bound_and_released,
         "detached": detached,
-        "exclusive": everything_exclusive,
+        "exclusive": inside(exclusive),
         "watched": watched,
     }
 

@@ -76,12 +76,12 @@ def mismatched(run: Callable[[Any], object], on_mismatch: str = "error") -> Work
     return work
 
 
+def only_module(run: Callable[[Any], object]) -> Work:
+    return lambda module, _: run(module)
+
+
 def emit(module: Any) -> bytes:
     return optctx.emit_object(module, machine())
-
-
-def emit_by_llvmlite(module: Any) -> bytes:
-    return emit_object_by_llvmlite(module, machine())
 
 
 def by_mcjit(module: Any) -> None:
@@ -165,28 +165,24 @@ PATHS: dict[str, tuple[Work, str]] = {
     "link, stamped by others": (lambda module, _: optctx.check_link([module]), STAMPED_BY_OTHERS),
     "link": (lambda module, _: link(module), COUNTED),
 }
+WAYS: dict[str, Callable[[Any], object]] = {
+    "passes": lambda module: optctx.run_passes(module, UNROLL),
+    "module passes": run_module_passes,
+    "function passes": run_function_passes,
+    "emission": emit,
+    "llvmlite's emission": lambda module: emit_object_by_llvmlite(module, machine()),
+    "MCJIT": by_mcjit,
+    "LLJIT": by_lljit,
+}
 REDIRECTED: dict[str, tuple[Work, str]] = {
-    "attribute": (lambda module, _: optctx.run_passes(module, UNROLL), BAD),
-    "attribute, module passes": (lambda module, _: run_module_passes(module), BAD),
-    "attribute, function passes": (lambda module, _: run_function_passes(module), BAD),
-    "attribute, emission": (lambda module, _: emit(module), BAD),
-    "attribute, llvmlite's emission": (lambda module, _: emit_by_llvmlite(module), BAD),
-    "attribute, MCJIT": (lambda module, _: by_mcjit(module), BAD),
-    "attribute, LLJIT": (lambda module, _: by_lljit(module), BAD),
+    **{f"attribute, {name}": (only_module(way), BAD) for name, way in WAYS.items()},
+    **{f"mismatch, {name}": (mismatched(way), COUNTED) for name, way in WAYS.items()},
+    **{
+        f"mismatch, {name}, warning": (raising_warnings(mismatched(WAYS[name], "warn")), COUNTED)
+        for name in ("passes", "module passes")
+    },
     "cache attribute": (lambda module, _: CompileCache().compile(module), BAD),
     "bind twice": (bind_twice, COUNTED),
-    "mismatch": (mismatched(lambda module: optctx.run_passes(module, UNROLL)), COUNTED),
-    "mismatch, warning": (
-        raising_warnings(mismatched(lambda module: optctx.run_passes(module, UNROLL), "warn")),
-        COUNTED,
-    ),
-    "mismatch, llvmlite's warning": (raising_warnings(mismatched(run_module_passes, "warn")), COUNTED),
-    "mismatch, module passes": (mismatched(run_module_passes), COUNTED),
-    "mismatch, function passes": (mismatched(run_function_passes), COUNTED),
-    "mismatch, emission": (mismatched(emit), COUNTED),
-    "mismatch, llvmlite's emission": (mismatched(emit_by_llvmlite), COUNTED),
-    "mismatch, MCJIT": (mismatched(by_mcjit), COUNTED),
-    "mismatch, LLJIT": (mismatched(by_lljit), COUNTED),
     "unread": (unread("error"), COUNTED),
     "unread, warning": (raising_warnings(unread("warn")), COUNTED),
     "recording": (while_recording, COUNTED),

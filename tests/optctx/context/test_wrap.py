@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from llvmlite import binding
 
-from optctx import OptionContext, current, propagating, wrap
+from optctx import OptionContext, current, info, propagating, wrap
 from tests.support.alone import alone
 from tests.support.processes import SECONDS
 from tests.support.scopes import both, unrolled
@@ -174,6 +174,10 @@ def overridden(argument: int) -> tuple[object, ...]:
     return argument, both(), dict(current().overrides)
 
 
+def state() -> tuple[object, ...]:
+    return both(), info()["active_scopes"], current()["unroll-count"]
+
+
 def nested() -> tuple[int, int]:
     with OptionContext(unroll_count=8):
         return both()
@@ -188,8 +192,9 @@ def test_processes_of_every_start_method() -> None:
         with ProcessPoolExecutor(1, mp_context=context) as workers:
             with OptionContext(unroll_count=6):
                 wrapped = wrap(both)
-                outside = workers.submit(both)  # starts the worker
-                assert (outside.result(), workers.submit(wrapped).result()) == ((1, 1), (6, 6)), method
+                outside = workers.submit(state)  # starts the worker
+                assert outside.result() == workers.submit(state).result() == ((1, 1), 0, 0), method
+                assert workers.submit(wrapped).result() == (6, 6), method
             pool = propagating(workers)
             futures = []
             for count in (2, 3, 4):
@@ -205,3 +210,6 @@ def test_processes_of_every_start_method() -> None:
             ], method
             assert list(mapped) == [(n, (5, 5), {"unroll-count": 5}) for n in range(4)], method
             assert inner.result() == (8, 8)
+            assert workers.submit(state).result() == ((1, 1), 0, 0), method
+        with OptionContext(unroll_count=4), context.Pool(1) as other:
+            assert other.apply(state) == ((1, 1), 0, 0), method

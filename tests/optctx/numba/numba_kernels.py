@@ -15,14 +15,15 @@ import numba
 import numpy as np
 import pytest
 
-from tests.optctx.numba.numba_functions import machine_code
+from tests.optctx.numba.numba_functions import Options, machine_code
 
 __all__ = [
-    *("ARRAY", "KERNELS", "compiled", "fresh", "helper", "is_vector", "loaded", "parallel"),
-    *("refused_imports", "without_import"),
+    *("ARRAY", "KERNELS", "SCALAR", "calls_helper", "compiled", "fresh", "helper", "is_vector", "loaded"),
+    *("parallel", "refused_imports", "total", "without_import"),
 ]
 
 ARRAY = np.arange(1000)
+SCALAR: Options = {"force-vector-width": 1, "vectorize-slp": False}
 
 
 @numba.njit
@@ -30,6 +31,13 @@ def helper(array: Any) -> int:
     result = 0
     for value in array:
         result += value * value
+    return result
+
+
+def total(array: Any) -> int:
+    result = 0
+    for value in array:
+        result += value
     return result
 
 
@@ -81,11 +89,11 @@ def loaded(pickled: bytes) -> tuple[int, bool, list[str]]:
     return int(function(ARRAY)), is_vector(function), function.llvm_options.args()
 
 
-def parallel(options: dict[str, object]) -> list[tuple[int, bool]]:
+def parallel(options: Options) -> list[tuple[int, bool]]:
     """Call a parallel loop without and with options; return its result, and whether it has vectors."""
     import optctx.numba
 
-    def total(array: Any) -> int:
+    def in_parallel(array: Any) -> int:
         result = 0
         for i in numba.prange(array.size):
             result += array[i]
@@ -93,7 +101,7 @@ def parallel(options: dict[str, object]) -> list[tuple[int, bool]]:
 
     found = []
     for decorate in (numba.njit(parallel=True), optctx.numba.njit(parallel=True, options=options)):
-        function = decorate(total)
+        function = decorate(in_parallel)
         found.append((int(function(ARRAY)), " x i64>" in "".join(function.inspect_llvm().values())))
     return found
 

@@ -30,16 +30,12 @@ from optctx import (
     record,
 )
 from tests.optctx.numba import numba_kernels
-from tests.optctx.numba.numba_functions import code_of, machine_code
-from tests.optctx.numba.numba_kernels import ARRAY, compiled, helper, is_vector
+from tests.optctx.numba.numba_functions import Options, code_of, machine_code
+from tests.optctx.numba.numba_kernels import ARRAY, SCALAR, compiled, helper, is_vector, total
 from tests.optctx.numba.numba_processes import run
-from tests.support.scopes import in_threads
 
 pytestmark = pytest.mark.redirected
 
-Options = dict[str, object]
-
-SCALAR: Options = {"force-vector-width": 1, "vectorize-slp": False}
 OTHER: Options = {"inline-threshold": 50, "trap-unreachable": True}
 FAST: Options = {"fast-isel": True}  # written to the target machine
 INTEL: Options = {"x86-asm-syntax": "intel"}  # read when a target machine is made
@@ -54,13 +50,6 @@ def fresh_process(*arguments: str) -> dict[str, str]:
 def fresh(options: Options) -> dict[str, str]:
     """What plain Numba makes in a process without optctx that has these options set for all of it."""
     return fresh_process(*OptionContext(options, base="defaults").args())
-
-
-def total(array: Any) -> int:
-    result = 0
-    for value in array:
-        result += value
-    return result
 
 
 def test_functions_helpers_and_numpy_are_as_in_a_fresh_process() -> None:
@@ -163,26 +152,6 @@ def test_functions_are_values_of_a_function_type() -> None:
     first = optctx.numba.njit("int64(int64[::1])", options=SCALAR)(total)
     run = numba.njit(numba.int64(kind, numba.int64[::1]))(lambda function, array: function(array))
     assert run(first, ARRAY) == ARRAY.sum()
-
-
-def test_signatures_compile_at_once_and_no_others_later() -> None:
-    function = optctx.numba.njit("int64(int64[::1])", options=SCALAR)(total)
-    assert len(function.signatures) == 1
-    assert not is_vector(function)
-    with pytest.raises(TypeError, match="No matching definition"):
-        function(3)
-
-
-def test_threads_that_compile_at_once_have_their_own_options() -> None:
-    found: dict[int, bool] = {}
-
-    def work(index: int) -> None:
-        function = optctx.numba.njit(options=(SCALAR, OTHER)[index % 2])(total)
-        function(ARRAY)
-        found[index] = is_vector(function)
-
-    in_threads([functools.partial(work, index) for index in range(4)])
-    assert found == {0: False, 1: True, 2: False, 3: True}
 
 
 def test_parallel_loops() -> None:

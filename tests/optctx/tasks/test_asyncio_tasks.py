@@ -15,14 +15,7 @@ from optctx import OptionContext, current, record
 from optctx.compiling import FreshProcess, Job, Result, compile_job
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.rows import rows
-from tests.support.scopes import (
-    FOLLOWS_TASKS,
-    UNROLLED_ONCE,
-    both,
-    eight,
-    four,
-    in_threads,
-)
+from tests.support.scopes import FOLLOWS_TASKS, OUTSIDE, both, eight, four, in_threads
 
 pytestmark = [
     pytest.mark.skipif(
@@ -32,7 +25,6 @@ pytestmark = [
     pytest.mark.usefixtures("outside"),
 ]
 
-OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
 Main = Callable[[], Coroutine[Any, Any, None]]
 JOBS = [
     replace(job, options=options)

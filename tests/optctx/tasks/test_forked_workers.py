@@ -28,21 +28,6 @@ def seed() -> object:
     return registry()["rng-seed"].value
 
 
-@alone
-def test_a_pool_whose_workers_start_inside_a_scope() -> None:
-    warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
-    with ProcessPoolExecutor(2, FORK) as pool:
-        with OptionContext(unroll_count=4):
-            inside = [pool.submit(state) for _ in range(4)]  # starts the workers
-            assert unrolled() == 4
-            four = propagating(pool).submit(unrolled)
-        outside = [pool.submit(state) for _ in range(4)]
-        assert [each.result() for each in inside + outside] == [OUTSIDE] * 8
-        assert four.result() == 4
-    with OptionContext(unroll_count=4), FORK.Pool(1) as other:
-        assert other.apply(state) == OUTSIDE
-
-
 @pytest.mark.redirected
 @alone
 def test_a_process_started_inside_scopes_and_recordings() -> None:

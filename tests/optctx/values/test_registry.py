@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from llvmlite import binding
 
-from optctx import OptionContext, UnknownOptionError, registry
+from optctx import OptionContext, UnknownOptionError, drift, registry
 from tests.support.alone import alone
 from tests.support.processes import run_python
 
@@ -213,17 +213,21 @@ def test_value_follows_the_process_and_default_does_not() -> None:
 
 
 @alone
-def test_defaults_hold_where_the_process_set_lists_before_the_first_use() -> None:
+def test_defaults_hold_where_the_process_set_lists_and_sets_before_the_first_use() -> None:
     binding.set_option("", "-loop-interchange-profitabilities=ignore")
     binding.set_option("", "-force-attribute=f:cold")
+    binding.set_option("", "-spirv-ext=+SPV_KHR_linkonce_odr")  # a set
     options = registry()
+    assert options["spirv-ext"].value == OptionContext()["spirv-ext"] == ["SPV_KHR_linkonce_odr"]
+    assert options["spirv-ext"].default == []
+    assert drift().keys() == {"loop-interchange-profitabilities", "force-attribute", "spirv-ext"}
     assert options["loop-interchange-profitabilities"].value == ["ignore"]
     assert options["loop-interchange-profitabilities"].default == ["cache", "instorder", "vectorize"]
     assert options["force-attribute"].value == ["f:cold"]
     assert options["force-attribute"].default == []
     context = OptionContext(base="defaults")
     assert context["loop-interchange-profitabilities"] == ["cache", "instorder", "vectorize"]
-    assert context["force-attribute"] == []
+    assert context["force-attribute"] == context["spirv-ext"] == []
 
 
 @pytest.mark.redirected
