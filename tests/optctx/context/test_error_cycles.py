@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import itertools
 import warnings
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -235,15 +233,3 @@ def check_all(paths: dict[str, tuple[Work, str]]) -> None:
 def test_neither_does_the_error_of_a_watcher() -> None:
     optctx.attach()
     check_all({"watcher": (a_watcher_that_raises, COUNTED)})
-
-
-@redirected
-@alone
-def test_a_module_with_a_bad_attribute_does_not_end_the_process() -> None:
-    optctx.attach(attributes="error")
-    text = 'define void @f() "optctx"="-no-such-option" { ret void }'
-    module = binding.parse_assembly(text, binding.create_context())
-    with suppress(OptctxError):
-        optctx.run_passes(module, "default<O1>")
-    del module
-    gc.collect()

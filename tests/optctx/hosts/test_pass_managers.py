@@ -301,7 +301,7 @@ print(run(managers[0], False), run(filled, True))
 
 def test_an_exception_in_the_middle_of_a_call_leaves_no_wrong_recipe() -> None:
     """One arrives at each instruction of adding a pass."""
-    places = tuple(os.path.dirname(package.__file__) for package in (optctx, llvmlite))
+    places = os.path.dirname(optctx.__file__), os.path.dirname(llvmlite.__file__)
     context = OptionContext({"jump-threading-threshold": 0})
     outcomes = set()
     for at in range(1, 3000):

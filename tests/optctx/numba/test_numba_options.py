@@ -174,20 +174,22 @@ def test_universal_functions() -> None:
     plain_twice = numba.vectorize(["int64(int64)"])(lambda x: 2 * x)
     plain_thrice = numba.guvectorize("(n)->(n)")(thrice.gufunc_builder.py_func)
 
-    def calls(array: Any) -> Any:
-        result = np.empty_like(array)
-        thrice(array, result)
-        return twice(array).sum() + result.sum()
+    def calling(two: Any, three: Any) -> Any:
+        def calls(array: Any) -> Any:
+            result = np.empty_like(array)
+            three(array, result)
+            return two(array).sum() + result.sum()
 
-    def calls_plain(array: Any) -> Any:
-        result = np.empty_like(array)
-        plain_thrice(array, result)
-        return plain_twice(array).sum() + result.sum()
+        return calls
 
     assert twice(ARRAY).sum() == 2 * ARRAY.sum()
     other = optctx.numba.njit(options=OTHER)
-    assert [decorate(calls)(ARRAY) for decorate in (numba.njit, other)] == [5 * ARRAY.sum()] * 2
-    assert other(calls_plain)(ARRAY) == 5 * ARRAY.sum()
+    for decorate, functions in (
+        (numba.njit, (twice, thrice)),
+        (other, (twice, thrice)),
+        (other, (plain_twice, plain_thrice)),
+    ):
+        assert decorate(calling(*functions))(ARRAY) == 5 * ARRAY.sum()
     with pytest.raises(TypeError, match="of one process"):
         twice.__reduce__()
     for function in (twice, thrice):

@@ -91,23 +91,6 @@ def test_a_scope_held_across_an_await_is_an_error_for_the_next_task(act: str, in
 
 
 @untold
-def test_two_tasks_that_hold_scopes_are_told_and_the_first_is_unharmed() -> None:
-    async def main() -> None:
-        first = Held(four())
-        second = Held(eight())
-        await first.inside.wait()
-        first.leave.set()
-        results = await asyncio.gather(first.task, second.task, return_exceptions=True)
-        assert results[0] is None
-        assert isinstance(results[1], ScopeError)
-        assert "cannot enter OptionContext({'unroll-count': 8})" in str(results[1])
-        assert first.seen[0] == (4, 4)
-        assert second.seen == []
-
-    run(main)
-
-
-@untold
 def test_a_child_that_holds_a_scope_is_an_error_for_its_parent() -> None:
     async def main() -> None:
         with four() as context:

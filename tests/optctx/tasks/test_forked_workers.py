@@ -58,10 +58,3 @@ def test_a_worker_started_while_options_are_changed_process_wide() -> None:
         assert seed() == 7
         assert propagating(pool).submit(seed).result() == 7
         assert pool.submit(seed).result() == 0
-
-
-@alone
-def test_os_fork_keeps_the_scope() -> None:
-    with OptionContext(unroll_count=4):
-        in_child(lambda: state() == ((4, 4), 1, 4) or sys.exit(1))
-    in_child(lambda: state() == OUTSIDE or sys.exit(1))
