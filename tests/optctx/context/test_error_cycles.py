@@ -17,14 +17,7 @@ from optctx import CompileCache, OptctxError, OptionContext, propagating, record
 from tests.support.alone import alone
 from tests.support.garbage import left_behind, no_collector
 from tests.support.ir_texts import COUNTED
-from tests.support.runs import (
-    COUNT,
-    UNROLL,
-    emit_object_by_llvmlite,
-    machine,
-    run_function_passes,
-    run_module_passes,
-)
+from tests.support.runs import COUNT, UNROLL, WAYS, machine
 from tests.support.scopes import set_option
 
 pytestmark = pytest.mark.usefixtures("attached")
@@ -80,16 +73,6 @@ def only_module(run: Callable[[Any], object]) -> Work:
 
 def emit(module: Any) -> bytes:
     return optctx.emit_object(module, machine())
-
-
-def by_mcjit(module: Any) -> None:
-    engine = binding.create_mcjit_compiler(module, machine())
-    engine.finalize_object()
-
-
-def by_lljit(module: Any) -> None:
-    compiler = binding.create_lljit_compiler(machine(), suppress_errors=True)
-    binding.JITLibraryBuilder().add_ir(module).export_symbol("count").link(compiler, "library")
 
 
 def bind_twice(module: Any, llvm_context: Any) -> None:
@@ -162,15 +145,6 @@ PATHS: dict[str, tuple[Work, str]] = {
     "stamped by others": (lambda module, _: OptionContext.from_module(module), STAMPED_BY_OTHERS),
     "link, stamped by others": (lambda module, _: optctx.check_link([module]), STAMPED_BY_OTHERS),
     "link": (lambda module, _: link(module), COUNTED),
-}
-WAYS: dict[str, Callable[[Any], object]] = {
-    "passes": lambda module: optctx.run_passes(module, UNROLL),
-    "module passes": run_module_passes,
-    "function passes": run_function_passes,
-    "emission": emit,
-    "llvmlite's emission": lambda module: emit_object_by_llvmlite(module, machine()),
-    "MCJIT": by_mcjit,
-    "LLJIT": by_lljit,
 }
 REDIRECTED: dict[str, tuple[Work, str]] = {
     **{f"attribute, {name}": (only_module(way), BAD) for name, way in WAYS.items()},
