@@ -1,13 +1,11 @@
 """Work that exceptions interrupt: at each instruction of optctx's own Python code, and where a signal comes.
 
 python -m tests.support.interrupts 100000            what 100,000 signals leave behind
-python -m tests.support.interrupts 5000 decimal      the same of decimal.localcontext
 """
 
 from __future__ import annotations
 
 import contextlib
-import decimal
 import functools
 import itertools
 import os
@@ -209,12 +207,6 @@ def works() -> dict[str, Work]:
         with context:
             run_passes(module, "function(instcombine)", target_machine=machine)
 
-    def compiled_in_the_global_context() -> None:
-        run_passes(shared, "function(instcombine)")
-
-    def emitted() -> None:
-        emit_object(module.clone(), machine)
-
     def refused() -> None:
         with contextlib.suppress(optctx.PassPipelineError):
             run_passes(module, "no-such-pass")
@@ -266,8 +258,8 @@ def works() -> dict[str, Work]:
         "unread warns": inside(warns),
         "unread fails": unread_fails,
         "compiled": compiled,
-        "compiled in the global context": compiled_in_the_global_context,
-        "emitted": emitted,
+        "compiled in the global context": functools.partial(run_passes, shared, "function(instcombine)"),
+        "emitted": lambda: emit_object(module.clone(), machine),
         "refused": refused,
         "cached": cached,
         "bound": bound_and_released,
@@ -279,19 +271,6 @@ def works() -> dict[str, Work]:
 
 def main(arguments: list[str]) -> int:
     count = int(arguments[0])
-    if arguments[1:] == ["decimal"]:
-        lost = 0
-
-        def empty() -> None:
-            with decimal.localcontext(prec=9):
-                pass
-
-        for _ in range(count):
-            decimal.setcontext(decimal.Context(prec=28))
-            signals(empty, 1, 2e-5)
-            lost += decimal.getcontext().prec != 28
-        print(f"decimal.localcontext: {count} interrupts, {lost} left")
-        return 0
     # Code of the interpreter's own library that such an exception breaks: the locks of threading.Condition.
     unsafe = ("propagated",)
     own = {name: work for name, work in works().items() if name not in (*unsafe, "detached", "watched")}
