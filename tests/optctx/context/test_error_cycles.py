@@ -17,13 +17,12 @@ from optctx import CompileCache, OptctxError, OptionContext, propagating, record
 from tests.support.alone import alone
 from tests.support.garbage import left_behind, no_collector
 from tests.support.ir_texts import COUNTED
-from tests.support.runs import COUNT, UNROLL, WAYS, machine
+from tests.support.runs import COUNT, UNROLL, WAYS
 from tests.support.scopes import set_option
 
 pytestmark = pytest.mark.usefixtures("attached")
 
 BAD = COUNTED.replace("@count(ptr %out) {", '@count(ptr %out) "optctx"="-unrol-count=x" {')
-STAMPED_BY_OTHERS = COUNTED + '\n!optctx.options = !{!0}\n!0 = !{!"7"}'
 REFUSED_ASSEMBLY = """
 target triple = "x86_64-unknown-linux-gnu"
 define void @f() {
@@ -69,18 +68,6 @@ def mismatched(run: Callable[[Any], object], on_mismatch: str = "error") -> Work
 
 def only_module(run: Callable[[Any], object]) -> Work:
     return lambda module, _: run(module)
-
-
-def emit(module: Any) -> bytes:
-    return optctx.emit_object(module, machine())
-
-
-def bind_twice(module: Any, llvm_context: Any) -> None:
-    OptionContext().bind(llvm_context)
-    try:
-        OptionContext().bind(llvm_context)
-    finally:
-        optctx.unbind(llvm_context)
 
 
 def in_a_pool(module: Any, llvm_context: Any) -> None:
@@ -134,16 +121,13 @@ def raising_warnings(work: Work) -> Work:
     return run
 
 
+# Of single calls, tests/optctx/refusals shows the same.
 PATHS: dict[str, tuple[Work, str]] = {
-    "pipeline": (lambda module, _: optctx.run_passes(module, "no-such-pass"), COUNTED),
-    "assembly": (lambda module, _: emit(module), REFUSED_ASSEMBLY),
-    "no emission": (lambda module, _: optctx.emit_assembly(module, module), COUNTED),
+    "assembly": (only_module(WAYS["emission"]), REFUSED_ASSEMBLY),
     "scopes": (leaving_out_of_order, COUNTED),
     "run": (lambda module, _: OptionContext().run(optctx.run_passes, module, "no-such-pass"), COUNTED),
     "wrap": (lambda module, _: optctx.wrap(optctx.run_passes)(module, "no-such-pass"), COUNTED),
     "pool": (in_a_pool, COUNTED),
-    "stamped by others": (lambda module, _: OptionContext.from_module(module), STAMPED_BY_OTHERS),
-    "link, stamped by others": (lambda module, _: optctx.check_link([module]), STAMPED_BY_OTHERS),
     "link": (lambda module, _: link(module), COUNTED),
 }
 REDIRECTED: dict[str, tuple[Work, str]] = {
@@ -154,7 +138,6 @@ REDIRECTED: dict[str, tuple[Work, str]] = {
         for name in ("passes", "module passes")
     },
     "cache attribute": (lambda module, _: CompileCache().compile(module), BAD),
-    "bind twice": (bind_twice, COUNTED),
     "unread": (unread("error"), COUNTED),
     "unread, warning": (raising_warnings(unread("warn")), COUNTED),
     "recording": (while_recording, COUNTED),
