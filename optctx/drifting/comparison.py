@@ -9,7 +9,7 @@ from optctx._native import Kind, Spans, inside_if_free, process_wide_epoch
 from optctx.drifting.drift import refused, states_outside
 from optctx.engine.engine import Engine
 from optctx.image.options import RegisteredOption
-from optctx.locks import Rank, lock_held_by_fork
+from optctx.locks import Rank, is_held, lock_held_by_fork
 from optctx.values.states import (
     State,
     drifted_states,
@@ -81,15 +81,14 @@ class Comparison:
         self._states = states_outside(self._engine, self._refused)
 
     def explain(self, option: RegisteredOption, state: State) -> None:
-        """Leave this state of the option out of the next `differences`: it was reported already."""
+        """Take note that the next difference, if it is to this state of the option, was reported already."""
         self._explained[option.address] = state
 
     def differences(self) -> list[Difference]:
-        """Find the changes since the last comparison."""
-        found = inside_if_free(self._busy, self._found)
-        if found is None:
+        """Find the changes since the last comparison, also those that were explained."""
+        if is_held(self._busy):  # the collector calls LLVM in the middle of one
             return []
-        return [each for each in found if not self._was_explained(each)]
+        return inside_if_free(self._busy, self._found) or []
 
     def _found(self) -> list[Difference]:
         return [*self._of_scoped(), *self._of_refused()]
@@ -132,7 +131,8 @@ class Comparison:
             if before[each.address] != states[each.address]
         ]
 
-    def _was_explained(self, found: Difference) -> bool:
+    def was_explained(self, found: Difference) -> bool:
+        """Tell whether a difference was reported already. Asked once for each."""
         return self._explained.pop(found.option.address, None) == found.after
 
 

@@ -6,7 +6,6 @@ import functools
 import random
 import re
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from typing import Any
 
@@ -160,22 +159,6 @@ def test_a_bound_context_has_its_own_machine(fresh: FreshProcess, llvm_context: 
             assert "intel_syntax" in text
             assert text != plain
     assert compiled(machine) == expected(fresh, X86, {})
-
-
-def test_bound_modules_of_a_pool_share_one_machine(machine: Any) -> None:
-    """Emission through llvmlite alone, on threads that are inside no scope."""
-    sets: tuple[Options, ...] = ({}, TRAPS, INTEL, {**TRAPS, **INTEL})
-
-    def emitted(number: int) -> tuple[bool, bool]:
-        with binding.create_context() as own:
-            OptionContext(sets[number % 4]).bind(own)
-            with binding.parse_assembly("define void @f() { unreachable }", own) as module:
-                text = machine.emit_assembly(module)
-        return "ud2" in text, "intel_syntax" in text
-
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(emitted, range(80)))
-    assert found == [(number % 4 in (1, 3), number % 4 in (2, 3)) for number in range(80)]
 
 
 @pytest.mark.usefixtures("attributes")
