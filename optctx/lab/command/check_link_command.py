@@ -21,7 +21,7 @@ from optctx.lab.command.files import read_file
 from optctx.lab.command.groups import Out, out
 from optctx.lab.command.inputs import BITCODE, answered
 from optctx.lab.settings import argument, seconds, setting
-from optctx.tables import table
+from optctx.tables import Table
 
 __all__ = ["Arguments", "print_report", "run"]
 
@@ -60,7 +60,7 @@ def print_report(report: LinkReport, form: str) -> None:
     if printed(form, lambda: {"consistent": not report, **msgspec.to_builtins(report)}):
         return
     if report.mismatches:
-        show(table(("option", "value", "in"), report.rows()))
+        show(Table(("option", "value", "in"), report.rows()))
     say(*(f"{module}: no stamp" for module in report.unstamped), report.summary())
 
 

@@ -27,7 +27,7 @@ from optctx.lab.timing import (
     find_harness,
     read_case,
 )
-from optctx.tables import table
+from optctx.tables import Table
 
 __all__ = ["Arguments", "run"]
 
@@ -96,7 +96,7 @@ def run(given: Arguments) -> int:
 def _print(found: Compared, form: str) -> None:
     if printed(form, found.as_dict):
         return
-    show(table(found.headings, found.cells(), right=found.headings[1:3]))
+    show(Table(found.headings, found.cells(), right=found.headings[1:3]))
     say("", *_summary(found))
 
 
