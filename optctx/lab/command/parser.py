@@ -19,6 +19,7 @@ from optctx_program import FOLDERS
 __all__ = ["Parser", "UsageError", "add_said", "add_talk", "check_command", "unknown_arguments"]
 
 _WIDTH = 79  # of a description, at most
+_LEAST = 11  # and at least, as argparse has it for the rest
 _INDENT = 28  # the most columns before the help of an argument
 _CHOICE = re.compile(
     r"(?:argument (?P<name>\S+): )?invalid choice: (?P<found>.*) \(choose from (?P<choices>.*)\)"
@@ -38,8 +39,9 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *, example: str = "", description: str | None = None, **more: Any) -> None:
         """`example`: lines for the end of the help text. Only `description` is wrapped."""
+        width = min(_WIDTH, max(_LEAST, get_terminal_size().columns - 1))
         super().__init__(
-            description=textwrap.fill(description or "", min(_WIDTH, get_terminal_size().columns - 1)),
+            description=textwrap.fill(description or "", width),
             epilog=f"example{'s' if example.count(chr(10)) else ''}:\n{textwrap.indent(example, '  ')}"
             if example
             else None,

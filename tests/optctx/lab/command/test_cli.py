@@ -98,6 +98,18 @@ def test_every_help_text_has_an_example_that_the_parser_takes(
     assert any(line.startswith(shlex.join(["optctx", *command])) for line in lines)
 
 
+@rows("columns", ["1", "2", "11"])
+def test_no_terminal_is_too_narrow(columns: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", columns)
+        assert main(["show", "unroll-count"]) == 0
+        with pytest.raises(SystemExit):
+            main(["show", "--help"])
+    out, err = capfd.readouterr()
+    assert "optctx show unroll-count" in out
+    assert err == ""
+
+
 def test_help_is_the_same_where_python_drops_docstrings(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
