@@ -59,6 +59,8 @@ class Setting:
     choices: tuple[str, ...] | None = None
     several: bool = False
     """The option can be repeated, and the field is a tuple."""
+    options: bool = False
+    """Its value is options of LLVM or of clang, which begin with a dash."""
     same: bool = False
     """A kept experiment goes on only with an equal value."""
     completes: Completes = ""
@@ -176,7 +178,8 @@ def _add_argument(
         given["dest"] = field.name
     given = {key: value for key, value in {**given, **changed}.items() if value is not None}
     added = place.add_argument(*names, **given)
-    added.completes = each.completes  # type: ignore[attr-defined]  # `optctx completion` reads it
+    # For the parser, which reads `options`, and for `optctx completion`.
+    added.options, added.completes = each.options, each.completes  # type: ignore[attr-defined]
 
 
 def taken(arguments: argparse.Namespace, record: type[R]) -> R:

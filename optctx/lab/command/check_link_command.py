@@ -37,6 +37,7 @@ class Arguments:
         None,
         "options of the link step, to compare as well: --link-options='-unroll-count=4 -stats'",
         metavar="ARGS",
+        options=True,
     )
     require_stamps: bool = setting(False, "exit status 1 also for a file with neither")
     timeout: float = setting(

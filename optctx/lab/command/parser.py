@@ -57,6 +57,12 @@ class Parser(argparse.ArgumentParser):
         """The arguments, in order. argparse has no public list."""
         return self._actions
 
+    @property
+    def of_options(self) -> set[str]:
+        """The flags whose values are LLVM options."""
+        found = (each for each in self._actions if getattr(each, "options", False))
+        return {flag for each in found for flag in each.option_strings}
+
     def error(self, message: str) -> NoReturn:
         """Raise UsageError with argparse's message, or a better one."""
         if choice := _CHOICE.fullmatch(message):

@@ -42,6 +42,7 @@ class Arguments:
         "options on top of the base's, as opt takes them; repeat for more sets",
         metavar="'ARGS'",
         several=True,
+        options=True,
     )
     again: str | None = setting(
         None, "instead of a file: run a case of a wrong result again", metavar="CASE.toml"

@@ -15,7 +15,7 @@ from optctx import OptionContext
 from optctx.compiling import FreshProcess, Job
 from optctx.lab.command import console
 from optctx.lab.command.groups import Base, Input
-from optctx.lab.command.main import main, make_parser
+from optctx.lab.command.main import main, make_parser, parse
 from optctx.tables import Table
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, UNROLL, X86
@@ -63,6 +63,13 @@ def test_options_of_a_file_count_below_those_of_the_command_line(
         from optctx.compiling import compile_job
 
         assert compile_job(Job(COUNTED, UNROLL, (), X86, emit="ir")).ir == result.ir
+
+
+@rows("words", ["sweep x --try", "time x --against", "check-link x --link-options", "tune x --clang-options"])
+def test_what_begins_with_a_dash_behind_such_a_flag_is_its_value(words: str) -> None:
+    name = words.partition("--")[2].replace("-", "_").replace("try", "tries")
+    found = getattr(parse([*words.split(), "-unroll-count=4"]), name)
+    assert found in ("-unroll-count=4", ["-unroll-count=4"])
 
 
 @pytest.mark.redirected  # `record` cannot tell what LLVM reads otherwise
