@@ -51,12 +51,6 @@ def test_damaged_bitcode_is_an_error_however_it_is_damaged(tmp_path: pathlib.Pat
             read_input(str(path), TARGET)
 
 
-def test_clang_that_is_not_installed_is_named_with_its_package(tmp_path: pathlib.Path) -> None:
-    (tmp_path / "a.c").write_text(SOURCE)
-    with pytest.raises(OptctxError, match="no-clang is not installed; apt-get install clang"):
-        read_input(str(tmp_path / "a.c"), TARGET, "no-clang")
-
-
 # In place of clang: notes how it was called, and answers with a module or an error.
 STAND_IN = """#!{python}
 import pathlib, sys
@@ -119,17 +113,3 @@ def test_c_compiles_through_clang_for_the_processor_that_is_asked_for(
     assert len(digests) == 4
     assert main(["sweep", str(tmp_path / "scale.c")]) == 2
     assert "clang says" in capfd.readouterr().err
-
-
-def test_what_is_no_module_of_this_llvm_says_what_it_may_be(
-    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "c.ll").write_text("int f(int x) { return x + 1; }\n")
-    whole = bitcode(SCALE)
-    (tmp_path / "cut.bc").write_bytes(whole[: len(whole) // 2])
-    for name, words in (("c.ll", "are read by the name: .c, .cpp"), ("cut.bc", "it is cut off, damaged or")):
-        assert main(["sweep", str(tmp_path / name)]) == 2
-        out, err = capfd.readouterr()
-        assert (out, err.count("\n")) == ("", 1)
-        assert str(tmp_path / name) in err
-        assert words in err
