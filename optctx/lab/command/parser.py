@@ -21,9 +21,6 @@ __all__ = ["Parser", "UsageError", "add_said", "add_talk", "check_command", "unk
 _WIDTH = 79  # of a description, at most
 _LEAST = 11  # and at least, as argparse has it for the rest
 _INDENT = 28  # the most columns before the help of an argument
-_CHOICE = re.compile(
-    r"(?:argument (?P<name>\S+): )?invalid choice: (?P<found>.*) \(choose from (?P<choices>.*)\)"
-)
 _INVALID = re.compile(r"^invalid int value: ")
 _PASSES_ON = ("-mllvm", "-Xllvm")  # flags of clang and other tools, before an LLVM option
 _OWN = ("-h", "--help", "-V", "--version", *FOLDERS)
@@ -63,10 +60,17 @@ class Parser(argparse.ArgumentParser):
         found = (each for each in self._actions if getattr(each, "options", False))
         return {flag for each in found for flag in each.option_strings}
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raise UsageError for none of the choices. argparse's own error quotes them as its version does."""
+        if action.choices is None or value in action.choices:
+            return
+        choices, near = list(action.choices), did_you_mean(nearest(value, action.choices))
+        expected = " or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
+        name = "/".join(action.option_strings) or action.dest
+        raise UsageError(f"{name}: expected {expected}, found {value!r}" + (f"; {near}" if near else ""))
+
     def error(self, message: str) -> NoReturn:
         """Raise UsageError with argparse's message, or a better one."""
-        if choice := _CHOICE.fullmatch(message):
-            raise UsageError(_no_such_choice(choice["name"], choice["found"], choice["choices"]))
         if argument := _ARGUMENT.fullmatch(message):
             name, words = argument.groups()
             if words == "expected one argument":
@@ -90,15 +94,6 @@ def add_talk(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group()
     group.add_argument("-q", "--quiet", action="store_true", help="print results and errors only")
     group.add_argument("-v", "--verbose", action="store_true", help="print all that LLVM prints")
-
-
-def _no_such_choice(name: str | None, found: str, listed: str) -> str:
-    """Reword argparse's message, which quotes the choices in some versions of Python."""
-    choices = re.findall(r"[\w-]+", listed)
-    word = found.strip("'\"")
-    near = did_you_mean(nearest(word, choices))
-    expected = " or ".join(part for part in (", ".join(choices[:-1]), choices[-1]) if part)
-    return f"{name}: expected {expected}, found {found}" + (f"; {near}" if near else "")
 
 
 def check_command(argv: Sequence[str], commands: Iterable[str]) -> None:
