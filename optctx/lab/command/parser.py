@@ -21,7 +21,6 @@ __all__ = ["Parser", "UsageError", "add_said", "add_talk", "check_command", "unk
 _WIDTH = 79  # of a description, at most
 _LEAST = 11  # and at least, as argparse has it for the rest
 _INDENT = 28  # the most columns before the help of an argument
-_INVALID = re.compile(r"^invalid int value: ")
 _PASSES_ON = ("-mllvm", "-Xllvm")  # flags of clang and other tools, before an LLVM option
 _OWN = ("-h", "--help", "-V", "--version", *FOLDERS)
 _ARGUMENT = re.compile(r"argument (\S+): (.*)")
@@ -66,7 +65,7 @@ class Parser(argparse.ArgumentParser):
             return
         choices, near = list(action.choices), did_you_mean(nearest(value, action.choices))
         expected = " or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
-        name = "/".join(action.option_strings) or action.dest
+        name = "/".join(action.option_strings) or action.metavar or action.dest
         raise UsageError(f"{name}: expected {expected}, found {value!r}" + (f"; {near}" if near else ""))
 
     def error(self, message: str) -> NoReturn:
@@ -75,7 +74,7 @@ class Parser(argparse.ArgumentParser):
             name, words = argument.groups()
             if words == "expected one argument":
                 raise UsageError(f"{name}: expected a value; write {name}=VALUE if it begins with '-'")
-            message = f"{name}: {_INVALID.sub('expected a whole number, found ', words)}"
+            message = f"{name}: {words}"
         raise UsageError(f"{message}; see `{self.prog} --help`")
 
 
