@@ -33,6 +33,7 @@ __all__ = [
     "taken",
 ]
 
+_MOST = (1 << 32) - 1  # more, as seconds, bytes or a seed, is none for the system or for NumPy
 R = TypeVar("R")
 N = TypeVar("N", int, float)
 Completes = str | tuple[str, ...]
@@ -117,17 +118,24 @@ class Number(Generic[N]):
         """Read it. Raises argparse.ArgumentTypeError."""
         try:
             found = self.kind(text)
+            problem = self._problem(found)
         except ValueError:
-            found = None
-        if found is None or not self.fits(found):
-            raise argparse.ArgumentTypeError(f"expected {self.words}, found {text!r}")
+            problem = self.words
+        if problem:
+            raise argparse.ArgumentTypeError(f"expected {problem}, found {text!r}")
         return found
 
     def check(self, value: Any) -> None:
         """Raise OptctxError for a value that does not fit, or is no number."""
         kind = numbers.Integral if self.kind is int else numbers.Real
-        if not isinstance(value, kind) or not self.fits(value):  # type: ignore[arg-type]
-            raise OptctxError(f"expected {self.words}, found {shown(value)}")
+        if problem := self._problem(value) if isinstance(value, kind) else self.words:
+            raise OptctxError(f"expected {problem}, found {shown(value)}")
+
+    def _problem(self, value: Any) -> str:
+        """What would fit instead; "" for a number that fits."""
+        if not self.fits(value):
+            return self.words
+        return f"at most {_MOST:,}" if value > _MOST else ""
 
 
 positive = Number(int, "a whole number, 1 or more", lambda found: found >= 1)
