@@ -142,9 +142,18 @@ positive = Number(int, "a whole number, 1 or more", lambda found: found >= 1)
 seconds = Number(float, "seconds above 0, such as 2.5", lambda found: 0 < found < float("inf"))
 
 
-def mebibytes(text: str) -> int:
-    """Read a whole number of MiB, as bytes. Raises argparse.ArgumentTypeError."""
-    return positive(text) << 20
+class _Mebibytes(Number[int]):
+    """Reads a whole number of MiB, as bytes. Python gives bytes."""
+
+    def __call__(self, text: str) -> int:
+        return super().__call__(text) << 20
+
+    def check(self, value: Any) -> None:
+        if not isinstance(value, numbers.Integral) or not 0 < int(value) <= _MOST << 20:
+            raise OptctxError(f"expected 1 to {_MOST << 20:,} bytes of memory, found {shown(value)}")
+
+
+mebibytes = _Mebibytes(int, positive.words, positive.fits)
 
 
 def add_flags(parser: argparse.ArgumentParser, *records: type) -> None:

@@ -208,6 +208,19 @@ def test_bitcode_that_could_not_be_read_has_not_crashed_llvm(
     assert "crashed" not in said
 
 
+@rows(
+    "given",
+    [
+        *({"memory": value} for value in (0, -5, "x", 1 << 60)),
+        *({"jobs": value} for value in (0, 2.0, 1 << 40)),
+        *({"timeout": value} for value in (0.0, float("nan"), 1e300)),
+    ],
+)
+def test_limits_that_cannot_be_used_are_refused_in_python_as_well(given: dict[str, Any]) -> None:
+    with pytest.raises(OptctxError, match=r"^expected "):
+        Limits(**given)
+
+
 # Comparisons that cannot be made.
 
 
