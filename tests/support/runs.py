@@ -14,9 +14,9 @@ __all__ = [
     "COUNT",
     "EMISSION",
     "RUNS",
-    "RUN_NAMES",
     "UNROLL",
     "WAYS",
+    "bitcode",
     "counted",
     "emit_object_by_llvmlite",
     "machine",
@@ -29,6 +29,11 @@ UNROLL = "function(loop-unroll)"
 # Read while code is generated: where blocks are placed, and how instructions are scheduled.
 EMISSION = {"align-all-blocks": 5, "pre-RA-sched": "linearize"}
 COUNT = 5
+
+
+def bitcode(ir: str) -> bytes:
+    with binding.create_context() as context, binding.parse_assembly(ir, context) as module:
+        return bytes(module.as_bitcode())
 
 
 def stores(module: Any) -> int:
@@ -83,7 +88,6 @@ RUNS: tuple[Callable[[Any], None], ...] = (
     run_module_passes,
     run_function_passes,
 )
-RUN_NAMES = ("run_passes", "module passes", "function passes")
 
 
 def counted(*functions: tuple[str, str]) -> str:
