@@ -120,7 +120,7 @@ def sweep(
 def _grid(space: Space, files: int, trials: int | None) -> list[dict[str, Value]]:
     """The points to compile. Raises OptctxError if there are too many."""
     most = MOST_TRIALS // files if trials is None else -(-trials // files)
-    grid = space.grid(most + (trials is None))
+    grid = space.points(most + (trials is None))
     if trials is None and len(grid) > most:
         sizes = " x ".join(str(each.values.count) for each in space.dimensions[:_SIZES_SHOWN])
         more = " x ..." if len(space.dimensions) > _SIZES_SHOWN else ""

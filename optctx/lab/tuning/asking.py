@@ -76,7 +76,7 @@ class Asking:
         self._dice = random.Random(search.seed)
         self._grid: Iterator[dict[str, Value]] | None = None
         if search.sampler == "grid":
-            points = list(space.points())
+            points = space.points()
             random.Random(search.seed).shuffle(points)  # a search that ends early has seen all regions
             self._grid = iter(points)
         self._asked: list[_Asked] = []

@@ -301,7 +301,7 @@ class Tuning:
         """How many trials the whole search has, where its limits or its space tell."""
         points = self._space.count
         if points <= _LISTED:
-            points = sum(1 for _ in self._space.points())  # conditions make it fewer
+            points = len(self._space.points())  # conditions make it fewer
         most = min(points, math.inf if self._search.most == MOST_TRIALS else self._search.most)
         return None if math.isinf(most) else max(int(most), len(self._trials))
 
