@@ -17,7 +17,7 @@ from optctx.lab.timing import Array, Harness, Value
 from optctx.lab.timing.arrays import array_bytes, value_word
 from optctx.lab.timing.harness import KINDS, Kind
 from tests.support.rows import rows
-from tests.support.timing_kernels import HASH, MATMUL, SUM, hash_harness, matmul_harness, sum_harness
+from tests.support.timing_kernels import HASH, SUM, hash_harness, sum_harness
 
 ARRAY = 'entry = "f"\n[[arguments]]\n'
 TEXT = """
@@ -134,7 +134,6 @@ def test_a_file_that_is_none_is_one_clear_error(tmp_path: pathlib.Path) -> None:
 
 def test_a_harness_that_fits_its_function_is_taken() -> None:
     sum_harness().check(SUM)
-    matmul_harness().check(MATMUL)
     hash_harness().check(HASH)
     flags = "define zeroext i1 @f(i8 signext %a, i1 zeroext %b, float %c, double %d) { ret i1 %b }"
     arguments = (Value(-1, "i8"), Value(True, "bool"), Value(0.5, "f32"), Value(2, "f64"))

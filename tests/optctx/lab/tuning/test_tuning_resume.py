@@ -149,8 +149,6 @@ def study(ended: bytes, tmp_path: pathlib.Path) -> str:
 
 DIFFERENT: dict[str, dict[str, Any]] = {
     "input": {"job": Job(TINY, JOB.passes)},
-    "pipelines": {"job": Job(JOB.ir, "default<O3>")},
-    "target": {"job": Job(JOB.ir, JOB.passes, opt_level=3)},
     "space": {"space": parse_space(["unroll-count=1..8"])},
     "objectives": {"objectives": (Instructions(),)},
     "sampler": {"sampler": "random"},
