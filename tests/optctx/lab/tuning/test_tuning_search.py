@@ -27,7 +27,7 @@ def searched(
     """Trials with a figure each, which come in an order of chance; those that are done are not run again."""
 
     def make() -> Asking:
-        return Asking(space, SIZE, Search(sampler, seed=seed), window=window)
+        return Asking(space, SIZE, Search(sampler, seed=seed, window=window))
 
     values = {each.name: each.values for each in space.dimensions}
     search = go_on(
@@ -107,7 +107,7 @@ def test_a_small_space_is_tried_to_the_last_point(sampler: str, monkeypatch: pyt
 
 def test_a_sampler_learns_to_avoid_what_crashes() -> None:
     """It ignores what has failed."""
-    search = Asking(WIDE, SIZE, Search(), window=1)
+    search = Asking(WIDE, SIZE, Search(window=1))
     asked = search.ask()
     assert asked is not None
     search.result(Trial(asked.number, dict(asked.point), "", "crashed", {}))
