@@ -78,7 +78,8 @@ class Space:
     @property
     def count(self) -> float:
         """How many points there are at most; conditions make it fewer."""
-        return math.prod(each.values.count for each in self.dimensions)
+        counts = [each.values.count for each in self.dimensions]
+        return math.inf if math.inf in counts else math.prod(counts)
 
     @property
     def names(self) -> list[str]:

@@ -372,8 +372,9 @@ def distribution(values: Values) -> tuple[str, dict[str, Any]]:
     """Return what Optuna calls these values, and the arguments that describe them."""
     if isinstance(values, Choices):
         return "Categorical", {"choices": values.texts}
-    last = values.high if values.step is None else values.low + values.step * (values.count - 1)
-    kind, high = ("Int", int(last)) if isinstance(values, Integers) else ("Float", last)
+    kind, high = "Int" if isinstance(values, Integers) else "Float", values.high
+    if values.step is not None:
+        high = values.at(int(values.count) - 1)
     return kind, {"low": values.low, "high": high, "step": values.step, "log": values.log}
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from optctx.lab.space import Dimension, Space, Value, text_of
+from optctx.lab.space import Dimension, Floats, Space, Value, text_of
 from optctx.lab.trials import Goal, Trial
 from optctx.lab.trials.trialfile import distribution
 from optctx.lab.tuning.evaluate import Candidate
@@ -156,7 +156,7 @@ class Asking:
         def suggested(each: Dimension) -> Value:
             kind, attributes = distribution(each.values)
             value: Value = getattr(trial, f"suggest_{kind.lower()}")(each.name, **attributes)
-            return value
+            return each.values.nearest(float(value)) if isinstance(each.values, Floats) else value
 
         return self._space.walk(suggested)
 

@@ -294,7 +294,7 @@ class Tuning:
         if points <= _LISTED:
             points = len(self._space.points())  # conditions make it fewer
         most = min(points, math.inf if self._search.most == MOST_TRIALS else self._search.most)
-        return None if math.isinf(most) else max(int(most), len(self._trials))
+        return None if most == math.inf else max(int(most), len(self._trials))
 
     @property
     def _most(self) -> int:

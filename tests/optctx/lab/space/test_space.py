@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
@@ -105,7 +106,7 @@ def spaces() -> st.SearchStrategy[Space]:
     values = st.one_of(
         st.builds(lambda low, more, step: Integers(low, low + more, step), *[st.integers(1, 9)] * 3),
         st.builds(lambda low, more: Integers(low, low + more, log=True), *[st.integers(1, 9)] * 2),
-        st.builds(lambda low, more: Floats(low / 4, (low + more) / 4, 0.25), *[st.integers(1, 9)] * 2),
+        st.builds(lambda low, more: Floats(low / 10, (low + more) / 10, 0.1), *[st.integers(1, 9)] * 2),
         st.lists(st.sampled_from("abcdef"), min_size=1, max_size=4, unique=True).map(
             lambda texts: Choices(tuple(texts))
         ),
@@ -121,6 +122,13 @@ def test_a_point_by_chance_is_of_the_space(space: Space, seed: int) -> None:
     assert space.holds(point)
     assert point in space.points()
     assert len(space.points()) == space.count
+
+
+def test_a_space_of_any_size_is_counted() -> None:
+    many: list[Values] = [Integers(1, 1 << 53)] * 20
+    for last, count in ((Floats(0.0, 1.0), math.inf), (Floats(0.0, 1.0, 1e-300), 10**300 + 1)):
+        space = Space(tuple(Dimension(str(place), each) for place, each in enumerate((*many, last))))
+        assert space.count == (math.inf if count == math.inf else int(count) << 53 * 20)
 
 
 def test_a_name_alone_is_a_flag_and_a_dash_is_as_good_as_none() -> None:
