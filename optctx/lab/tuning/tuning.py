@@ -146,11 +146,11 @@ class Tuning:
             make = partial(Asking, self._space, self._goals, self._search, blocks=self._assessor.measures)
             self._asking = go_on(make, {n: (trial, self._values(trial)) for n, trial in self._trials.items()})
             stack.enter_context(self._evaluator)
+            stack.callback(self._assessor.stop)
             self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self._assessor.stop()
         self._stack.__exit__(*error)
 
     @property
