@@ -114,6 +114,9 @@ def test_python_has_the_same_checks() -> None:
         (lambda: Harness("f\0"), "Expected `str` matching regex .* for entry"),
         (lambda: Harness("f", (3,)), "Expected `object`, got `int` - at `arguments"),  # type: ignore[arg-type]
         (lambda: Value(10**400, "f64"), "f64 holds no such number"),
+        (lambda: Value(3.41e38, "f32"), "f32 holds no such number"),
+        (lambda: Array("f32", (3,), high=1e39), "f32 holds no such number"),
+        (lambda: Array("f64", (3,), low=-1e308, high=1e308), r"ends 1.79769e\+308 apart at most"),
     ):
         with pytest.raises(OptctxError, match=words):
             make()
@@ -216,3 +219,4 @@ def test_a_value_is_a_word_from_which_its_type_is_loaded() -> None:
     assert value_word(Value(-2, "i32")) == struct.pack("<i", -2).ljust(8, b"\0")
     assert value_word(Value(0.5, "f32")) == struct.pack("<f", 0.5).ljust(8, b"\0")
     assert value_word(Value(2**64 - 1, "u64")) == b"\xff" * 8
+    assert value_word(Value(3.4028235e38, "f32")) == b"\xff\xff\x7f\x7f\0\0\0\0"
