@@ -28,20 +28,21 @@ from optctx.lab.timing import (
     run_command,
 )
 from tests.support.processes import in_child, run_and_end
-from tests.support.timing_kernels import SUM, compiled, loop, pid_of, sum_harness
+from tests.support.timing_kernels import HASH, SUM, compiled, hash_harness, loop, pid_of, sum_harness
 
 # Ten rounds, however long they take.
 SHORT = Budget(seconds=0, width=1.0)
-# What SUM does, two times: LLVM does not know that both give the same.
-TWICE = loop("%v = add i32 %e, 0", name="once").replace("define i32", "define internal i32")
+# The hash depends on itself: each step waits for the one before. Twice the bytes are twice the work, and LLVM
+# does not know that both give the same.
+TWICE = HASH.replace("define i64 @hash(", "define internal i64 @once(")
 TWICE += """
-define i32 @total(ptr %a, i64 %n) {
-  %one = call i32 @once(ptr %a, i64 %n) noinline
-  %first = load volatile i32, ptr %a
-  store volatile i32 %first, ptr %a
-  %two = call i32 @once(ptr %a, i64 %n) noinline
-  %both = and i32 %one, %two
-  ret i32 %both
+define i64 @hash(ptr %bytes, i64 %n) {
+  %one = call i64 @once(ptr %bytes, i64 %n) noinline
+  %first = load volatile i64, ptr %bytes
+  store volatile i64 %first, ptr %bytes
+  %two = call i64 @once(ptr %bytes, i64 %n) noinline
+  %both = and i64 %one, %two
+  ret i64 %both
 }
 """
 
@@ -60,8 +61,8 @@ def measure(
 
 @pytest.mark.long
 def test_an_object_with_twice_the_work_takes_twice_as_long() -> None:
-    once, twice = compiled(SUM), compiled(TWICE)
-    found = measure(twice, candidates={"once": once}, confidence=0.99)
+    once, twice = compiled(HASH), compiled(TWICE)
+    found = measure(twice, harness=hash_harness(), candidates={"once": once}, confidence=0.99)
     timing = found.candidates["once"]
     assert timing.outcome == Outcome("ok")
     assert timing.ratio is not None
@@ -74,10 +75,10 @@ def test_an_object_with_twice_the_work_takes_twice_as_long() -> None:
     assert 0 < timing.seconds.middle < found.base.seconds.middle < 1e-3
     assert found.base.ratio == found.noise
     assert 0 <= found.waited < 1
-    second = Bench(sum_harness(), twice).confirm(once, timing.ratio, budget=SHORT)
+    second = Bench(hash_harness(), twice).confirm(once, timing.ratio, budget=SHORT)
     assert second.gain
     assert re.fullmatch(r"[12]\.\d\d times as fast \([\d.]+ to [\d.]+\), confirmed", str(second))
-    back = Bench(sum_harness(), once).confirm(twice, timing.ratio, budget=SHORT)
+    back = Bench(hash_harness(), once).confirm(twice, timing.ratio, budget=SHORT)
     assert not back.gain
     assert str(back).startswith("no gain: 0.")
 
