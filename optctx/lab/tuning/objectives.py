@@ -196,6 +196,10 @@ class RunTime(Called):
     unit: ClassVar[str] = "times the base"
     confirmed: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        if self.direction != "minimise":
+            raise OptctxError("a run time is searched for gains, which are less; write time without ':max'")
+
     @property
     def identity(self) -> str:
         return f"{super().identity}, {self.clock}"

@@ -16,7 +16,7 @@ from optctx.lab.command.main import main
 from optctx.lab.sweep.plan import Answer
 from optctx.lab.timing import Outcome, read_case
 from optctx.lab.tuning import Command, Dimension, RunTime, Size, Space, parse_space, propose
-from optctx.lab.tuning.objectives import Callgrind
+from optctx.lab.tuning.objectives import Callgrind, objective_named
 from optctx.lab.tuning.winner import minimised
 from tests.support.ir_texts import SCALE
 from tests.support.tuning_cases import HARNESS, JOB, KERNEL, SUM, TINY, loops, tuned, tuned_by_time
@@ -31,6 +31,12 @@ def test_run_time_is_searched_and_confirmed(tmp_path: pathlib.Path) -> None:
     assert best is not None
     assert best.objectives["time"] < 0.7
     assert best.attributes["time"]["ratio"]["low"] > 1
+
+
+def test_a_run_time_is_searched_for_gains_alone() -> None:
+    assert objective_named("time:min") == objective_named("time") == RunTime()
+    with pytest.raises(OptctxError, match="write time without ':max'"):
+        objective_named("time:max")
 
 
 def test_a_wrong_result_is_a_row_with_a_file_that_shows_it_again(
