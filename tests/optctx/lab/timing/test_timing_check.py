@@ -29,6 +29,7 @@ from optctx.lab.timing import (
 )
 from optctx.lab.timing.arrays import Outputs, array_bytes
 from optctx.lab.timing.caller import compile_caller
+from optctx.lab.timing.harness import KINDS
 from optctx.lab.timing.helper import Examine
 from optctx.lab.timing.worker import Kernel, Order
 from tests.support.processes import wait_for
@@ -184,7 +185,8 @@ def test_arguments_of_every_type_arrive_as_they_are() -> None:
         f"  store i64 %w.{name}, ptr %p.{name}"
         for place, name in enumerate(numbers)
     ]
-    parameters = ", ".join(f"{as_i64[name].split()[1]} %{name}" for name in numbers)
+    # The function relies on what its caller extends.
+    parameters = ", ".join(f"{KINDS[name].ir} {KINDS[name].extension} %{name}" for name in numbers)
     body = "\n  ".join([*stores, "ret i1 %bool"])
     ir = f"define i1 @f(ptr %out, {parameters}) {{\n  {body}\n}}"
     out = Array("i64", (len(numbers),), fill="zeros", output=True)
