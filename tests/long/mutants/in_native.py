@@ -61,7 +61,7 @@ _VIEW = (
         "occurrences-stay",
         "an option that was changed for the whole process counts as given afterwards",
         "tests/optctx/context/test_process_wide.py",
-        "    restore(change.option + head_at, saved.head);\n",
+        "    add(change.option + head_at, head_size);\n",
         "",
     ),
     Mutation(
