@@ -3,6 +3,8 @@
 // the context gets the registers of the next frame that has unwind information, and another walk begins there.
 #include "arch/unwinding.hpp"
 
+#include "arch/faults.hpp"
+
 #include <unwind.h>
 
 #include <algorithm>
@@ -21,9 +23,6 @@ struct Preserved {
 };
 constexpr Preserved preserved[] = {{3, REG_RBX},  {6, REG_RBP},  {12, REG_R12},
                                    {13, REG_R13}, {14, REG_R14}, {15, REG_R15}};
-// As instructions number them.
-constexpr int general[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-                           REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 
 using Registers = decltype(mcontext_t::gregs);
 
@@ -89,11 +88,12 @@ bool leave(const MadeCode& made, std::uintptr_t address, Registers& registers) {
 }
 
 // The registers as they were when LLVM came to the site.
-void undo(Registers& registers, const Interrupted& at) {
+void undo(ucontext_t& context, const Interrupted& at) {
+    Registers& registers = context.uc_mcontext.gregs;
     set_register(registers, REG_RIP, at.site);
     if (!at.saved) return;
     const std::uintptr_t stack = get(registers, REG_RSP);
-    set_register(registers, general[at.scratch], load(stack));
+    set_general_register(context, at.scratch, load(stack));
     set_register(registers, REG_RSP, stack + word + red_zone);
 }
 
@@ -104,7 +104,7 @@ Unwound unwind(ucontext_t& context, const Interrupted& at, const MadeCode& made,
     Registers& registers = context.uc_mcontext.gregs;
     Registers before;
     std::memcpy(before, registers, sizeof before);
-    undo(registers, at);
+    undo(context, at);
     Walk walk{.addresses = addresses};
     bool whole = false;
     for (;;) {
