@@ -15,7 +15,6 @@ from typing import NamedTuple
 from optctx._native import (
     MachineUse,
     ParserFunction,
-    PointerTransaction,
     SharedPointers,
     Span,
     Subject,
@@ -104,7 +103,7 @@ class Hooks(NamedTuple):
 
     calls: list[Change]
     starts: list[Change]
-    tables: PointerTransaction
+    tables: SharedPointers
     thunks: tuple[int, int]
     unavailable: dict[str, str]
     begins_llvm_contexts: bool
@@ -134,7 +133,7 @@ def prepare_hooks(survey: Survey, index: int) -> Hooks:
     return Hooks(
         calls,
         _starts(survey, index, unavailable),
-        PointerTransaction(pointers),
+        SharedPointers(pointers),
         (begin, begin + len(code)),
         unavailable,
         any(intercepted[each.target].handler == Work(Subject.llvm_context_that_begins) for each in entrances),
