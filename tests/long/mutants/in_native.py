@@ -212,7 +212,7 @@ _DEEP = (
         "deep-sets-leak",
         "each entry into a deeply nested scope loses its sets of enumerators",
         "tests/promises/test_growth.py",
-        "    for (const std::uint32_t slot : plan_.sets) values::release_value(regions_[slot], object(slot));\n",
+        "for (const std::uint32_t slot : plan_.sets) values::release_value(regions_[slot], object(slot));",
         "",
     ),
 )

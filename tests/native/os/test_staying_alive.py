@@ -11,13 +11,9 @@ import warnings
 import pytest
 
 from optctx import OptionContext, current, info, registry
-from tests.support.alone import alone
+from tests.support.alone import alone, both_engines
 from tests.support.processes import in_child
 from tests.support.scopes import inside_elsewhere, outside, process_state, unrolled, waiting
-
-both_engines = pytest.mark.parametrize(
-    "engine", [pytest.param("thread", marks=pytest.mark.redirected), "exclusive"]
-)
 
 
 @both_engines
