@@ -3,7 +3,6 @@
 #include "contexts/activation.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 namespace optctx::contexts {
@@ -107,12 +106,14 @@ const std::string& Context::key() const {
 }
 
 std::vector<std::uint32_t> Context::changed() const {
-    std::map<std::uint32_t, const void*> patched;
-    for (const values::Patch& patch : *base_) patched[patch.slot] = patch.block->address();
-    for (const values::Patch& patch : overrides_) patched[patch.slot] = patch.block->address();
+    const std::vector<void*> values = this->values();
     std::vector<std::uint32_t> changed;
-    for (const auto& [slot, address] : patched)
-        if (!values::same_state(space_.regions()[slot], address, space_.defaults()[slot])) changed.push_back(slot);
+    for (std::uint32_t slot = 0; slot < values.size(); ++slot) {
+        const values::Region& region = space_.regions()[slot];
+        const void* const registered = space_.defaults()[slot];
+        if (region.scoped && values[slot] != registered && !values::same_state(region, values[slot], registered))
+            changed.push_back(slot);
+    }
     return changed;
 }
 

@@ -22,16 +22,16 @@ namespace {
 // The numbers of an image's bound LLVMContexts, entered scopes and recording blocks.
 using Users = std::tuple<std::size_t, std::size_t, std::size_t>;
 
-void redirect(unsigned image, patch::Transaction& code, patch::PointerTransaction& tables,
-              patch::SharedPointers& setters, std::size_t fail_at) {
+void redirect(unsigned image, patch::Transaction& code, patch::SharedPointers& tables, patch::SharedPointers& setters,
+              std::size_t fail_at) {
     views::checked_image(image);
     code.commit(fail_at);
     try {
-        tables.commit();
+        tables.use();
         try {
             setters.use();
         } catch (const std::exception&) {
-            tables.undo();
+            tables.give_up();
             throw;
         }
     } catch (const std::exception&) {
@@ -60,16 +60,15 @@ Users undo_if_unused(unsigned image, const Undo& undo) {
     return users;
 }
 
-Users restore(unsigned image, patch::Transaction& code, patch::PointerTransaction& tables,
-              patch::SharedPointers& setters) {
+Users restore(unsigned image, patch::Transaction& code, patch::SharedPointers& tables, patch::SharedPointers& setters) {
     return undo_if_unused(image, [&] {
         setters.give_up();
         try {
-            tables.undo();
+            tables.give_up();
             try {
                 code.undo();
             } catch (const std::exception&) {
-                tables.commit();
+                tables.use();
                 throw;
             }
         } catch (const std::exception&) {

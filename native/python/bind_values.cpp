@@ -1,7 +1,7 @@
 // Regions of LLVM's storage and the sets of values for them: names and conversions, no logic.
 #include "arch/sites.hpp"
 #include "contexts/context.hpp"
-#include "contexts/copies.hpp"
+#include "contexts/storage.hpp"
 #include "engines/gate.hpp"
 #include "image/layouts.hpp"
 #include "os/os.hpp"

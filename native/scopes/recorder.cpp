@@ -133,7 +133,7 @@ SeenReads& Recorder::seen_under(contexts::Context* context) {
                                     [context](const auto& seen) { return seen->context.get() == context; });
     if (found != seen_.rend()) return **found;
     auto shared = context == nullptr ? nullptr : context->shared_from_this();
-    seen_.push_back(std::make_unique<SeenReads>(SeenReads{std::move(shared), views::Reads(layout_->readers().size())}));
+    seen_.emplace_back(new SeenReads{std::move(shared), views::Reads(layout_->readers().size())});
     if (unwanted_ != nullptr) seen_.back()->reads.add(*unwanted_);
     return *seen_.back();
 }

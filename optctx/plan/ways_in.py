@@ -15,7 +15,6 @@ from typing import NamedTuple
 from optctx._native import (
     MachineUse,
     ParserFunction,
-    PointerTransaction,
     SharedPointers,
     Span,
     Subject,
@@ -95,7 +94,7 @@ class Hooks(NamedTuple):
 
     calls: list[Change]
     starts: list[Change]
-    tables: PointerTransaction
+    tables: SharedPointers
     thunks: tuple[int, int]
     unavailable: dict[str, str]
     begins_llvm_contexts: bool
@@ -125,7 +124,7 @@ def prepare_hooks(survey: Survey, index: int) -> Hooks:
     return Hooks(
         calls,
         _starts(survey, index, unavailable),
-        PointerTransaction(pointers),
+        SharedPointers(pointers),
         (begin, begin + len(code)),
         unavailable,
         any(intercepted[each.target].handler == Work(Subject.llvm_context_that_begins) for each in entrances),
