@@ -149,6 +149,13 @@ class Model:
         """The process-wide values that a thread has put in force."""
         return self.stacks[thread][-1].process_wide if self.stacks[thread] else ()
 
+    def beside(self) -> Sight | None:
+        """What a thread sees that enters no scope; None if it would wait for those that are inside."""
+        waits = self.turns and self.inside() > 0
+        if waits or any(self.in_force(thread) for thread in range(len(self.stacks))):
+            return None
+        return self._alone(self._outside())
+
     # Steps
 
     def take(self, thread: int, step: Step) -> Wanted:

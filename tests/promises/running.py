@@ -426,8 +426,8 @@ class _Run:
         options = registry()
         for name in CHOICES:
             expect(options[name].value, self._value(name, self._model.process), f"the process's {name}")
-        if not any(self._model.in_force(worker.number) for worker in self._workers):
-            self._check_process_wide(())
+        if (beside := self._model.beside()) is not None:
+            self.look(beside)
 
     def _check_process_wide(self, wanted: Options) -> None:
         options = registry()
