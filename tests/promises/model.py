@@ -24,6 +24,7 @@ __all__ = [
     "Sight",
     "Wanted",
     "every_key",
+    "key_of",
 ]
 
 Given: TypeAlias = Mapping[str, str]  # option -> text; an option that is not here was not given
@@ -216,7 +217,7 @@ class Model:
         if step.action == "look in copy":
             copied = self.copies[thread] or self._outside()
             return [Sight(key_of(copied.values) if copied.runs else None, _sorted(copied.values), None, 0)]
-        if step.action == "tasks":
+        if step.action in ("tasks", "inside"):
             inner = self._sight(thread, self._on(self.stacks[thread], self._nested(thread, step.options)))
             return [inner, here]
         if step.action == "bind":
