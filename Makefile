@@ -66,8 +66,8 @@ probe: $(VENV)/.tests
 	$(BIN)/python -m tests.long.probe --llvm-tests Transforms CodeGen
 	$(BIN)/python -m tests.long.fuzz --target sets --minutes 30 --seconds 60 --llvm-tests Transforms CodeGen
 
-# Random operations on threads, in forks, under signals and faults, against known answers: make soak MINUTES=60 SEED=1
-# OPTIONS='--without forks' leaves kinds of operations out; .venv/bin/python -m tests.long.soak --help lists them.
+# Random programs on threads, under signals, and processes whose system calls fail: make soak MINUTES=60 SEED=1
+# OPTIONS='--only jit garbage' has threads do only that in scopes of their own; OPTIONS=--help lists what there is.
 soak: $(VENV)/.tests
 	$(BIN)/python -m tests.long.soak --minutes $(MINUTES) --seed $(SEED) $(OPTIONS)
 

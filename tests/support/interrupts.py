@@ -122,12 +122,17 @@ def repeat(work: Work, seconds: float) -> None:
         work()
 
 
-def signals(work: Work, count: int, longest: float) -> int:
-    """Interrupts the work `count` times, each after a random time; returns how many arrived inside it."""
+def signals(
+    work: Work, count: int, longest: float, postponed: Callable[[FrameType | None], bool] = frees_twice
+) -> int:
+    """Interrupts the work `count` times, each after a random time; returns how many arrived inside it.
+
+    `postponed`: whether a signal that arrives there has to come again a little later.
+    """
     arrived = 0
 
     def handler(_: int, frame: FrameType | None) -> None:
-        if frees_twice(frame):
+        if postponed(frame):
             signal.setitimer(signal.ITIMER_REAL, 1e-5)
             return
         raise Interrupt

@@ -368,6 +368,13 @@ _MACHINE = (
         "machine::before(image, static_cast<machine::Use>(detail), 0, arguments);",
     ),
     Mutation(
+        "machine-level-lowered",
+        "a target machine for a scope has the level to which LLVM lowers it for a function on another thread",
+        "tests/optctx/hosts/test_shared_machines.py",
+        "    if (!known.level) known.level = now;",
+        "    known.level = now;",
+    ),
+    Mutation(
         "machine-never-made",
         "a target machine keeps the values of the scope that it was made in, wherever it is used",
         "tests/optctx/hosts/test_shared_machines.py",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import random
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
@@ -31,7 +32,7 @@ from tests.optctx.hosts.shared_machines import (
 from tests.support.alone import alone
 from tests.support.ir_texts import X86
 from tests.support.library_code import LLVMLITE
-from tests.support.processes import in_child
+from tests.support.processes import SECONDS, in_child
 from tests.support.rows import rows
 from tests.support.scopes import in_threads, unrolled
 
@@ -104,6 +105,39 @@ def test_several_threads_share_one_machine(fresh: FreshProcess) -> None:
                     assert compiled(machine) == references[index], cases[index]
 
         in_threads([functools.partial(work, seed) for seed in range(4)])
+
+
+# Of each of these LLVM lowers the level of the machine, as long as it selects the function's instructions.
+UNOPTIMISED = "\n".join(
+    f"define i64 @f{number}(i64 %x) noinline optnone {{\n  %y0 = add i64 %x, 1\n"
+    + "".join(f"  %y{at + 1} = mul i64 %y{at}, %x\n" for at in range(200))
+    + "  ret i64 %y200\n}"
+    for number in range(20)
+)
+
+
+def test_a_machine_at_work_on_another_thread_keeps_its_level_for_the_next_scope(machine: Any) -> None:
+    works = threading.Event()
+    done = threading.Event()
+
+    def emit_unoptimised() -> None:
+        with binding.create_context() as own, binding.parse_assembly(UNOPTIMISED, own) as module:
+            while not done.is_set():
+                works.set()
+                emit_assembly(module, machine)
+
+    def emit() -> None:
+        try:
+            works.wait(SECONDS)
+            for number in range(25):  # each has a machine of its own made
+                with OptionContext({"unroll-count": number + 2}, base="defaults"):
+                    assert compiled(machine) == wanted, number
+        finally:
+            done.set()
+
+    with make_machine() as other:
+        wanted = compiled(other)
+    in_threads([emit_unoptimised, emit])
 
 
 @alone
