@@ -12,9 +12,9 @@ demo: $(VENV)/.built
 	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
 	  --try unroll-count=1,2,4,8 --try force-vector-width=1,4,8 --verify
 
-# One process for each processor; JOBS=0 for none but pytest's own. Where PYTHONDONTWRITEBYTECODE is set, each of a
-# thousand processes would compile the package for itself, which takes it 0.4 s.
-JOBS ?= auto
+# One process more than there are processors, since many a test waits for a child; JOBS=0 for none but pytest's own.
+# Where PYTHONDONTWRITEBYTECODE is set, each of a thousand processes would compile the package for itself, 0.4 s each.
+JOBS ?= $(shell expr $$(nproc) + 1)
 test: $(VENV)/.tests
 	$(BIN)/python -m compileall -q optctx optctx_numba optctx_program optctx_pytest evidence tests/support
 	$(BIN)/pytest -n $(JOBS)
@@ -66,8 +66,8 @@ probe: $(VENV)/.tests
 	$(BIN)/python -m tests.long.probe --llvm-tests Transforms CodeGen
 	$(BIN)/python -m tests.long.fuzz --target sets --minutes 30 --seconds 60 --llvm-tests Transforms CodeGen
 
-# Random operations on threads, in forks, under signals and faults, against known answers: make soak MINUTES=60 SEED=1
-# OPTIONS='--without forks' leaves kinds of operations out; .venv/bin/python -m tests.long.soak --help lists them.
+# Random programs on threads, under signals, and processes whose system calls fail: make soak MINUTES=60 SEED=1
+# OPTIONS='--only jit garbage' has threads do only that in scopes of their own; OPTIONS=--help lists what there is.
 soak: $(VENV)/.tests
 	$(BIN)/python -m tests.long.soak --minutes $(MINUTES) --seed $(SEED) $(OPTIONS)
 

@@ -2,81 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import rich.table
 from rich.cells import cell_len
-from rich.table import Column, Table
 from rich.text import Text
 
 from optctx.wording import printable
 
-__all__ = ["Cell", "Table", "add_row", "needed_width", "ruled_table", "table", "without_column"]
+__all__ = ["Cell", "Table"]
 
-_GAP = 2  # between two columns
 _WORDS = 20  # columns for a text that is wrapped
 
 Cell = str | tuple[str, str]  # a text, or a text and rich's style for it
 
 
-def table(
-    headings: Iterable[str],
-    rows: Iterable[Sequence[Cell]],
-    *,
-    whole: Sequence[str] = (),
-    right: Sequence[str] = (),
-) -> Table:
-    """A table without rules. Columns with a heading in `whole` are never wrapped; `right` aligns them."""
-    made = Table(box=None, header_style="bold", pad_edge=False)
-    _add_columns(made, headings, whole, right)
-    for row in rows:
-        add_row(made, row)
-    return made
+@dataclass(frozen=True)
+class Table:
+    """A table, which rich prints. None in place of a row ends a section.
+
+    `whole`: headings of the columns that are not wrapped. `right`: of those that are aligned to the right.
+    `least`: of those that a narrow terminal does without, the first to go first. `ruled`: with lines around
+    the cells.
+    """
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[Cell] | None]
+    whole: Sequence[str] = ()
+    right: Sequence[str] = ()
+    least: Sequence[str] = ()
+    ruled: bool = False
+
+    def fitted(self, width: int | None = None) -> rich.table.Table:
+        """Make what rich prints in so many columns: it folds what there is no room for. None is no limit."""
+        narrow = width is not None and self._needed > width
+        if narrow and self.least:
+            return self._without(self.least[0]).fitted(width)
+        more: dict[str, Any] = {} if self.ruled else {"box": None, "pad_edge": False}
+        made = rich.table.Table(header_style="bold", **more)
+        for heading in self.headings:
+            made.add_column(
+                _text(heading),
+                justify="right" if heading in self.right else "left",
+                no_wrap=heading in self.whole and not narrow,
+                overflow="fold",
+            )
+        for row in self.rows:
+            if row is None:
+                made.add_section()
+            else:
+                made.add_row(*map(_text, row))
+        return made
+
+    __rich__ = fitted
+
+    def _without(self, heading: str) -> Table:
+        place = self.headings.index(heading)
+        rows = [row and (*row[:place], *row[place + 1 :]) for row in self.rows]
+        headings = [*self.headings[:place], *self.headings[place + 1 :]]
+        return replace(self, headings=headings, rows=rows, least=self.least[1:])
+
+    @property
+    def _needed(self) -> int:
+        """The columns in which it can be read: a text that is wrapped has room for some words."""
+        columns = zip(self.headings, *filter(None, self.rows), strict=True)
+        needed = [_needed([_text(cell).plain for cell in each], each[0] in self.whole) for each in columns]
+        between, edges = (3, 4) if self.ruled else (2, 0)
+        return sum(needed) + between * (len(needed) - 1) + edges
 
 
-def ruled_table(headings: Iterable[str], *, right: Sequence[str] = ()) -> Table:
-    """A table with rules and no rows yet."""
-    made = Table(header_style="bold")
-    _add_columns(made, headings, (), right)
-    return made
-
-
-def add_row(made: Table, cells: Iterable[Cell]) -> None:
-    """Add a row of texts, in which nothing is markup."""
-    made.add_row(*map(_text, cells))
-
-
-def without_column(made: Table, heading: str) -> Table:
-    """The table without the column of that heading."""
-    kept = [column for column in made.columns if str(column.header) != heading]
-    left = Table(box=made.box, header_style=made.header_style, pad_edge=made.pad_edge)
-    for column in kept:
-        left.add_column(
-            column.header, justify=column.justify, no_wrap=column.no_wrap, overflow=column.overflow
-        )
-    for cells in zip(*(column.cells for column in kept), strict=True):
-        left.add_row(*cells)
-    return left
-
-
-def needed_width(made: Table) -> int:
-    """The columns in which a table can be read: a text that is wrapped has room for some words."""
-    return sum(map(_needed, made.columns)) + _GAP * (len(made.columns) - 1)
-
-
-def _needed(column: Column) -> int:
-    lines = [column.header, *column.cells]
-    longest = max(cell_len(str(line)) for line in lines)
-    if column.no_wrap:
-        return longest
-    words = (word for line in lines for word in str(line).split())
-    return min(longest, max(_WORDS, *map(cell_len, words)))
-
-
-def _add_columns(made: Table, headings: Iterable[str], whole: Sequence[str], right: Sequence[str]) -> None:
-    for heading in headings:
-        layout: dict[str, Any] = {"justify": "right"} if heading in right else {}
-        made.add_column(_text(heading), no_wrap=heading in whole, **layout)
+def _needed(lines: Sequence[str], whole: bool) -> int:
+    longest = max(map(cell_len, lines))
+    words = (cell_len(word) for line in lines for word in line.split())
+    return longest if whole else min(longest, max((_WORDS, *words)))
 
 
 def _text(cell: Cell) -> Text:

@@ -21,7 +21,7 @@ import optctx
 from optctx.compiling import FreshProcess, initialise_targets
 from tests.support.bare_llvm import digests_by_argument
 from tests.support.installed import FREE_THREADED
-from tests.support.scopes import UNROLLED_ONCE, both, process_state, scopes_become
+from tests.support.scopes import OUTSIDE, both, process_state, scopes_become
 
 # What attaching keeps for the next process is the tests' own, in every process that they start as well.
 _KEPT = tempfile.mkdtemp(prefix="optctx-tests-")
@@ -122,4 +122,4 @@ def outside() -> Iterator[None]:
     assert scopes_become(0)
     yield
     assert scopes_become(0)
-    assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
+    assert both() == OUTSIDE

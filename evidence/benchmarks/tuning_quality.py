@@ -100,7 +100,7 @@ def _judge(report: Report, kernel: str, space: Space, goal: Goal, points: _Point
 def _search(space: Space, goal: Goal, points: _Points, sampler: str, seed: int) -> float:
     """The best figure of a tenth of the trials."""
     blocks = goal.name == "callgrind"
-    search = Asking(space, [goal], Search(sampler, seed=seed), window=_WINDOW, blocks=blocks)
+    search = Asking(space, [goal], Search(sampler, seed=seed, window=_WINDOW), blocks=blocks)
     best = float("inf")
     left = len(points) // 10
     while left:

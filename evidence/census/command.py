@@ -12,7 +12,7 @@ from evidence.census.tables import OPTION_HEADINGS, option_cells, totals_lines
 from optctx.errors import OptctxError, shown
 from optctx.facts import facts
 from optctx.lab.command.console import say, show
-from optctx.tables import table
+from optctx.tables import Table
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if not arguments.totals:
         rows = [option_cells(option) for option in found.options if not option.alias_of]
-        show(table(OPTION_HEADINGS, rows, whole=("option",)))
+        show(Table(OPTION_HEADINGS, rows, whole=("option",)))
         say("")
     say(found.title, "", *totals_lines(totals(found)))
     if arguments.plot:

@@ -22,7 +22,7 @@ from evidence.conformance.job import Job, Machines, Outcome, compile_job
 from optctx.children.frames import Frames, decode, encode, write_all
 
 if TYPE_CHECKING:
-    from optctx.plan import Narrow
+    from evidence.strategies.reach import Reach
 
 __all__ = ["Crash", "Mode", "ScopedRun", "run_scoped", "scoped_outcome"]
 
@@ -55,7 +55,7 @@ class Mode:
     record: bool = False  # note what LLVM reads
     machines: Machines | None = None  # of all jobs, where they share them
     # Where given: how far values reach. They then travel with the LLVMContext, and no thread has any.
-    narrow: Narrow | None = None
+    reach: Reach | None = None
 
 
 def scoped_outcome(job: Job) -> Outcome:
@@ -77,7 +77,7 @@ def scoped_outcome(job: Job) -> Outcome:
         from evidence.conformance.recorded import compile_recorded
 
         return compile_recorded(job, context)
-    if Mode.narrow is not None:
+    if Mode.reach is not None:
         return compile_job(job, prepare=context.bind)
     with context:
         return compile_job(job, machines=Mode.machines)
@@ -190,7 +190,7 @@ def _child(jobs: Sequence[Job], order: list[int], threads: int, writing: int) ->
         from evidence.conformance.spoil import spoil
         from optctx.engine.attach import attach
 
-        attach(narrow=Mode.narrow)
+        attach() if Mode.reach is None else Mode.reach.attach()
         if Mode.spoil:
             spoil()
         sys.setswitchinterval(0.001)

@@ -21,7 +21,7 @@ from optctx.lab.command.files import read_file
 from optctx.lab.command.groups import Files, Input
 from optctx.lab.command.inputs import read_input
 from optctx.lab.settings import add_flags, positive, seconds, taken
-from optctx.tables import table
+from optctx.tables import Table
 from optctx.wording import counted
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _print(reads: Reads, arguments: argparse.Namespace) -> None:
             put(reads_as_csv(places), end="")
         case _:
             if places and not arguments.totals:
-                show(table(_HEADINGS, [_cells(place) for place in places], whole=("option",)))
+                show(Table(_HEADINGS, [_cells(place) for place in places], whole=("option",)))
                 say("")
             failed = [f"not compiled: {name}: {problem}" for name, problem in reads.failed.items()]
             say(*totals_lines(reads.totals), "", *failed, reads_summary(reads))

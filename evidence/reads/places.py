@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, fields
 
 from evidence.reads.contexts import nearest, reached
 from evidence.reads.signature import signature_of
-from evidence.reads.stacks import FirstRead, recording_stacks, stacks_in
+from evidence.reads.stacks import FirstRead, RecordingStacks, stacks_in
 from optctx._native import demangle
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
@@ -30,7 +30,7 @@ def first_reads(work: Callable[[], object]) -> list[FirstRead]:
 
     The stacks have the frames of LLVM's library only. Raises as `record()` does.
     """
-    recording = recording_stacks()
+    recording = RecordingStacks()
     with recording:
         work()
     begin, end = attach().image.text_begin, attach().image.text_end

@@ -10,7 +10,7 @@ from evidence.strategies.reach import Reach
 from evidence.strategies.scoped import LlvmContextStrategy
 from optctx._native import demangle
 from optctx.arch.processor import Site
-from optctx.engine.attach import attach, attached
+from optctx.engine.attach import attached
 from optctx.errors import OptctxError
 
 __all__ = ["CONTEXTS", "LibraryDefaultsStrategy", "LibraryOptionsStrategy", "ReadSites", "has_context"]
@@ -43,7 +43,7 @@ class LibraryOptionsStrategy(LlvmContextStrategy):
     def __enter__(self) -> LibraryOptionsStrategy:
         """Raises OptctxError in a process that has attached for another use."""
         if attached() is None and not _model.sites:
-            attach(narrow=Reach(_model.sees, self.others).narrow)
+            Reach(_model.sees, self.others).attach()
             _model.others = self.others
         if _model.others != self.others:
             raise OptctxError(

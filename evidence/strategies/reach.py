@@ -3,32 +3,49 @@
 from __future__ import annotations
 
 import ctypes
+from array import array
 from collections.abc import Callable
 from typing import Literal, NamedTuple
+from unittest.mock import patch
 
-from optctx._native import Ownership, Region, Role
+from optctx._native import Ownership, Region, Role, read_checked
 from optctx.arch.processor import Site, Sites
-from optctx.image.memory import load_bytes
-from optctx.plan.plan import Plan
+from optctx.engine import choice
+from optctx.engine.attach import attach
+from optctx.image.survey import Survey
+from optctx.plan.plan import Plan, plan_redirected
+from optctx.plan.references import NO_READER, Readers, References
 
 __all__ = ["Reach"]
 
 
 class Reach(NamedTuple):
-    """A model for `attach(narrow=...)`. `sees`: whether a read of an option sees the values of contexts.
-    `others`: what all other reads see, the values of the `process`, or the `registered` ones, whatever is set
-    for the process.
+    """A model of another LLVM. `sees`: whether a read of an option sees the values of contexts. `others`:
+    what all other reads see, the values of the `process`, or the `registered` ones, whatever is set for the
+    process.
     """
 
     sees: Callable[[Site], bool]
     others: Literal["process", "registered"] = "process"
 
-    def narrow(self, plan: Plan, sites: Sites) -> Sites:
-        """Choose the sites that are redirected under the model.
+    def attach(self) -> None:
+        """Attach under the model, in a process that has not attached.
 
-        Registered values are those at this call. Options that LLVM writes stay with the process's values, and
-        so do those of strings, lists and other types that own memory.
+        Contexts take every option that they would take otherwise. Registered values are those at this call.
+        Options that LLVM writes stay with the process's values, and so do those of strings, lists and other
+        types that own memory.
         """
+        with patch.object(choice, "plan_redirected", self._plan):
+            attach()
+
+    def _plan(self, survey: Survey, references: References) -> Plan:
+        plan = _NarrowPlan(plan_redirected(survey, references))
+        assert plan.references.sites is not None  # a redirected plan
+        plan.keep(self._narrow(plan, plan.references.sites))
+        return plan
+
+    def _narrow(self, plan: _NarrowPlan, sites: Sites) -> Sites:
+        """Choose the sites that are redirected under the model."""
         of_options = {*plan.options, *(option.place.region for option in plan.options.values())}
         uses = sites.uses()
         frozen: dict[int, int] = {}  # region -> slot of the copy
@@ -41,15 +58,42 @@ class Reach(NamedTuple):
             if self.others == "process" or not is_plain:
                 return False
             if site.region not in frozen:
-                frozen[site.region] = _freeze(plan, region)
+                frozen[site.region] = plan.freeze(region)
             plan.shown_elsewhere[site.address] = frozen[site.region]
             return True
 
         return sites.where(is_redirected, of_options)
 
 
-def _freeze(plan: Plan, region: Region) -> int:
-    """Give a slot to a copy of the region's bytes, which every view shows."""
-    copy = ctypes.create_string_buffer(load_bytes(region.live, region.size, "an option"), region.size)
-    plan.keep_alive.append(copy)
-    return plan.add(Region(ctypes.addressof(copy), region.size, Role.variable))
+class _NarrowPlan(Plan):
+    """A plan some sites of which lead to another region. `shown_elsewhere`: address of a site -> its slot."""
+
+    def __init__(self, plan: Plan) -> None:
+        vars(self).update(vars(plan))
+        self.shown_elsewhere: dict[int, int] = {}
+        self._copies: list[object] = []
+
+    def freeze(self, region: Region) -> int:
+        """Give a slot to a copy of the region's bytes, which every view shows."""
+        copy = ctypes.create_string_buffer(read_checked(region.live, region.size, "an option"), region.size)
+        self._copies.append(copy)
+        return self.add(Region(ctypes.addressof(copy), region.size, Role.variable))
+
+    def keep(self, sites: Sites) -> None:
+        """Leave all other sites as they are. Sites that are shown elsewhere have no reader."""
+        self.references = self.references._replace(sites=sites)
+        alike = (Role.runtime, Role.decision)  # their words are the same for all who load them
+        read = {at: slot for at, slot in self.slots.items() if self.regions[slot].role not in alike}
+        seeing = sites.where(lambda site: site.address not in self.shown_elsewhere)
+        self.readers = Readers.of(sites.image, seeing, read)
+        of_each = iter(self.readers.by_site)
+        self.readers.by_site = array(
+            "I", (NO_READER if site.address in self.shown_elsewhere else next(of_each) for site in sites)
+        )
+
+    def words(self) -> tuple[array[int], bytes]:
+        words, loads = super().words()
+        assert self.references.sites is not None  # a redirected plan
+        for at, site in enumerate(self.references.sites):
+            words[at] = self.shown_elsewhere.get(site.address, words[at])
+        return words, loads

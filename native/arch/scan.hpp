@@ -18,8 +18,7 @@ struct FunctionReferences {
 
 // Reads the code as the library's file has it. `spans` must be sorted and disjoint. Functions that only run while the
 // library is loaded (static initialisers) are left out: they construct the objects, before any thread can have a view.
-std::vector<FunctionReferences> find_references(const image::Library& image, const std::vector<image::Span>& spans);
-// The same for each of several lists of spans, with one pass over the code.
+// For each of several lists of spans, with one pass over the code.
 std::vector<std::vector<FunctionReferences>> find_references_to_each(
     const image::Library& image, const std::vector<std::vector<image::Span>>& spans);
 // The same in some functions only: numbers of their symbols, each once.

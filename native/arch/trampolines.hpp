@@ -44,6 +44,9 @@ std::vector<Trampoline> trampolines(const image::Library& image, std::span<const
                                     std::span<const std::uint32_t> words, std::span<const std::uint8_t> loads,
                                     std::int32_t thread_offset);
 
+// Bytes from the start of the site's trampoline to the instruction that uses the word of the view.
+std::size_t use_at(const PackedSite& site) noexcept;
+
 // The instruction with its operand `offset` bytes past the register `scratch`.
 std::vector<std::uint8_t> rewrite(std::span<const std::uint8_t> instruction, std::size_t operand_at, unsigned scratch,
                                   std::int32_t offset);

@@ -19,16 +19,17 @@ struct MadeCode {
         std::uintptr_t site;
     };
     std::vector<Call> calls;  // by address
+    // Instructions of trampolines that use the word of a view.
+    struct Use {
+        std::uintptr_t address;
+        std::uintptr_t site;  // the instruction that the trampoline stands in for
+        unsigned scratch;     // number of the trampoline's register
+        bool saved;           // it has that register on the stack
+    };
+    std::vector<Use> uses;  // by address
     // Thunks, each with a frame of its own (optctx/arch/x86_64/intercepting.py).
     std::uintptr_t thunks_begin = 0;
     std::uintptr_t thunks_end = 0;
-};
-
-// Where a trampoline was interrupted.
-struct Interrupted {
-    std::uintptr_t site;  // the instruction that it stands in for
-    unsigned scratch;     // number of its register
-    bool saved;           // it has that register on the stack
 };
 
 struct Unwound {
@@ -37,9 +38,8 @@ struct Unwound {
 };
 
 // Fills in an address for each frame but those of `made`, the innermost first: the site, then one inside the call
-// instruction of each caller. Call in the signal handler, with the context that the kernel gave it; it is changed and
-// restored. Allocates nothing.
-Unwound unwind(ucontext_t& context, const Interrupted& at, const MadeCode& made,
-               std::span<std::uintptr_t> addresses) noexcept;
+// instruction of each caller. Call in the signal handler, with the context that the kernel gave it, at one of the
+// `uses` of `made`; it is changed and restored. Allocates nothing.
+Unwound unwind(ucontext_t& context, const MadeCode& made, std::span<std::uintptr_t> addresses) noexcept;
 
 }  // namespace optctx::arch

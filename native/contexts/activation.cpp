@@ -59,37 +59,35 @@ __attribute__((tls_model("initial-exec"))) constinit thread_local views::PerImag
 }  // namespace
 
 Activation::Activation(values::Space& space, std::vector<void*> values, Context* owner, views::Reads* reads, bool deep)
-    : space_(space), owner_(owner), reads_(reads) {
-    if (deep) {
-        share(std::move(values));
-    } else {
-        own_ = std::make_unique<Storage>(space, std::move(values));
-        storage_ = own_.get();
-    }
+    : space_(space),
+      owner_(owner),
+      reads_(reads),
+      is_deep_(deep),
+      storage_(deep ? share(std::move(values)) : std::make_shared<Storage>(space, std::move(values))) {
     storage_->lead(owner, reads);
 }
 
 // Take shared storage from the activation that it shows. If that fails, nothing is changed.
-void Activation::share(std::vector<void*> values) {
-    DeepStorage* found = deep_storage(space_.image());
-    if (found == nullptr) {
-        deep_ = std::make_shared<DeepStorage>(space_, std::move(values));
-        deep_->activations.insert(this);
-    } else {
-        deep_ = found->shared_from_this();
-        deep_->activations.insert(this);
-        Activation* last = deep_->holder;
+std::shared_ptr<Storage> Activation::share(std::vector<void*> values) {
+    std::shared_ptr<DeepStorage> shared;
+    if (DeepStorage* found = deep_storage(space_.image())) {
+        shared = found->shared_from_this();
+        shared->activations.insert(this);
+        Activation* last = shared->holder;
         try {
             if (last != nullptr) last->put_away();
-            deep_->storage.renew(values);
+            shared->renew(values);
         } catch (...) {
-            deep_->activations.erase(this);
+            shared->activations.erase(this);
             if (last != nullptr) last->bring_back();
             throw;
         }
+    } else {
+        shared = std::make_shared<DeepStorage>(space_, std::move(values));
+        shared->activations.insert(this);
     }
-    deep_->holder = this;
-    storage_ = &deep_->storage;
+    shared->holder = this;
+    return shared;
 }
 
 Activation::~Activation() {
@@ -98,31 +96,31 @@ Activation::~Activation() {
 }
 
 void Activation::put_away() {
-    away_ = storage_->copies().put_away(deep_->base, storage_->view());
-    deep_->holder = nullptr;
+    away_ = storage_->put_away(deep().base);
+    deep().holder = nullptr;
 }
 
 void Activation::bring_back() noexcept {
-    if (deep_ == nullptr || deep_->holder == this) return;
-    if (deep_->holder != nullptr) deep_->holder->put_away();
-    storage_->copies().bring_back(deep_->base, std::move(away_), storage_->view());
+    if (!is_deep_ || storage_ == nullptr || deep().holder == this) return;
+    if (deep().holder != nullptr) deep().holder->put_away();
+    storage_->bring_back(deep().base, std::move(away_));
     storage_->lead(&shown(), reads_);
-    deep_->holder = this;
+    deep().holder = this;
 }
 
 void Activation::give_up() noexcept {
-    if (deep_ == nullptr) return;
-    Activation* holder = deep_->holder;
+    if (!is_deep_ || storage_ == nullptr) return;
+    Activation* holder = deep().holder;
     bring_back();
-    storage_->copies().give_up();
-    deep_->holder = nullptr;
-    deep_->activations.erase(this);
+    storage_->give_up();
+    deep().holder = nullptr;
+    deep().activations.erase(this);
     if (holder != nullptr && holder != this) holder->bring_back();
-    deep_.reset();
+    storage_.reset();
 }
 
 void Activation::reset() {
-    storage_->copies().reset();
+    storage_->reset();
     if (reads_ != nullptr) space_.layout()->poison(storage_->view(), reads_, nullptr);
 }
 
@@ -135,7 +133,7 @@ void Activation::adopt(std::shared_ptr<Context> context, Given given, bool fresh
         space_.debugging()->raise();
         raises_flag_ = true;
     }
-    storage_->copies().rewrite(values, fresh ? nullptr : &before, storage_->view());
+    storage_->rewrite(values, fresh ? nullptr : &before);
     show(std::move(context), std::move(given));
 }
 
@@ -152,9 +150,9 @@ void Activation::show(std::shared_ptr<Context> context, Given given) {
 }
 
 void Activation::expose() {
-    if (storage_->copies().is_exposed()) return;
+    if (storage_->is_exposed()) return;
     std::shared_ptr<Context> context = shown().shared_from_this();
-    storage_->copies().expose(context->values(), storage_->view());
+    storage_->expose(context->values());
     show(std::move(context), Given(given_));
 }
 
@@ -170,11 +168,11 @@ std::uintptr_t Activation::registry_like(const image::RegistryLayout& layout, st
 }
 
 void Activation::take_in() {
-    if (!storage_->copies().is_exposed()) return;
+    if (!storage_->is_exposed()) return;
     std::shared_ptr<Context> context = shown().shared_from_this();
     Given given = given_;
     bool changed = false;
-    for (auto& [slot, setting] : storage_->copies().changes(context->values())) {
+    for (auto& [slot, setting] : storage_->changes(context->values())) {
         context = context->with(setting);
         given.occurrences[slot] = {};  // nothing says what was given
         changed = true;
@@ -184,13 +182,13 @@ void Activation::take_in() {
 
 std::optional<std::uint32_t> Activation::slot_of(std::uintptr_t option) const noexcept {
     if (const auto slot = space_.slot_of(option)) return slot;
-    return storage_->copies().is_exposed() ? storage_->copies().slot_of(option) : std::nullopt;
+    return storage_->is_exposed() ? storage_->slot_of(option) : std::nullopt;
 }
 
 Sight sight(unsigned image) noexcept {
     const views::View view = views::current_view(image);
     DeepStorage* deep = deep_storage(image);
-    return {view, deep != nullptr && deep->storage.view() == view ? deep->holder : nullptr};
+    return {view, deep != nullptr && deep->view() == view ? deep->holder : nullptr};
 }
 
 void show(unsigned image, Sight sight) noexcept {

@@ -50,11 +50,11 @@ public:
     // storage is shared.
     void reset();
     // Return whether LLVM has written to options or their variables since the last reset.
-    bool written() const noexcept { return storage_->copies().is_written(); }
-    void counted() noexcept { storage_->copies().counted(); }
-    Sight sight() noexcept { return {storage_->view(), is_deep() ? this : nullptr}; }
+    bool written() const noexcept { return storage_->is_written(); }
+    void counted() noexcept { storage_->counted(); }
+    Sight sight() noexcept { return {storage_->view(), is_deep_ ? this : nullptr}; }
 
-    bool is_deep() const noexcept { return own_ == nullptr; }
+    bool is_deep() const noexcept { return is_deep_; }
     // Take the place of the activation that shared storage shows. Out of memory ends the process, as in LLVM.
     void bring_back() noexcept;
     // Leave shared storage: nothing sees this activation any more.
@@ -72,7 +72,7 @@ public:
     // The view leads to those copies from then on; what code writes to them through pointers belongs to the context
     // that is shown, from the next `take_in` on.
     std::uintptr_t registry_like(const image::RegistryLayout& layout, std::uintptr_t map);
-    bool is_exposed() const noexcept { return storage_->copies().is_exposed(); }
+    bool is_exposed() const noexcept { return storage_->is_exposed(); }
     void take_in();
     // Return the slot of the option that the view leads to at this address; nullopt if it is none of the activation's.
     std::optional<std::uint32_t> slot_of(std::uintptr_t option) const noexcept;
@@ -80,7 +80,8 @@ public:
     bool raises_flag() const noexcept { return raises_flag_; }
 
 private:
-    void share(std::vector<void*> values);
+    std::shared_ptr<Storage> share(std::vector<void*> values);
+    DeepStorage& deep() const noexcept { return static_cast<DeepStorage&>(*storage_); }
     void put_away();
     void expose();
     void show(std::shared_ptr<Context> context, Given given);
@@ -88,10 +89,9 @@ private:
     values::Space& space_;
     Context* owner_;  // before `adopt`
     views::Reads* reads_;
-    std::unique_ptr<Storage> own_;
-    std::shared_ptr<DeepStorage> deep_;
-    Storage* storage_;     // the one or the other
-    Copies::Away away_{};  // while another activation is shown
+    const bool is_deep_;
+    std::shared_ptr<Storage> storage_;  // null after `give_up`
+    Storage::Away away_{};              // while another activation is shown
     std::map<std::uintptr_t, std::vector<std::unique_ptr<image::RegistryCopy>>> registries_;  // newest last
     std::shared_ptr<Context> adopted_;
     Given given_;

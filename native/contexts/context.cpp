@@ -3,7 +3,6 @@
 #include "contexts/activation.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 namespace optctx::contexts {
@@ -14,6 +13,7 @@ namespace {
 auto& watch_mutex = *new os::ForkSafeMutex(os::Rank::contexts);
 // Contexts with threads inside that mark reads; guarded by watch_mutex.
 auto& watched = *new std::vector<Context*>;
+std::atomic<std::size_t> contexts{0};
 
 }  // namespace
 
@@ -25,12 +25,17 @@ Context::Context(values::Space& space, std::shared_ptr<const values::Setting> ba
       process_wide_(std::move(process_wide)),
       reads_(std::move(reads)),
       sets_(sets),
-      raises_flag_(flag_is_set()) {}
+      raises_flag_(flag_is_set()) {
+    contexts.fetch_add(1, std::memory_order_relaxed);
+}
 
 Context::~Context() {
+    contexts.fetch_sub(1, std::memory_order_relaxed);
     forget_idle(*this);
     delete key_.load();
 }
+
+std::size_t Context::count() noexcept { return contexts.load(std::memory_order_relaxed); }
 
 const values::Block* Context::block(std::uint32_t slot) const {
     const auto find = [slot](const values::Setting& setting) {
@@ -101,12 +106,14 @@ const std::string& Context::key() const {
 }
 
 std::vector<std::uint32_t> Context::changed() const {
-    std::map<std::uint32_t, const void*> patched;
-    for (const values::Patch& patch : *base_) patched[patch.slot] = patch.block->address();
-    for (const values::Patch& patch : overrides_) patched[patch.slot] = patch.block->address();
+    const std::vector<void*> values = this->values();
     std::vector<std::uint32_t> changed;
-    for (const auto& [slot, address] : patched)
-        if (!values::same_state(space_.regions()[slot], address, space_.defaults()[slot])) changed.push_back(slot);
+    for (std::uint32_t slot = 0; slot < values.size(); ++slot) {
+        const values::Region& region = space_.regions()[slot];
+        const void* const registered = space_.defaults()[slot];
+        if (region.scoped && values[slot] != registered && !values::same_state(region, values[slot], registered))
+            changed.push_back(slot);
+    }
     return changed;
 }
 

@@ -1,18 +1,148 @@
 #include "contexts/storage.hpp"
 
+#include "image/layouts.hpp"
+#include "os/fork_locks.hpp"
+
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <mutex>
+#include <stdexcept>
 #include <utility>
 
 namespace optctx::contexts {
 namespace {
 
-__attribute__((tls_model("initial-exec"))) constinit thread_local views::PerImage<DeepStorage*> deep{};
+constexpr std::size_t word_size = sizeof(std::uint64_t);
+
+// LLVM's own storage is aligned to at most 16 bytes.
+constexpr std::size_t padded(std::size_t size) { return (size + 15) / 16 * 16; }
+
+bool is_value(const values::Region& region) noexcept {
+    return region.role == values::Role::option || region.role == values::Role::variable;
+}
 
 }  // namespace
 
+// What the copies of all entries into contexts of one space have in common.
+struct CopyPlan {
+    // Regions that are copied into one block.
+    struct Part {
+        std::vector<std::uint32_t> slots{};
+        std::size_t bytes = 0;
+        // Blocks are reused but never freed: LLVM may have kept an address into them.
+        std::vector<std::unique_ptr<values::Block>> idle{};
+    };
+
+    explicit CopyPlan(const std::vector<values::Region>& regions) : at(regions.size()) {
+        for (std::uint32_t slot = 0; slot < regions.size(); ++slot) {
+            const values::Region& region = regions[slot];
+            if (!region.scoped || (!region.written && !is_value(region))) continue;
+            Part& part = region.written ? written : exposed;
+            at[slot] = part.bytes;
+            part.slots.push_back(slot);
+            part.bytes += padded(region.size);
+            if (region.written) add_hot_words(slot, region);
+        }
+        state_from = strings_.size() + values_.size();
+        occurrences_from = state_from + state_.size();
+        for (const Offsets* each : {&strings_, &values_, &state_, &occurrences_})
+            hot_words.insert(hot_words.end(), each->begin(), each->end());
+    }
+
+    using Offsets = std::vector<std::uint32_t>;  // in bytes
+
+    Part written{};
+    Part exposed{};
+    std::vector<std::size_t> at;  // by slot: bytes from the start of the block
+    // In the block of the written regions, the words that LLVM writes: strings that it may assign to, other values of
+    // options and variables, from `state_from` on state beside options, and from `occurrences_from` on the occurrence
+    // counts.
+    Offsets hot_words{};
+    std::size_t state_from = 0;
+    std::size_t occurrences_from = 0;
+    std::vector<std::uint32_t> string_slots{};  // of the first hot words
+    std::vector<std::uint32_t> sets{};          // slots whose std::set LLVM may add to, or replace
+
+private:
+    Offsets strings_{};
+    Offsets values_{};
+    Offsets state_{};
+    Offsets occurrences_{};
+
+    void add_hot_words(std::uint32_t slot, const values::Region& region) {
+        const auto word = [begin = at[slot]](std::size_t offset) { return static_cast<std::uint32_t>(begin + offset); };
+        if (region.role != values::Role::option) {
+            if (!region.pointers.empty()) return;  // a constant table
+            Offsets& words = region.role == values::Role::state ? state_ : values_;
+            for (std::size_t offset = 0; offset < region.size; offset += word_size) words.push_back(word(offset));
+            return;
+        }
+        if (region.ownership == values::Ownership::list || region.ownership == values::Ownership::list_of_strings)
+            throw std::runtime_error("a list cannot be copied for each activation");
+        occurrences_.push_back(word(offsetof(image::RawOption, occurrences)));
+        if (region.ownership == values::Ownership::set) {
+            sets.push_back(slot);
+        } else if (region.ownership == values::Ownership::string) {
+            strings_.push_back(word(region.value_offset));
+            string_slots.push_back(slot);
+        } else {
+            values_.push_back(word(region.value_offset));
+        }
+    }
+};
+
+namespace {
+
+// The plans of all spaces, which are never freed. The mutex guards them and their idle blocks. Outlives every thread.
+struct Plans {
+    os::ForkSafeMutex mutex{os::Rank::copies};
+    std::map<const values::Space*, CopyPlan> by_space;
+};
+auto& plans = *new Plans;
+
+CopyPlan& plan_of(const values::Space& space) {
+    const std::lock_guard lock(plans.mutex);
+    return plans.by_space.at(&space);
+}
+
+std::unique_ptr<values::Block> take_block(CopyPlan::Part& part) {
+    const std::lock_guard lock(plans.mutex);
+    if (part.idle.empty()) return std::make_unique<values::Block>(part.bytes);
+    std::unique_ptr<values::Block> block = std::move(part.idle.back());
+    part.idle.pop_back();
+    return block;
+}
+
+void give_block(CopyPlan::Part& part, std::unique_ptr<values::Block> block) noexcept {
+    if (block == nullptr) return;
+    const std::lock_guard lock(plans.mutex);
+    part.idle.push_back(std::move(block));
+}
+
+}  // namespace
+
+void plan_copies(const values::Space& space) {
+    CopyPlan plan(space.regions());
+    const std::lock_guard lock(plans.mutex);
+    plans.by_space.emplace(&space, std::move(plan));
+}
+
 Storage::Storage(const values::Space& space, std::vector<void*> values)
-    : layout_(space.layout()), view_(std::move(values)), copies_(space, view_.data()) {
+    : regions_(space.regions()),
+      layout_(space.layout()),
+      plan_(plan_of(space)),
+      view_(std::move(values)),
+      written_(take_block(plan_.written)),
+      pristine_(plan_.hot_words.size()),
+      pristine_sets_(plan_.sets.size()) {
     view_.resize(layout_->size());
+    copy();
+}
+
+Storage::~Storage() {
+    give_up();
+    give_block(plan_.written, std::move(written_));
 }
 
 void Storage::lead(Context* owner, views::Reads* reads) noexcept {
@@ -24,11 +154,226 @@ void Storage::lead(Context* owner, views::Reads* reads) noexcept {
 
 void Storage::renew(const std::vector<void*>& values) {
     std::copy(values.begin(), values.end(), view_.begin());
-    copies_.renew(view_.data());
+    copy();
 }
 
+// Copy the written regions from where the view leads, and lead it to the copies.
+void Storage::copy() {
+    auto set = pristine_sets_.begin();
+    for (const std::uint32_t slot : plan_.written.slots) {
+        const values::Region& region = regions_[slot];
+        std::uint8_t* copy = object(slot);
+        values::copy_object(region, view_[slot], copy);
+        values::share_value(region, copy);
+        if (region.ownership == values::Ownership::set) *set++ = view_[slot];
+        view_[slot] = copy;
+    }
+    for (const std::uint32_t slot : plan_.written.slots) {
+        for (const values::Pointer& pointer : regions_[slot].pointers) {
+            const void* target = static_cast<const std::uint8_t*>(view_[pointer.slot]) + pointer.offset;
+            std::memcpy(object(slot) + pointer.at, &target, sizeof target);
+        }
+    }
+    owns_ = true;
+    note_pristine();
+}
+
+void Storage::give_up() noexcept {
+    give_block(plan_.exposed, std::move(exposed_));
+    if (!std::exchange(owns_, false)) return;
+    for (std::size_t i = 0; i < plan_.string_slots.size(); ++i)
+        if (std::memcmp(written_->data() + plan_.hot_words[i], &pristine_[i], word_size) == 0)
+            values::release_value(regions_[plan_.string_slots[i]], object(plan_.string_slots[i]));
+    for (const std::uint32_t slot : plan_.sets) values::release_value(regions_[slot], object(slot));
+}
+
+// Call `work` with the words of each part, and the number of words in those before it.
+template <class Work>
+void Storage::each_word(const Work& work) {
+    std::size_t before = 0;
+    const auto part = [&](void* words, std::size_t count) {
+        work(static_cast<std::uint8_t*>(words), before, count);
+        before += count;
+    };
+    part(written_->data(), plan_.written.bytes / word_size);
+    part(pristine_.data(), pristine_.size());
+    part(pristine_sets_.data(), pristine_sets_.size());
+    part(view_.data(), regions_.size());
+}
+
+std::vector<std::uint64_t> Storage::words() {
+    std::vector<std::uint64_t> found;
+    each_word([&](const std::uint8_t* words, std::size_t, std::size_t count) {
+        found.resize(found.size() + count);
+        std::memcpy(&*(found.end() - static_cast<std::ptrdiff_t>(count)), words, count * word_size);
+    });
+    return found;
+}
+
+Storage::Away Storage::put_away(const std::vector<std::uint64_t>& base) {
+    Away away;
+    each_word([&](const std::uint8_t* words, std::size_t before, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) {
+            std::uint64_t word;
+            std::memcpy(&word, words + i * word_size, word_size);
+            if (word != base[before + i]) away.differences.push_back({static_cast<std::uint32_t>(before + i), word});
+        }
+    });
+    away.differences.shrink_to_fit();
+    away.exposed = std::move(exposed_);
+    owns_ = false;
+    return away;
+}
+
+void Storage::bring_back(const std::vector<std::uint64_t>& base, Away&& away) noexcept {
+    auto next = away.differences.begin();
+    each_word([&](std::uint8_t* words, std::size_t before, std::size_t count) {
+        std::memcpy(words, base.data() + before, count * word_size);
+        for (; next != away.differences.end() && next->at < before + count; ++next)
+            std::memcpy(words + (next->at - before) * word_size, &next->word, word_size);
+    });
+    away.differences.clear();
+    exposed_ = std::move(away.exposed);
+    owns_ = true;
+}
+
+// Return this thread's copy of a region, or null.
+std::uint8_t* Storage::object(std::uint32_t slot) const noexcept {
+    const values::Region& region = regions_[slot];
+    if (!region.scoped) return nullptr;
+    if (region.written) return written_->data() + plan_.at[slot];
+    return exposed_ != nullptr && is_value(region) ? exposed_->data() + plan_.at[slot] : nullptr;
+}
+
+void Storage::reset() {
+    std::uint8_t* copies = written_->data();
+    const std::size_t strings = plan_.string_slots.size();
+    for (std::size_t i = 0; i < strings; ++i) {
+        // When LLVM assigned another string, it released the copy's share of the old one.
+        std::uint8_t* word = copies + plan_.hot_words[i];
+        if (std::memcmp(word, &pristine_[i], word_size) == 0) continue;
+        std::memcpy(word, &pristine_[i], word_size);
+        values::share_value(regions_[plan_.string_slots[i]], object(plan_.string_slots[i]));
+    }
+    // Most of what entering a scope costs. The compiler cannot know that no word is a member of the vectors.
+    const std::uint32_t* const words = plan_.hot_words.data();
+    const std::uint64_t* const pristine = pristine_.data();
+    const std::size_t end = std::exchange(counted_, false) ? pristine_.size() : plan_.occurrences_from;
+#pragma GCC unroll 8
+    for (std::size_t i = strings; i < end; ++i) std::memcpy(copies + words[i], pristine + i, word_size);
+    renew_sets();
+}
+
+void Storage::renew_sets() {
+    for (std::size_t i = 0; i < pristine_sets_.size(); ++i) {
+        const values::Region& region = regions_[plan_.sets[i]];
+        std::uint8_t* copy = object(plan_.sets[i]);
+        if (values::same_state(region, copy, pristine_sets_[i])) continue;
+        values::release_value(region, copy);
+        std::memcpy(values::value_of(region, copy), values::value_of(region, pristine_sets_[i]),
+                    values::value_size(region));
+        values::share_value(region, copy);
+    }
+}
+
+bool Storage::is_written() const noexcept {
+    const auto is_pristine = [this](std::size_t from, std::size_t to) {
+        for (std::size_t i = from; i < to; ++i)
+            if (std::memcmp(written_->data() + plan_.hot_words[i], &pristine_[i], word_size) != 0) return false;
+        return true;
+    };
+    if (!is_pristine(0, plan_.state_from) || !is_pristine(plan_.occurrences_from, pristine_.size())) return true;
+    for (std::size_t i = 0; i < pristine_sets_.size(); ++i)
+        if (!values::same_state(regions_[plan_.sets[i]], object(plan_.sets[i]), pristine_sets_[i])) return true;
+    return false;
+}
+
+// Take what the hot words hold now for what LLVM has not written.
+void Storage::note_pristine() noexcept {
+    for (std::size_t i = 0; i < pristine_.size(); ++i)
+        std::memcpy(&pristine_[i], written_->data() + plan_.hot_words[i], word_size);
+}
+
+// Give the copy of an option or a variable another value.
+void Storage::give(std::uint32_t slot, const void* value) {
+    const values::Region& region = regions_[slot];
+    std::uint8_t* copy = object(slot);
+    const auto set = std::find(plan_.sets.begin(), plan_.sets.end(), slot);
+    if (set != plan_.sets.end()) {
+        values::release_value(region, copy);
+        pristine_sets_[static_cast<std::size_t>(set - plan_.sets.begin())] = value;
+    }
+    values::copy_object(region, value, copy);
+    values::share_value(region, copy);
+    lead_to_variable(slot);
+    if (!region.written) return;
+    const std::size_t begin = plan_.at[slot];
+    for (std::size_t i = 0; i < pristine_.size(); ++i)
+        if (const std::size_t at = plan_.hot_words[i]; begin <= at && at < begin + region.size)
+            std::memcpy(&pristine_[i], written_->data() + at, word_size);
+}
+
+// Lead an option to this thread's variable, once exposed.
+void Storage::lead_to_variable(std::uint32_t slot) const noexcept {
+    const values::Region& region = regions_[slot];
+    if (exposed_ != nullptr && region.variable != values::no_slot)
+        values::point_at_variable(region, object(slot), object(region.variable));
+}
+
+void Storage::rewrite(const std::vector<void*>& values, const std::vector<void*>* before) {
+    for (std::uint32_t slot = 0; slot < regions_.size(); ++slot) {
+        if (object(slot) == nullptr)
+            view_[slot] = values[slot];
+        else if (is_value(regions_[slot]) && (before == nullptr || values[slot] != (*before)[slot]))
+            give(slot, values[slot]);
+    }
+}
+
+void Storage::expose(const std::vector<void*>& values) {
+    exposed_ = take_block(plan_.exposed);
+    try {
+        for (const std::uint32_t slot : plan_.exposed.slots) give(slot, values[slot]);
+    } catch (...) {  // out of memory
+        give_block(plan_.exposed, std::move(exposed_));
+        throw;
+    }
+    for (const std::uint32_t slot : plan_.exposed.slots) view_[slot] = object(slot);
+    for (const std::uint32_t slot : plan_.written.slots) lead_to_variable(slot);
+    note_pristine();
+}
+
+std::optional<std::uint32_t> Storage::slot_of(std::uintptr_t option) const noexcept {
+    for (std::uint32_t slot = 0; slot < regions_.size(); ++slot)
+        if (regions_[slot].role == values::Role::option && regions_[slot].scoped &&
+            reinterpret_cast<std::uintptr_t>(object(slot)) == option)
+            return slot;
+    return std::nullopt;
+}
+
+std::map<std::uint32_t, values::Setting> Storage::changes(const std::vector<void*>& values) const {
+    std::map<std::uint32_t, values::Setting> found;
+    const auto differs = [&](std::uint32_t slot) {
+        return !values::same_state(regions_[slot], object(slot), values[slot]);
+    };
+    for (std::uint32_t slot = 0; slot < regions_.size(); ++slot) {
+        const values::Region& region = regions_[slot];
+        if (!region.scoped || region.role != values::Role::option) continue;
+        if (differs(slot) || (region.variable != values::no_slot && differs(region.variable)))
+            found.emplace(slot, values::copy_option(regions_, slot, [this](std::uint32_t of) {
+                              return values::clone(regions_[of], object(of));
+                          }));
+    }
+    return found;
+}
+
+namespace {
+
+__attribute__((tls_model("initial-exec"))) constinit thread_local views::PerImage<DeepStorage*> deep{};
+
+}  // namespace
+
 DeepStorage::DeepStorage(const values::Space& space, std::vector<void*> values)
-    : storage(space, std::move(values)), base(storage.copies().words(storage.view())), image(space.image()) {
+    : Storage(space, std::move(values)), base(words()), image(space.image()) {
     deep[image] = this;
 }
 

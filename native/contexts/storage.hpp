@@ -1,11 +1,14 @@
-// What LLVM reads through, and may write to, inside a context: a view, and the copies that it leads to. 110 KB.
+// What LLVM reads through, and may write to, inside a context: a view, and the copies of LLVM's storage that it leads
+// to. From the beginning: the regions that LLVM itself may write. Once code asks LLVM for the objects of its options,
+// to write to them through pointers: all other options and variables. 110 KB.
 #pragma once
 
-#include "contexts/copies.hpp"
 #include "values/space.hpp"
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <unordered_set>
 #include <vector>
 
@@ -13,34 +16,92 @@ namespace optctx::contexts {
 
 class Activation;
 class Context;
+struct CopyPlan;
+
+// Plan the copies of a space's regions. Call once, before its first context is entered. Throws std::runtime_error if
+// a region that LLVM may write cannot be copied for each entry.
+void plan_copies(const values::Space& space);
 
 class Storage {
 public:
-    // `values` maps each slot to the storage that holds its value.
+    // `values` maps each slot to the storage that holds its value, here and below.
     Storage(const values::Space& space, std::vector<void*> values);
+    Storage(const Storage&) = delete;
+    Storage& operator=(const Storage&) = delete;
+    ~Storage();
 
     views::View view() noexcept { return view_.data(); }
-    Copies& copies() noexcept { return copies_; }
     // Lead the readers to the regions. If `reads` is not null, poison those that it does not know.
     void lead(Context* owner, views::Reads* reads) noexcept;
-    // Show these values from now on, without what LLVM has written. What the copies own is not released.
+
+    // Discard what LLVM has written to the written regions. Not after `rewrite` or `expose`.
+    void reset();
+    // LLVM may have counted an occurrence in a copy. It does that in Option::addOccurrence alone, whose calls optctx
+    // sees, and without `counted` a reset leaves the counts as they are.
+    void counted() noexcept { counted_ = true; }
+    // Return whether LLVM has written to options or their variables since the copies were made, reset, or exposed.
+    bool is_written() const noexcept;
+    // Give the copies of options and their variables the values of `values`, where these differ from those in
+    // `before`, if given; state beside options stays. Lead the view to `values` where there is no copy.
+    void rewrite(const std::vector<void*>& values, const std::vector<void*>* before);
+
+    // Copy all other options and variables from `values`, and lead the view to the copies. An option whose storage is
+    // external leads to this thread's variable from then on. Throws std::bad_alloc with nothing changed.
+    void expose(const std::vector<void*>& values);
+    bool is_exposed() const noexcept { return exposed_ != nullptr; }
+    // Return, once exposed, the slot of the option whose copy is at this address, or nullopt.
+    std::optional<std::uint32_t> slot_of(std::uintptr_t option) const noexcept;
+    // Return, once exposed, new copies of the options that differ from these values, by slot.
+    std::map<std::uint32_t, values::Setting> changes(const std::vector<void*>& values) const;
+
+    // A word of the copies or the view that is not as in the base it is compared with.
+    struct Difference {
+        std::uint32_t at;  // counted through all words
+        std::uint64_t word;
+    };
+    // Copies that were put away, to make room for others at the same addresses.
+    struct Away {
+        std::vector<Difference> differences;
+        std::unique_ptr<values::Block> exposed;
+    };
+    // Return all words of the copies and of the regions in the view: a base, for copies made later at these addresses.
+    std::vector<std::uint64_t> words();
+    // Keep what differs from the base, with all that it owns. The next call is `bring_back` or `renew`.
+    Away put_away(const std::vector<std::uint64_t>& base);
+    void bring_back(const std::vector<std::uint64_t>& base, Away&& away) noexcept;
+    // Show these values from now on, copied to the same addresses. What the copies own is not released.
     void renew(const std::vector<void*>& values);
+    // Release what the copies own. The next call is `bring_back` or `renew`, or the destructor.
+    void give_up() noexcept;
 
 private:
-    std::shared_ptr<const views::Layout> layout_;
+    void copy();
+    std::uint8_t* object(std::uint32_t slot) const noexcept;
+    void give(std::uint32_t slot, const void* value);
+    void lead_to_variable(std::uint32_t slot) const noexcept;
+    void note_pristine() noexcept;
+    void renew_sets();
+    template <class Work>
+    void each_word(const Work& work);
+
+    const std::vector<values::Region>& regions_;
+    const std::shared_ptr<const views::Layout> layout_;
+    CopyPlan& plan_;
     std::vector<void*> view_;
-    Copies copies_;
+    std::unique_ptr<values::Block> written_;
+    std::unique_ptr<values::Block> exposed_;  // null until then
+    bool counted_ = false;
+    bool owns_ = false;                       // the strings and sets in `written_`, or its shares of them
+    std::vector<std::uint64_t> pristine_;     // value of each hot word before LLVM ran
+    std::vector<const void*> pristine_sets_;  // for each copied std::set, the option whose value it starts with
 };
 
 // The storage that the deeply nested activations of one thread and image share. It belongs to one of them at a time;
 // each of the others keeps what it has to differ in. LLVM may keep addresses into it, so it never moves.
-struct DeepStorage : std::enable_shared_from_this<DeepStorage> {
+struct DeepStorage : Storage, std::enable_shared_from_this<DeepStorage> {
     DeepStorage(const values::Space& space, std::vector<void*> values);
-    DeepStorage(const DeepStorage&) = delete;
-    DeepStorage& operator=(const DeepStorage&) = delete;
     ~DeepStorage();
 
-    Storage storage;
     const std::vector<std::uint64_t> base;  // its words, as they were at first
     const unsigned image;
     Activation* holder = nullptr;

@@ -2,6 +2,7 @@
 
 #include "image/layouts.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
@@ -14,18 +15,23 @@ constexpr std::size_t head_at = offsetof(RawOption, occurrences);
 constexpr std::size_t head_size = offsetof(RawOption, arg) - head_at;  // occurrence count, flags, position
 constexpr std::size_t word = sizeof(std::uint64_t);
 
-// Write only what differs: most values are equal, and unwritten pages stay shared with forked children.
-template <class Part, class T>
-void put(const Part& part, T value) noexcept {
-    if (*part.live != value) *part.live = value;
+// Return bytes, zero-extended. Most are whole words, which are moved several times as fast.
+std::uint64_t load_part(const void* from, std::size_t size) noexcept {
+    std::uint64_t value = 0;
+    if (size == word)
+        std::memcpy(&value, from, word);
+    else
+        std::memcpy(&value, from, size);
+    return value;
 }
 
-// Return what a part is among values: slot -> storage.
-template <class T, template <class> class Part>
-T in(const Part<T>& part, void* const* values) noexcept {
-    T value;
-    std::memcpy(&value, static_cast<const std::uint8_t*>(values[part.slot]) + part.at, sizeof value);
-    return value;
+// Write only what differs: most values are equal, and unwritten pages stay shared with forked children.
+void put(void* live, std::uint64_t value, std::size_t size) noexcept {
+    if (load_part(live, size) == value) return;
+    if (size == word)
+        std::memcpy(live, &value, word);
+    else
+        std::memcpy(live, &value, size);
 }
 
 }  // namespace
@@ -45,76 +51,64 @@ Overlay::Overlay(values::Space& space) : space_(space) {
         }
         if (region.ownership != values::Ownership::none) owning_.push_back(slot);
     }
-    words_before_.resize(words_.size());
-    bytes_before_.resize(bytes_.size());
-}
-
-template <class T>
-T* Overlay::live(std::uint32_t slot, std::size_t at) const noexcept {
-    return reinterpret_cast<T*>(space_.regions()[slot].live + at);
+    before_.resize(parts_.size());
 }
 
 void Overlay::add(std::uint32_t slot, std::size_t at, std::size_t size) {
-    const std::size_t end = at + size;
-    for (; at + word <= end; at += word)
-        words_.push_back({live<std::uint64_t>(slot, at), slot, static_cast<std::uint32_t>(at)});
-    for (; at < end; ++at) bytes_.push_back({live<std::uint8_t>(slot, at), slot, static_cast<std::uint32_t>(at)});
+    const auto live = static_cast<std::uintptr_t>(space_.regions()[slot].live);
+    for (const std::size_t end = at + size; at < end; at += word)
+        parts_.push_back({slot, static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(std::min(word, end - at)),
+                          reinterpret_cast<void*>(live + at)});
 }
 
-void Overlay::note_before() noexcept {
-    for (std::size_t i = 0; i < words_.size(); ++i) words_before_[i] = *words_[i].live;
-    for (std::size_t i = 0; i < bytes_.size(); ++i) bytes_before_[i] = *bytes_[i].live;
+// Return what a part is among these values: slot -> storage.
+std::uint64_t Overlay::value_in(void* const* values, const Part& part) noexcept {
+    return load_part(static_cast<const std::uint8_t*>(values[part.slot]) + part.at, part.size);
+}
+
+void Overlay::cover() {
+    space_.cover();
+    for (std::size_t i = 0; i < parts_.size(); ++i) before_[i] = load_part(parts_[i].live, parts_[i].size);
 }
 
 void Overlay::restore() noexcept {
-    for (std::size_t i = 0; i < words_.size(); ++i) put(words_[i], words_before_[i]);
-    for (std::size_t i = 0; i < bytes_.size(); ++i) put(bytes_[i], bytes_before_[i]);
+    for (std::size_t i = 0; i < parts_.size(); ++i) put(parts_[i].live, before_[i], parts_[i].size);
+    space_.uncover();
 }
 
 void Overlay::load(const std::vector<void*>& values) {
     const os::ForkSafeLock storage = space_.hold_storage();
-    space_.cover();
-    note_before();  // with the shares that the values own
-    for (const auto& part : words_) put(part, in(part, values.data()));
-    for (const auto& part : bytes_) put(part, in(part, values.data()));
-    for (const std::uint32_t slot : owning_) values::share_value(space_.regions()[slot], live<void>(slot));
+    cover();  // with the shares that the values own
+    for (const Part& part : parts_) put(part.live, value_in(values.data(), part), part.size);
+    for (const std::uint32_t slot : owning_) values::share_value(space_.regions()[slot], live(slot));
 }
 
 void Overlay::load(const Kept& kept) {
     const os::ForkSafeLock storage = space_.hold_storage();
-    space_.cover();
-    note_before();
-    const auto put_all = [this]<class T>(const std::vector<Part<T>>& parts, const std::vector<Held<T>>& held) {
-        auto next = held.begin();
-        for (std::uint32_t i = 0; i < parts.size(); ++i) {
-            const bool differed = next != held.end() && next->part == i;
-            put(parts[i], differed ? next++->value : in(parts[i], space_.defaults()));
-        }
-    };
-    put_all(words_, kept.words);
-    put_all(bytes_, kept.bytes);
+    cover();
+    auto next = kept.differences.begin();
+    for (std::uint32_t i = 0; i < parts_.size(); ++i) {
+        const bool differed = next != kept.differences.end() && next->part == i;
+        put(parts_[i].live, differed ? next++->value : value_in(space_.defaults(), parts_[i]), parts_[i].size);
+    }
 }
 
 void Overlay::unload(bool still_kept) noexcept {
     const os::ForkSafeLock storage = space_.hold_storage();
     if (!still_kept)
-        for (const std::uint32_t slot : owning_) values::release_value(space_.regions()[slot], live<void>(slot));
+        for (const std::uint32_t slot : owning_) values::release_value(space_.regions()[slot], live(slot));
     restore();
-    space_.uncover();
 }
 
 Kept Overlay::unload_and_keep() {
     const os::ForkSafeLock storage = space_.hold_storage();
     Kept kept;
-    const auto keep = [this]<class T>(const std::vector<Part<T>>& parts, std::vector<Held<T>>& held) {
-        for (std::uint32_t i = 0; i < parts.size(); ++i)
-            if (const T value = *parts[i].live; value != in(parts[i], space_.defaults())) held.push_back({i, value});
-        held.shrink_to_fit();
-    };
-    keep(words_, kept.words);
-    keep(bytes_, kept.bytes);
+    for (std::uint32_t i = 0; i < parts_.size(); ++i) {
+        const std::uint64_t value = load_part(parts_[i].live, parts_[i].size);
+        if (value != value_in(space_.defaults(), parts_[i])) kept.differences.push_back({i, value});
+    }
+    kept.differences.shrink_to_fit();
     restore();
-    space_.uncover();
     return kept;
 }
 

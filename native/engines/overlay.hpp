@@ -9,17 +9,14 @@
 
 namespace optctx::engines {
 
-// A part of LLVM's storage and what it held.
-template <class T>
-struct Held {
-    std::uint32_t part;
-    T value;
-};
 // What differed in LLVM's storage from the registered values, to be put back later: values, occurrence counts, and what
 // LLVM itself wrote. Owns whatever the values own, those that did not differ, too.
 struct Kept {
-    std::vector<Held<std::uint64_t>> words;
-    std::vector<Held<std::uint8_t>> bytes;
+    struct Difference {
+        std::uint32_t part;
+        std::uint64_t value;
+    };
+    std::vector<Difference> differences;  // by part
 };
 
 // Exchanges only values, occurrence counts and positions, never whole objects. Call with no thread inside LLVM.
@@ -40,25 +37,23 @@ public:
     Kept unload_and_keep();
 
 private:
-    // Most of the storage is exchanged in whole words, which is several times as fast as bytes.
-    template <class T>
+    // A word of a region, or the bytes at its end that are no whole word.
     struct Part {
-        T* live;
         std::uint32_t slot;
         std::uint32_t at;  // offset from the start of the region, in bytes
+        std::uint32_t size;
+        void* live;
     };
     void add(std::uint32_t slot, std::size_t at, std::size_t size);
-    template <class T>
-    T* live(std::uint32_t slot, std::size_t at = 0) const noexcept;
-    void note_before() noexcept;
+    static std::uint64_t value_in(void* const* values, const Part& part) noexcept;
+    void* live(std::uint32_t slot) const noexcept { return reinterpret_cast<void*>(space_.regions()[slot].live); }
+    void cover();
     void restore() noexcept;
 
     values::Space& space_;
-    std::vector<Part<std::uint64_t>> words_;
-    std::vector<Part<std::uint8_t>> bytes_;
-    std::vector<std::uint32_t> owning_;        // slots whose values own something
-    std::vector<std::uint64_t> words_before_;  // contents of LLVM's storage before `load`
-    std::vector<std::uint8_t> bytes_before_;
+    std::vector<Part> parts_;
+    std::vector<std::uint32_t> owning_;  // slots whose values own something
+    std::vector<std::uint64_t> before_;  // contents of LLVM's storage before `load`, by part
 };
 
 }  // namespace optctx::engines

@@ -10,14 +10,6 @@
 namespace optctx::image {
 namespace {
 
-std::string hex(std::uintptr_t number) {
-    static const char digits[] = "0123456789abcdef";
-    std::string text;
-    do text.insert(text.begin(), digits[number & 15]);
-    while ((number >>= 4) != 0);
-    return "0x" + text;
-}
-
 // The length in bytes of the UTF-8 sequence that begins with `first`, or 0 if none does (Unicode 15, table 3-7; the
 // restrictions on the second byte are in `may_follow`).
 std::size_t sequence_size(std::uint8_t first) {
@@ -64,19 +56,19 @@ bool is_text(std::span<const std::uint8_t> text) {
 }
 
 Misfit unreadable(std::uintptr_t address, const char* what) {
-    return Misfit(std::string("expected ") + what + " at " + hex(address) + ", found memory that cannot be read");
+    return Misfit(std::string("expected ") + what + " at " + os::hex(address) + ", found memory that cannot be read");
 }
 
 // Throws Misfit for a size that is more than `most`.
 void check_size(std::uintptr_t address, std::size_t size, std::size_t most, const char* what, const char* noun) {
     if (size > most)
-        throw Misfit(std::string("expected ") + what + " at " + hex(address) + ", found a " + noun + " of " +
+        throw Misfit(std::string("expected ") + what + " at " + os::hex(address) + ", found a " + noun + " of " +
                      std::to_string(size) + " bytes");
 }
 
 void check_text(std::span<const std::uint8_t> text, std::uintptr_t address, const char* what) {
     if (!is_text(text))
-        throw Misfit(std::string("expected ") + what + " at " + hex(address) + ", found bytes that are not text");
+        throw Misfit(std::string("expected ") + what + " at " + os::hex(address) + ", found bytes that are not text");
 }
 
 std::string checked_text(std::string text, std::uintptr_t address, const char* what) {
@@ -128,13 +120,6 @@ void Snapshot::load_bytes(std::uintptr_t address, void* to, std::size_t size, co
         std::memcpy(out + done, page + in_page, count);
         done += count;
     }
-}
-
-std::vector<std::uint8_t> Snapshot::load_bytes(std::uintptr_t address, std::size_t size, const char* what) {
-    check_size(address, size, most_bytes, what, "size");
-    std::vector<std::uint8_t> bytes(size);
-    load_bytes(address, bytes.data(), size, what);
-    return bytes;
 }
 
 std::string Snapshot::load_text(std::uintptr_t address, std::size_t size, const char* what, std::size_t most) {

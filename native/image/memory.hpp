@@ -24,13 +24,6 @@ constexpr std::size_t most_bytes = 1 << 24;    // copied by one read
 void load_bytes(std::uintptr_t address, void* to, std::size_t size, const char* what);
 std::vector<std::uint8_t> load_bytes(std::uintptr_t address, std::size_t size, const char* what);
 
-template <class T>
-T load(std::uintptr_t address, const char* what) {
-    T value;
-    load_bytes(address, &value, sizeof value, what);
-    return value;
-}
-
 // Throws Misfit if the text is longer than `most` bytes, cannot be read, is not UTF-8, or has control characters other
 // than tabs and newlines.
 std::string load_text(std::uintptr_t address, std::size_t size, const char* what, std::size_t most = longest_text);
@@ -40,7 +33,6 @@ class Snapshot {
 public:
     // As the functions above.
     void load_bytes(std::uintptr_t address, void* to, std::size_t size, const char* what);
-    std::vector<std::uint8_t> load_bytes(std::uintptr_t address, std::size_t size, const char* what);
     template <class T>
     T load(std::uintptr_t address, const char* what) {
         T value;

@@ -4,6 +4,7 @@
 #include "image/registry_entries.hpp"
 #include "image/registry_layouts.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -29,11 +30,11 @@ private:
     void copy_string_map(const std::function<std::uintptr_t(std::uintptr_t)>& instead_of);
     void copy_dense_map(const std::function<std::uintptr_t(std::uintptr_t)>& instead_of);
 
-    static constexpr std::size_t head_words = 5;  // no map has more
+    static constexpr std::size_t head_size = 40;  // bytes; no map has more
 
     const RegistryLayout layout_;
     std::vector<RegistryEntry> original_;  // of the map that was copied
-    std::unique_ptr<std::uint64_t[]> head_;
+    std::unique_ptr<std::byte[]> head_;
 };
 
 }  // namespace optctx::image

@@ -108,12 +108,6 @@ std::optional<Symbol> SymbolIndex::named(std::string_view name) const {
     return symbol(number);
 }
 
-std::optional<std::uintptr_t> SymbolIndex::address_of(std::string_view name) const {
-    const auto found = named(name);
-    if (!found) return std::nullopt;
-    return found->address;
-}
-
 std::optional<Symbol> SymbolIndex::function_at(std::uintptr_t address) const {
     return containing(addresses()->functions, address);
 }

@@ -33,7 +33,6 @@ public:
     void open(const Elf64_Sym* symbols, std::size_t count, const char* strings, std::uintptr_t base);
 
     std::size_t size() const;
-    std::optional<std::uintptr_t> address_of(std::string_view name) const;
     std::optional<Symbol> named(std::string_view name) const;
     // The symbol at that index of the table, if it is a function or an object that this library defines.
     std::optional<Symbol> numbered(std::uint32_t number) const;

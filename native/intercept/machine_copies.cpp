@@ -116,14 +116,14 @@ std::unique_ptr<Options> Facts::options_of(const void* machine) const {
 // The flag is a byte that is set in machines made for a JIT and clear in machines made alike without a JIT. A match
 // with memory that no constructor wrote does no harm: the relocation and code models, which some targets choose for a
 // JIT, must be equal as well.
-bool Facts::made_for_jit(const void* machine, const void* options) const {
+bool Facts::made_for_jit(const void* machine, const void* options, std::int32_t level) const {
     static constexpr std::array<bool, 4> for_jit{false, true, true, false};
     using Made = std::unique_ptr<std::uint8_t, void (*)(void*)>;
     std::vector<Made> made;
     std::size_t size = malloc_usable_size(const_cast<void*>(machine));
     for (const bool jit : for_jit) {
         Made& each = made.emplace_back(nullptr, llvm_.dispose);
-        each.reset(static_cast<std::uint8_t*>(make_like(machine, options, jit)));
+        each.reset(static_cast<std::uint8_t*>(make_like(machine, options, level, jit)));
         size = std::min(size, malloc_usable_size(each.get()));
     }
     const auto is_flag = [&](std::size_t at) {
@@ -138,14 +138,14 @@ bool Facts::made_for_jit(const void* machine, const void* options) const {
            llvm_.code_model(made[1].get()) == llvm_.code_model(machine);
 }
 
-void* Facts::make_like(const void* machine, const void* options, bool jit) const {
+void* Facts::make_like(const void* machine, const void* options, std::int32_t level, bool jit) const {
     using Owned = std::unique_ptr<char, decltype(&std::free)>;
     const Owned features(llvm_.features(machine), &std::free);
     const auto create = [&](auto* function, auto triple) {
         return function(llvm_.target(machine), triple, llvm_.cpu(machine),
                         Text{features.get(), std::strlen(features.get())}, options,
                         OptionalModel{llvm_.reloc_model(machine), true}, OptionalModel{llvm_.code_model(machine), true},
-                        llvm_.opt_level(machine), jit);
+                        level, jit);
     };
     void* made = nullptr;
     if (llvm_.create_by_text == nullptr) {

@@ -89,9 +89,9 @@ public:
     std::unique_ptr<Options> options_of(const void* machine) const;
     // Whether `machine` was made for a JIT. Some targets store that, but no function returns it. Throws like
     // `make_like`.
-    bool made_for_jit(const void* machine, const void* options) const;
+    bool made_for_jit(const void* machine, const void* options, std::int32_t level) const;
     // Makes a machine like `machine`. Throws std::runtime_error if LLVM refuses.
-    void* make_like(const void* machine, const void* options, bool jit) const;
+    void* make_like(const void* machine, const void* options, std::int32_t level, bool jit) const;
     // Copies the verbosity, which can change at any time, from one machine to another.
     void carry(const void* from, void* to) const;
 

@@ -26,9 +26,9 @@ void Pool::count(const Known& known, std::ptrdiff_t by) noexcept {
 }
 
 std::vector<void*> Pool::add(const void* machine, const std::string& key, std::shared_ptr<const Options> options) {
-    Known known{key, std::move(options), std::nullopt};
+    Known known{key, std::move(options), std::nullopt, std::nullopt};
     const std::lock_guard lock(mutex_);
-    auto [at, is_new] = known_.try_emplace(machine, Known{outside, nullptr, std::nullopt});
+    auto [at, is_new] = known_.try_emplace(machine);
     count(at->second, -1);
     std::swap(at->second, known);
     count(at->second, 1);
@@ -63,7 +63,7 @@ bool Pool::made_in(const void* machine, const std::string& key) noexcept {
 
 void Pool::forget_where(const void* machine) {
     const std::lock_guard lock(mutex_);
-    Known& known = known_.try_emplace(machine, Known{outside, nullptr, std::nullopt}).first->second;
+    Known& known = known_.try_emplace(machine).first->second;
     count(known, -1);
     known.key.reset();
     made_inside_.fetch_add(1);  // as `count` does where the key is not `outside`; GCC 16 takes it for unset there
@@ -80,9 +80,16 @@ void Pool::remember(const void* machine, std::shared_ptr<const Options> options,
     // Declared before the lock: what another thread remembered is freed, by a call of LLVM, with the lock released.
     std::shared_ptr<const Options> former;
     const std::lock_guard lock(mutex_);
-    auto [at, is_new] = known_.try_emplace(machine, Known{outside, nullptr, std::nullopt});
+    auto [at, is_new] = known_.try_emplace(machine);
     former = std::exchange(at->second.options, std::move(options));
     at->second.jit = jit;
+}
+
+std::int32_t Pool::level(const void* machine, std::int32_t now) {
+    const std::lock_guard lock(mutex_);
+    Known& known = known_.try_emplace(machine).first->second;
+    if (!known.level) known.level = now;
+    return *known.level;
 }
 
 void* Pool::take(const void* machine, const std::string& key) noexcept {

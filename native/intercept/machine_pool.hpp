@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <optional>
@@ -39,6 +40,9 @@ public:
     // Returns the options that the program passed, if known, and whether the machine was made for a JIT, if known.
     std::pair<std::shared_ptr<const Options>, std::optional<bool>> how_made(const void* machine);
     void remember(const void* machine, std::shared_ptr<const Options> options, bool jit);
+    // Returns the level of optimisation that the machine was made with. `now`: its level at this moment, which counts
+    // where no emission has begun yet. Call it before each one: LLVM lowers the level while it works on some functions.
+    std::int32_t level(const void* machine, std::int32_t now);
 
     // Returns an idle variant for the values of that key, or null.
     void* take(const void* machine, const std::string& key) noexcept;
@@ -48,9 +52,10 @@ public:
 
 private:
     struct Known {
-        std::optional<std::string> key;  // nullopt: made for no values
+        std::optional<std::string> key = outside;  // nullopt: made for no values
         std::shared_ptr<const Options> options;
         std::optional<bool> jit;
+        std::optional<std::int32_t> level;
     };
     struct Idle {
         const void* machine;

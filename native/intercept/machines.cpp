@@ -75,9 +75,10 @@ void* make(Image& image, const void* original) {
     auto& [facts, tell_cannot_make, pool] = image;
     const auto [options, jit] = pool.how_made(original);
     const std::shared_ptr<const Options> own = passed_options(image, original);
-    const bool for_jit = jit.value_or(false) || (!jit && facts->made_for_jit(original, own->address()));
+    const std::int32_t level = pool.level(original, facts->llvm().opt_level(original));
+    const bool for_jit = jit.value_or(false) || (!jit && facts->made_for_jit(original, own->address(), level));
     if (options == nullptr || !jit) pool.remember(original, own, for_jit);
-    return facts->make_like(original, own->address(), for_jit);
+    return facts->make_like(original, own->address(), level, for_jit);
 }
 
 Taken take(unsigned image, void* original, const contexts::Context* context) {
@@ -166,10 +167,20 @@ void give_back_all(unsigned image) noexcept {
     thread.machine = nullptr;
 }
 
+void note_level(unsigned image, const void* machine) noexcept {
+    const auto& facts = images[image].facts;
+    if (facts == nullptr) return;
+    try {
+        images[image].pool.level(machine, facts->llvm().opt_level(machine));
+    } catch (const std::exception&) {  // out of memory
+    }
+}
+
 void* begin_emission(unsigned image, void* machine) noexcept {
     void* emitting = in_force(image, machine);
     if (thread.runs[image] == 0) return emitting;
     const void* original = original_of(emitting);
+    note_level(image, original);
     for (Emitting& each : thread.emitting)
         if (each.original == original) {
             each.machine = emitting;

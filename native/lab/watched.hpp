@@ -28,7 +28,6 @@ public:
     unsigned image() const noexcept { return image_; }
     const std::vector<WatchedRegion>& regions() const noexcept { return regions_; }
     const std::vector<Page>& pages() const noexcept { return pages_; }
-    std::size_t page_bytes() const noexcept { return page_bytes_; }
     // Returns the region that holds the address. Null: a neighbour of options, or unrelated storage.
     const WatchedRegion* region_at(std::uintptr_t address) const noexcept;
     const Page* page_at(std::uintptr_t address) const noexcept;

@@ -55,13 +55,6 @@ public:
         note_taken();
         owner_.store(this_thread(), std::memory_order_relaxed);
     }
-    bool try_lock() {
-        if (in_repair()) return true;
-        if (!mutex_.try_lock()) return false;
-        note_taken();
-        owner_.store(this_thread(), std::memory_order_relaxed);
-        return true;
-    }
     void unlock() {
         if (in_repair()) return;
         owner_.store(nullptr, std::memory_order_relaxed);

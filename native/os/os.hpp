@@ -15,6 +15,9 @@
 
 namespace optctx::os {
 
+// Return an address as messages write it: 0x7f01.
+std::string hex(std::uintptr_t address);
+
 class OsError : public std::runtime_error {
 public:
     OsError(const std::string& call, std::uintptr_t address, int code);
@@ -102,19 +105,15 @@ struct FileIdentity {
 class MappedFile {
 public:
     explicit MappedFile(const std::string& path);
-    MappedFile(const MappedFile&) = delete;
-    MappedFile& operator=(const MappedFile&) = delete;
-    ~MappedFile();
-    const std::uint8_t* data() const noexcept { return data_; }
-    std::size_t size() const noexcept { return size_; }
+    const std::uint8_t* data() const noexcept { return mapping_.data(); }
+    std::size_t size() const noexcept { return mapping_.size(); }
     // Of the file that is mapped, as it was then.
     const FileIdentity& identity() const noexcept { return identity_; }
     // Removes its pages from this process's resident memory; the next access loads them again.
     void release_pages() const noexcept;
 
 private:
-    const std::uint8_t* data_ = nullptr;
-    std::size_t size_ = 0;
+    Mapping mapping_;
     FileIdentity identity_;
 };
 
@@ -139,24 +138,18 @@ void wake_all(const std::atomic<std::uint32_t>& word) noexcept;
 
 // Sleeps until the process ends.
 [[noreturn]] void stop_this_thread() noexcept;
-// Copies memory of this process that another thread may be freeing. Returns false if it is no longer mapped. If the
-// kernel forbids process_vm_readv, copies with plain loads.
-bool read_own(std::uintptr_t address, void* to, std::size_t size) noexcept;
-// Copies memory of this process, whatever the address is: false if any byte cannot be read. Never faults. Throws
-// OsError if the kernel permits neither process_vm_readv nor /proc/self/mem.
+// Copies memory of this process, whatever the address is, also while another thread frees it: false if any byte cannot
+// be read. Never faults. Throws OsError if the kernel permits neither process_vm_readv nor /proc/self/mem.
 bool read_checked(std::uintptr_t address, void* to, std::size_t size);
 // Reads memory of this process regardless of its protection.
 class OwnMemory {
 public:
     OwnMemory();
-    OwnMemory(const OwnMemory&) = delete;
-    OwnMemory& operator=(const OwnMemory&) = delete;
-    ~OwnMemory();
     // Safe in a signal handler. Returns false on failure, and in the child of a fork, which has another address space.
     bool read(std::uintptr_t address, void* to, std::size_t size) const noexcept;
 
 private:
-    int file_;
+    Descriptor file_;
     int process_;
 };
 
@@ -164,5 +157,9 @@ private:
 std::size_t thread_count();
 // Returns the ids of threads that block `signal`. A fault would kill such a thread, because it cannot be handled.
 std::vector<int> threads_blocking(int signal);
+
+// Throws std::bad_alloc if a limit of this process (RLIMIT_AS, RLIMIT_DATA) leaves less than so many bytes for memory:
+// to be asked before code of others that ends the process where it gets none.
+void check_memory(std::size_t size);
 
 }  // namespace optctx::os

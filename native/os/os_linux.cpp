@@ -5,6 +5,7 @@
 #include <linux/futex.h>
 #include <malloc.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -18,18 +19,13 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <utility>
 
 namespace optctx::os {
 namespace {
 
 const auto size_of_page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-
-std::string describe(const std::string& call, std::uintptr_t address, int code) {
-    char where[32] = "";
-    if (address != 0) std::snprintf(where, sizeof where, " at %#" PRIxPTR, address);
-    return call + " failed" + where + ": " + std::strerror(code);
-}
 
 struct FileCloser {
     void operator()(std::FILE* file) const noexcept { std::fclose(file); }
@@ -73,8 +69,15 @@ int flags_of(Access access) noexcept {
 
 }  // namespace
 
+std::string hex(std::uintptr_t address) {
+    char text[32];
+    std::snprintf(text, sizeof text, "0x%" PRIxPTR, address);
+    return text;
+}
+
 OsError::OsError(const std::string& call, std::uintptr_t address, int code)
-    : std::runtime_error(describe(call, address, code)), code_(code) {}
+    : std::runtime_error(call + " failed" + (address != 0 ? " at " + hex(address) : "") + ": " + std::strerror(code)),
+      code_(code) {}
 
 std::vector<MappedRange> address_space() {
     File file = open_file("/proc/self/maps");
@@ -194,17 +197,15 @@ MappedFile::MappedFile(const std::string& path) {
     struct stat status{};
     if (fstat(file.number(), &status) != 0) throw OsError("fstat " + path, 0, errno);
     if (!S_ISREG(status.st_mode)) throw std::runtime_error(path + ": not a regular file");
-    size_ = static_cast<std::size_t>(status.st_size);
-    identity_ = {status.st_dev, status.st_ino, size_, nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
-    void* got = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number(), 0);
+    const auto size = static_cast<std::size_t>(status.st_size);
+    identity_ = {status.st_dev, status.st_ino, size, nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
+    void* got = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
     if (got == MAP_FAILED) throw OsError("mmap " + path, 0, errno);
-    data_ = static_cast<const std::uint8_t*>(got);
+    mapping_ = Mapping(got, size);
 }
 
-MappedFile::~MappedFile() { munmap(const_cast<std::uint8_t*>(data_), size_); }
-
 void MappedFile::release_pages() const noexcept {
-    madvise(const_cast<std::uint8_t*>(data_), size_, MADV_DONTNEED);  // failure has no consequence
+    madvise(mapping_.data(), mapping_.size(), MADV_DONTNEED);  // failure has no consequence
 }
 
 void trim_heap() noexcept { malloc_trim(0); }
@@ -252,17 +253,6 @@ void stop_this_thread() noexcept {
     for (;;) pause();
 }
 
-bool read_own(std::uintptr_t address, void* to, std::size_t size) noexcept {
-    iovec local{to, size};
-    iovec remote{reinterpret_cast<void*>(address), size};
-    const ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
-    if (got < 0 && errno != EFAULT) {
-        std::memcpy(to, reinterpret_cast<const void*>(address), size);
-        return true;
-    }
-    return got == static_cast<ssize_t>(size);
-}
-
 bool read_checked(std::uintptr_t address, void* to, std::size_t size) {
     if (size == 0) return true;
     iovec local{to, size};
@@ -274,16 +264,14 @@ bool read_checked(std::uintptr_t address, void* to, std::size_t size) {
     return OwnMemory().read(address, to, size);
 }
 
-OwnMemory::OwnMemory() : file_(::open("/proc/self/mem", O_RDONLY | O_CLOEXEC)), process_(getpid()) {
-    if (file_ < 0) throw OsError("open /proc/self/mem", 0, errno);
+OwnMemory::OwnMemory() : file_("/proc/self/mem"), process_(getpid()) {
+    if (!file_) throw OsError("open /proc/self/mem", 0, errno);
 }
-
-OwnMemory::~OwnMemory() { close(file_); }
 
 bool OwnMemory::read(std::uintptr_t address, void* to, std::size_t size) const noexcept {
     if (getpid() != process_) return false;
     const int before = errno;
-    const ssize_t got = pread(file_, to, size, static_cast<off_t>(address));
+    const ssize_t got = pread(file_.number(), to, size, static_cast<off_t>(address));
     errno = before;
     return got == static_cast<ssize_t>(size);
 }
@@ -303,6 +291,17 @@ std::vector<int> threads_blocking(int signal) {
         if ((mask >> (signal - 1)) & 1) blocking.push_back(id);
     }
     return blocking;
+}
+
+void check_memory(std::size_t size) {
+    const auto is_limited = [](auto resource) {
+        rlimit limit{};
+        return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    };
+    if (!is_limited(RLIMIT_AS) && !is_limited(RLIMIT_DATA)) return;
+    void* const got = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (got == MAP_FAILED) throw std::bad_alloc();
+    munmap(got, size);
 }
 
 }  // namespace optctx::os

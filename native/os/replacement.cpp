@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -15,12 +14,6 @@
 
 namespace optctx::os {
 namespace {
-
-std::string in_words(std::uintptr_t begin, std::uintptr_t end) {
-    char text[64];
-    std::snprintf(text, sizeof text, "%#lx-%#lx", static_cast<unsigned long>(begin), static_cast<unsigned long>(end));
-    return text;
-}
 
 // Returns the mapping at `begin`. Throws unless all of [begin, end) is code from consecutive bytes of one file, or
 // anonymous.
@@ -38,11 +31,11 @@ MappedRange source_of(std::uintptr_t begin, std::uintptr_t end) {
             source.offset = offset;
         } else if (range.inode != source.inode || range.device != source.device ||
                    (range.inode != 0 && offset != source.offset + (range.begin - begin))) {
-            throw std::runtime_error("the code at " + in_words(begin, end) + " is mapped from several places");
+            throw std::runtime_error("the code at " + hex(begin) + "-" + hex(end) + " is mapped from several places");
         }
     }
     if (reached < end)
-        throw std::runtime_error("the pages at " + in_words(begin, end) + " are not all mapped as code (r-xp)");
+        throw std::runtime_error("the pages at " + hex(begin) + "-" + hex(end) + " are not all mapped as code (r-xp)");
     return source;
 }
 

@@ -9,15 +9,6 @@
 #include <stdexcept>
 
 namespace optctx::patch {
-namespace {
-
-std::string at_address(std::uintptr_t address) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%#lx", static_cast<unsigned long>(address));
-    return text;
-}
-
-}  // namespace
 
 Transaction::Bytes::Bytes(std::span<const std::uint8_t> bytes) : size_(static_cast<std::uint8_t>(bytes.size())) {
     if (bytes.size() > bytes_.size())
@@ -31,9 +22,9 @@ Transaction::Transaction(std::vector<Site> sites, std::uintptr_t text_begin, std
     sites_.reserve(sites.size());
     for (const Site& site : sites) {
         if (site.before.size() < arch::jump_size)
-            throw std::runtime_error("the instruction at " + at_address(site.address) + " is too short for a jump");
+            throw std::runtime_error("the instruction at " + os::hex(site.address) + " is too short for a jump");
         if (site.address < text_begin || site.address + site.before.size() > text_end)
-            throw std::runtime_error("the site at " + at_address(site.address) + " is outside the code");
+            throw std::runtime_error("the site at " + os::hex(site.address) + " is outside the code");
         size += site.code.size() + arch::jump_size;
         sites_.push_back({site.address, 0, Bytes(site.before), {}});
     }
@@ -47,8 +38,8 @@ Transaction::Transaction(std::vector<Site> sites, std::uintptr_t text_begin, std
 void Transaction::check_overlap() const {
     for (std::size_t i = 1; i < sites_.size(); ++i)
         if (sites_[i - 1].address + sites_[i - 1].before.size() > sites_[i].address)
-            throw std::runtime_error("the sites at " + at_address(sites_[i - 1].address) + " and " +
-                                     at_address(sites_[i].address) + " overlap");
+            throw std::runtime_error("the sites at " + os::hex(sites_[i - 1].address) + " and " +
+                                     os::hex(sites_[i].address) + " overlap");
 }
 
 void Transaction::write_trampolines(const std::vector<Site>& sites) {
@@ -74,7 +65,7 @@ void Transaction::check_bytes(Bytes Placed::* expected) const {
     for (const Placed& site : sites_) {
         const Bytes& bytes = site.*expected;
         if (std::memcmp(reinterpret_cast<const void*>(site.address), bytes.begin(), bytes.size()) != 0)
-            throw std::runtime_error("the bytes at " + at_address(site.address) +
+            throw std::runtime_error("the bytes at " + os::hex(site.address) +
                                      " are not those expected: other code has changed these bytes");
     }
 }
@@ -110,7 +101,7 @@ std::size_t Transaction::pages() const noexcept {
 std::uintptr_t Transaction::trampoline_of(std::uintptr_t site) const {
     const auto found = std::lower_bound(sites_.begin(), sites_.end(), site,
                                         [](const Placed& placed, std::uintptr_t a) { return placed.address < a; });
-    if (found == sites_.end() || found->address != site) throw std::runtime_error("no site at " + at_address(site));
+    if (found == sites_.end() || found->address != site) throw std::runtime_error("no site at " + os::hex(site));
     return found->trampoline;
 }
 

@@ -42,7 +42,7 @@ private:
 
 }  // namespace
 
-PointerTransaction::PointerTransaction(std::vector<PointerChange> changes) : changes_(std::move(changes)) {
+SharedPointers::SharedPointers(std::vector<PointerChange> changes) : changes_(std::move(changes)) {
     std::sort(changes_.begin(), changes_.end(),
               [](const PointerChange& a, const PointerChange& b) { return a.at < b.at; });
     for (const PointerChange& change : changes_) {
@@ -53,37 +53,25 @@ PointerTransaction::PointerTransaction(std::vector<PointerChange> changes) : cha
     }
 }
 
-void PointerTransaction::commit() {
-    if (committed_) return;
-    write(&PointerChange::after);
-    committed_ = true;
+void SharedPointers::use() {
+    const std::lock_guard lock(mutex_);
+    if (users_ == 0) write(&PointerChange::after);
+    ++users_;
 }
 
-void PointerTransaction::undo() {
-    if (!committed_) return;
-    write(&PointerChange::before);
-    committed_ = false;
+void SharedPointers::give_up() {
+    const std::lock_guard lock(mutex_);
+    if (users_ == 1) write(&PointerChange::before);
+    --users_;
 }
 
-void PointerTransaction::write(std::uintptr_t PointerChange::* value) const {
+void SharedPointers::write(std::uintptr_t PointerChange::* value) const {
     if (changes_.empty()) return;
     const std::lock_guard lock(changing);
     // The tables are adjacent, in the data that the loader has made read-only (RELRO).
     const Writable writable(changes_.front().at, changes_.back().at + sizeof(std::uintptr_t));
     for (const PointerChange& change : changes_)
         std::atomic_ref(*reinterpret_cast<std::uintptr_t*>(change.at)).store(change.*value, std::memory_order_release);
-}
-
-void SharedPointers::use() {
-    const std::lock_guard lock(mutex_);
-    if (users_ == 0) pointers_.commit();
-    ++users_;
-}
-
-void SharedPointers::give_up() {
-    const std::lock_guard lock(mutex_);
-    if (users_ == 1) pointers_.undo();
-    --users_;
 }
 
 std::uintptr_t place_code(const std::vector<std::uint8_t>& code, std::uintptr_t near_begin, std::uintptr_t near_end) {

@@ -33,12 +33,12 @@ void or_back(const Next& next, const Back& back) {
     }
 }
 
-void redirect(unsigned image, patch::Transaction& code, patch::PointerTransaction& tables,
-              patch::SharedPointers& setters, std::size_t fail_at) {
+void redirect(unsigned image, patch::Transaction& code, patch::SharedPointers& tables, patch::SharedPointers& setters,
+              std::size_t fail_at) {
     views::checked_image(image);
     const auto change_tables = [&] {
-        tables.commit();
-        or_back([&] { setters.use(); }, [&] { tables.undo(); });
+        tables.use();
+        or_back([&] { setters.use(); }, [&] { tables.give_up(); });
     };
     code.commit(fail_at);
     or_back(change_tables, [&] { code.undo(); });
@@ -59,11 +59,10 @@ Users undo_if_unused(unsigned image, const Undo& undo) {
     return users;
 }
 
-Users restore(unsigned image, patch::Transaction& code, patch::PointerTransaction& tables,
-              patch::SharedPointers& setters) {
+Users restore(unsigned image, patch::Transaction& code, patch::SharedPointers& tables, patch::SharedPointers& setters) {
     const auto undo_code = [&] {
-        tables.undo();
-        or_back([&] { code.undo(); }, [&] { tables.commit(); });
+        tables.give_up();
+        or_back([&] { code.undo(); }, [&] { tables.use(); });
     };
     return undo_if_unused(image, [&] {
         setters.give_up();

@@ -89,13 +89,6 @@ void add_interceptions(nb::module_& m) {
         },
         "Return the addresses of the functions that run before and after an intercepted function, and the result that "
         "skips it.");
-    nb::class_<patch::PointerTransaction>(m, "PointerTransaction", "Pointers in virtual function tables.")
-        .def("__init__", &make<patch::PointerTransaction>, "changes"_a,
-             "`changes`: (address of the pointer, current value, new value).")
-        .def("commit", &patch::PointerTransaction::commit)
-        .def("undo", &patch::PointerTransaction::undo)
-        .def_prop_ro("committed", &patch::PointerTransaction::committed)
-        .def("__len__", &patch::PointerTransaction::size);
     nb::class_<patch::SharedPointers>(m, "SharedPointers", "Pointers that are changed while they have a user.")
         .def("__init__", &make<patch::SharedPointers>, "changes"_a,
              "`changes`: (address of the pointer, current value, new value).")

@@ -1,6 +1,10 @@
 // Blocks that record what LLVM reads, and what their recorders have seen.
+#include "arch/sites.hpp"
+#include "arch/trampolines.hpp"
+#include "patch/code.hpp"
 #include "python/bindings.hpp"
 #include "python/block.hpp"
+#include "python/bytes.hpp"
 #include "python/scope_block.hpp"
 #include "scopes/recorder.hpp"
 #include "values/space.hpp"
@@ -10,12 +14,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <tuple>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -67,33 +71,17 @@ std::vector<Under> seen_by(const scopes::Recorder& recorder) {
     return all;
 }
 
-using ReadStack = std::tuple<std::uint32_t, std::vector<std::uintptr_t>, bool>;
-
-std::vector<ReadStack> stacks_of(const scopes::Recorder& recorder) {
-    std::vector<ReadStack> all;
-    if (recorder.stacks() == nullptr) return all;
-    for (const auto& each : recorder.stacks()->stacks())
-        all.emplace_back(each.reader, std::vector(each.addresses.begin(), each.addresses.end()), each.whole);
-    return all;
-}
-
-void keep_stacks(scopes::Recorder& recorder,
-                 const std::vector<std::tuple<std::uintptr_t, std::uintptr_t, std::uintptr_t>>& calls,
-                 std::pair<std::uintptr_t, std::uintptr_t> thunks) {
-    auto made = std::make_shared<arch::MadeCode>();
-    for (const auto& [begin, end, site] : calls) made->calls.push_back({begin, end, site});
-    std::sort(made->calls.begin(), made->calls.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
-    std::tie(made->thunks_begin, made->thunks_end) = thunks;
-    recorder.keep_stacks(std::move(made));
-}
-
-using Reading = std::tuple<std::uintptr_t, std::uint8_t, std::uint32_t, std::uintptr_t, bool>;
-
-void prepare(const values::Space& space, const std::vector<Reading>& instructions) {
-    std::vector<views::ReadingInstruction> converted;
-    for (const auto& [address, base, reader, site, saved] : instructions)
-        converted.push_back({address, reader, {site, base, saved}});
-    views::prepare_poison(space.image(), space.layout(), std::move(converted));
+void prepare(const values::Space& space, const patch::Transaction& transaction, std::uintptr_t base,
+             const nb::bytes& packed, const nb::bytes& of_sites) {
+    const auto sites = unpacked<arch::PackedSite>(packed);
+    const auto readers = unpacked<std::uint32_t>(of_sites);
+    if (sites.size() != readers.size()) throw std::runtime_error("expected a reader for each site");
+    std::vector<views::ReadingInstruction> reading;
+    for (std::size_t i = 0; i < sites.size(); ++i)
+        if ((sites[i].uses & arch::reads_bit) != 0 && readers[i] != arch::no_reader)
+            reading.push_back({transaction.trampoline_of(base + sites[i].address) + arch::use_at(sites[i]), readers[i],
+                               sites[i].scratch});
+    views::prepare_poison(space.image(), space.layout(), std::move(reading));
 }
 
 }  // namespace
@@ -104,25 +92,14 @@ void add_record(nb::module_& m) {
         .def_static(
             "make", [](const values::Space& space) { return std::make_shared<scopes::Recorder>(space); }, "space"_a,
             "Make a recorder. Its block starts it.")
-        .def("keep_stacks", &keep_stacks, "calls"_a, "thunks"_a,
-             "Before the block: keep the call stack of the first read of each reader. `calls`: (begin, end, site) of "
-             "the code that calls a function in place of an instruction; `thunks`: where they begin and end.")
         .def("only", &scopes::Recorder::only, "readers"_a,
              "Before the block: leave out the reads of all readers but these, unless an enclosing block wants more.")
         .def("gather", &scopes::Recorder::gather, "Add what nested recorders have seen so far.")
         .def_prop_ro("complete", &scopes::Recorder::complete)
         .def_prop_ro("lost", &scopes::Recorder::lost, "Whether other code took over this thread's fault handling.")
-        .def_prop_ro("seen", &seen_by, "[(context, or None outside every scope; indexes of the readers that read)].")
-        .def_prop_ro(
-            "stacks", &stacks_of,
-            "[(index of the reader; an address in each frame, its own first; whether outer frames are there)].")
-        .def_prop_ro(
-            "stacks_complete",
-            [](const scopes::Recorder& r) { return r.stacks() == nullptr || r.stacks()->complete(); },
-            "Whether there was room for the stack of every reader.");
+        .def_prop_ro("seen", &seen_by, "[(context, or None outside every scope; indexes of the readers that read)].");
     blocks::add_methods<recording_block>(blocks::make_type(m, "RecordingBase", {}));
-    m.def("prepare_recording", &prepare, "space"_a, "instructions"_a,
-          "`instructions`: (address, number of the base register, reader, address of the instruction of LLVM that it "
-          "stands in for, whether the register is saved on the stack) of each instruction that dereferences a reader's "
-          "word.");
+    m.def("prepare_recording", &prepare, "space"_a, "transaction"_a, "base"_a, "sites"_a, "readers"_a,
+          "Have the reads of packed sites of an image at `base` told to recordings. `readers`: what `group_readers` "
+          "gave for each site.");
 }

@@ -36,10 +36,9 @@ void add_sites(nb::module_& m) {
     nb::class_<arch::FunctionReferences>(m, "FunctionReferences", "Candidate references of one function.")
         .def_ro("function", &arch::FunctionReferences::function)
         .def_ro("places", &arch::FunctionReferences::places);
-    m.def("find_references", &arch::find_references, "image"_a, "spans"_a, nb::call_guard<WithoutGil>(),
-          "Candidate references into the spans, by function; the image must outlive the answer.");
     m.def("find_references_to_each", &arch::find_references_to_each, "image"_a, "spans"_a, nb::call_guard<WithoutGil>(),
-          "The same for several lists of spans.");
+          "Candidate references into the spans, by function, for several lists of spans; the image must outlive the "
+          "answer.");
     m.def("find_references_in", &arch::find_references_in, "image"_a, "spans"_a, "functions"_a,
           nb::call_guard<WithoutGil>(), "The same in the functions of these numbers.");
     m.def(

@@ -1,9 +1,10 @@
 // Regions of LLVM's storage and the sets of values for them: names and conversions, no logic.
 #include "arch/sites.hpp"
 #include "contexts/context.hpp"
-#include "contexts/copies.hpp"
+#include "contexts/storage.hpp"
 #include "engines/gate.hpp"
 #include "image/layouts.hpp"
+#include "os/os.hpp"
 #include "python/bindings.hpp"
 #include "python/bytes.hpp"
 #include "values/read_values.hpp"
@@ -65,6 +66,10 @@ values::Space* in_place_space(unsigned image, std::vector<values::Region> region
     values::LlvmCalls calls{add_occurrence, values::tap_in_place(views::checked_image(image), objects)};
     return new values::Space(image, std::move(regions), std::move(set_default), std::move(calls), nullptr);
 }
+
+// nanobind ends the process where it gets no memory for a new object, or for its table of all objects, of which it
+// makes one of twice the size when it is half full: of 24 bytes for each place.
+constexpr std::size_t memory_of_object = 1 << 20, memory_of_table = 4 * 24;
 
 }  // namespace
 
@@ -238,6 +243,7 @@ void add_space(nb::module_& m) {
             [](values::Space& space, const SharedSetting& base, const std::vector<SharedSetting>& overrides,
                std::shared_ptr<values::ProcessWide> process_wide, std::shared_ptr<views::Reads> reads,
                contexts::Sets sets) {
+                os::check_memory(memory_of_object + memory_of_table * contexts::Context::count());
                 return std::make_shared<contexts::Context>(space, base.patches, merge(overrides),
                                                            std::move(process_wide), std::move(reads), sets);
             },

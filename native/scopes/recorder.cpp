@@ -42,10 +42,6 @@ void count_recorders_again() noexcept {
 Recorder::Recorder(const values::Space& space)
     : views::Substitute(space.image()), layout_(space.layout()), words_(layout_->size()) {}
 
-void Recorder::keep_stacks(std::shared_ptr<const arch::MadeCode> made) {
-    stacks_ = std::make_unique<ReadStacks>(layout_->readers().size(), std::move(made));
-}
-
 void Recorder::only(const std::vector<std::uint32_t>& readers) {
     std::vector<bool> wanted(layout_->readers().size());
     for (const std::uint32_t reader : readers) wanted.at(reader) = true;
@@ -72,10 +68,7 @@ void Recorder::start(Ticket ticket) {
     std::shared_ptr<Recorder> self = shared_from_this();
     recorders.started.reserve(recorders.started.size() + 1);
     // What is read inside this block is no longer seen first by the enclosing one.
-    if (const Recorder* outer = recorders.innermost(image()); outer != nullptr) {
-        if (outer->stacks_ && !stacks_) keep_stacks(outer->stacks_->made());
-        want_also(*outer);
-    }
+    if (const Recorder* outer = recorders.innermost(image()); outer != nullptr) want_also(*outer);
     handler_.emplace();
     ticket_ = ticket;
     recorders.started.push_back(std::move(self));
@@ -120,7 +113,6 @@ void drop_recorders() noexcept {
 void Recorder::add(const Recorder& inner) noexcept {
     complete_ = complete_ && inner.complete_;
     lost_ = lost_ || inner.lost_;
-    if (stacks_ != nullptr && inner.stacks_ != nullptr) stacks_->add(*inner.stacks_);
     try {
         for (const auto& seen : inner.seen_) seen_under(seen->context.get()).reads.add(seen->reads);
     } catch (const std::bad_alloc&) {
@@ -141,7 +133,7 @@ SeenReads& Recorder::seen_under(contexts::Context* context) {
                                     [context](const auto& seen) { return seen->context.get() == context; });
     if (found != seen_.rend()) return **found;
     auto shared = context == nullptr ? nullptr : context->shared_from_this();
-    seen_.push_back(std::make_unique<SeenReads>(SeenReads{std::move(shared), views::Reads(layout_->readers().size())}));
+    seen_.emplace_back(new SeenReads{std::move(shared), views::Reads(layout_->readers().size())});
     if (unwanted_ != nullptr) seen_.back()->reads.add(*unwanted_);
     return *seen_.back();
 }

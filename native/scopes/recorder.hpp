@@ -2,7 +2,6 @@
 #pragma once
 
 #include "contexts/context.hpp"
-#include "scopes/read_stacks.hpp"
 #include "scopes/tickets.hpp"
 #include "views/poison.hpp"
 
@@ -39,19 +38,12 @@ public:
     void mark(std::size_t reader) noexcept override {
         if (now_ != nullptr) now_->reads.mark(reader);
     }
-    void keep_stack(std::size_t reader, ucontext_t& context, const arch::Interrupted& at) noexcept override {
-        if (stacks_ != nullptr) stacks_->keep(reader, context, at);
-    }
 
     explicit Recorder(const values::Space& space);
-    // Before `start`: also keep the call stack of the first read of each reader.
-    void keep_stacks(std::shared_ptr<const arch::MadeCode> made);
     // Before `start`: leave out the reads of all readers but these, unless an enclosing recorder wants more.
     void only(const std::vector<std::uint32_t>& readers);
     // The readers that read, of a member of `seen`.
     std::vector<std::uint32_t> readers(const SeenReads& seen) const;
-    // Null without stacks. Complete, like `seen`, after `stop` or `gather`.
-    const ReadStacks* stacks() const noexcept { return stacks_.get(); }
     // The block with this ticket, on this thread, is gone without stopping its recorder. Stops the recorder as soon as
     // it is the innermost one.
     static void abandon(Ticket ticket) noexcept;
@@ -71,7 +63,6 @@ private:
     std::optional<views::PoisonHandler> handler_;
     std::vector<void*> words_;
     std::vector<std::unique_ptr<SeenReads>> seen_;
-    std::unique_ptr<ReadStacks> stacks_;
     std::unique_ptr<views::Reads>
         unwanted_;              // null if all are wanted; otherwise marked in every views::Reads from the beginning
     SeenReads* now_ = nullptr;  // null if memory ran out

@@ -22,15 +22,6 @@ auto& in_force = *new views::PerImage<std::shared_ptr<ProcessWide>>;  // guarded
 constexpr std::size_t head_at = offsetof(RawOption, occurrences);
 constexpr std::size_t head_size = offsetof(RawOption, arg) - head_at;
 
-std::vector<std::uint8_t> save(std::uintptr_t address, std::size_t size) {
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(address);
-    return {bytes, bytes + size};
-}
-
-void restore(std::uintptr_t address, const std::vector<std::uint8_t>& bytes) noexcept {
-    std::memcpy(reinterpret_cast<void*>(address), bytes.data(), bytes.size());
-}
-
 std::vector<std::string> debug_types(const Change& change) {
     std::vector<std::string> types;
     if (change.debug_types == 0) return types;
@@ -59,6 +50,19 @@ Region shape(const Change& change) {
 std::size_t saved_size(const Change& change) {
     if (change.kind == Kind::bits) return sizeof(RawBits);
     return std::max(value_size(shape(change)), sizeof(std::uint64_t));
+}
+
+Saved save(const Change& change) {
+    Saved saved{{}, debug_types(change)};
+    const auto add = [&saved](std::uintptr_t address, std::size_t size) {
+        const auto* bytes = reinterpret_cast<const std::uint8_t*>(address);
+        if (size != 0) saved.pieces.push_back({address, {bytes, bytes + size}});
+    };
+    add(change.option + head_at, head_size);
+    add(change.option + change.value_offset, saved_size(change));
+    add(change.variable, change.variable_size);
+    add(change.state, change.state_size);
+    return saved;
 }
 
 Region variable_shape(const Change& change) {
@@ -102,11 +106,7 @@ void ProcessWide::apply() {
     for (const Change& change : changes_) {
         auto* option = reinterpret_cast<void*>(change.option);
         auto* variable = reinterpret_cast<void*>(change.variable);
-        saved_.push_back({save(change.option + head_at, head_size),
-                          save(change.option + change.value_offset, saved_size(change)),
-                          save(change.variable, change.variable_size),
-                          save(change.state, change.state_size),  // size 0: no such object
-                          debug_types(change)});
+        saved_.push_back(save(change));
         clear_occurrences(option);
         // The saved bytes keep what the old value owns; LLVM starts from an empty value.
         if (change.variable == 0) clear_value(shape(change), option);
@@ -156,21 +156,13 @@ void ProcessWide::undo_one(const Change& change, const Saved& saved) noexcept {
         using SetDebugTypes = void (*)(const char**, unsigned);
         reinterpret_cast<SetDebugTypes>(set_debug_types_)(types.data(), static_cast<unsigned>(types.size()));
     }
-    restore(change.option + head_at, saved.head);
-    restore(change.option + change.value_offset, saved.value);
-    if (change.variable_size != 0) restore(change.variable, saved.variable);
-    if (change.state_size != 0) restore(change.state, saved.state);
+    for (const Covered& piece : saved.pieces)
+        std::memcpy(reinterpret_cast<void*>(piece.address), piece.bytes.data(), piece.bytes.size());
 }
 
 std::vector<Covered> ProcessWide::covered() const {
     std::vector<Covered> found;
-    for (std::size_t i = 0; i < saved_.size(); ++i) {
-        const Change& change = changes_[i];
-        found.push_back({change.option + head_at, saved_[i].head});
-        found.push_back({change.option + change.value_offset, saved_[i].value});
-        found.push_back({change.variable, saved_[i].variable});
-        found.push_back({change.state, saved_[i].state});
-    }
+    for (const Saved& saved : saved_) found.insert(found.end(), saved.pieces.begin(), saved.pieces.end());
     return found;
 }
 

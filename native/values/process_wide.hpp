@@ -51,19 +51,16 @@ struct ChangeKey {
     friend bool operator==(const ChangeKey&, const ChangeKey&) = default;
 };
 
-// The bytes of an option before a change.
-struct Saved {
-    std::vector<std::uint8_t> head;  // occurrence count, flags, position
-    std::vector<std::uint8_t> value;
-    std::vector<std::uint8_t> variable;
-    std::vector<std::uint8_t> state;
-    std::vector<std::string> debug_types;  // in the form that -debug-only accepts
-};
-
 // A piece of LLVM's storage, as it was before the changes.
 struct Covered {
     std::uintptr_t address;
     std::vector<std::uint8_t> bytes;
+};
+
+// What one change covers.
+struct Saved {
+    std::vector<Covered> pieces;           // the option's head and value, its variable, the state beside it
+    std::vector<std::string> debug_types;  // in the form that -debug-only accepts
 };
 
 // A set of changes to one image, in force or not. `text` is equal for equal changes of that image, and only for those,

@@ -1,4 +1,4 @@
-// Typed reads of option values (N1).
+// Typed reads of option values.
 #pragma once
 
 #include "values/region.hpp"

@@ -54,7 +54,7 @@ bool try_live(std::uintptr_t address, std::vector<std::int32_t>& elements) {
     elements.clear();
     if (set.root == nullptr && set.count == 0) return true;
     const auto load = [](const RawSetNode* node, RawSetNode& copy) {
-        return os::read_own(reinterpret_cast<std::uintptr_t>(node), &copy, sizeof copy);
+        return os::read_checked(reinterpret_cast<std::uintptr_t>(node), &copy, sizeof copy);
     };
     if (!walk(set.root, set.count, load, elements) || !ascending(elements)) return false;
     const RawSet after = load_set(address);

@@ -26,7 +26,7 @@ bool before(const ReadingInstruction& a, const ReadingInstruction& b) { return a
 
 const ReadingInstruction* find(const Prepared& of, std::uintptr_t address) noexcept {
     const auto found =
-        std::lower_bound(of.instructions.begin(), of.instructions.end(), ReadingInstruction{address, 0, {}}, before);
+        std::lower_bound(of.instructions.begin(), of.instructions.end(), ReadingInstruction{address, 0, 0}, before);
     return found != of.instructions.end() && found->address == address ? &*found : nullptr;
 }
 
@@ -35,16 +35,15 @@ bool handle(unsigned image, const Prepared& of, std::uintptr_t address, ucontext
     if (!layout.is_nowhere(address)) return false;
     const ReadingInstruction* instruction = find(of, arch::instruction_of(context));
     if (instruction == nullptr) return false;
-    if (reinterpret_cast<void*>(arch::general_register(context, instruction->at.scratch)) != layout.nowhere())
-        return false;
+    if (reinterpret_cast<void*>(arch::general_register(context, instruction->base)) != layout.nowhere()) return false;
     const View view = view_read(image);
     void* target = layout.target(view, instruction->reader);
     layout.word_of(view, instruction->reader) = target;
-    arch::set_general_register(context, instruction->at.scratch, reinterpret_cast<std::uintptr_t>(target));
+    arch::set_general_register(context, instruction->base, reinterpret_cast<std::uintptr_t>(target));
     if (Reads* reads = layout.reads(view)) reads->mark(instruction->reader);
     if (Substitute* recording = substitute(image)) {
         recording->mark(instruction->reader);
-        recording->keep_stack(instruction->reader, context, instruction->at);
+        if (const FirstRead tell = first_read.load()) tell(image, instruction->reader, context);
     }
     return true;
 }
@@ -79,7 +78,7 @@ void prepare_poison(unsigned image, std::shared_ptr<const Layout> layout,
     const std::lock_guard lock(mutex);
     if (prepared.at(image).load() != nullptr) return;
     for (const ReadingInstruction& each : instructions)
-        if (each.reader >= layout->readers().size() || each.at.scratch >= arch::general_registers)
+        if (each.reader >= layout->readers().size() || each.base >= arch::general_registers)
             throw std::runtime_error("an instruction of no reader");
     std::sort(instructions.begin(), instructions.end(), before);
     prepared[image].store(new Prepared{std::move(layout), std::move(instructions)}, std::memory_order_release);

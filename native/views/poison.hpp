@@ -3,10 +3,13 @@
 // it. Later reads cost nothing, and reads by other threads are unaffected.
 #pragma once
 
-#include "arch/unwinding.hpp"
 #include "os/signals.hpp"
 #include "views/layout.hpp"
 
+#include <ucontext.h>
+
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -18,11 +21,16 @@ namespace optctx::views {
 struct ReadingInstruction {
     std::uintptr_t address;
     std::uint32_t reader;
-    arch::Interrupted at;  // its scratch register is loaded from the word
+    unsigned base;  // number of the register that is loaded from the word
 };
 
 // Call once per image, before anything is poisoned. Later calls have no effect.
 void prepare_poison(unsigned image, std::shared_ptr<const Layout> layout, std::vector<ReadingInstruction> instructions);
+
+// For the laboratory: called in the signal handler, with the context that the kernel gave it, after a recording has
+// marked a reader.
+using FirstRead = void (*)(unsigned image, std::size_t reader, ucontext_t& context) noexcept;
+inline constinit std::atomic<FirstRead> first_read{nullptr};
 
 // Poison would not be handled on this thread.
 struct UnwatchedError : std::runtime_error {

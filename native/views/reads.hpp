@@ -18,11 +18,8 @@ public:
     Reads(std::shared_ptr<Reads> from, std::vector<bool> hides)
         : marks_(hides.size()), from_(std::move(from)), hides_(std::move(hides)) {}
 
-    Reads(Reads&&) = default;
-    Reads& operator=(Reads&&) = default;
     Reads(const Reads&) = delete;
     Reads& operator=(const Reads&) = delete;
-    ~Reads() = default;
 
     bool has(std::size_t reader) const noexcept { return marks_[reader].load(std::memory_order_relaxed) != 0; }
     // True if marking this reader would change nothing.
@@ -35,14 +32,14 @@ public:
     }
     void clear() noexcept {
         for (auto& mark : marks_) mark.store(0, std::memory_order_relaxed);
-        lost_.value.store(false, std::memory_order_relaxed);
+        lost_.store(false, std::memory_order_relaxed);
     }
     // Some reads may go unmarked from now on, so no reader needs to be poisoned until `clear`.
     void lose() noexcept {
-        lost_.value.store(true, std::memory_order_relaxed);
+        lost_.store(true, std::memory_order_relaxed);
         if (from_ != nullptr) from_->lose();
     }
-    bool lost() const noexcept { return lost_.value.load(std::memory_order_relaxed); }
+    bool lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
     void add(const Reads& other) noexcept {
         for (std::size_t reader = 0; reader < marks_.size(); ++reader)
             if (other.has(reader)) mark(reader);
@@ -60,18 +57,8 @@ public:
     }
 
 private:
-    struct Flag {
-        Flag() = default;
-        Flag(Flag&& other) noexcept : value(other.value.load()) {}
-        Flag& operator=(Flag&& other) noexcept {
-            value = other.value.load();
-            return *this;
-        }
-        std::atomic<bool> value{false};
-    };
-
     std::vector<std::atomic<std::uint8_t>> marks_;
-    Flag lost_;
+    std::atomic<bool> lost_{false};
     std::shared_ptr<Reads> from_;
     std::vector<bool> hides_;
 };

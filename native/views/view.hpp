@@ -1,10 +1,7 @@
 // The thread-local pointers through which redirected instructions read.
 #pragma once
 
-#include "arch/unwinding.hpp"
 #include "views/per_image.hpp"
-
-#include <ucontext.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -33,8 +30,6 @@ public:
     virtual View instead_of(View view) noexcept = 0;
     // A reader has read for the first time; called in a signal handler.
     virtual void mark(std::size_t reader) noexcept = 0;
-    // Called after `mark`, with the context that the kernel gave the handler, and where LLVM was interrupted.
-    virtual void keep_stack(std::size_t reader, ucontext_t& context, const arch::Interrupted& at) noexcept = 0;
     // Readers can no longer be marked on this thread.
     virtual void lose() noexcept = 0;
     unsigned image() const noexcept { return image_; }

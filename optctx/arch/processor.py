@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import struct
 from array import array
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from optctx._native import Library, Uses, check_sites, group_uses, site_words
 
 __all__ = [
-    "Branch",
     "CannotDecodeError",
     "CodeReferences",
+    "Entrance",
     "FunctionEntrance",
     "NumberedFunctions",
     "Processor",
@@ -148,36 +149,28 @@ class Sites:
 
         `regions`: addresses of the regions whose sites `keep` judges; None for all.
         """
-        size, base = _PACKED.size, self.image.base
-        kept = [
-            self.packed[at * size : (at + 1) * size]
-            for at, row in enumerate(_PACKED.iter_unpack(self.packed))
-            if (regions is not None and row[1] + base not in regions) or keep(self._site(_Row(*row)))
-        ]
-        return Sites(self.image, b"".join(kept))
+        base = self.image.base
+        return self._only(
+            lambda row: (regions is not None and row[1] + base not in regions) or keep(self._site(_Row(*row)))
+        )
 
     def of_regions(self, regions: Container[int]) -> Sites:
         """Return the sites that refer to one of the regions (addresses)."""
-        size, base = _PACKED.size, self.image.base
-        kept = [
-            self.packed[at * size : (at + 1) * size]
-            for at, row in enumerate(_PACKED.iter_unpack(self.packed))
-            if row[1] + base in regions
-        ]
+        base = self.image.base
+        return self._only(lambda row: row[1] + base in regions)
+
+    def _only(self, keep: Callable[[tuple[Any, ...]], bool]) -> Sites:
+        size, rows = _PACKED.size, enumerate(_PACKED.iter_unpack(self.packed))
+        kept = (self.packed[at * size : (at + 1) * size] for at, row in rows if keep(row))
         return Sites(self.image, b"".join(kept))
 
     def taking_addresses(self) -> list[Site]:
         """Return the sites that take an address."""
-        rows = map(_Row._make, _PACKED.iter_unpack(self.packed))
-        return [self._site(row) for row in rows if row.uses & _TAKES_ADDRESS]
+        return [self._site(row) for row in self._rows() if row.uses & _TAKES_ADDRESS]
 
     def counts(self) -> dict[int, int]:
         """Count the sites that refer to each region, by its address."""
-        base = self.image.base
-        found: dict[int, int] = {}
-        for row in _PACKED.iter_unpack(self.packed):
-            found[row[1] + base] = found.get(row[1] + base, 0) + 1
-        return found
+        return Counter(row.region + self.image.base for row in self._rows())
 
     def uses(self) -> dict[int, Uses]:
         """Tell, by region, what its sites do with it."""
@@ -220,13 +213,13 @@ class CannotDecodeError(Exception):
     """The processor is unknown, no decoder is installed, or the decoder does not know an instruction."""
 
 
-class Branch(NamedTuple):
-    """A direct call of a function, or (`is_jump`) a tail call, as in the library's file."""
+class Entrance(NamedTuple):
+    """One way into a function: a direct call or jump at `address`, as in the library's file, or a pointer."""
 
     address: int
     target: int
-    code: bytes
-    is_jump: bool
+    code: bytes = b""  # empty: a pointer
+    is_jump: bool = False  # a tail call: nothing returns here
 
 
 class FunctionEntrance(NamedTuple):
@@ -257,32 +250,20 @@ class Processor(Protocol):
     """Every function may raise CannotDecodeError. Spans are (address, bytes), sorted and disjoint."""
 
     @property
-    def name(self) -> str:
-        """The name that `platform.machine()` returns."""
-
-    @property
-    def decoder_packages(self) -> tuple[str, ...]:
-        """The packages that can decode. The first one that is installed is used."""
-
-    def decoder_name(self) -> str:
-        """Return the package that decodes in this process."""
-
-    def find_sites(
-        self, image: Library, spans: Sequence[tuple[int, int]]
-    ) -> tuple[list[Site], list[SiteRefusal]]:
-        """Find every run-time reference into the spans."""
+    def decoder_package(self) -> str:
+        """The package that decodes."""
 
     def find_references_to(
         self, image: Library, spans: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
     ) -> CodeReferences:
-        """Find what `find_sites` finds, and the accesses at or in the `others`."""
+        """Find every run-time reference into the spans, and the accesses at or in the `others`."""
 
     def find_targets(
         self, image: Library, spans: Sequence[tuple[int, int]], functions: Iterable[int]
     ) -> list[tuple[int, int]]:
         """Find (function, address in the spans that it refers to). `functions`: numbers of their symbols."""
 
-    def find_branches(self, image: Library, targets: Mapping[int, str]) -> Iterable[Branch]:
+    def find_branches(self, image: Library, targets: Mapping[int, str]) -> Iterable[Entrance]:
         """Find every branch to one of the targets, in functions whose names have the right prefix.
 
         `targets`: address -> prefix of the names of the functions whose branches count.
@@ -290,18 +271,6 @@ class Processor(Protocol):
 
     def tactic_name(self, tactic: int) -> str:
         """Return the name of a tactic, for reports."""
-
-    def access_at(self, site: Site) -> int:
-        """Return the bytes from a trampoline's start to its instruction that uses the word of the view."""
-
-    def saves_scratch(self, site: Site) -> bool:
-        """Tell whether the trampoline has its register on the stack when it uses the word of the view."""
-
-    def calls(self, site: Site) -> bool:
-        """Tell whether the site calls or jumps through memory."""
-
-    def trampoline_size(self, site: Site) -> int:
-        """Return the bytes of the site's trampoline, without the jump back."""
 
     def thunk(
         self, target: int, entry: int, before: int, after: int, skip_answer: int, switch: int = 0

@@ -35,6 +35,9 @@ from optctx.errors import OptctxError
 __all__ = ["main", "serve_pool"]
 
 
+_LONGEST = 1e6  # seconds of one wait: the system takes 24 days
+
+
 class Server:
     """Reads orders from one descriptor, and writes to another what its children say and how they end."""
 
@@ -82,8 +85,8 @@ class Server:
         for child in list(self._children.values()):
             child.kill()
 
-    def _kill_late(self) -> float | None:
-        """Kill children whose time is up. Return the seconds until that of another one is; None for none."""
+    def _kill_late(self) -> float:
+        """Kill children whose time is up. Return the seconds until that of another one may be."""
         now, left = time.monotonic(), []
         for child in self._children.values():
             if child.deadline is not None and not child.late:
@@ -91,7 +94,7 @@ class Server:
                     child.kill(late=True)
                 else:
                     left.append(child.deadline - now)
-        return min(left, default=None)
+        return min([*left, _LONGEST])
 
     def _obey(self, order: ToServer) -> bool:
         """False: there is nothing to serve."""

@@ -14,13 +14,36 @@ from typing import Any
 from optctx.children.answers import Listener
 from optctx.children.death import Death, printed_to
 from optctx.children.frames import CHUNK, write_all
-from optctx.children.spawning import ENDING, end_helper, popen
+from optctx.children.python import python_command
+from optctx.children.spawning import ENDING
 from optctx.errors import EndedEarlyError
 
-__all__ = ["GRACE", "READER", "ServerProcess"]
+__all__ = ["GRACE", "READER", "ServerProcess", "popen"]
 
+# The server ignores what ends a whole group of processes: the one that started it handles that. Until then
+# these signals are blocked, because Python's own start would print a traceback. It does nothing for a process
+# that has ended while it was imported.
+_START = (
+    "import os, signal; "
+    "[signal.signal(each, signal.SIG_IGN) for each in {ending}]; "
+    "signal.pthread_sigmask(signal.SIG_UNBLOCK, {ending}); "
+    "from optctx.children.server import main; os.getppid() == {parent} or os._exit(1); sys.exit(main())"
+)
 GRACE = 10.0  # seconds that a server has to end
 READER = "optctx-pool"  # the name of the threads that read
+
+
+def popen(printed: int) -> subprocess.Popen[bytes]:
+    """Start a server with pipes to its standard input and output, and this descriptor for what it prints.
+
+    The kernel ends it with the thread that calls this.
+    """
+    text = _START.format(parent=os.getpid(), ending=list(map(int, ENDING)))
+    pipe, before = subprocess.PIPE, signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    try:
+        return subprocess.Popen(python_command(text), bufsize=0, stdin=pipe, stdout=pipe, stderr=printed)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class ServerProcess:
@@ -85,7 +108,7 @@ class ServerProcess:
             self._fail(error)
 
     def _start_process(self, printed: int) -> None:
-        self._process = popen("optctx.children.server", printed)
+        self._process = popen(printed)
         try:
             threading.Thread(target=self._write, args=(self._process.stdin,), daemon=True).start()
         except RuntimeError as error:
@@ -102,7 +125,11 @@ class ServerProcess:
                 self._relay(answers.fileno())
         finally:
             self.close()
-            end_helper(process, GRACE)
+            try:
+                process.wait(GRACE)
+            except subprocess.TimeoutExpired:
+                process.kill()  # the kernel then kills its children
+                process.wait()
             self._listener.ended(Death("exited", process.returncode, printed_to(printed)))
 
     def _relay(self, answers: int) -> None:

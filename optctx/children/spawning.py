@@ -1,4 +1,4 @@
-"""Starts and ends processes of Python, which import what this process imports and end with it."""
+"""How helper processes begin, and end with the process that started them."""
 
 from __future__ import annotations
 
@@ -6,65 +6,17 @@ import ctypes
 import os
 import resource
 import signal
-import subprocess
 from collections.abc import Callable
 from types import FrameType
 
 from optctx.children.limits import lower_limit
-from optctx.children.python import python_command
 
-__all__ = [
-    "ENDING",
-    "STOP",
-    "answers_of_helper",
-    "end_helper",
-    "end_when_told",
-    "end_with_parent",
-    "popen",
-]
+__all__ = ["ENDING", "STOP", "answers_of_helper", "end_when_told", "end_with_parent"]
 
 STOP = signal.SIGUSR1  # tells a helper to end
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-# The helper ignores what ends a whole group of processes: the one that started it handles that. Until then
-# these signals are blocked, because Python's own start would print a traceback. It does nothing for a process
-# that has ended while it was imported.
-_START = (
-    "import os, signal; "
-    "[signal.signal(each, signal.SIG_IGN) for each in {ending}]; "
-    "signal.pthread_sigmask(signal.SIG_UNBLOCK, {ending}); "
-    "from {module} import main; os.getppid() == {parent} or os._exit(1); sys.exit(main())"
-)
 _PR_SET_PDEATHSIG = 1
-
-
-def popen(module: str, printed: int | None = None) -> subprocess.Popen[bytes]:
-    """Run `main` of a module in a new process, with pipes to its standard input and output.
-
-    The kernel ends the process with the thread that calls this. `printed`: the descriptor for its standard
-    error, by default that of this process.
-    """
-    text = _START.format(module=module, parent=os.getpid(), ending=list(map(int, ENDING)))
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
-    try:
-        return subprocess.Popen(
-            python_command(text),
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=printed,
-        )
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def end_helper(helper: subprocess.Popen[bytes], grace: float) -> None:
-    """Wait for a helper that was told to end. Kill it after `grace` seconds."""
-    try:
-        helper.wait(grace)
-    except subprocess.TimeoutExpired:
-        helper.kill()  # the kernel then kills its children
-        helper.wait()
 
 
 def end_when_told(clean: Callable[[], object]) -> None:

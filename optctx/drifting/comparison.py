@@ -5,16 +5,15 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from optctx._native import CoveredStorage, Kind, Spans, inside_if_free, process_wide_epoch
-from optctx.drifting.drift import refused
+from optctx._native import Kind, Spans, inside_if_free, process_wide_epoch
+from optctx.drifting.drift import refused, states_outside
 from optctx.engine.engine import Engine
 from optctx.image.options import RegisteredOption
-from optctx.locks import Rank, lock_held_by_fork
+from optctx.locks import Rank, is_held, lock_held_by_fork
 from optctx.values.states import (
     State,
     drifted_states,
     live_state,
-    outside_contexts,
     registered_state,
 )
 
@@ -78,28 +77,18 @@ class Comparison:
         self._explained.clear()
         self._drift = self._engine.space.drift()
         self._drifted = drifted_states(self._engine, self._drift)
-        self._bytes, self._states = self._refused_now()
-
-    def _refused_now(self) -> tuple[bytes | None, dict[int, State]]:
-        """Read (bytes, states) of refused options without the changes of contexts. No bytes during these."""
-        while True:
-            epoch = process_wide_epoch(self._engine.index)
-            ours = CoveredStorage()
-            read = None if epoch % 2 else self._spans.read()
-            states = {each.address: outside_contexts(each, ours) for each in self._refused}
-            if process_wide_epoch(self._engine.index) == epoch:
-                return read, states
+        self._bytes: bytes | None = None  # the next comparison reads states whatever they are
+        self._states = states_outside(self._engine, self._refused)
 
     def explain(self, option: RegisteredOption, state: State) -> None:
-        """Leave this state of the option out of the next `differences`: it was reported already."""
+        """Take note that the next difference, if it is to this state of the option, was reported already."""
         self._explained[option.address] = state
 
     def differences(self) -> list[Difference]:
-        """Find the changes since the last comparison."""
-        found = inside_if_free(self._busy, self._found)
-        if found is None:
+        """Find the changes since the last comparison, also those that were explained."""
+        if is_held(self._busy):  # the collector calls LLVM in the middle of one
             return []
-        return [each for each in found if not self._was_explained(each)]
+        return inside_if_free(self._busy, self._found) or []
 
     def _found(self) -> list[Difference]:
         return [*self._of_scoped(), *self._of_refused()]
@@ -142,7 +131,8 @@ class Comparison:
             if before[each.address] != states[each.address]
         ]
 
-    def _was_explained(self, found: Difference) -> bool:
+    def was_explained(self, found: Difference) -> bool:
+        """Tell whether a difference was reported already. Asked once for each."""
         return self._explained.pop(found.option.address, None) == found.after
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FrameType
 
@@ -20,7 +20,7 @@ from optctx.values.read_values import Value
 from optctx.values.states import State, drifted_states, outside_contexts, registered_state
 from optctx.wording import html_table
 
-__all__ = ["Drift", "DriftEvent", "Drifts", "Moment", "drift", "here", "refused", "times"]
+__all__ = ["Drift", "DriftEvent", "Drifts", "Moment", "drift", "here", "refused", "states_outside", "times"]
 
 _NAMED = 8  # options in a short text
 _OWN = __name__.rpartition(".")[0]
@@ -230,7 +230,7 @@ def drift(image: Image | None = None) -> Drifts:
     """
     engine = attach(image)
     states = drifted_states(engine, engine.space.drift())
-    states.update(_outside_contexts(engine))
+    states.update(states_outside(engine))
     found = []
     for address, state in states.items():
         option = engine.registered.by_address.get(address)
@@ -255,12 +255,13 @@ def times(count: int) -> str:
     return "given once" if count == 1 else f"given {count} times"
 
 
-def _outside_contexts(engine: Engine) -> dict[int, State]:
-    """Read the state of options that contexts have no storage for, by address of the option."""
+def states_outside(engine: Engine, options: Iterable[RegisteredOption] | None = None) -> dict[int, State]:
+    """Read the state of options without the changes of contexts, by address. None: of all `refused` ones."""
     while True:
         epoch = process_wide_epoch(engine.index)
         ours = CoveredStorage()
-        states = {each.address: outside_contexts(each, ours) for each in refused(engine)}
+        own = refused(engine) if options is None else options
+        states = {each.address: outside_contexts(each, ours) for each in own}
         if process_wide_epoch(engine.index) == epoch:
             return states
         # A context changed or restored them in between.

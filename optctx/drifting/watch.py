@@ -208,8 +208,11 @@ class _Watching:
         told = self.watchers() if leaving is None else (*self.watchers(), leaving)
         if self._comparison is None or not told:
             return
+        differences = self._comparison.differences()
+        # Now, not before: a parse that has ended has explained its change, one that begins has none yet.
         at_work = {each.address for each in self._parsing.copy() if not _is_stale(each, parses_under_way())}
-        found = [each for each in self._comparison.differences() if each.option.address not in at_work]
+        others = [each for each in differences if each.option.address not in at_work]
+        found = [each for each in others if not self._comparison.was_explained(each)]
         if found:
             moment = here()
             for each in found:
@@ -264,17 +267,21 @@ class _Watching:
 
     def ends(self, address: int, text: bytes | None, refused: bool, contained: bool) -> None:
         option = self._engine.option_at(address)
-        begun = self._take_begun(address)
+        begun = self._begun(address)
         if option is None or begun is None or self._comparison is None:
             return
         given = None if text is None else text.decode(errors="backslashreplace")
         act = _Act(given, refused, contained)
         if contained:
+            self._parsing.remove(begun)
             self._end_inside(option, begun.inside, act)
         else:
             found = Difference(option, begun.before, live_state(option))
             if found.before != found.after:
                 self._comparison.explain(option, found.after)
+            # Not before: a comparison in between, on any thread, would report the change as well.
+            self._parsing.remove(begun)
+            if found.before != found.after:
                 self._report(found, here(self._engine.image), act)
         self.look()
 
@@ -284,14 +291,11 @@ class _Watching:
         if before is not None and after is not None and not act.refused and told:
             self._report(Difference(option, before, after), here(self._engine.image), act, told)
 
-    def _take_begun(self, address: int) -> _Parse | None:
-        """Remove and return this thread's innermost parse of the option."""
+    def _begun(self, address: int) -> _Parse | None:
+        """Return this thread's innermost parse of the option."""
         me = threading.get_ident()
-        for each in reversed(self._parsing.copy()):
-            if (each.thread, each.address) == (me, address):
-                self._parsing.remove(each)
-                return each
-        return None
+        parses = (each for each in reversed(self._parsing.copy()) if each.thread == me)
+        return next((each for each in parses if each.address == address), None)
 
     # Around calls
 

@@ -17,7 +17,6 @@ from optctx.image.loaded import Image
 from optctx.image.registry_reader import keep_registry
 from optctx.image.survey import Survey, survey
 from optctx.locks import Rank, is_held, lock_held_by_fork
-from optctx.plan.plan import Narrow
 from optctx.wording import counted
 
 __all__ = [
@@ -49,7 +48,7 @@ _default: _Attachment | None = None  # of the default host's image, once this pr
 _listeners: list[Callable[[], None]] = []
 
 
-def attach(image: Image | None = None, narrow: Narrow | None = None) -> Engine:
+def attach(image: Image | None = None) -> Engine:
     """Return the attached engine of an image, by default the default host's. Attaches if need be.
 
     The first call redirects that LLVM's option reads for the whole process. Every thread keeps reading LLVM's
@@ -58,9 +57,6 @@ def attach(image: Image | None = None, narrow: Narrow | None = None) -> Engine:
     decides otherwise. Raises UnsupportedImageError, with nothing changed, where the library does not check
     out, and OptionTypeError for what is not an image. If an exception interrupts it, nothing is attached and
     the next call begins where this one ended.
-
-    `narrow`: for models of another LLVM, in which not every read sees the values of contexts. Contexts take
-    every option that they would take otherwise. Counts for the first call alone.
     """
     found = _find(image)
     if found is not None and found.used and found.engine is not None and found.engine.attached:
@@ -72,7 +68,7 @@ def attach(image: Image | None = None, narrow: Narrow | None = None) -> Engine:
             "this very thread is attaching to LLVM, and a signal handler or a finaliser interrupted it; "
             "use optctx once before such code may run"
         )
-    return inside(_lock, _attach, image, narrow)
+    return inside(_lock, _attach, image)
 
 
 def attach_again(index: int) -> None:
@@ -81,14 +77,14 @@ def attach_again(index: int) -> None:
     attach(None if is_default(engine) else engine.image)
 
 
-def _attach(image: Image | None, narrow: Narrow | None) -> Engine:
+def _attach(image: Image | None) -> Engine:
     """Prepare, choose, commit. Before that nothing of LLVM's changes but what it makes at its first use."""
     clock = Clock()
     found = _attachment(image)
     host = host_of(found.image)
     clock.lap("image")
     if found.engine is None:
-        found.engine = _prepare(found, host, clock, narrow)
+        found.engine = _prepare(found, host, clock)
     host.attaching()
     if image is None:
         _begin_with_default(found)
@@ -97,23 +93,23 @@ def _attach(image: Image | None, narrow: Narrow | None) -> Engine:
     return found.engine
 
 
-def _prepare(found: _Attachment, host: Host, clock: Clock, narrow: Narrow | None) -> Engine:
+def _prepare(found: _Attachment, host: Host, clock: Clock) -> Engine:
     """Make an engine with what an earlier process has kept, or without: that is no reason to fail."""
     found.kept = Kept(found.image)
     if found.kept.load():
         clock.lap("kept")
         try:
-            return _choose(found.image, host, clock, narrow)
+            return _choose(found.image, host, clock)
         except (UnsupportedImageError, LookupError, TypeError, ValueError) as error:
             found.kept.drop(str(error))
-    return _choose(found.image, host, clock, narrow)
+    return _choose(found.image, host, clock)
 
 
-def _choose(image: Image, host: Host, clock: Clock, narrow: Narrow | None) -> Engine:
+def _choose(image: Image, host: Host, clock: Clock) -> Engine:
     try:
         surveyed = _survey(image, host)
         clock.lap("registry")
-        return choose(surveyed, clock, narrow)
+        return choose(surveyed, clock)
     finally:
         image.release_pages()
 

@@ -12,7 +12,7 @@ from optctx.engine.thread_engine import ThreadEngine
 from optctx.errors import EngineWarning, OptctxError, UnsupportedImageError, level_outside
 from optctx.image.memory import checking
 from optctx.image.survey import Survey
-from optctx.plan.plan import Narrow, plan_in_place, plan_redirected
+from optctx.plan.plan import plan_in_place, plan_redirected
 from optctx.plan.references import read_references
 
 __all__ = ["VARIABLE", "cannot_redirect", "choose", "fall_back", "warn_of_fallback"]
@@ -21,18 +21,17 @@ VARIABLE = "OPTCTX_ENGINE"
 _AUTOMATIC = ""
 
 
-def choose(survey: Survey, clock: Clock, narrow: Narrow | None = None) -> Engine:
+def choose(survey: Survey, clock: Clock) -> Engine:
     """Make the engine "thread" if the machine and the library allow it, else "exclusive". Attaches nothing.
 
-    `narrow`: see `attach`. Raises OptctxError if OPTCTX_ENGINE has an unknown value, and
-    UnsupportedImageError.
+    Raises OptctxError if OPTCTX_ENGINE has an unknown value, and UnsupportedImageError.
     """
     wanted = _wanted()
     if wanted == ExclusiveEngine.name:
         return _taking_turns(survey, clock, f"{VARIABLE}={wanted}")
     try:
         with checking(survey.image.path):
-            plan = plan_redirected(survey, read_references(survey), narrow)
+            plan = plan_redirected(survey, read_references(survey))
             clock.lap("sites")
             engine = ThreadEngine(survey, plan, clock)
     except CannotRedirectError as error:

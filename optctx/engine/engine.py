@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from optctx._native import Context, Setting, Space, is_attached
-from optctx.engine.registered import Registered, gone
+from optctx.engine.registered import Registered, gone, resolve
 from optctx.image.options import RegisteredOption
 from optctx.image.survey import Survey
 from optctx.plan.plan import Plan
@@ -144,9 +144,7 @@ class Engine(ABC):
 
     def resolve(self, option: RegisteredOption) -> RegisteredOption:
         """Return the option that an alias stands for, or the option itself."""
-        while option.alias_of:
-            option = self.registered.by_address[option.alias_of]
-        return option
+        return resolve(option, self.registered.by_address)
 
     def process_wide(self, option: RegisteredOption) -> Storage:
         """Find where the process-wide value of an option is now, even while threads are inside contexts."""

@@ -121,13 +121,11 @@ def _name(image: Image) -> str:
 
     Files count by device, inode, size and times: a file that was changed has another time of change.
     """
-    decoder = next(
-        (spec.origin for spec in map(find_spec, processor().decoder_packages) if spec and spec.origin), None
-    )
-    if decoder is None:
+    spec = find_spec(processor().decoder_package)
+    if spec is None or spec.origin is None:
         raise UnusableError("no decoder is installed")
     own_files = _own_files(os.path.join(_PACKAGE, each) for each in _FOLDERS)
-    own = [_status(path) for path in (decoder, str(_native.__file__), *own_files)]
+    own = [_status(path) for path in (spec.origin, str(_native.__file__), *own_files)]
     return repr((_FORMAT, sys.version, image.build_id, image.identity, image.path, own))
 
 

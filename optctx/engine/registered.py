@@ -7,7 +7,7 @@ never does. Every option's name, type and place are handed to the native side, f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from optctx._native import (
@@ -24,7 +24,6 @@ from optctx._native import (
 from optctx.errors import UnknownOptionError, shown
 from optctx.image.abi import element_size, type_name
 from optctx.image.late_options import read_late
-from optctx.image.loaded import Image
 from optctx.image.memory import checking
 from optctx.image.options import RegisteredOption
 from optctx.image.survey import Survey
@@ -34,8 +33,7 @@ from optctx.plan.plan import Plan
 __all__ = [
     "Registered",
     "gone",
-    "publish_late",
-    "publish_options",
+    "resolve",
 ]
 
 _lock = lock_held_by_fork(Rank.REGISTERED)
@@ -99,30 +97,55 @@ class Registered:
         inside(_lock, self._publish, space)
 
     def _refresh(self) -> None:
-        image, now = self._survey.image, self._now
+        image, before = self._survey.image, self._now
         with checking(image.path):
             found = self.native.find()
-        if found == now.found:
+        if found == before.found:
             return
-        late = read_late(image, self._survey.registry, found, now.late)
+        late = read_late(image, self._survey.registry, found, before.late)
         by_name = {name: option for option in late for name in option.names} | self._own
         by_address = {option.address: option for option in late} | self._plan.options
-        removed = now.removed.union(each.name for each in now.found) - by_name.keys()
+        removed = before.removed.union(each.name for each in before.found) - by_name.keys()
+        now = _State(found, late, by_name, by_address, _aliases(by_address), removed)
         if self._published:
-            publish_late(self._index, late, by_address)
-        self._now = _State(found, late, by_name, by_address, _aliases(by_address), removed)
+            self._publish_late(now)
+        self._now = now
 
     def _publish(self, space: Space) -> None:
-        publish_options(self._plan, space, self._survey.image, self.native)
+        lookups = LookupNames()
+        options, aliases = self._plan.options, _aliases(self._plan.options)
+        forms: dict[int, _Form] = {}
+        for option in options.values():
+            if not option.alias_of:
+                names = [*option.names, *aliases.get(option.address, ())]
+                lookups.add(names, *_described(option, forms))
+        publish_lookups(space, self._survey.image, self.native, lookups)
         self._published = True
-        publish_late(self._index, self._now.late, self._now.by_address)
+        self._publish_late(self._now)
+
+    def _publish_late(self, now: _State) -> None:
+        """Publish the late options, in place of earlier ones."""
+        lookups = LookupNames()
+        forms: dict[int, _Form] = {}
+        for option in now.late:
+            assert option.late is not None
+            target = resolve(option, now.by_address)
+            lookups.add(list(option.names), *_described(target, forms), option.late)
+        publish_late_lookups(self._index, lookups)
+
+
+def resolve(option: RegisteredOption, by_address: Mapping[int, RegisteredOption]) -> RegisteredOption:
+    """Return the option that an alias stands for, or the option itself."""
+    while option.alias_of:
+        option = by_address[option.alias_of]
+    return option
 
 
 def _aliases(options: Mapping[int, RegisteredOption]) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
     for option in options.values():
         if option.alias_of:
-            found.setdefault(option.alias_of, []).extend(option.names)
+            found.setdefault(resolve(option, options).address, []).extend(option.names)
     return found
 
 
@@ -139,41 +162,6 @@ _Form = tuple[str, Kind, Kind, int]
 _Place = tuple[int, int, int]
 _HowSet = tuple[int, str, int]
 _Described = tuple[_Form, _Place, _Place, _HowSet, int, list[str], list[int]]
-
-
-def publish_options(plan: Plan, space: Space, image: Image, late: LateOptions) -> None:
-    """Publish the options of the image that the space is for. The first call for it counts.
-
-    `late`: where to look for options that are registered later.
-    """
-    lookups = LookupNames()
-    aliases: dict[int, list[str]] = {}
-    for option in plan.options.values():
-        if option.alias_of:
-            aliases.setdefault(plan.resolve(option).address, []).extend(option.names)
-    forms: dict[int, _Form] = {}
-    for option in plan.options.values():
-        if not option.alias_of:
-            lookups.add([*option.names, *aliases.get(option.address, ())], *_described(option, forms))
-    publish_lookups(space, image, late, lookups)
-
-
-def publish_late(
-    index: int, late: Iterable[RegisteredOption], by_address: Mapping[int, RegisteredOption]
-) -> None:
-    """Publish the late options of an image whose own were published, in place of earlier late ones.
-
-    `by_address`: all options, which aliases lead to.
-    """
-    lookups = LookupNames()
-    forms: dict[int, _Form] = {}
-    for option in late:
-        target = option
-        while target.alias_of:
-            target = by_address[target.alias_of]
-        assert option.late is not None
-        lookups.add(list(option.names), *_described(target, forms), option.late)
-    publish_late_lookups(index, lookups)
 
 
 def _described(option: RegisteredOption, forms: dict[int, _Form]) -> _Described:

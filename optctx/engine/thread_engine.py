@@ -12,6 +12,7 @@ from optctx._native import (
     Trampolines,
     Transaction,
     configure_bindings,
+    prepare_recording,
     redirect,
     restore,
     thread_offset,
@@ -23,7 +24,6 @@ from optctx.errors import UnsupportedImageError
 from optctx.image.facts.interceptions import BINDING, SHARED_MACHINES
 from optctx.image.survey import Survey
 from optctx.plan.plan import Plan
-from optctx.plan.references import NO_READER
 from optctx.plan.ways_in import prepare_hooks
 
 __all__ = ["ThreadEngine"]
@@ -101,38 +101,12 @@ class ThreadEngine(Engine):
     def detach(self) -> Users:
         return Users(*restore(self.index, self.transaction, self.hooks.tables, self.setters))
 
-    def reading_instructions(self) -> list[tuple[int, int, int, int, bool]]:
-        """Describe each instruction of a trampoline that uses a reader's word.
-
-        Each: address, number of the base register, index of the reader, address of the site, whether the
-        trampoline has the register on the stack.
-        """
-        assert self.plan.references.sites is not None
-        assert self.plan.readers is not None
-        return [
-            (
-                self.transaction.trampoline_of(site.address) + self.processor.access_at(site),
-                site.scratch,
-                reader,
-                site.address,
-                self.processor.saves_scratch(site),
-            )
-            for site, reader in zip(self.plan.references.sites, self.plan.readers.by_site, strict=True)
-            if site.reads and reader != NO_READER
-        ]
-
-    def made_calls(self) -> list[tuple[int, int, int]]:
-        """Return (begin, end, address of the site) of the code that calls instead of LLVM's instruction."""
-        assert self.plan.references.sites is not None
-        sizes = [
-            (site.address, self.processor.trampoline_size(site))
-            for site in self.plan.references.sites
-            if self.processor.calls(site)
-        ]
-        sizes += [(address, len(code)) for address, _, code in self.hooks.calls]
-        begins = [(self.transaction.trampoline_of(address), size, address) for address, size in sizes]
-        # Where a call returns to is one past its last byte.
-        return [(begin, begin + size + 1, address) for begin, size, address in begins]
+    def prepare_recording(self) -> None:
+        """Have LLVM's reads told to recordings that begin from now on. Again does nothing."""
+        sites = self.plan.references.sites
+        assert sites is not None  # a redirected plan
+        of_sites = self.plan.readers.by_site.tobytes()
+        prepare_recording(self.space, self.transaction, self.image.base, sites.packed, of_sites)
 
     def covering(self) -> Context | None:
         return None
@@ -142,7 +116,7 @@ class ThreadEngine(Engine):
         sites = list(code.sites or ())
         tactics = Counter(self.processor.tactic_name(site.tactic) for site in sites)
         return {
-            "decoder": code.decoder,
+            "decoder": self.processor.decoder_package,
             "sites": {
                 "redirected": len(sites),
                 "by_tactic": dict(tactics),

@@ -25,7 +25,6 @@ __all__ = [
     "Problems",
     "Seal",
     "UnusableError",
-    "check_file",
     "check_key",
     "make_folder",
     "make_own_folder",
@@ -44,19 +43,6 @@ WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXE
 
 class UnusableError(Exception):
     """Why a folder or a file in it is not used."""
-
-
-def check_file(status: os.stat_result, most: int, *, beside: int = 0, trusted: bool) -> None:
-    """Raise UnusableError unless it is a regular file of at most `most` bytes, and those `beside` them.
-
-    `trusted`: only this user and root may be able to change it.
-    """
-    if not stat.S_ISREG(status.st_mode):
-        raise UnusableError("it is not a regular file")
-    if trusted and (why := untrusted(status)):
-        raise UnusableError(why)
-    if status.st_size > most + beside:
-        raise UnusableError(f"it has {status.st_size} bytes; an entry has {most} at most")
 
 
 def untrusted(status: os.stat_result) -> str:
@@ -209,7 +195,7 @@ def own_key(folder: str, name: str) -> bytes:
     opened = os.open(folder, FOLDER_FLAGS)
     try:
         if why := untrusted(os.fstat(opened)):
-            raise UnusableError(why)
+            raise UnusableError(f"the key's folder {folder} is not used: {why}")
         try:
             return _read(opened, name)
         except FileNotFoundError:
@@ -223,14 +209,15 @@ def _read(folder: int, name: str) -> bytes:
     file = os.open(name, READ_FLAGS, dir_fd=folder)
     try:
         status = os.fstat(file)
-        check_file(status, _SIZE, trusted=True)
+        if not stat.S_ISREG(status.st_mode):
+            raise UnusableError(f"the key {name} is not a regular file")
         if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise UnusableError(f"other users can read the key {name}")
         key = read_all(file, _SIZE)
     finally:
         os.close(file)
-    if len(key) != _SIZE:
-        raise UnusableError(f"the key {name} has {len(key)} bytes")
+    if (status.st_size, len(key)) != (_SIZE, _SIZE):
+        raise UnusableError(f"the key {name} has {status.st_size} bytes")
     return key
 
 

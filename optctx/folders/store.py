@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import os
 import re
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -25,7 +26,6 @@ from optctx.folders.files import (
     Problems,
     Seal,
     UnusableError,
-    check_file,
     make_folder,
     read_all,
     untrusted,
@@ -171,7 +171,7 @@ class FolderStore:
         file = os.open(name, READ_FLAGS, dir_fd=folder)
         try:
             status = os.fstat(file)
-            check_file(status, _MOST, beside=TAG_SIZE, trusted=self._only_ours)
+            self._check(status)
             data = memoryview(read_all(file, status.st_size))
             if abs(time.time() - status.st_mtime) > _RECENT:
                 with _tolerant():  # another user's, or in a read-only folder
@@ -181,6 +181,15 @@ class FolderStore:
         if not self._seal.matches(name, data[TAG_SIZE:], data[:TAG_SIZE]):
             raise UnusableError("it is damaged or forged")
         return bytes(data[TAG_SIZE:])
+
+    def _check(self, status: os.stat_result) -> None:
+        """Raise UnusableError unless it is a file, as large as an entry, of those who may change entries."""
+        if not stat.S_ISREG(status.st_mode):
+            raise UnusableError("it is not a regular file")
+        if self._only_ours and (why := untrusted(status)):
+            raise UnusableError(why)
+        if status.st_size > _MOST_IN_FILE:
+            raise UnusableError(f"it has {status.st_size} bytes; an entry has {_MOST} at most")
 
     def _write(self, folder: int, name: str, *parts: bytes) -> None:
         """Write a whole file, then put it in place of the one before, if any."""

@@ -23,6 +23,7 @@ __all__ = [
     "element_size",
     "parse_vtable_name",
     "prove_contents",
+    "string_length",
     "type_name",
 ]
 
@@ -52,9 +53,10 @@ INTEGER_RANGES = {
     "uint64": (0, 2**64 - 1),
 }
 
-# Bytes of a list element; an enum's size is not in its name.
-_ELEMENT_SIZES = {
+# Bytes of a value or of a list element; an enum's size is not in its name.
+_SIZES = {
     Kind.boolean: 1,
+    Kind.bool_or_default: 4,
     Kind.int32: 4,
     Kind.uint32: 4,
     Kind.int64: 8,
@@ -116,7 +118,7 @@ def type_name(kind: Kind) -> str:
 
 def element_size(kind: Kind) -> int:
     """Return the bytes of a list element, or 0 if its type does not determine them."""
-    return _ELEMENT_SIZES.get(kind, 0)
+    return _SIZES.get(kind, 0)
 
 
 MANY_PARTS = frozenset((Kind.string, Kind.list, Kind.bits, Kind.set))  # what has pointers in it
@@ -126,14 +128,7 @@ _ATTEMPTS = 100  # another thread may be setting the option, which takes LLVM so
 _VECTOR, _LIST_DEFAULTS, _LIST_POSITIONS, _BITS_POSITIONS = 3, 3 * WORD, 7 * WORD, WORD
 _POSITION = 4  # bytes
 _SHARED_POINTER = 2 * WORD  # bytes
-_SCALARS = {
-    Kind.boolean: 1,
-    Kind.character: 1,
-    Kind.bool_or_default: 4,
-    Kind.int32: 4,
-    Kind.uint32: 4,
-    Kind.float32: 4,
-}
+_STRING_HEAD = 3 * WORD  # bytes before the characters of a string
 
 
 def prove_contents(
@@ -168,19 +163,25 @@ def _prove(option_type: OptionType, address: int, size: int | None, has_defaults
     elif not option_type.external:
         return  # in the object itself, which has been read
     elif kind != Kind.other:
-        read_checked(address, _SCALARS.get(kind, WORD), "a value")
+        read_checked(address, element_size(kind) or WORD, "a value")
     elif size == _SHARED_POINTER:
         for at in load_words(address, 2, "a shared pointer"):
             load_words(at, 2 if at else 0, "what a shared pointer owns")
 
 
+def string_length(characters: int) -> int:
+    """Return the length of the string that has its characters there. Raises MisfitError if none has."""
+    if characters < _STRING_HEAD:
+        raise MisfitError(f"expected the characters of a string, found the address {characters:#x}")
+    length, capacity, _ = load_words(characters - _STRING_HEAD, 3, "the head of a string")
+    if not length <= capacity <= _MOST:
+        raise MisfitError(f"expected a string at {characters:#x}, found {length} of {capacity} characters")
+    return length
+
+
 def _prove_string(address: int) -> None:
     (characters,) = load_words(address, 1, "a string")
-    if characters < 3 * WORD:
-        raise MisfitError(f"expected a string at {address:#x}, found the pointer {characters:#x}")
-    length, capacity, _ = load_words(characters - 3 * WORD, 3, "the head of a string")
-    if not length <= capacity <= _MOST:
-        raise MisfitError(f"expected a string at {address:#x}, found {length} of {capacity} characters")
+    length = string_length(characters)
     if read_checked(characters, length + 1, "the characters of a string")[-1:] != b"\0":
         raise MisfitError(f"expected a string at {address:#x}, found one that does not end")
 

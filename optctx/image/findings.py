@@ -33,7 +33,7 @@ class Findings:
         self._functions: dict[int, int] = {}
         self._families: dict[_Pattern, tuple[int, ...]] = {}
         self._answers: dict[str, tuple[Any, Any]] = {}
-        self.taken_over = self.changed = False
+        self.changed = False
 
     def take_over(self, data: object) -> bool:
         """Begin with the `data` of an earlier process; False, and nothing, if they have another form."""
@@ -41,7 +41,7 @@ class Findings:
         if not isinstance(data, tuple) or tuple(map(type, data)) != kinds:
             return False
         self._symbols, self._objects, self._functions, self._families, self._answers = data
-        self.taken_over, self.changed = True, False
+        self.changed = False
         return True
 
     def data(self) -> tuple[Any, ...]:

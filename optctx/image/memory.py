@@ -19,7 +19,6 @@ __all__ = [
     "MisfitError",
     "checking",
     "follow_pointer",
-    "load_bytes",
     "load_text",
     "load_words",
     "walk_tree",
@@ -38,11 +37,6 @@ def checking(path: str) -> Iterator[None]:
         yield
     except (MisfitError, OsError) as error:
         raise UnsupportedImageError(f"{path}: {error}") from error
-
-
-def load_bytes(address: int, size: int, what: str) -> bytes:
-    """Copy bytes. Raises MisfitError, which names `what`, if they cannot be read."""
-    return read_checked(address, size, what)
 
 
 def load_words(address: int, count: int, what: str) -> list[int]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from optctx._native import LateOption, call_virtual_pointer, call_virtual_text, call_virtual_uint
 from optctx.arch.processor import NumberedFunctions
-from optctx.image.abi import OptionType
+from optctx.image.abi import OptionType, string_length
 from optctx.image.facts.mangled_names import ENUM_TABLES
 from optctx.image.loaded import Image
 from optctx.image.memory import WORD, MisfitError, checking, load_text, load_words, walk_tree
@@ -72,7 +72,6 @@ class Choices(NamedTuple):
 
 
 _MAP = 48  # bytes of a std::map
-_STRING_HEAD = 3 * WORD  # bytes before the characters of a copy-on-write string: {length, capacity, owners}
 _SIZE = 4  # of the enum, in bytes
 
 
@@ -124,17 +123,8 @@ def _references(address: int) -> list[tuple[str, int]]:
 
 def _strings(address: int) -> list[tuple[str, int]]:
     """Read the same where the keys are copy-on-write strings, as up to LLVM 20."""
-    found = []
-    for characters, value in walk_tree(address, 2, "a table of names"):
-        if characters < _STRING_HEAD:
-            raise MisfitError(f"expected a string in the table at {address:#x}, found {characters:#x}")
-        length, capacity, _ = load_words(characters - _STRING_HEAD, 3, "the head of a string")
-        if length > capacity:
-            raise MisfitError(
-                f"expected a string at {characters:#x}, found {length} of {capacity} characters"
-            )
-        found.append((load_text(characters, length, "the name of an enumerator"), value))
-    return found
+    nodes = walk_tree(address, 2, "a table of names")
+    return [(load_text(at, string_length(at), "the name of an enumerator"), value) for at, value in nodes]
 
 
 def _by_value(address: int, entries: list[tuple[str, int]]) -> dict[int, str]:

@@ -18,7 +18,6 @@ from optctx.image.facts.interceptions import (
     Interception,
     Work,
     why_missing,
-    with_those_of_host,
 )
 from optctx.image.facts.machines import CALLS, CREATE, SETTINGS
 from optctx.image.facts.mangled_names import ADD_OCCURRENCE, INTERCEPTING
@@ -130,7 +129,7 @@ def find_functions(image: Image, of_host: Sequence[Interception]) -> Functions:
 
     Raises UnsupportedImageError without `addOccurrence`.
     """
-    rows = with_those_of_host(of_host)
+    rows = (*INTERCEPTIONS, *of_host)
     families = [row.what for row in rows if isinstance(row.what, Family)]
     members = image.findings.find_members(families)  # in one pass over the names
     add_occurrence = image.findings.need(ADD_OCCURRENCE).address

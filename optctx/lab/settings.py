@@ -33,6 +33,7 @@ __all__ = [
     "taken",
 ]
 
+_MOST = (1 << 32) - 1  # more, as seconds, bytes or a seed, is none for the system or for NumPy
 R = TypeVar("R")
 N = TypeVar("N", int, float)
 Completes = str | tuple[str, ...]
@@ -59,6 +60,8 @@ class Setting:
     choices: tuple[str, ...] | None = None
     several: bool = False
     """The option can be repeated, and the field is a tuple."""
+    options: bool = False
+    """Its value is options of LLVM or of clang, which begin with a dash."""
     same: bool = False
     """A kept experiment goes on only with an equal value."""
     completes: Completes = ""
@@ -115,26 +118,42 @@ class Number(Generic[N]):
         """Read it. Raises argparse.ArgumentTypeError."""
         try:
             found = self.kind(text)
+            problem = self._problem(found)
         except ValueError:
-            found = None
-        if found is None or not self.fits(found):
-            raise argparse.ArgumentTypeError(f"expected {self.words}, found {text!r}")
+            problem = self.words
+        if problem:
+            raise argparse.ArgumentTypeError(f"expected {problem}, found {text!r}")
         return found
 
     def check(self, value: Any) -> None:
         """Raise OptctxError for a value that does not fit, or is no number."""
         kind = numbers.Integral if self.kind is int else numbers.Real
-        if not isinstance(value, kind) or not self.fits(value):  # type: ignore[arg-type]
-            raise OptctxError(f"expected {self.words}, found {shown(value)}")
+        if problem := self._problem(value) if isinstance(value, kind) else self.words:
+            raise OptctxError(f"expected {problem}, found {shown(value)}")
+
+    def _problem(self, value: Any) -> str:
+        """What would fit instead; "" for a number that fits."""
+        if not self.fits(value):
+            return self.words
+        return f"at most {_MOST:,}" if value > _MOST else ""
 
 
 positive = Number(int, "a whole number, 1 or more", lambda found: found >= 1)
 seconds = Number(float, "seconds above 0, such as 2.5", lambda found: 0 < found < float("inf"))
 
 
-def mebibytes(text: str) -> int:
-    """Read a whole number of MiB, as bytes. Raises argparse.ArgumentTypeError."""
-    return positive(text) << 20
+class _Mebibytes(Number[int]):
+    """Reads a whole number of MiB, as bytes. Python gives bytes."""
+
+    def __call__(self, text: str) -> int:
+        return super().__call__(text) << 20
+
+    def check(self, value: Any) -> None:
+        if not isinstance(value, numbers.Integral) or not 0 < int(value) <= _MOST << 20:
+            raise OptctxError(f"expected 1 to {_MOST << 20:,} bytes of memory, found {shown(value)}")
+
+
+mebibytes = _Mebibytes(int, positive.words, positive.fits)
 
 
 def add_flags(parser: argparse.ArgumentParser, *records: type) -> None:
@@ -176,7 +195,8 @@ def _add_argument(
         given["dest"] = field.name
     given = {key: value for key, value in {**given, **changed}.items() if value is not None}
     added = place.add_argument(*names, **given)
-    added.completes = each.completes  # type: ignore[attr-defined]  # `optctx completion` reads it
+    # For the parser, which reads `options`, and for `optctx completion`.
+    added.options, added.completes = each.options, each.completes  # type: ignore[attr-defined]
 
 
 def taken(arguments: argparse.Namespace, record: type[R]) -> R:

@@ -1,6 +1,6 @@
 """What is to be done with an image: which options contexts can set, and which code changes for that."""
 
-from optctx.plan.plan import Narrow, Plan, plan_redirected
+from optctx.plan.plan import Plan, plan_redirected
 from optctx.plan.references import find_ends, read_references
 from optctx.plan.ways_in import (
     belongs_to_machine,
@@ -9,7 +9,6 @@ from optctx.plan.ways_in import (
 )
 
 __all__ = [
-    "Narrow",
     "Plan",
     "belongs_to_machine",
     "called",

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from optctx._native import Kind, Ownership, Region, Role
-from optctx.arch.processor import NumberedFunctions, Sites, Uses
+from optctx.arch.processor import NumberedFunctions, Uses
 from optctx.image.facts.interceptions import DEBUG_OUTPUT
 from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import Printing, StateBeside
 from optctx.image.survey import Survey
 from optctx.lazy import lazy
-from optctx.plan.references import NO_READER, Readers, References, no_readers
+from optctx.plan.references import Readers, References
 from optctx.plan.refusals import refuse
 
-__all__ = ["Narrow", "Plan", "plan_in_place", "plan_redirected"]
+__all__ = ["Plan", "plan_in_place", "plan_redirected"]
 
 # Looking up a member of an enumeration takes longer than comparing it.
 _STRING, _SET, _LIST, _OTHER = Kind.string, Kind.set, Kind.list, Kind.other
@@ -42,31 +42,19 @@ class Plan:
         self.regions: list[Region] = []
         self.set_default: list[int] = []
         self.slots: dict[int, int] = {}
-        self.readers = no_readers()
+        self.readers = Readers(None, b"", array("I"))
         self.served: dict[int, list[RegisteredOption]] = {}
         self.unavailable: dict[str, str] = {}
-        self.shown_elsewhere: dict[int, int] = {}  # address of a site -> slot of another region (Narrow)
-        self.keep_alive: list[object] = []  # storage of regions that are not LLVM's
 
     @lazy
     def owners(self) -> dict[int, RegisteredOption]:
         """By slot of a region: the option that it belongs to. For a plan that is complete."""
         return {slot: option for option in self.options.values() for slot in option.slots}
 
-    def resolve(self, option: RegisteredOption) -> RegisteredOption:
-        """Return the option that an alias stands for, or the option itself."""
-        while option.alias_of:
-            option = self.options[option.alias_of]
-        return option
-
     def words(self) -> tuple[array[int], bytes]:
         """Return for each site the word of its view, and whether that leads to an address that it takes."""
         assert self.references.sites is not None  # nothing is redirected otherwise
-        sites = self.references.sites
-        words, loads = sites.words(self.slots, self.readers.by_site, len(self.regions))
-        for at, site in enumerate(sites if self.shown_elsewhere else ()):
-            words[at] = self.shown_elsewhere.get(site.address, words[at])
-        return words, loads
+        return self.references.sites.words(self.slots, self.readers.by_site, len(self.regions))
 
     def sees_reads(self, option: RegisteredOption) -> bool:
         """Return whether it can be known if LLVM reads the option: `debug` it looks at everywhere, unseen."""
@@ -80,14 +68,8 @@ class Plan:
         return slot
 
 
-Narrow = Callable[[Plan, Sites], Sites]  # of a plan that has given its slots: which sites are redirected
-
-
-def plan_redirected(survey: Survey, references: References, narrow: Narrow | None = None) -> Plan:
-    """Make a plan for code that is redirected: with slots for the reporting, and every site of a region.
-
-    `narrow`: where not every read is to see the values of contexts, for models of another LLVM.
-    """
+def plan_redirected(survey: Survey, references: References) -> Plan:
+    """Make a plan for code that is redirected: with slots for the reporting, and every site of a region."""
     image, printing, no_printing = survey.image, survey.printing, survey.no_printing
     sites = references.sites
     assert sites is not None  # the code was decoded
@@ -120,29 +102,13 @@ def plan_redirected(survey: Survey, references: References, narrow: Narrow | Non
     if not uses.keys() <= plan.slots.keys():
         sites = sites.of_regions(plan.slots)
         plan.references = references._replace(sites=sites)
-    if narrow is not None:
-        sites = narrow(plan, sites)
-        plan.references = references._replace(sites=sites)
     # The words of the others are the same for all who load them.
     others = {part.address for part in survey.reporting}
     if printing is not None:
         others.add(printing.types.address)
     read = {region: slot for region, slot in plan.slots.items() if region not in others}
-    plan.readers = _readers_of(plan, sites, read)
+    plan.readers = Readers.of(sites.image, sites, read)
     return plan
-
-
-def _readers_of(plan: Plan, sites: Sites, slots: Mapping[int, int]) -> Readers:
-    """Group the sites of the regions in `slots`, without those to which another region is shown."""
-    if not plan.shown_elsewhere:
-        return Readers.of(sites.image, sites, slots)
-    seeing = sites.where(lambda site: site.address not in plan.shown_elsewhere)
-    readers = Readers.of(sites.image, seeing, slots)
-    of_each = iter(readers.by_site)
-    readers.by_site = array(
-        "I", (NO_READER if site.address in plan.shown_elsewhere else next(of_each) for site in sites)
-    )
-    return readers
 
 
 def _is_stuck(references: References, uses: Mapping[int, Uses], region: int) -> bool:

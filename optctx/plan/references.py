@@ -26,7 +26,7 @@ from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import PointerTable, Printing, ReportingObject, find_pointers
 from optctx.image.survey import Survey
 
-__all__ = ["NO_READER", "Reader", "Readers", "References", "find_ends", "no_readers", "read_references"]
+__all__ = ["NO_READER", "Reader", "Readers", "References", "find_ends", "read_references"]
 
 _REACH = 4096  # bytes; more than an element of an array has
 _STEP = 8  # bytes, over padding
@@ -106,20 +106,16 @@ def _referred(
     return found
 
 
-_QUESTION, _DECODER = "references", "decoder"
+_QUESTION = "references"
 
 
 class References(NamedTuple):
-    """`sites`: None where the code was not decoded. `loose`: addresses that nameless pointers hold.
-
-    `decoder`: what has told of the code, in this process or an earlier one.
-    """
+    """`sites`: None where the code was not decoded. `loose`: addresses that nameless pointers hold."""
 
     sites: Sites | None
     refusals: list[SiteRefusal]
     tables: list[PointerTable]
     loose: list[int]
-    decoder: str = ""
 
     @property
     def stuck(self) -> set[int]:
@@ -143,10 +139,6 @@ def read_references(survey: Survey) -> References:
     if printing is not None:
         others.append((printing.types.address, printing.types.size))
     findings = image.findings
-    decoder: str | None = findings.recall(_DECODER, ())
-    if decoder is None:
-        decoder = processor().decoder_name()
-        findings.keep(_DECODER, (), decoder)
     question = _question(image.base, spans, others, printing)
     kept = findings.recall(_QUESTION, question)
     if kept is None:
@@ -155,7 +147,7 @@ def read_references(survey: Survey) -> References:
     else:
         references = _unpack(image, kept)
     _check_reporting(image.path, survey.reporting, references.refusals)
-    return references._replace(decoder=decoder)
+    return references
 
 
 def _question(
@@ -287,8 +279,3 @@ class Readers:
     def packed(self) -> bytes:
         """For `Space.redirected`."""
         return self._packed
-
-
-def no_readers() -> Readers:
-    """Return the readers of code that is left as it is."""
-    return Readers(None, b"", array("I"))

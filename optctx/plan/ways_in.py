@@ -15,7 +15,6 @@ from typing import NamedTuple
 from optctx._native import (
     MachineUse,
     ParserFunction,
-    PointerTransaction,
     SharedPointers,
     Span,
     Subject,
@@ -30,6 +29,7 @@ from optctx._native import (
     use_registry,
 )
 from optctx.arch import processor
+from optctx.arch.processor import Entrance
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.interceptions import SHARED_MACHINES, Interception, Work
 from optctx.image.facts.machines import FOR_WHOLE_MACHINE
@@ -38,7 +38,6 @@ from optctx.image.options import RegisteredOption
 from optctx.image.survey import Survey
 
 __all__ = [
-    "Entrance",
     "Hooks",
     "belongs_to_machine",
     "called",
@@ -50,15 +49,6 @@ __all__ = [
 _ENTRANCES = "entrances"
 
 Change = tuple[int, bytes, bytes]  # address, LLVM's instruction, what is to run instead
-
-
-class Entrance(NamedTuple):
-    """One way in: a direct call or jump at `address`, or a pointer in a table of virtual functions."""
-
-    address: int
-    target: int
-    code: bytes = b""  # empty: a pointer
-    is_jump: bool = False  # a tail call: nothing returns here
 
 
 def called(intercepted: Mapping[int, Interception]) -> dict[int, str]:
@@ -81,7 +71,7 @@ def find_entrances(image: Image, targets: Mapping[int, str]) -> list[Entrance]:
     kept = findings.recall(_ENTRANCES, question)
     if kept is None:
         spans = [Span(address, 1) for address in sorted(targets)]
-        found = [Entrance(*branch) for branch in processor().find_branches(image, targets)]
+        found = list(processor().find_branches(image, targets))
         found += [Entrance(at, target) for at, target in find_data_pointers(image, spans)]
         kept = tuple((each.address - base, each.target - base, each.code, each.is_jump) for each in found)
         findings.keep(_ENTRANCES, question, kept)
@@ -104,7 +94,7 @@ class Hooks(NamedTuple):
 
     calls: list[Change]
     starts: list[Change]
-    tables: PointerTransaction
+    tables: SharedPointers
     thunks: tuple[int, int]
     unavailable: dict[str, str]
     begins_llvm_contexts: bool
@@ -134,7 +124,7 @@ def prepare_hooks(survey: Survey, index: int) -> Hooks:
     return Hooks(
         calls,
         _starts(survey, index, unavailable),
-        PointerTransaction(pointers),
+        SharedPointers(pointers),
         (begin, begin + len(code)),
         unavailable,
         any(intercepted[each.target].handler == Work(Subject.llvm_context_that_begins) for each in entrances),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from optctx._native import prepare_recording
 from optctx.engine.engine import Engine
 from optctx.engine.thread_engine import ThreadEngine
 from optctx.errors import UnsupportedImageError
@@ -20,7 +19,7 @@ class ReaderIndex:
 
     def __init__(self, engine: ThreadEngine) -> None:
         self._engine = engine
-        prepare_recording(engine.space, engine.reading_instructions())
+        engine.prepare_recording()
 
     @lazy
     def options(self) -> list[list[RegisteredOption]]:

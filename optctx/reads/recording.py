@@ -21,6 +21,7 @@ class Recording(RecordingBase):
 
     _log: Log | None = None
     _image: Image | None = None
+    _names: frozenset[str] | None = None  # None: of all options
 
     if TYPE_CHECKING:
 
@@ -38,14 +39,13 @@ class Recording(RecordingBase):
         if self._log is not None:
             raise ScopeError("cannot enter this recording again: it was entered before; call record() again")
         engine = attach(self._image)
-        reader_index(engine)
+        index = reader_index(engine)
         follow_tasks(engine)
-        self._log = Log(engine, self._recorder(Recorder.make(engine.space)))
+        recorder = Recorder.make(engine.space)
+        if self._names is not None:
+            recorder.only(_readers(index, self._names))
+        self._log = Log(engine, recorder)
         return self._log
-
-    def _recorder(self, recorder: Recorder) -> Recorder:
-        """Set up a recorder that has not started."""
-        return recorder
 
     def _cannot_start(self, why: str) -> UnsupportedImageError:
         self._log = None
@@ -84,21 +84,13 @@ def record(image: Image | None = None) -> Recording:
     return recording
 
 
-class _RecordingSome(Recording):
-    _names: frozenset[str] = frozenset()
-
-    def _recorder(self, recorder: Recorder) -> Recorder:
-        recorder.only(_readers(reader_index(attach()), self._names))
-        return recorder
-
-
 def noting(names: frozenset[str]) -> Recording:
     """Record as `record()` does, but only reads of these options. `read_in` gives them.
 
     The first read of an option takes as long as in `record()`. Reads of others take nothing, where a
     compilation has some hundreds of them. None of the names is an alias. Raises as `record()` does.
     """
-    recording = _RecordingSome()
+    recording = Recording()
     recording._names = names
     return recording
 
@@ -108,7 +100,7 @@ def read_in(recording: Recording) -> frozenset[str]:
 
     Raises OptctxError if not everything was recorded.
     """
-    assert isinstance(recording, _RecordingSome)
+    assert recording._names is not None
     # A reader may see several options, and an enclosing block may want more.
     return recording.log.names & recording._names
 

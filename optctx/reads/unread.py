@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
-import sys
 import warnings
 from collections.abc import Iterable, Set
 from contextlib import nullcontext, suppress
 from functools import cache
-from types import FrameType
 from typing import Literal
 
 from optctx._native import Reads, demangle
 from optctx.engine.engine import Engine
-from optctx.errors import OptionTypeError, UnreadOptionError, UnreadOptionWarning, clipped, shown
+from optctx.errors import (
+    OptionTypeError,
+    UnreadOptionError,
+    UnreadOptionWarning,
+    clipped,
+    level_outside,
+    shown,
+)
 from optctx.image.options import RegisteredOption
 from optctx.reads.readers import reader_index
 from optctx.values.layers import HasLayers, Layers
@@ -116,9 +121,9 @@ _IDLE = (
     "LLVM read no option under it: nothing was compiled there, or on a thread that is outside the scope "
     "(optctx.wrap and optctx.propagating take a scope to other threads)"
 )
-# Modules with frames between `judge` and the user's code. Numba compiles, and `optctx.numba` judges, inside
+# Packages with frames between `judge` and the user's code. Numba compiles, and `optctx.numba` judges, inside
 # calls of Numba's functions.
-_BETWEEN = (__name__.partition(".")[0] + ".", "numba.", "contextlib")
+_BETWEEN = ("numba", "contextlib")
 
 
 def check_mode(mode: object) -> None:
@@ -176,14 +181,4 @@ def judge(context: HasLayers, mode: UnreadMode, *, failed: bool) -> None:
     if mode == "error" and not failed:
         raise UnreadOptionError(text, tuple(override.name for override in unread), said)
     with suppress(UnreadOptionWarning) if failed else nullcontext():  # in case warnings are errors
-        warnings.warn(text, UnreadOptionWarning, stacklevel=_callers_level())
-
-
-def _callers_level() -> int:
-    """Find the stack level of the `with` statement, or call in a context, that `judge` warns about."""
-    level = 2
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").startswith(_BETWEEN):
-        frame = frame.f_back
-        level += 1
-    return level - 1
+        warnings.warn(text, UnreadOptionWarning, stacklevel=level_outside(*_BETWEEN))

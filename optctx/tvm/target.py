@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias, Union
 
 from optctx.errors import TargetError, shown
-from optctx.plain_data import DataError, parse_json
+from optctx.plain_data import DataError, check_plain, parse_json
 from optctx.tvm.notation import items, read_pairs, without_quotes
 from optctx.wording import did_you_mean, nearest
 
@@ -129,11 +129,13 @@ def _read(target: object) -> tuple[dict[str, Any], Target | None]:
 
 
 def _config(target: object) -> Mapping[str, Any]:
-    if isinstance(target, str):
-        try:
+    try:
+        if isinstance(target, str):
             target = parse_json(target)
-        except DataError as error:
-            raise TargetError(str(error)) from None
+        elif isinstance(target, Mapping):
+            check_plain({**target})
+    except DataError as error:
+        raise TargetError(str(error)) from None
     if not isinstance(target, Mapping):
         raise TargetError(f"expected a string, a mapping or a Target, found {type(target).__name__}")
     for key in target:

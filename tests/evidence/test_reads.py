@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 from functools import partial
-from typing import Any
 
 import capstone
 import pytest
@@ -23,11 +22,13 @@ from evidence.reads.children import run_in_children
 from evidence.reads.contexts import reached, reaches_in
 from evidence.reads.places import ReadPlace, Reads, first_reads
 from evidence.reads.signature import pointee, signature_of
-from evidence.reads.stacks import FirstRead, recording_stacks, stacks_in
+from evidence.reads.stacks import FirstRead, RecordingStacks, stacks_in
 from optctx import OptionContext, record
 from optctx._native import demangle
+from optctx.arch.x86_64.sites import Tactic
 from optctx.compiling import Job, compile_job
 from optctx.engine.attach import attach
+from optctx.errors import OptctxError
 from optctx.reads import reader_index
 from tests.evidence.reading import UNROLLED, act
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86
@@ -43,7 +44,7 @@ def compiled(job: Job) -> None:
 
 
 def whole_stacks(job: Job) -> list[FirstRead]:
-    recording = recording_stacks()
+    recording = RecordingStacks()
     with recording:
         compiled(job)
     return stacks_in(recording)
@@ -130,12 +131,12 @@ LONGEST = 8  # bytes of a call
 def test_every_frame_but_the_first_is_at_a_call() -> None:
     """An address of a caller is the last byte of a call, and a direct call leads to the frame inside it."""
     image = attach().image
-    redirected = {site for _, _, site in attach().made_calls()}  # type: ignore[attr-defined]
-    stacks = [
+    redirected = {site for _, _, site in stacks.made_code(attach()).calls}
+    found = [
         [address for address in read.addresses if image.text_begin <= address < image.text_end]
         for read in whole_stacks(O3)
     ]
-    pairs = {pair for stack in stacks for pair in itertools.pairwise(stack)}
+    pairs = {pair for stack in found for pair in itertools.pairwise(stack)}
     direct = right = 0
     for callee, caller in pairs:
         if caller in redirected:  # there it is the first byte
@@ -168,14 +169,9 @@ def same(called: str, entered: str) -> bool:
 
 def test_stacks_go_through_the_code_that_optctx_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without knowing what that code's frames look like, they end there."""
-    recording = recording_stacks()
-
-    def recorder_of(self: object, recorder: Any) -> Any:
-        recorder.keep_stacks([], (0, 0))
-        return recorder
-
+    recording, uses = RecordingStacks(), stacks.made_code(attach()).uses
     with monkeypatch.context() as patch:
-        patch.setattr(stacks._RecordingStacks, "_recorder", recorder_of)
+        patch.setattr(stacks, "made_code", lambda engine: stacks.MadeCode([], uses, (0, 0)))
         with recording:
             compiled(O3)
     cut = [read for read in stacks_in(recording) if not read.whole]
@@ -186,7 +182,12 @@ def test_stacks_go_through_the_code_that_optctx_made(monkeypatch: pytest.MonkeyP
 @pytest.mark.long
 def test_stacks_of_registers_that_a_trampoline_saves_are_whole() -> None:
     engine = attach()
-    saved = {reader for _, _, reader, _, is_saved in engine.reading_instructions() if is_saved}  # type: ignore[attr-defined]
+    sites, readers = engine.plan.references.sites or (), engine.plan.readers.by_site
+    saved = {
+        reader
+        for site, reader in zip(sites, readers, strict=True)
+        if site.tactic == Tactic.SAVED and site.reads
+    }
     found = [read for read in whole_stacks(O3) if read.reader in saved]
     assert len(found) > 50
     assert all(read.whole for read in found)
@@ -196,7 +197,7 @@ def test_stacks_change_nothing_that_is_recorded_or_compiled() -> None:
     compile_job(O3)  # LLVM reads the default register allocator once in a process
     with record() as log:
         plain = compile_job(O3)
-    recording = recording_stacks()
+    recording = RecordingStacks()
     with recording as kept:
         again = compile_job(O3)
     assert plain.code == again.code
@@ -205,9 +206,15 @@ def test_stacks_change_nothing_that_is_recorded_or_compiled() -> None:
     assert {o.name for read in stacks_in(recording) for o in options[read.reader]} >= set(log.reads)
 
 
+def test_a_build_without_the_laboratory_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("optctx._native.ReadStacks")
+    with pytest.raises(OptctxError, match="wheels have none"):
+        RecordingStacks()
+
+
 @pytest.mark.long
 def test_recordings_nest() -> None:
-    outer = recording_stacks()
+    outer = RecordingStacks()
     with outer:
         with record():
             compiled(UNROLLED)

@@ -78,6 +78,8 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "kernel.ll").write_bytes(KERNEL.read_bytes())
     (tmp_path / "empty.ll").touch()
     (tmp_path / "broken.ll").write_text("define i32 @f( {\n")
+    for name in ("c.c", "c.ll"):
+        (tmp_path / name).write_text("int f(int x) { return x + 1; }\n")
     (tmp_path / "garbage.ll").write_bytes(b"\x7fELF\xff\xfe\x00")
     (tmp_path / "bad.bc").write_bytes(b"BC\xc0\xde\xff")
     (tmp_path / "cut.bc").write_bytes(refused_objects.module.as_bitcode()[:200])

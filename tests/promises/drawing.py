@@ -59,9 +59,12 @@ _CHANGES = [((name, text),) for name, texts in PROCESS_WIDE.items() for text in 
 
 
 class _Drawing:
-    def __init__(self, draw: st.DrawFn, turns: bool) -> None:
+    def __init__(self, draw: st.DrawFn, turns: bool, inside: Sequence[str]) -> None:
         self.draw = draw
         self.turns = turns
+        self.inside = inside
+        own: tuple[Action, ...] = ("inside", "inside", "inside") if inside else ()
+        self.anywhere = (*_ANYWHERE, *own)
         self.contexts = self._contexts()
         self.plain = [number for number, each in enumerate(self.contexts) if not each.process_wide]
         self.changing = [number for number, each in enumerate(self.contexts) if each.process_wide]
@@ -93,7 +96,7 @@ class _Drawing:
     # Rounds
 
     def together(self) -> None:
-        allowed = (*_ANYWHERE, *_INSIDE, *_OUTSIDE, *_LLVMLITE, *_WAITING)
+        allowed = (*self.anywhere, *_INSIDE, *_OUTSIDE, *_LLVMLITE, *_WAITING)
         self.add([self.ended(thread, self.steps(thread, allowed, 1)) for thread in range(THREADS)])
 
     def apart(self) -> None:
@@ -103,13 +106,13 @@ class _Drawing:
             own = looks + self.outward(thread)
             if self.draw(st.booleans()):
                 own.append(self.step(thread, "enter", self.draw(st.sampled_from(self.changing))))
-            own += self.steps(thread, (*_ANYWHERE, *_INSIDE, *_OUTSIDE, "refused enter"), 0)
+            own += self.steps(thread, (*self.anywhere, *_INSIDE, *_OUTSIDE, "refused enter"), 0)
             round_.append(own + self.outward(thread))
         self.add(round_)
 
     def alone(self) -> None:
         thread = self.draw(st.integers(0, THREADS - 1))
-        allowed = (*_ANYWHERE, *_INSIDE, *_OUTSIDE, *_LLVMLITE, *_WAITING, *_ALONE)
+        allowed = (*self.anywhere, *_INSIDE, *_OUTSIDE, *_LLVMLITE, *_WAITING, *_ALONE)
         self.is_alone = True
         own = self.ended(thread, self.steps(thread, allowed, 1))
         self.is_alone = False
@@ -176,7 +179,7 @@ class _Drawing:
 
     def is_possible(self, thread: int, action: Action) -> bool:
         depth, in_force = self.model.depth(thread), self.model.in_force(thread)
-        if self.turns and action in ("bind", "record", "carry"):
+        if self.turns and action in ("bind", "record", "carry", "inside"):
             return False
         if action in ("enter", "nest"):
             return depth < _DEEPEST
@@ -213,8 +216,10 @@ class _Drawing:
         if action == "refused enter":
             changes = [each for each in _CHANGES if each != self.model.in_force(thread)]
             step = step._replace(options=draw(st.sampled_from(changes)))
-        if action in ("nest", "tasks"):
+        if action in ("nest", "tasks", "inside"):
             step = step._replace(options=draw(_ANY))
+        if action == "inside":
+            step = step._replace(way=draw(st.sampled_from(self.inside)), other=draw(st.integers(0, 5)))
         if action == "nest":
             step = step._replace(way=draw(st.sampled_from(("", "C++"))))
         if action == "set":
@@ -227,5 +232,6 @@ class _Drawing:
 
 
 @st.composite
-def programs(draw: st.DrawFn, turns: bool) -> Program:
-    return _Drawing(draw, turns).program()
+def programs(draw: st.DrawFn, turns: bool, inside: Sequence[str] = ()) -> Program:
+    """`inside`: names of what the caller adds, for threads that do not take turns."""
+    return _Drawing(draw, turns, inside).program()

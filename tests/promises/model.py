@@ -24,6 +24,7 @@ __all__ = [
     "Sight",
     "Wanted",
     "every_key",
+    "key_of",
 ]
 
 Given: TypeAlias = Mapping[str, str]  # option -> text; an option that is not here was not given
@@ -149,6 +150,13 @@ class Model:
         """The process-wide values that a thread has put in force."""
         return self.stacks[thread][-1].process_wide if self.stacks[thread] else ()
 
+    def beside(self) -> Sight | None:
+        """What a thread sees that enters no scope; None if it would wait for those that are inside."""
+        waits = self.turns and self.inside() > 0
+        if waits or any(self.in_force(thread) for thread in range(len(self.stacks))):
+            return None
+        return self._alone(self._outside())
+
     # Steps
 
     def take(self, thread: int, step: Step) -> Wanted:
@@ -209,7 +217,7 @@ class Model:
         if step.action == "look in copy":
             copied = self.copies[thread] or self._outside()
             return [Sight(key_of(copied.values) if copied.runs else None, _sorted(copied.values), None, 0)]
-        if step.action == "tasks":
+        if step.action in ("tasks", "inside"):
             inner = self._sight(thread, self._on(self.stacks[thread], self._nested(thread, step.options)))
             return [inner, here]
         if step.action == "bind":

@@ -25,6 +25,7 @@ Action = Literal[
     "copy",  # keep such a copy
     "look in copy",  # compile in the one that was kept, outside every scope
     "tasks",  # two tasks at once, each with a scope of its own
+    "inside",  # what `way` names, in a scope of its own: see `More` in running.py
     "record",  # compile and record what LLVM reads
     "bind",  # compile a module whose LLVMContext is bound to one of the program's contexts
     "fork",  # compile in a child, inside, outside and in two other contexts
@@ -33,7 +34,7 @@ Action = Literal[
 
 
 class Step(NamedTuple):
-    """What a thread does. `context` and `other`: indexes of the program's contexts."""
+    """What a thread does. `context` and `other`: indexes of the program's contexts; in "inside" a die."""
 
     action: Action
     context: int = -1

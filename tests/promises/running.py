@@ -15,10 +15,10 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from llvmlite import binding
 
@@ -49,7 +49,7 @@ from tests.promises.program import Context, Options, Program, Step
 from tests.support.ir_texts import X86
 from tests.support.native_interface import NativeScope
 
-__all__ = ["WrongError", "verdict"]
+__all__ = ["More", "Run", "WrongError", "by_optctx", "expect", "expect_code", "new_machine", "verdict"]
 
 SECONDS = 10  # far more than any step takes
 _LIVES, _GOOD = b"\0", b"\1"  # what a child says
@@ -60,6 +60,17 @@ _Code = TypeVar("_Code", Result, str)
 
 class WrongError(Exception):
     """A thread sees something else than the model says."""
+
+
+class More(NamedTuple):
+    """What a caller adds to programs.
+
+    `inside`: by name, what a thread does in a scope of its own: it must see the first sight in there, and the
+    second one afterwards. `beside`: what the main thread does while several others take their steps.
+    """
+
+    inside: Mapping[str, Callable[[Run, Step, Sight, Sight], object]] = {}
+    beside: Callable[[], object] | None = None
 
 
 def expect(found: object, wanted: object, what: str) -> None:
@@ -89,15 +100,19 @@ def by_optctx() -> Result:
     return result
 
 
-def verdict(program: Program, turns: bool, threads: int, answers: Answers) -> str:
+def new_machine() -> Any:
+    return binding.Target.from_triple(X86).create_target_machine(opt=2, codemodel="default")
+
+
+def verdict(program: Program, turns: bool, threads: int, answers: Answers, more: More) -> str:
     """What is wrong with a run in a forked child; "" if nothing is."""
-    return _in_child(partial(_run, program, turns, threads, answers), SECONDS)
+    return _in_child(partial(_run, program, turns, threads, answers, more), SECONDS)
 
 
-def _run(program: Program, turns: bool, threads: int, answers: Answers, alive: _Alive) -> None:
+def _run(program: Program, turns: bool, threads: int, answers: Answers, more: More, alive: _Alive) -> None:
     sys.setswitchinterval(1e-5)
     share_storage_from((0, 1, 32)[len(program.rounds) % 3])  # no program nests its scopes so deeply
-    _Run(program, turns, threads, answers).all_rounds(alive)
+    Run(program, turns, threads, answers, more).all_rounds(alive)
 
 
 def _in_child(work: Callable[[_Alive], object], seconds: int) -> str:
@@ -150,7 +165,7 @@ def _child(work: Callable[[_Alive], object], writing: int, seconds: int) -> NoRe
 class _Worker:
     """A thread of a program, and those that take its place when it ends inside its scopes."""
 
-    def __init__(self, run: _Run, number: int) -> None:
+    def __init__(self, run: Run, number: int) -> None:
         self._run = run
         self.number = number
         self.stack: list[OptionContext | NativeScope] = []
@@ -297,25 +312,16 @@ class _Worker:
             context = self._run.contexts[step.context]
             context.bind(own)
             expect(bound(own), context, "what is bound")
-            self._compile(own, wanted)
+            with new_machine() as machine:
+                self._run.compile(own, machine, wanted.llvm)
             self._run.look(here)
             unbind(own)
             expect(bound(own), None, "what is bound after unbinding")
-            self._compile(own, here)
+            with new_machine() as machine:
+                self._run.compile(own, machine, here.llvm)
 
-    def _compile(self, own: Any, wanted: Sight) -> None:
-        with (
-            binding.parse_assembly(JOB.ir, own) as module,
-            binding.Target.from_triple(X86).create_target_machine(opt=2, codemodel="default") as machine,
-        ):
-            module.triple, module.data_layout = X86, str(machine.target_data)
-
-            def compiles() -> str:
-                run_passes(module, JOB.passes, target_machine=machine)
-                return emit_assembly(module, machine)
-
-            codes = {key: result.code.decode() for key, result in self._run.answers.optctx.items()}
-            expect_code(compiles, codes, wanted.llvm, "a module's code")
+    def _inside(self, step: Step, inner: Sight, here: Sight) -> None:
+        self._run.more.inside[step.way](self._run, step, inner, here)
 
     def _fork(self, step: Step, *wanted: Sight) -> None:
         if words := _in_child(partial(self._in_fork, step, wanted), SECONDS // 2):
@@ -348,9 +354,12 @@ class _Left:
         self._context.__exit__(*error)
 
 
-class _Run:
-    def __init__(self, program: Program, turns: bool, threads: int, answers: Answers) -> None:
+class Run:
+    """A program under way: its threads, and the model that says what they must see."""
+
+    def __init__(self, program: Program, turns: bool, threads: int, answers: Answers, more: More) -> None:
         self.answers = answers
+        self.more = more
         self.follows_tasks = sys.version_info >= (3, 14) and not turns  # scopes may be held across an await
         self._program = program
         self._model = Model(program, turns, threads)
@@ -405,6 +414,9 @@ class _Run:
         busy = [worker for worker, work in zip(self._workers, works, strict=True) if work]
         for worker in busy:
             worker.give(works[worker.number])
+        if len(busy) > 1 and self.more.beside is not None and not self._model.turns:
+            self.more.beside()
+            alive()
         while busy:
             event, worker, of_it = self.done.get()  # the child ends if nothing comes
             alive()
@@ -426,8 +438,8 @@ class _Run:
         options = registry()
         for name in CHOICES:
             expect(options[name].value, self._value(name, self._model.process), f"the process's {name}")
-        if not any(self._model.in_force(worker.number) for worker in self._workers):
-            self._check_process_wide(())
+        if (beside := self._model.beside()) is not None:
+            self.look(beside)
 
     def _check_process_wide(self, wanted: Options) -> None:
         options = registry()
@@ -449,6 +461,18 @@ class _Run:
             expect(seen[name], self._value(name, given), f"current()[{name!r}]")
         if wanted.process_wide is not None:
             self._check_process_wide(wanted.process_wide)
+
+    def compile(self, own: Any, machine: Any, wanted: Key | None, ir: str | bytes = JOB.ir) -> None:
+        """Compile the job's module, or another one, in an LLVMContext and with a machine that are given."""
+        with binding.parse_assembly(ir, own) as module:
+            module.triple, module.data_layout = X86, str(machine.target_data)
+
+            def compiles() -> str:
+                run_passes(module, JOB.passes, target_machine=machine)
+                return emit_assembly(module, machine)
+
+            codes = {key: result.code.decode() for key, result in self.answers.optctx.items()}
+            expect_code(compiles, codes, wanted, "a module's code")
 
 
 def _on_a_thread(work: Callable[[], object]) -> None:

@@ -40,7 +40,6 @@ from tests.support.scopes import in_threads, scoped, unrolled
 
 pytestmark = pytest.mark.usefixtures("outside")
 
-ROUNDS = 12
 DETACHED = 10  # times
 # What the threads below may set, and to what.
 CHOICES = {
@@ -211,7 +210,8 @@ def look_around(dice: random.Random) -> None:
 
 
 @pytest.mark.redirected
-def test_everything_at_once_gives_what_fresh_processes_give(expected: dict[Job, Result]) -> None:
+@pytest.mark.parametrize("rounds", [12, pytest.param(200, marks=pytest.mark.long)])
+def test_everything_at_once_gives_what_fresh_processes_give(expected: dict[Job, Result], rounds: int) -> None:
     with CompileCache() as cache:
 
         def find_in_the_cache(dice: random.Random) -> None:
@@ -235,7 +235,7 @@ def test_everything_at_once_gives_what_fresh_processes_give(expected: dict[Job, 
 
         def repeat(number: int, work: Work) -> None:
             dice = random.Random(number)
-            for _ in range(ROUNDS):
+            for _ in range(rounds):
                 work(dice)
                 assert current() == OptionContext(base="defaults")
 

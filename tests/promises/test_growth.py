@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from contextvars import copy_context
 from typing import NamedTuple, TypeAlias
 
@@ -17,7 +17,8 @@ from llvmlite import binding
 
 from optctx import OptionContext, ScopeError, bound, contained, record, unbind
 from optctx._native import share_storage_from
-from optctx.compiling import initialise_targets
+from optctx.compiling import compile_job, initialise_targets
+from tests.promises.answers import JOB
 from tests.support.alone import alone
 from tests.support.scopes import outside
 
@@ -223,3 +224,22 @@ def test_no_loop_leaves_memory(engine: str) -> None:
     too_much = (name for name, each in left.items() if any(a >= b for a, b in zip(each, MOST, strict=True)))
     assert {name: left[name] for name in too_much} == {}
     assert len(left) > 4
+
+
+def compilations(scope: AbstractContextManager[object]) -> Turn:
+    def turn(_: int) -> None:
+        with scope:
+            compile_job(JOB)
+
+    return turn
+
+
+@pytest.mark.long
+@alone(seconds=600)
+def test_a_compilation_inside_a_scope_leaves_no_more_than_without_optctx() -> None:
+    """llvmlite 0.50 itself loses 1.5 KB of each."""
+    initialise_targets()
+    stock = left_by(lambda: compilations(nullcontext()))
+    scoped = left_by(lambda: compilations(OptionContext(unroll_count=4)))
+    assert scoped.heap - stock.heap < MOST.heap
+    assert scoped.objects - stock.objects < MOST.objects

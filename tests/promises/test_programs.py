@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, settings
 
-from optctx import attach, info
-from tests.promises.answers import Answers, known_answers
-from tests.promises.drawing import THREADS, programs
-from tests.promises.program import described
-from tests.promises.running import verdict
+from tests.promises.answers import known_answers
+from tests.promises.checking import agree_with_the_model
+from tests.promises.running import More
 from tests.support.alone import alone
 from tests.support.processes import in_child
 
@@ -31,22 +28,6 @@ def test_every_thread_sees_what_the_model_says() -> None:
 @alone(seconds=36_000)  # each program has a limit of its own
 def run_programs(**chosen: Any) -> None:
     """Each engine in a child of a process that is not attached, and knows what LLVM gives."""
-    chosen |= {"database": None, "deadline": None, "suppress_health_check": list(HealthCheck)}
     answers = known_answers()
     for engine in ("thread", "exclusive"):
-        in_child(partial(agree_with_the_model, engine, answers, chosen))
-
-
-def agree_with_the_model(engine: str, answers: Answers, chosen: dict[str, Any]) -> None:
-    os.environ["OPTCTX_ENGINE"] = engine
-    attach()
-    assert info()["engine"] == engine
-    turns = engine == "exclusive"
-
-    @settings(**chosen, print_blob=True, report_multiple_bugs=False)
-    @given(programs(turns))
-    def agrees(program: Any) -> None:
-        words = verdict(program, turns, THREADS, answers)
-        assert words == "", f"{words}\n{described(program)}"
-
-    agrees()
+        in_child(partial(agree_with_the_model, engine, answers, More(), **chosen))

@@ -33,7 +33,7 @@ from typing import Any, ParamSpec, overload
 import pytest
 from _pytest.assertion.rewrite import rewrite_asserts
 
-__all__ = ["Server", "alone", "end_of", "serve", "text_of"]
+__all__ = ["Server", "alone", "both_engines", "end_of", "serve", "text_of"]
 
 P = ParamSpec("P")
 Test = Callable[P, None]
@@ -51,6 +51,11 @@ LATE = ("OPTCTX_", "XDG_")  # what the names of variables begin with that are re
 def _late(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if name.startswith(LATE)}
 
+
+# For tests that set OPTCTX_ENGINE to what they are given, before they attach.
+both_engines = pytest.mark.parametrize(
+    "engine", [pytest.param("thread", marks=pytest.mark.redirected), "exclusive"]
+)
 
 # Of the whole run: what the modules that a server loads may look at.
 _LATE_AT_FIRST = _late(os.environ)

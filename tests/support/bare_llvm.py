@@ -10,7 +10,8 @@ import hashlib
 import json
 import pathlib
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 from functools import partial
 
@@ -71,19 +72,26 @@ class BareLlvm:
 
     def compile(self, ir: str, begin: Callable[[int], None] = lambda context: None) -> tuple[str, bytes]:
         """The IR after -O3, and the object. `begin` is called with the address of the new LLVMContext."""
-        library = self.library
-        context = library.LLVMPY_ContextCreate(1)
+        with self.module(ir, begin) as (_, module):
+            machine = self._machine()
+            self.run(module, machine)
+            text = self.text(module)
+            code = self._emit(machine, module)
+            self.library.LLVMPY_DisposeTargetMachine(machine)
+            return text, code
+
+    @contextmanager
+    def module(
+        self, ir: str, begin: Callable[[int], None] = lambda context: None
+    ) -> Iterator[tuple[int, int]]:
+        """An LLVMContext, with which `begin` was called, and a module in it, until the block ends."""
+        context = self.library.LLVMPY_ContextCreate(1)
         begin(context)
-        module = library.LLVMPY_ParseAssembly(context, ir.encode(), byref(c_char_p()))
+        module = self.library.LLVMPY_ParseAssembly(context, ir.encode(), byref(c_char_p()))
         assert module
-        machine = self._machine()
-        self.run(module, machine)
-        text = self.text(module)
-        code = self._emit(machine, module)
-        library.LLVMPY_DisposeTargetMachine(machine)
-        library.LLVMPY_DisposeModule(module)
-        library.LLVMPY_ContextDispose(context)
-        return text, code
+        yield context, module
+        self.library.LLVMPY_DisposeModule(module)
+        self.library.LLVMPY_ContextDispose(context)
 
     def run(self, module: int, machine: int | None = None) -> None:
         """Run -O3 on a module, in place."""

@@ -65,6 +65,21 @@ def filled(folder: Path, key: bytes | None = None) -> tuple[Path, Path]:
     return reads, result
 
 
+def used(folder: Path, key: bytes | None = None, times: int = 1) -> tuple[tuple[int, int], list[str]]:
+    """Compiles with a cache in the folder: its hits and misses, and its warnings."""
+    with warned() as texts, CompileCache(folder, key=key) as cache:
+        assert [unrolled_by_four(cache) for _ in range(times)] == [4] * times
+    return counts(cache), texts
+
+
+def missed(folder: Path, key: bytes | None = None) -> str:
+    """Compiles twice. What was found is a miss and replaced; the warning of that."""
+    found, texts = used(folder, key, 2)
+    assert found == (1, 1), folder
+    (text,) = texts
+    return text
+
+
 def plant(file: Path, value: bytes, key: bytes | None = None) -> None:
     """Puts a value under the tag that it must have to be taken for one that the cache has stored."""
     file.write_bytes(Seal(key).tag(file.name, value) + value)

@@ -1,7 +1,8 @@
 """Command lines as a shell starts them, in forks of a process that has loaded and attached everything.
 
 A fresh interpreter takes 0.4 s for a command, a fork some milliseconds. Streams are as the interpreter makes
-them of what the shell has closed or redirected, and the child ends as every interpreter does.
+them of what the shell has closed or redirected, and the child ends as every interpreter does. Where the
+interpreter itself has to be another one, `several` command lines share it.
 """
 
 from __future__ import annotations
@@ -9,18 +10,22 @@ from __future__ import annotations
 import atexit
 import contextlib
 import io
+import json
 import os
+import pathlib
 import re
 import signal
+import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
+from typing import Any
 
 from tests.support.alone import Server, text_of
 from tests.support.processes import SECONDS
 
-__all__ = ["Ended", "command_line", "serve"]
+__all__ = ["Ended", "command_line", "serve", "several"]
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,44 @@ def command_line(
     assert "Traceback" not in ended.err, ended.err
     assert "Exception ignored" not in ended.err, ended.err
     return ended
+
+
+# They share a child that compiles, too.
+_SEVERAL = """
+import json, sys
+from optctx.lab.command.main import main
+for words in json.load(sys.stdin):
+    status = main(words)
+    print(end=f"\\0{status}\\0", flush=True)
+    print(end="\\0", file=sys.stderr, flush=True)
+"""
+
+
+def several(
+    lines: Iterable[Sequence[str | bytes]],
+    *,
+    environment: Mapping[str, str] | None = None,
+    file: pathlib.Path | None = None,
+    **process: Any,
+) -> list[Ended]:
+    """Run command lines one after the other in one new interpreter.
+
+    `environment`: all of it, by default that of this process. `file`: a script to make and run, for an
+    interpreter that does not look into the current folder. `process`: for subprocess.
+    """
+    if file is not None:
+        file.write_text(_SEVERAL)
+    done = subprocess.run(
+        [sys.executable, *(["-c", _SEVERAL] if file is None else [str(file)])],
+        input=json.dumps([[os.fsdecode(word) for word in line] for line in lines]).encode(),
+        env=environment,
+        capture_output=True,
+        timeout=SECONDS,
+        **process,
+    )
+    out, err = done.stdout.decode().split("\0"), done.stderr.decode().split("\0")
+    assert (done.returncode, out[-1], err[-1]) == (0, "", ""), done.stderr
+    return [Ended(int(status), *said) for status, *said in zip(out[1::2], out[::2], err, strict=False)]
 
 
 @atexit.register

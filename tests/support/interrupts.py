@@ -1,13 +1,11 @@
 """Work that exceptions interrupt: at each instruction of optctx's own Python code, and where a signal comes.
 
 python -m tests.support.interrupts 100000            what 100,000 signals leave behind
-python -m tests.support.interrupts 5000 decimal      the same of decimal.localcontext
 """
 
 from __future__ import annotations
 
 import contextlib
-import decimal
 import functools
 import itertools
 import os
@@ -134,12 +132,17 @@ def repeat(work: Work, seconds: float) -> None:
         work()
 
 
-def signals(work: Work, count: int, longest: float) -> int:
-    """Interrupts the work `count` times, each after a random time; returns how many arrived inside it."""
+def signals(
+    work: Work, count: int, longest: float, postponed: Callable[[FrameType | None], bool] = frees_twice
+) -> int:
+    """Interrupts the work `count` times, each after a random time; returns how many arrived inside it.
+
+    `postponed`: whether a signal that arrives there has to come again a little later.
+    """
     arrived = 0
 
     def handler(_: int, frame: FrameType | None) -> None:
-        if frees_twice(frame):
+        if postponed(frame):
             signal.setitimer(signal.ITIMER_REAL, 1e-5)
             return
         raise Interrupt
@@ -178,9 +181,12 @@ def works() -> dict[str, Work]:
     cache = CompileCache()
     warnings.simplefilter("ignore")
 
-    def empty() -> None:
-        with context:
-            pass
+    def inside(own: OptionContext) -> Work:
+        def work() -> None:
+            with own:
+                pass
+
+        return work
 
     def nested() -> None:
         with context, other, context:
@@ -208,26 +214,13 @@ def works() -> dict[str, Work]:
             pass
         assert log.names == frozenset()
 
-    def unread_warns() -> None:
-        with warns:
-            pass
-
     def unread_fails() -> None:
-        try:
-            with fails:
-                pass
-        except optctx.UnreadOptionError:
-            pass
+        with contextlib.suppress(optctx.UnreadOptionError):
+            inside(fails)()
 
     def compiled() -> None:
         with context:
             run_passes(module, "function(instcombine)", target_machine=machine)
-
-    def compiled_in_the_global_context() -> None:
-        run_passes(shared, "function(instcombine)")
-
-    def emitted() -> None:
-        emit_object(module.clone(), machine)
 
     def refused() -> None:
         with contextlib.suppress(optctx.PassPipelineError):
@@ -257,10 +250,6 @@ def works() -> dict[str, Work]:
         with context:
             pass
 
-    def everything_exclusive() -> None:
-        with exclusive:
-            pass
-
     def set_inside() -> None:
         with contained():
             binding.set_option("", "-unroll-max-count=4")
@@ -277,7 +266,7 @@ def works() -> dict[str, Work]:
             propagating(pool).submit(int).result()
 
     return {
-        "empty": empty,
+        "empty": inside(context),
         "nested": nested,
         "generators": generators,
         "run": lambda: context.run(int),
@@ -286,16 +275,16 @@ def works() -> dict[str, Work]:
         "propagated": propagated,
         "recorded": recorded,
         "audited": audited,
-        "unread warns": unread_warns,
+        "unread warns": inside(warns),
         "unread fails": unread_fails,
         "compiled": compiled,
-        "compiled in the global context": compiled_in_the_global_context,
-        "emitted": emitted,
+        "compiled in the global context": functools.partial(run_passes, shared, "function(instcombine)"),
+        "emitted": lambda: emit_object(module.clone(), machine),
         "refused": refused,
         "cached": cached,
         "bound": bound_and_released,
         "detached": detached,
-        "exclusive": everything_exclusive,
+        "exclusive": inside(exclusive),
         "watched": watched,
         "set inside": set_inside,
     }
@@ -303,19 +292,6 @@ def works() -> dict[str, Work]:
 
 def main(arguments: list[str]) -> int:
     count = int(arguments[0])
-    if arguments[1:] == ["decimal"]:
-        lost = 0
-
-        def empty() -> None:
-            with decimal.localcontext(prec=9):
-                pass
-
-        for _ in range(count):
-            decimal.setcontext(decimal.Context(prec=28))
-            signals(empty, 1, 2e-5)
-            lost += decimal.getcontext().prec != 28
-        print(f"decimal.localcontext: {count} interrupts, {lost} left")
-        return 0
     # Code of the interpreter's own library that such an exception breaks: the locks of threading.Condition.
     unsafe = ("propagated",)
     own = {name: work for name, work in works().items() if name not in (*unsafe, "detached", "watched")}

@@ -14,8 +14,9 @@ __all__ = [
     "COUNT",
     "EMISSION",
     "RUNS",
-    "RUN_NAMES",
     "UNROLL",
+    "WAYS",
+    "bitcode",
     "counted",
     "emit_object_by_llvmlite",
     "machine",
@@ -28,6 +29,11 @@ UNROLL = "function(loop-unroll)"
 # Read while code is generated: where blocks are placed, and how instructions are scheduled.
 EMISSION = {"align-all-blocks": 5, "pre-RA-sched": "linearize"}
 COUNT = 5
+
+
+def bitcode(ir: str) -> bytes:
+    with binding.create_context() as context, binding.parse_assembly(ir, context) as module:
+        return bytes(module.as_bitcode())
 
 
 def stores(module: Any) -> int:
@@ -57,12 +63,31 @@ def emit_object_by_llvmlite(module: Any, target: Any) -> bytes:
     return bytes(target.emit_object(module))
 
 
+def by_mcjit(module: Any) -> None:
+    with binding.create_mcjit_compiler(module, machine()) as engine:
+        engine.finalize_object()
+
+
+def by_lljit(module: Any) -> None:
+    with binding.create_lljit_compiler(machine(), suppress_errors=True) as compiler:
+        binding.JITLibraryBuilder().add_ir(module).export_symbol("count").link(compiler, "library")
+
+
+# Every way to have LLVM work on COUNTED.
+WAYS: dict[str, Callable[[Any], object]] = {
+    "passes": lambda module: optctx.run_passes(module, UNROLL),
+    "module passes": run_module_passes,
+    "function passes": run_function_passes,
+    "emission": lambda module: optctx.emit_object(module, machine()),
+    "llvmlite's emission": lambda module: emit_object_by_llvmlite(module, machine()),
+    "MCJIT": by_mcjit,
+    "LLJIT": by_lljit,
+}
 RUNS: tuple[Callable[[Any], None], ...] = (
     lambda module: optctx.run_passes(module, UNROLL),
     run_module_passes,
     run_function_passes,
 )
-RUN_NAMES = ("run_passes", "module passes", "function passes")
 
 
 def counted(*functions: tuple[str, str]) -> str:

@@ -26,6 +26,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 UNROLLED_ONCE = 1  # what `unrolled()` gives where nobody set `unroll-count`
+OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)  # what `both()` gives there
 
 
 # Whether the interpreter reports switches between tasks, and whether scopes follow them.
@@ -82,7 +83,13 @@ def outside(work: Callable[P, R]) -> Callable[P, R]:
     return functools.partial(copy.run, work)
 
 
-def in_threads(works: Sequence[Callable[[], object]]) -> None:
+def copied_inside(context: OptionContext) -> contextvars.Context:
+    """A copy of this code's contextvars, made inside the context."""
+    with context:
+        return contextvars.copy_context()
+
+
+def in_threads(works: Sequence[Callable[[], object]], seconds: float = SECONDS) -> None:
     """Runs all at once, on threads of their own, outside any scope; raises what the first of them raised."""
     errors: list[BaseException] = []
     ready = threading.Barrier(len(works))
@@ -98,7 +105,7 @@ def in_threads(works: Sequence[Callable[[], object]]) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(SECONDS)
+        thread.join(seconds)
     assert not any(thread.is_alive() for thread in threads), "a thread hangs"
     if errors:
         raise errors[0]

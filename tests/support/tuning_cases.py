@@ -8,12 +8,13 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any
 
+from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import OptctxError
 from optctx.lab.sweep.plan import Answer, Plan
 from optctx.lab.timing import Array, Harness, Tolerance, Value
 from optctx.lab.trials import read_trials
-from optctx.lab.tuning import Limits, Objective, Search, Size, Space, Study, Tuning, parse_space
+from optctx.lab.tuning import Limits, Objective, RunTime, Search, Size, Space, Study, Tuning, parse_space
 from optctx.lab.tuning.evaluate import Candidate, evaluate
 from tests.support.ir_texts import SCALE
 
@@ -99,6 +100,23 @@ done:
 KERNEL = Job(SUM, "default<O2>")
 HARNESS = Harness("sum", (Array("f32", (1000,), seed=3), Value(1000)), returns="f32")
 LOOSE = Tolerance(relative=1e-3)
+
+
+def tuned_by_time(**settings: Any) -> Study:
+    """A search by run time whose gain is certain: one addition after the other, as the base has them, is
+    several times slower than four beside each other.
+    """
+    objective = RunTime(harness=HARNESS, tolerance=LOOSE, seconds=1.0)
+    space = parse_space(["force-vector-width=1,4", "unroll-count=1,2"])
+    with OptionContext(force_vector_width=1, unroll_count=1, force_vector_interleave=1):
+        study = tuned(KERNEL, space, (objective,), sampler="grid", minimise=True, **settings)
+    assert study.best is not None
+    assert study.best.options["force-vector-width"] == "4"
+    assert study.minimised is not None
+    assert study.minimised["force-vector-width"] == "4"
+    assert study.confirmation is not None
+    assert study.confirmation["second"]["low"] > 1
+    return study
 
 
 def kept(file: pathlib.Path) -> int:

@@ -61,7 +61,7 @@ def run_design(
     # Some jobs end their process under any design. They would take the others with them.
     well = [i for i, known in enumerate(expected) if known is not None and known.kind not in ("died", "late")]
     order = [well[i] for i in shuffled(len(well), how.seed) if judged[well[i]].runs]
-    Mode.narrow = None if design.contexts is None else Reach(Model(has_one)).narrow
+    Mode.reach = None if design.contexts is None else Reach(Model(has_one))
     try:
         limit = 3 * how.timeout
         run = run_all(jobs, order, how.threads, limit)
@@ -72,7 +72,7 @@ def run_design(
         for index in order:
             judged[index].end = _end(judged[index], expected[index], found.get(index))
     finally:
-        Mode.narrow = None
+        Mode.reach = None
     _find_unstable(judged, order, well, cache, how)
 
 

@@ -1,7 +1,8 @@
 #include "arch/faults.hpp"
 
+#include "os/os.hpp"
+
 #include <array>
-#include <cstdio>
 #include <stdexcept>
 #include <string>
 
@@ -41,16 +42,10 @@ namespace {
 
 constexpr std::uint8_t jmp = 0xE9;  // jmp rel32
 
-std::string at_address(std::uintptr_t address) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%#lx", static_cast<unsigned long>(address));
-    return text;
-}
-
 std::int32_t distance(std::uintptr_t from, std::uintptr_t to) {
     const auto wide = static_cast<std::intptr_t>(to - from);
     const auto narrow = static_cast<std::int32_t>(wide);
-    if (narrow != wide) throw std::runtime_error("no jump reaches from " + at_address(from) + " to " + at_address(to));
+    if (narrow != wide) throw std::runtime_error("no jump reaches from " + os::hex(from) + " to " + os::hex(to));
     return narrow;
 }
 

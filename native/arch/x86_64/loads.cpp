@@ -1,6 +1,7 @@
 #include "arch/loads.hpp"
 
 #include "arch/faults.hpp"
+#include "arch/lengths.hpp"
 
 #include <cstddef>
 #include <cstring>
@@ -28,24 +29,13 @@ struct Load {
 constexpr unsigned rex_wide = 8;
 constexpr unsigned rex_register = 4;
 
-// The number of SIB and displacement bytes after a ModRM byte with a memory operand (vol. 2A, 2.1.5).
-std::size_t address_size(const std::uint8_t* modrm) {
-    const unsigned mod = *modrm >> 6;
-    const unsigned rm = *modrm & 7u;
-    const std::size_t sib = rm == 4 ? 1 : 0;
-    if (mod == 1) return sib + 1;
-    if (mod == 2) return sib + 4;
-    const bool no_base = rm == 5 || (rm == 4 && (modrm[1] & 7u) == 5);
-    return sib + (no_base ? 4 : 0);
-}
-
 // Decodes mov r, m; cmp r, m; cmp m, r (4 or 8 bytes); cmp m, imm8 (1, 4 or 8); movzx r, m8. Does not read past the end
 // of the instruction.
 std::optional<Load> decode(const std::uint8_t* code) {
     const std::uint8_t* at = code;
     const unsigned rex = (*at & 0xF0u) == 0x40 ? *at++ & 15u : 0;
     Load load{Operation::load, (rex & rex_wide) != 0 ? 8u : 4u, 0, 0, 0};
-    std::size_t immediate = 0;
+    bool immediate = false;
     switch (*at++) {
         case 0x8B:
             break;
@@ -60,7 +50,7 @@ std::optional<Load> decode(const std::uint8_t* code) {
             [[fallthrough]];
         case 0x83:
             load.operation = Operation::compare_memory_immediate;
-            immediate = 1;
+            immediate = true;
             break;
         case 0x0F:
             if (*at++ != 0xB6) return std::nullopt;
@@ -70,11 +60,12 @@ std::optional<Load> decode(const std::uint8_t* code) {
             return std::nullopt;
     }
     const unsigned field = *at >> 3 & 7u;
-    if (*at >> 6 == 3 || (immediate != 0 && field != 7)) return std::nullopt;  // no memory operand, or not cmp
+    if (*at >> 6 == 3 || (immediate && field != 7)) return std::nullopt;  // no memory operand, or not cmp
     load.number = field | ((rex & rex_register) != 0 ? 8u : 0u);
-    at += 1 + address_size(at);
-    if (immediate != 0) load.immediate = static_cast<std::int8_t>(*at);
-    load.length = static_cast<std::size_t>(at - code) + immediate;
+    const auto length = instruction_length({code, longest_instruction});
+    if (!length) return std::nullopt;
+    load.length = length->length;
+    if (immediate) load.immediate = static_cast<std::int8_t>(code[load.length - 1]);
     return load;
 }
 

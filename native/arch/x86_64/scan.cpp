@@ -87,10 +87,6 @@ std::vector<std::vector<FunctionReferences>> find_references_to_each(
     return all;
 }
 
-std::vector<FunctionReferences> find_references(const image::Library& image, const std::vector<image::Span>& spans) {
-    return std::move(find_references_to_each(image, std::vector<std::vector<image::Span>>(1, spans)).front());
-}
-
 std::vector<FunctionReferences> find_references_in(const image::Library& image, const std::vector<image::Span>& spans,
                                                    const std::vector<std::uint32_t>& functions) {
     std::vector<FunctionReferences> all;

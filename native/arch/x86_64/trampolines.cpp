@@ -151,6 +151,11 @@ Code rewrite(Instruction instruction, std::size_t operand_at, unsigned scratch, 
     return code;
 }
 
+std::size_t use_at(const PackedSite& site) noexcept {
+    constexpr std::size_t push = 1, load_view = 5 + displacement_size, load_word = 3 + displacement_size;
+    return load_view + load_word + (site.tactic == Tactic::saved ? sizeof skip_red_zone + push : 0);
+}
+
 void check(const image::Library& image, std::span<const PackedSite> sites) {
     for (const PackedSite& site : sites) instruction_of(image, site);
 }

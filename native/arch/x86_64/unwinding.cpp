@@ -3,6 +3,8 @@
 // the context gets the registers of the next frame that has unwind information, and another walk begins there.
 #include "arch/unwinding.hpp"
 
+#include "arch/faults.hpp"
+
 #include <unwind.h>
 
 #include <algorithm>
@@ -21,9 +23,6 @@ struct Preserved {
 };
 constexpr Preserved preserved[] = {{3, REG_RBX},  {6, REG_RBP},  {12, REG_R12},
                                    {13, REG_R13}, {14, REG_R14}, {15, REG_R15}};
-// As instructions number them.
-constexpr int general[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-                           REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 
 using Registers = decltype(mcontext_t::gregs);
 
@@ -88,23 +87,27 @@ bool leave(const MadeCode& made, std::uintptr_t address, Registers& registers) {
     return true;
 }
 
-// The registers as they were when LLVM came to the site.
-void undo(Registers& registers, const Interrupted& at) {
-    set_register(registers, REG_RIP, at.site);
-    if (!at.saved) return;
+// The registers as they were when LLVM came to the site. False if the address is none of the `uses`.
+bool undo(const MadeCode& made, ucontext_t& context) {
+    Registers& registers = context.uc_mcontext.gregs;
+    const auto at = std::lower_bound(made.uses.begin(), made.uses.end(), get(registers, REG_RIP),
+                                     [](const MadeCode::Use& use, std::uintptr_t a) { return use.address < a; });
+    if (at == made.uses.end() || at->address != get(registers, REG_RIP)) return false;
+    set_register(registers, REG_RIP, at->site);
+    if (!at->saved) return true;
     const std::uintptr_t stack = get(registers, REG_RSP);
-    set_register(registers, general[at.scratch], load(stack));
+    set_general_register(context, at->scratch, load(stack));
     set_register(registers, REG_RSP, stack + word + red_zone);
+    return true;
 }
 
 }  // namespace
 
-Unwound unwind(ucontext_t& context, const Interrupted& at, const MadeCode& made,
-               std::span<std::uintptr_t> addresses) noexcept {
+Unwound unwind(ucontext_t& context, const MadeCode& made, std::span<std::uintptr_t> addresses) noexcept {
     Registers& registers = context.uc_mcontext.gregs;
     Registers before;
     std::memcpy(before, registers, sizeof before);
-    undo(registers, at);
+    if (!undo(made, context)) return {};
     Walk walk{.addresses = addresses};
     bool whole = false;
     for (;;) {

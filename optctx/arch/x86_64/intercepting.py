@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 
 from optctx._native import Library
 from optctx._native import find_branches as find_candidates
-from optctx.arch.processor import Branch, FunctionEntrance
+from optctx.arch.processor import Entrance, FunctionEntrance
 from optctx.arch.x86_64.decoder import decoder
 from optctx.arch.x86_64.decoding import LONGEST
 
@@ -27,7 +27,7 @@ _BRANCH = 5  # bytes of call rel32 and jmp rel32
 _JUMP = b"\xe9"
 
 
-def find_branches(image: Library, targets: Mapping[int, str]) -> Iterator[Branch]:
+def find_branches(image: Library, targets: Mapping[int, str]) -> Iterator[Entrance]:
     """See `Processor`. Each function is decoded from its start up to the candidates."""
     for address, target in find_candidates(image, list(targets)):
         function = image.function_at(address)
@@ -40,7 +40,7 @@ def find_branches(image: Library, targets: Mapping[int, str]) -> Iterator[Branch
         code = image.initial_bytes(begin, size)
         if decoder().start_over(code, begin, last) == address:
             found = code[address - begin : last + 1 - begin]
-            yield Branch(address, target, found, found[:1] == _JUMP)
+            yield Entrance(address, target, found, found[:1] == _JUMP)
 
 
 # In the frame are the arguments, from [rsp] on: rdi, rsi, rdx, rcx, r8, r9. Behind them come a word for the

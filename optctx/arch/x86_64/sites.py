@@ -18,7 +18,6 @@ from optctx._native import (
     FunctionReferences,
     Library,
     Span,
-    find_references,
     find_references_in,
     find_references_to_each,
     locate,
@@ -34,16 +33,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Tactic",
-    "access_at",
-    "calls",
-    "find_accesses",
     "find_references_to",
-    "find_sites",
     "find_targets",
     "judge",
     "references_at",
-    "saves_scratch",
-    "trampoline_size",
 ]
 
 
@@ -55,32 +48,8 @@ class Tactic(enum.IntEnum):
     CALL = 2  # a call or jump through memory: r11 is free there (System V ABI, 3.2.1)
 
 
-_SKIP_RED_ZONE_AND_PUSH = 6  # bytes, in a trampoline that saves a register
-_LOAD_VIEW_AND_WORD = 16
-_POP_AND_BACK = 9
 _DISPLACEMENT = struct.Struct("<i")
 _ZERO = bytes(_DISPLACEMENT.size)
-
-
-def access_at(site: Site) -> int:
-    """See `Processor`."""
-    return _LOAD_VIEW_AND_WORD + (_SKIP_RED_ZONE_AND_PUSH if site.tactic == Tactic.SAVED else 0)
-
-
-def saves_scratch(site: Site) -> bool:
-    """See `Processor`."""
-    return site.tactic == Tactic.SAVED
-
-
-def calls(site: Site) -> bool:
-    """See `Processor`."""
-    return site.tactic == Tactic.CALL
-
-
-def trampoline_size(site: Site) -> int:
-    """See `Processor`."""
-    code = rewrite(site.code, site.operand_at, site.scratch, site.offset)
-    return access_at(site) + len(code) + (_POP_AND_BACK if saves_scratch(site) else 0)
 
 
 def _check_rewrite(site: Site) -> None:
@@ -127,13 +96,6 @@ class _Regions:
         return None
 
 
-def find_sites(image: Library, spans: Sequence[tuple[int, int]]) -> tuple[list[Site], list[SiteRefusal]]:
-    """See `Processor`."""
-    refusals: list[SiteRefusal] = []
-    references = find_references(image, _native_spans(spans))
-    return list(_judged(image, references, _Regions(spans), refusals)), refusals
-
-
 def find_references_to(
     image: Library, spans: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
 ) -> CodeReferences:
@@ -141,7 +103,12 @@ def find_references_to(
     to_spans, to_others = find_references_to_each(image, [_native_spans(spans), _native_spans(others)])
     refusals: list[SiteRefusal] = []
     sites = Sites.of(image, _judged(image, to_spans, _Regions(spans), refusals))
-    return CodeReferences(sites, refusals, _accesses(image, to_others))
+    accesses = [
+        (reference.target, reference.memory_bytes)
+        for references in to_others
+        for reference in _references(image, references)
+    ]
+    return CodeReferences(sites, refusals, accesses)
 
 
 def _judged(
@@ -160,19 +127,6 @@ def _judged(
                 yield outcome
             else:
                 refusals.append(outcome)
-
-
-def find_accesses(image: Library, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return (address, bytes) of each run-time reference at or in the spans, redirectable or not."""
-    return _accesses(image, find_references(image, _native_spans(spans)))
-
-
-def _accesses(image: Library, found: Iterable[FunctionReferences]) -> list[tuple[int, int]]:
-    return [
-        (reference.target, reference.memory_bytes)
-        for references in found
-        for reference in _references(image, references)
-    ]
 
 
 def find_targets(

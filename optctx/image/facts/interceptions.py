@@ -8,7 +8,6 @@ values.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from optctx._native import MachineUse, ParserFunction, Skip, Subject
@@ -45,7 +44,6 @@ __all__ = [
     "inside_a_scope",
     "missing_features",
     "why_missing",
-    "with_those_of_host",
 ]
 
 BINDING: Final = "contexts bound to LLVMContexts"
@@ -231,11 +229,6 @@ _PARSER = (
 )
 
 INTERCEPTIONS: Final = (*_WORK, *_MACHINES, *_PARSER)
-
-
-def with_those_of_host(of_host: Sequence[Interception]) -> tuple[Interception, ...]:
-    """Return the table of an image whose host intercepts more than what is intercepted in every image."""
-    return (*_WORK, *of_host, *_MACHINES, *_PARSER)
 
 
 DEBUG_OUTPUT: Final = "debug output for one thread"

@@ -21,7 +21,7 @@ from optctx.lab.command.files import read_file
 from optctx.lab.command.groups import Out, out
 from optctx.lab.command.inputs import BITCODE, answered
 from optctx.lab.settings import argument, seconds, setting
-from optctx.tables import table
+from optctx.tables import Table
 
 __all__ = ["Arguments", "print_report", "run"]
 
@@ -37,6 +37,7 @@ class Arguments:
         None,
         "options of the link step, to compare as well: --link-options='-unroll-count=4 -stats'",
         metavar="ARGS",
+        options=True,
     )
     require_stamps: bool = setting(False, "exit status 1 also for a file with neither")
     timeout: float = setting(
@@ -60,7 +61,7 @@ def print_report(report: LinkReport, form: str) -> None:
     if printed(form, lambda: {"consistent": not report, **msgspec.to_builtins(report)}):
         return
     if report.mismatches:
-        show(table(("option", "value", "in"), report.rows()))
+        show(Table(("option", "value", "in"), report.rows()))
     say(*(f"{module}: no stamp" for module in report.unstamped), report.summary())
 
 

@@ -32,11 +32,10 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.segment import Segment
-from rich.table import Table
 from rich.text import Text
 
 from optctx.children.death import printed_to
-from optctx.tables import needed_width, without_column
+from optctx.tables import Table
 from optctx.wording import counted, printable
 
 __all__ = [
@@ -198,29 +197,15 @@ def say(*lines: str) -> None:
     sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))
 
 
-def show(table: Table, least: Sequence[str] = ()) -> None:
-    """Print a table: as wide as the terminal, or with whole lines that have no spaces at their ends.
-
-    `least`: headings of the columns that a narrow terminal does without, the first to go first.
-    """
+def show(table: Table) -> None:
+    """Print a table: as wide as the terminal, or with whole lines that have no spaces at their ends."""
     if sys.stdout.isatty():
         console = _Console(_exactly(sys.stdout))
-        console.print(_fitting(console, table, least))
+        console.print(table.fitted(console.width))
         return
     text = io.StringIO()
-    _Console(text, width=_WIDE).print(table)
+    _Console(text, width=_WIDE).print(table.fitted())
     _exactly(sys.stdout).write("".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()))
-
-
-def _fitting(console: Console, table: Table, least: Sequence[str]) -> Table:
-    """The table with those columns of `least` for which there is room; where that is not enough, in lines."""
-    leave = list(least)
-    while leave and needed_width(table) > console.width:
-        table = without_column(table, leave.pop(0))
-    if needed_width(table) > console.width:
-        for column in table.columns:
-            column.no_wrap, column.overflow = False, "fold"
-    return table
 
 
 def put(text: str, end: str = "\n") -> None:

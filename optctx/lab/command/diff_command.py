@@ -16,7 +16,7 @@ from optctx.lab.command.files import read_file
 from optctx.lab.command.groups import Out, out
 from optctx.lab.lookup import MOST_BYTES, Difference, compare, load_facts
 from optctx.lab.settings import argument
-from optctx.tables import table
+from optctx.tables import Table
 
 __all__ = ["Arguments", "run"]
 
@@ -58,10 +58,10 @@ def _print(found: Difference) -> None:
     for side, each in (("old", found.old), ("new", found.new)):
         say(f"{side}: {each.title}, {len(each.options):,} names")
     say("")
-    show(table(("change", "options"), [(what, f"{n:,}") for what, n in found.totals.items()]))
+    show(Table(("change", "options"), [(what, f"{n:,}") for what, n in found.totals.items()]))
     for what, names in (("added", found.added), ("removed", found.removed)):
         say("", f"{what}: {', '.join(names) or 'none'}")
     rows = [(each.name, each.what, each.old, each.new) for each in found.changes if each.what != "readers"]
     if rows:
         say("")
-        show(table(("option", "change", "old", "new"), rows, whole=("option",)))
+        show(Table(("option", "change", "old", "new"), rows, whole=("option",)))

@@ -53,7 +53,9 @@ class Input:
         read=Number(int, "0 to 3", range(4).__contains__),
     )
     clang: str = setting("clang", "what compiles C and C++ (%(default)s)", metavar="PROGRAM")
-    clang_options: str = setting("", "for clang: --clang-options='-Iinclude -DN=8'", metavar="ARGS")
+    clang_options: str = setting(
+        "", "for clang: --clang-options='-Iinclude -DN=8'", metavar="ARGS", options=True
+    )
 
     @property
     def pipelines(self) -> tuple[str, ...]:
@@ -116,6 +118,7 @@ class Base:
         flag="--set",
         metavar="NAME=VALUE",
         several=True,
+        options=True,
         completes="setting",
     )
     load: str | None = setting(
@@ -178,6 +181,7 @@ class Try:
         flag="--try",
         metavar="NAME=VALUES",
         several=True,
+        options=True,
         completes="setting",
     )
 

@@ -67,7 +67,10 @@ def _read(path: str) -> bytes:
     if path == "-":
         if sys.stdin is None:
             raise OptctxError("cannot read standard input: it is closed; name a file instead of '-'")
-        return sys.stdin.buffer.read()
+        data = sys.stdin.buffer.read()
+        if not data.strip():  # of a program that has failed, perhaps
+            raise OptctxError("cannot use standard input: expected LLVM IR or bitcode, found nothing")
+        return data
     return read_file(path, "C or C++" if _is_source(path) else "LLVM IR or bitcode")
 
 

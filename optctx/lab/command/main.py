@@ -11,7 +11,7 @@ import itertools
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from types import ModuleType
 
 import optctx
@@ -53,7 +53,6 @@ COMMANDS = {
 }
 
 _MOST_OPTIONS = 5000  # LLVM has 2,600; argparse takes quadratic time
-_TAKE_OPTIONS = ("--set", "--try", "--against", "--link-options", "--clang-options")
 _LLVM_OPTION = re.compile(r"-[\w]{2}")
 
 
@@ -165,12 +164,14 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         raise OptctxError(
             f"expected at most {_MOST_OPTIONS:,} options on the command line, found {options:,}"
         )
-    argv = [*_joined(argv)] or ["--help"]
+    argv = list(argv) or ["--help"]
     check_command(argv, COMMANDS)
     if argv[0] in ("-V", "--version", *FOLDERS):
         say(said_of(argv[0]) if argv[0] in FOLDERS else f"optctx {optctx.__version__}")
         raise SystemExit(0)
     parser, commands = make_parser(argv[0])
+    if argv[0] in COMMANDS:
+        argv = [*_joined(argv, commands.choices[argv[0]].of_options)]
     # argparse would take a word such as -hexagon-... for options of one letter, of which -h prints help.
     words = itertools.takewhile(lambda argument: argument != "--", argv)
     unknown = [argument for argument in words if argument.startswith("-h") and argument != "-h"]
@@ -181,11 +182,11 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return arguments
 
 
-def _joined(argv: Sequence[str]) -> Iterator[str]:
-    """The arguments, with an LLVM option joined to the flag before it: argparse would take it for a flag."""
+def _joined(argv: Sequence[str], flags: Container[str]) -> Iterator[str]:
+    """The arguments, with an LLVM option joined to that of `flags` before it, else it would be a flag."""
     words = iter(argv)
     for word in words:
-        if word in _TAKE_OPTIONS and (value := next(words, None)) is not None:
+        if word in flags and (value := next(words, None)) is not None:
             yield from (f"{word}={value}",) if _LLVM_OPTION.match(value) else (word, value)
         else:
             yield word

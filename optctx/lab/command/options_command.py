@@ -20,7 +20,7 @@ from optctx.lab.command.console import printed, put, show
 from optctx.lab.command.groups import Out, out
 from optctx.lab.lookup import as_python, facts_as_json, facts_as_rows
 from optctx.lab.settings import argument, setting
-from optctx.tables import table
+from optctx.tables import Table
 from optctx.wording import did_you_mean, nearest
 
 __all__ = ["Arguments", "run"]
@@ -70,7 +70,7 @@ def run(given: Arguments) -> None:
             headings = ("name", "type", "value", "scope", "help")
             options = chosen.options
             rows = [(each.name, each.type, text(each.value), each.scope, each.help) for each in options]
-            show(table(headings, rows, whole=("name", "type", "scope")), ("scope", "value"))
+            show(Table(headings, rows, whole=("name", "type", "scope"), least=("scope", "value")))
 
 
 def _matches(option: OptionFacts, given: Arguments) -> bool:

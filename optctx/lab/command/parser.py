@@ -19,11 +19,8 @@ from optctx_program import FOLDERS
 __all__ = ["Parser", "UsageError", "add_said", "add_talk", "check_command", "unknown_arguments"]
 
 _WIDTH = 79  # of a description, at most
+_LEAST = 11  # and at least, as argparse has it for the rest
 _INDENT = 28  # the most columns before the help of an argument
-_CHOICE = re.compile(
-    r"(?:argument (?P<name>\S+): )?invalid choice: (?P<found>.*) \(choose from (?P<choices>.*)\)"
-)
-_INVALID = re.compile(r"^invalid int value: ")
 _PASSES_ON = ("-mllvm", "-Xllvm")  # flags of clang and other tools, before an LLVM option
 _OWN = ("-h", "--help", "-V", "--version", *FOLDERS)
 _ARGUMENT = re.compile(r"argument (\S+): (.*)")
@@ -38,8 +35,9 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *, example: str = "", description: str | None = None, **more: Any) -> None:
         """`example`: lines for the end of the help text. Only `description` is wrapped."""
+        width = min(_WIDTH, max(_LEAST, get_terminal_size().columns - 1))
         super().__init__(
-            description=textwrap.fill(description or "", min(_WIDTH, get_terminal_size().columns - 1)),
+            description=textwrap.fill(description or "", width),
             epilog=f"example{'s' if example.count(chr(10)) else ''}:\n{textwrap.indent(example, '  ')}"
             if example
             else None,
@@ -55,15 +53,28 @@ class Parser(argparse.ArgumentParser):
         """The arguments, in order. argparse has no public list."""
         return self._actions
 
+    @property
+    def of_options(self) -> set[str]:
+        """The flags whose values are LLVM options."""
+        found = (each for each in self._actions if getattr(each, "options", False))
+        return {flag for each in found for flag in each.option_strings}
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raise UsageError for none of the choices. argparse's own error quotes them as its version does."""
+        if action.choices is None or value in action.choices:
+            return
+        choices, near = list(action.choices), did_you_mean(nearest(value, action.choices))
+        expected = " or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
+        name = "/".join(action.option_strings) or action.metavar or action.dest
+        raise UsageError(f"{name}: expected {expected}, found {value!r}" + (f"; {near}" if near else ""))
+
     def error(self, message: str) -> NoReturn:
         """Raise UsageError with argparse's message, or a better one."""
-        if choice := _CHOICE.fullmatch(message):
-            raise UsageError(_no_such_choice(choice["name"], choice["found"], choice["choices"]))
         if argument := _ARGUMENT.fullmatch(message):
             name, words = argument.groups()
             if words == "expected one argument":
                 raise UsageError(f"{name}: expected a value; write {name}=VALUE if it begins with '-'")
-            message = f"{name}: {_INVALID.sub('expected a whole number, found ', words)}"
+            message = f"{name}: {words}"
         raise UsageError(f"{message}; see `{self.prog} --help`")
 
 
@@ -82,15 +93,6 @@ def add_talk(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group()
     group.add_argument("-q", "--quiet", action="store_true", help="print results and errors only")
     group.add_argument("-v", "--verbose", action="store_true", help="print all that LLVM prints")
-
-
-def _no_such_choice(name: str | None, found: str, listed: str) -> str:
-    """Reword argparse's message, which quotes the choices in some versions of Python."""
-    choices = re.findall(r"[\w-]+", listed)
-    word = found.strip("'\"")
-    near = did_you_mean(nearest(word, choices))
-    expected = " or ".join(part for part in (", ".join(choices[:-1]), choices[-1]) if part)
-    return f"{name}: expected {expected}, found {found}" + (f"; {near}" if near else "")
 
 
 def check_command(argv: Sequence[str], commands: Iterable[str]) -> None:

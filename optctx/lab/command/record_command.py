@@ -23,7 +23,7 @@ from optctx.lab.command.files import naming_module
 from optctx.lab.command.groups import Base, File, Input, Out, out
 from optctx.lab.command.inputs import answered
 from optctx.lab.settings import group
-from optctx.tables import table
+from optctx.tables import Table
 from optctx.wording import counted
 
 __all__ = ["Arguments", "run"]
@@ -86,11 +86,11 @@ def _print(found: Recorded) -> None:
     if found.read:
         cells = (read.cells for read in found.read)
         rows = [(name, functions, values) for name, values, functions in cells]
-        show(table(("option", "read by", "value"), rows, whole=("option",)), ("read by",))
+        show(Table(("option", "read by", "value"), rows, whole=("option",), least=("read by",)))
         say("")
     if found.unread:
         causes = [(each.name, each.cause, text(each.value)) for each in found.unread]
-        show(table(("override", "not read because", "value"), causes, whole=("override",)))
+        show(Table(("override", "not read because", "value"), causes, whole=("override",)))
         say("")
     unread = counted(len(found.unread), "override")
     say(f"{counted(len(found.read), 'option')} read, {unread} not read")

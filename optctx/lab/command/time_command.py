@@ -27,7 +27,7 @@ from optctx.lab.timing import (
     find_harness,
     read_case,
 )
-from optctx.tables import table
+from optctx.tables import Table
 
 __all__ = ["Arguments", "run"]
 
@@ -42,6 +42,7 @@ class Arguments:
         "options on top of the base's, as opt takes them; repeat for more sets",
         metavar="'ARGS'",
         several=True,
+        options=True,
     )
     again: str | None = setting(
         None, "instead of a file: run a case of a wrong result again", metavar="CASE.toml"
@@ -96,7 +97,7 @@ def run(given: Arguments) -> int:
 def _print(found: Compared, form: str) -> None:
     if printed(form, found.as_dict):
         return
-    show(table(found.headings, found.cells(), right=found.headings[1:3]))
+    show(Table(found.headings, found.cells(), right=found.headings[1:3]))
     say("", *_summary(found))
 
 

@@ -300,7 +300,7 @@ def print_study(study: Study, out: Out, source: Source, saved: str | None = None
     if printed(out.format, lambda: as_data(study), lambda: as_rows(study)):
         return
     top = out.top or _ROWS
-    show(as_table(study, top), least=("change",))
+    show(as_table(study, top))
     say(*summary(study, top))
     if study.finished and (lines := ending(study, source, saved)):
         say(*lines)

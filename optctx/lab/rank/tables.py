@@ -7,7 +7,7 @@ from typing import Any
 
 from optctx.lab.rank.ranking import Effect, Ranking
 from optctx.lab.trials.tables import percent, record
-from optctx.tables import Table, table
+from optctx.tables import Table
 from optctx.wording import counted
 
 __all__ = ["as_data", "as_rows", "as_table", "dead_table", "not_tried_lines"]
@@ -20,7 +20,7 @@ _MORE = ("size_change", "changes", "error")
 
 
 def as_table(ranking: Ranking, top: int | None = None) -> Table:
-    """A rich table of the options that change the output, the largest effect first; at most `top` of them."""
+    """A table of the options that change the output, the largest effect first; at most `top` of them."""
     rows = [
         (
             effect.option,
@@ -33,18 +33,18 @@ def as_table(ranking: Ranking, top: int | None = None) -> Table:
         )
         for effect in ranking.changing[:top]
     ]
-    return table(_HEADINGS, rows, whole=_HEADINGS, right=_HEADINGS[4:])
+    return Table(_HEADINGS, rows, whole=_HEADINGS, right=_HEADINGS[4:])
 
 
 def dead_table(ranking: Ranking) -> Table:
-    """A rich table of trials that crashed, timed out or failed. Values that ended alike share a row."""
+    """A table of trials that crashed, timed out or failed. Values that ended alike share a row."""
     rows: dict[tuple[str, str, str, str], list[str]] = {}
     for effect, trial in ranking.dead:
         row = (effect.option, effect.base, trial.state, trial.error)
         rows.setdefault(row, []).append(trial.options[effect.option])
     cells = [(*first, ", ".join(values), reason) for (*first, reason), values in rows.items()]
     whole = ("option", "base", "state")
-    return table((*whole, "values", "error"), cells, whole=whole)
+    return Table((*whole, "values", "error"), cells, whole=whole)
 
 
 def not_tried_lines(ranking: Ranking) -> list[str]:

@@ -27,6 +27,7 @@ STATE_COLOURS = {
     "pruned": "#bcbd22",
 }
 _BEST, _BASE = "#2ca02c", "#888888"
+_POINT = {"color": STATE_COLOURS["ok"], "size": 5, "opacity": 0.6}
 _PAIRS = 6  # of objectives
 _BARS = 20  # options
 _POINTS, _LEAST = 20_000, 300  # of all slices, and of one
@@ -146,10 +147,7 @@ def _history(study: Study, goal: Goal) -> Drawn:
     figures = [trial.objectives[goal.name] for trial in done]
     pick: Callable[[float, float], float] = min if goal.direction == "minimise" else max
     traces: list[Drawn] = [
-        {
-            **_marks("trial", numbers, figures, numbers, STATE_COLOURS["ok"]),
-            **_error_bars(done, goal),
-        },
+        {**_marks("trial", done, numbers, figures, _POINT), **_error_bars(done, goal)},
         {
             "type": "scatter",
             "mode": "lines",
@@ -167,19 +165,18 @@ def _history(study: Study, goal: Goal) -> Drawn:
         base = {"type": "scatter", "mode": "lines", "name": "base", "x": ends, "line": line}
         traces.append({**base, "y": [study.base.objectives[goal.name]] * 2})
     for state in dict.fromkeys(trial.state for trial in study.trials if trial.state != "ok"):
-        lost = [trial.number for trial in study.trials if trial.state == state]
-        colour = STATE_COLOURS.get(state, "#000000")
-        marks = _marks(markup(state), lost, [0.02] * len(lost), lost, colour)
-        traces.append({**marks, "yaxis": "y2", "marker": {"symbol": "x", "size": 6, "color": colour}})
+        lost = [trial for trial in study.trials if trial.state == state]
+        marker = {"symbol": "x", "size": 6, "color": STATE_COLOURS.get(state, "#000000")}
+        x, y = [trial.number for trial in lost], [0.02] * len(lost)
+        traces.append({**_marks(markup(state), lost, x, y, marker), "yaxis": "y2"})
     edge = {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True}
     layout = {"xaxis": _axis("trial"), "yaxis": _axis(axis_title(goal), figures), "yaxis2": edge}
     return {"data": traces, "layout": {**layout, **_LEGEND}}
 
 
-def _marks(name: str, x: Sequence[float], y: Sequence[float], numbers: Sequence[int], colour: str) -> Drawn:
-    marker = {"color": colour, "size": 5, "opacity": 0.6}
+def _marks(name: str, of: Sequence[Trial], x: Iterable[float], y: Iterable[float], marker: Drawn) -> Drawn:
     own = {"type": "scatter", "mode": "markers", "name": name, "x": list(x), "y": list(y), "marker": marker}
-    return {**own, "customdata": list(numbers)}
+    return {**own, "customdata": [trial.number for trial in of]}
 
 
 def _error_bars(done: Sequence[Trial], goal: Goal) -> Drawn:
@@ -226,7 +223,7 @@ def _slice(name: str, goal: Goal, drawn: Sequence[Trial], scale: _Scale, points:
     trials = [trial for trial in drawn if name in points[trial.number]]
     figures = [trial.objectives[goal.name] for trial in trials]
     x = [scale.places[points[trial.number][name]] for trial in trials]
-    marks = _marks(markup(goal.name), x, figures, [trial.number for trial in trials], STATE_COLOURS["ok"])
+    marks = _marks(markup(goal.name), trials, x, figures, _POINT)
     layout = {"xaxis": scale.axis(name), "yaxis": _axis(axis_title(goal), figures), "showlegend": False}
     return {"data": [marks], "layout": layout}
 
@@ -238,11 +235,10 @@ def _front(study: Study, across: Goal, up: Goal) -> Drawn:
 
     def drawn(name: str, trials: Sequence[Trial], marker: Drawn) -> Drawn:
         x, y = ([trial.objectives[goal.name] for trial in trials] for goal in (across, up))
-        marks = _marks(name, x, y, [trial.number for trial in trials], _BASE)
-        return {**marks, "marker": marker}
+        return _marks(name, trials, x, y, marker)
 
     traces = [
-        drawn("trial", done, {"color": STATE_COLOURS["ok"], "size": 5, "opacity": 0.4}),
+        drawn("trial", done, {**_POINT, "opacity": 0.4}),
         drawn("Pareto front", study.front, {"color": _BEST, "size": 9}),
         drawn("base", base, {"color": _BASE, "size": 11, "symbol": "diamond"}),
     ]

@@ -93,12 +93,15 @@ def _evaluator(
     """Gives what Optuna says if the trials have these figures, of which the lower are the better."""
     import optuna
 
-    none = Goal("", "")
-    made = optuna_study(
-        replace(study, goals=(none,)),
-        [replace(trial, objectives={none.name: 0.0}) for trial in trials],
-        lambda name, text: groups[name][text] if name in groups else "",
-    )
+    none, several = Goal("", ""), len(study.pipelines) > 1
+
+    def grouped(trial: Trial) -> Trial:
+        point = options_of(trial, several)
+        # No numbers: nothing lies between two groups.
+        own = {name: f"group {of[point[name]]}" for name, of in groups.items() if name in point}
+        return replace(trial, objectives={none.name: 0.0}, options=own)
+
+    made = optuna_study(replace(study, goals=(none,), pipelines=()), [*map(grouped, trials)])
 
     def evaluate(figures: Sequence[float]) -> dict[str, float]:
         with warnings.catch_warnings(), quiet():

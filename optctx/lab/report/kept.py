@@ -34,6 +34,9 @@ class KeptExperiment:
     trials: tuple[Trial, ...] | None = None
 
 
+_COMPARED = ("digest", "size", "instructions")
+
+
 class _UnfitError(Exception):
     """Why a file cannot be reported."""
 
@@ -47,6 +50,20 @@ class _Identity(msgspec.Struct):
     target: tuple[str, str, str, int]
     input: dict[str, str]
     versions: dict[str, str]
+
+    def study(self, goal: Goal, base: Trial, trials: Sequence[Trial], sampler: str, **more: Any) -> Study:
+        return Study(
+            goals=(goal,),
+            base=base,
+            trials=tuple(trials),
+            sampler=sampler,
+            seed=0,
+            space=self.space,
+            pipelines=self.pipelines or (base.passes,),
+            machine={},
+            versions=self.versions,
+            **more,
+        )
 
 
 class _Sweep(msgspec.Struct):
@@ -88,7 +105,8 @@ def _sweep(path: str, kept: Kept, trials: Sequence[Trial]) -> KeptExperiment:
     ended = "every combination was compiled" if len(trials) >= noted.total > 0 else ""
     study = None
     if noted.bases and len(identity.input) == 1:
-        study = _study(path, identity, goal, noted.bases[0], trials, "grid", ended, noted.total)
+        base = noted.bases[0]
+        study = identity.study(goal, base, trials, "grid", ended=ended, total=noted.total, file=path)
     why = "its base was not compiled" if not noted.bases else "it is a sweep over several files"
     names = list(identity.input)
     ordered = sorted(trials, key=lambda trial: names.index(trial.file) if trial.file in names else -1)
@@ -112,37 +130,9 @@ def _ranking(path: str, kept: Kept, trials: Sequence[Trial]) -> KeptExperiment:
     ranking = filled(outline, trials)  # after a kill there can be more trials than were planned by then
     ranking = replace(ranking, left=max(ranking.left, 0) if ranking.ended else 0)
     ended = "" if ranking.ended else "every value was tried"
-    study = _study(path, identity, goal, outline.base, trials, "one option at a time", ended, outline.left)
+    base, total, way = outline.base, outline.left, "one option at a time"
+    study = identity.study(goal, base, trials, way, ended=ended, total=total, file=path)
     return KeptExperiment(source, goal, study, ranking=ranking)
-
-
-_COMPARED = ("digest", "size", "instructions")
-
-
-def _study(
-    path: str,
-    identity: _Identity,
-    goal: Goal,
-    base: Trial,
-    trials: Sequence[Trial],
-    sampler: str,
-    ended: str,
-    total: int,
-) -> Study:
-    return Study(
-        goals=(goal,),
-        base=base,
-        trials=tuple(trials),
-        sampler=sampler,
-        seed=0,
-        space=identity.space,
-        pipelines=identity.pipelines or (base.passes,),
-        machine={},
-        versions=identity.versions,
-        ended=ended,
-        total=total,
-        file=path,
-    )
 
 
 def _identified(kept: Kept) -> tuple[_Identity, Goal, Source]:

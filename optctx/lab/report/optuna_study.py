@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from optctx.errors import OptctxError, shown
-from optctx.lab.space import PASSES
+from optctx.lab.space import PASSES, number_of
 from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.results import Study
 from optctx.lab.tuning.search import need_optuna, quiet
@@ -20,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["export", "options_of", "optuna_study", "wide"]
 
+# What the texts of an option are to Optuna: the value of each, and the distribution that they are from.
+_Kind = tuple[Mapping[str, Any], "BaseDistribution"]
+
 _WIDE = 32  # times the least value: from here on an axis is logarithmic
 _MOST_GAP = 10_000  # numbers that no trial has, which stand for trials that had not ended
 
@@ -29,13 +31,10 @@ def options_of(trial: Trial, varied: bool) -> dict[str, str]:
     return {**({PASSES: trial.passes} if varied else {}), **trial.options}
 
 
-def optuna_study(
-    study: Study, trials: Sequence[Trial], read: Callable[[str, str], Any] | None = None, **more: Any
-) -> optuna.Study:
-    """These trials of a study, in their order. `read`: what a text of an option counts as.
+def optuna_study(study: Study, trials: Sequence[Trial], **more: Any) -> optuna.Study:
+    """These trials of a study, in their order. `more`: for `optuna.create_study`.
 
-    Without it an option whose texts are all numbers has numbers, on a logarithmic scale where they are far
-    apart. `more`: for `optuna.create_study`.
+    An option whose texts are all numbers has numbers, on a logarithmic scale where they are far apart.
     """
     import optuna
     from optuna.study import StudyDirection
@@ -43,7 +42,7 @@ def optuna_study(
     varied = len(study.pipelines) > 1
     points = [options_of(trial, varied) for trial in trials]
     kinds = {
-        name: _Kind([point[name] for point in points if name in point], read, name)
+        name: _kind(dict.fromkeys(point[name] for point in points if name in point))
         for name in dict.fromkeys(name for point in points for name in point)
     }
     names = {"minimise": StudyDirection.MINIMIZE, "maximise": StudyDirection.MAXIMIZE}
@@ -55,25 +54,17 @@ def optuna_study(
     return made
 
 
-class _Kind:
-    """What the texts of one option are to Optuna."""
+def _kind(texts: Iterable[str]) -> _Kind:
+    from optuna import distributions
 
-    def __init__(self, texts: Sequence[str], read: Callable[[str, str], Any] | None, name: str) -> None:
-        from optuna import distributions
-
-        distinct = list(dict.fromkeys(texts))
-        numbers = [number for text in distinct if read is None and (number := _number(text)) is not None]
-        self.values: dict[str, Any] = {text: text if read is None else read(name, text) for text in distinct}
-        if len(numbers) < len(distinct):
-            choices = tuple(dict.fromkeys(self.values.values()))
-            self.distribution: BaseDistribution = distributions.CategoricalDistribution(choices)
-            return
-        self.values = dict(zip(distinct, numbers, strict=True))
-        low, high = min(numbers), max(numbers)
-        if all(isinstance(number, int) for number in numbers):
-            self.distribution = distributions.IntDistribution(low, high, log=wide(numbers))  # type: ignore[arg-type]
-        else:
-            self.distribution = distributions.FloatDistribution(low, high, log=wide(numbers))
+    numbers = {text: _number(text) for text in texts}
+    found = [number for number in numbers.values() if number is not None]
+    if len(found) < len(numbers):
+        return {text: text for text in texts}, distributions.CategoricalDistribution(tuple(numbers))
+    low, high, log = min(found), max(found), wide(found)
+    if all(isinstance(number, int) for number in found):
+        return numbers, distributions.IntDistribution(low, high, log=log)  # type: ignore[arg-type]
+    return numbers, distributions.FloatDistribution(low, high, log=log)
 
 
 def wide(numbers: Iterable[float]) -> bool:
@@ -85,14 +76,10 @@ def wide(numbers: Iterable[float]) -> bool:
 
 def _number(text: str) -> float | None:
     """A number with which Optuna can compute."""
-    try:
-        number = float(text)
-        whole = int(text) if text.lstrip("-").isdecimal() else None
-    except ValueError:
+    number = number_of(text)
+    if number is None or abs(number) > 1e15:
         return None
-    if not math.isfinite(number) or abs(number) > 1e15:
-        return None
-    return number if whole is None else whole
+    return int(text) if text.lstrip("-").isdecimal() else number
 
 
 def _frozen(
@@ -104,8 +91,8 @@ def _frozen(
     return optuna.trial.create_trial(
         state=states.get(trial.state, optuna.trial.TrialState.FAIL),
         values=[trial.objectives[goal.name] for goal in goals] if trial.state == "ok" else None,
-        params={name: kinds[name].values[text] for name, text in point.items()},
-        distributions={name: kinds[name].distribution for name in point},
+        params={name: kinds[name][0][text] for name, text in point.items()},
+        distributions={name: kinds[name][1] for name in point},
         user_attrs={"state": trial.state, "error": trial.error, **trial.attributes},
     )
 

@@ -13,7 +13,7 @@ from optctx.lab.report.texts import figure_text
 from optctx.lab.trials import STATES, Trial, tables
 from optctx.lab.trials.tables import record, settings_text
 from optctx.lab.tuning.results import Study
-from optctx.tables import Table, add_row, ruled_table
+from optctx.tables import Table
 from optctx.wording import counted
 
 __all__ = [
@@ -50,23 +50,22 @@ def as_rows(study: Study) -> Iterator[Sequence[object]]:
 
 
 def as_table(study: Study, top: int | None = None) -> Table:
-    """A rich table: the base, then the best trials; with several objectives those of the Pareto front.
+    """A table: the base, then the best trials; with several objectives those of the Pareto front.
 
     What is long comes last: the options of a trial, as `opt` takes them.
     """
-    figures = [*(goal.unit or goal.name for goal in study.goals), *(["change"] * (len(study.goals) == 1))]
+    change = ["change"] * (len(study.goals) == 1)
+    figures = [*(goal.unit or goal.name for goal in study.goals), *change]
     passes = ["passes"] * (len(study.pipelines) > 1)
-    made = ruled_table(["trial", *figures, *passes, "options"], right=["trial", *figures])
-    for trial in [study.base, *study.ranked[:top]]:
-        number = "base" if trial is study.base else str(trial.number)
+
+    def row(trial: Trial, number: str) -> list[str]:
         shown = [figure_text(trial.objectives[goal.name], goal) for goal in study.goals]
-        change = [_change(trial, study)] if len(study.goals) == 1 else []
-        own = [trial.passes] * len(passes)
-        add_row(made, [number, *shown, *change, *own, settings_text(trial.options)])
-        if trial is study.base:
-            made.add_section()
-    made.columns[-1].overflow = "fold"  # an option is not cut
-    return made
+        shown += [_change(trial, study) for _ in change]
+        return [number, *shown, *[trial.passes] * len(passes), settings_text(trial.options)]
+
+    rows = [row(study.base, "base"), None, *(row(each, str(each.number)) for each in study.ranked[:top])]
+    headings = ["trial", *figures, *passes, "options"]
+    return Table(headings, rows, right=["trial", *figures], least=change, ruled=True)
 
 
 def summary(study: Study, top: int | None = None) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from optctx import OptionContext, registry
@@ -78,7 +78,8 @@ class Space:
     @property
     def count(self) -> float:
         """How many points there are at most; conditions make it fewer."""
-        return math.prod(each.values.count for each in self.dimensions)
+        counts = [each.values.count for each in self.dimensions]
+        return math.inf if math.inf in counts else math.prod(counts)
 
     @property
     def names(self) -> list[str]:
@@ -125,42 +126,29 @@ class Space:
         """A random point."""
         return self.walk(lambda each: each.values.pick(dice))
 
-    def points(self) -> Iterator[dict[str, Value]]:
-        """Every point once; the last dimension changes fastest. Raises OptctxError for one without end."""
-        for each in self.dimensions:
-            each.values.each()
-        values: dict[str, Value] = {}
-        chosen: dict[str, str] = {}
-        left: list[Iterator[Value | None]] = []  # for each dimension so far; None: it does not count
-        place = 0
-        while place >= 0:
-            if place == len(self.dimensions):
-                yield dict(values)
-                place -= 1
-                continue
-            each = self.dimensions[place]
-            if place == len(left):
-                counts = each.condition is None or each.condition.holds(chosen)
-                left.append(each.values.each() if counts else iter((None,)))
-            try:
-                value = next(left[place])
-            except StopIteration:
-                left.pop()
-                values.pop(each.name, None)
-                chosen.pop(each.name, None)
-                place -= 1
-                continue
-            if value is not None:
-                values[each.name], chosen[each.name] = value, text_of(value)
-            place += 1
+    def points(self, most: int | None = None) -> list[dict[str, Value]]:
+        """Every point, or the first `most`; the last dimension changes fastest.
 
-    def grid(self, most: int) -> list[dict[str, Value]]:
-        """The first `most` points. Raises OptctxError for a dimension without end."""
-        return list(itertools.islice(self.points(), most))
+        Raises OptctxError for a dimension without end.
+        """
+        points: list[dict[str, Value]] = [{}]
+        for each in self.dimensions:
+            points = list(itertools.islice(_continued(points, each), most))
+        return points
 
     def texts(self) -> list[str]:
         """As `parse_space` reads them, but for pipelines."""
         return [str(each) for each in self.dimensions]
+
+
+def _continued(points: Iterable[dict[str, Value]], dimension: Dimension) -> Iterator[dict[str, Value]]:
+    """The points with one more dimension, where it counts."""
+    condition = dimension.condition
+    for point in points:
+        if condition is None or condition.holds({name: text_of(value) for name, value in point.items()}):
+            yield from ({**point, dimension.name: value} for value in dimension.values.each())
+        else:
+            yield point
 
 
 def text_of(value: object) -> str:

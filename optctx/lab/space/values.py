@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 from optctx.errors import OptctxError, shown
 
@@ -34,10 +35,14 @@ class Integers:
     @property
     def ends(self) -> tuple[str, ...]:
         """What LLVM judges."""
-        return tuple(dict.fromkeys((str(self.low), str(self.low + self.step * int(self.count - 1)))))
+        return tuple(dict.fromkeys((str(self.low), str(self.at(int(self.count) - 1)))))
 
     def each(self) -> Iterator[Value]:
         return iter(range(self.low, self.high + 1, self.step))
+
+    def at(self, place: int) -> int:
+        """The number that is so many steps above the lowest."""
+        return self.low + place * self.step
 
     def holds(self, value: object) -> bool:
         return (
@@ -59,7 +64,9 @@ class Integers:
 
 @dataclass(frozen=True)
 class Floats:
-    """Numbers from `low` to `high`, both included."""
+    """Numbers from `low` to `high`, both included. Those of a step are what its decimals say, 0.3 and not
+    0.1 + 0.1 + 0.1.
+    """
 
     low: float
     high: float
@@ -70,7 +77,9 @@ class Floats:
     def count(self) -> float:
         if self.low == self.high:
             return 1
-        return math.inf if self.step is None else math.floor((self.high - self.low) / self.step + 1e-9) + 1
+        if self.step is None:
+            return math.inf
+        return (_exact(self.high) - _exact(self.low)) // _exact(self.step) + 1
 
     @property
     def ends(self) -> tuple[str, ...]:
@@ -80,7 +89,15 @@ class Floats:
         """Raises OptctxError without a step."""
         if self.step is None and self.low != self.high:
             raise OptctxError(f"cannot list the values of {self}: give it a step, such as {self}:step=0.1")
-        return (self.low + place * (self.step or 0.0) for place in range(int(self.count)))
+        return map(self.at, range(int(self.count)))
+
+    def at(self, place: int) -> float:
+        """The number that is so many steps above the lowest."""
+        return float(_exact(self.low) + place * _exact(self.step or 0.0))
+
+    def nearest(self, value: float) -> float:
+        """The number that `value` is, but for the rounding of sums."""
+        return value if self.step is None else self.at(round((value - self.low) / self.step))
 
     def holds(self, value: object) -> bool:
         if not isinstance(value, float) or not self.low <= value <= self.high:
@@ -90,7 +107,7 @@ class Floats:
 
     def pick(self, dice: random.Random) -> Value:
         if self.step is not None:
-            return self.low + dice.randrange(int(self.count)) * self.step
+            return self.at(dice.randrange(int(self.count)))
         if self.log:
             picked = math.exp(dice.uniform(math.log(self.low), math.log(self.high)))
             return min(self.high, max(self.low, picked))
@@ -159,6 +176,11 @@ def parse_values(text: str, setting: str) -> Values:
                 f"{shown(':' + suffix)}"
             )
     return _range(low.strip(), high.strip(), step, log, setting)
+
+
+def _exact(number: float) -> Fraction:
+    """What the shortest text of a number says."""
+    return Fraction(repr(number))
 
 
 def number_of(text: str) -> float | None:

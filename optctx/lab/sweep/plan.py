@@ -70,7 +70,7 @@ class Plan:
     names: tuple[str, ...] = ()  # of the jobs in messages, if there are several
     output: bool = False  # whether answers have the object, and the IR if the job emits it
     noted: tuple[str, ...] = ()  # options whose reads answers report
-    repeats: int = 1  # compilations of each candidate of a search, of which the fastest counts
+    repeats: int = 1  # compilations of each that is asked for, of which the fastest counts
     directory: str | None = None  # where to compile and put temporary files; None is as this process
 
     @property

@@ -45,6 +45,7 @@ class SweepProcess:
     def __init__(self) -> None:
         self._pools = ExitStack()
         self._asked: dict[int, Asked] = {}  # unanswered
+        self._taken: dict[int, list[Answer]] = {}  # of those that are compiled several times
         self._bases: dict[int, float] = {}  # seconds, by job
 
     def __enter__(self) -> SweepProcess:
@@ -99,11 +100,31 @@ class SweepProcess:
             self._crowd.submit(number, each)
 
     def answers(self) -> list[Answer]:
-        """Wait for answers to what was asked, in any order. Raises EndedEarlyError if the server dies."""
+        """Wait for answers to what was asked, in any order. Raises EndedEarlyError if the server dies.
+
+        What the plan has compiled several times is answered by the fastest, or by the first without output.
+        """
+        found: list[Answer] = []
+        while not found and self._asked:
+            found = [answer for number, done in self._results() if (answer := self._best(number, done))]
+        return found
+
+    def _results(self) -> list[tuple[int, Done[Answer]]]:
         try:
-            return [self._answer(number, done) for number, done in self._crowd.results()]
+            return self._crowd.results()
         except EndedEarlyError as error:
             raise EndedEarlyError(f"{error}; run the sweep again") from None
+
+    def _best(self, number: int, done: Done[Answer]) -> Answer | None:
+        """The answer; None if it is compiled once more."""
+        answer = self._answer(number, done)
+        taken = [*self._taken.pop(number, ()), answer]
+        if answer.state == "ok" and len(taken) < self.plan.repeats:
+            self._taken[number] = taken
+            self._crowd.submit(number, self._asked[number])
+            return None
+        del self._asked[number]
+        return answer if answer.state != "ok" else min(taken, key=lambda each: each.seconds)
 
     def all(self, asked: Iterable[tuple[int, Asked]], window: int) -> Iterator[Answer]:
         """Have all compiled, at most `window` of them under way; yield each answer as it comes."""
@@ -125,16 +146,13 @@ class SweepProcess:
     def _limit(self, number: int) -> float:
         """Seconds that what was asked may take."""
         asked = self._asked[number]
-        limit = asked.limit or self.plan.limits.seconds(self._bases.get(asked.job))
-        return limit * self.plan.repeats
+        return asked.limit or self.plan.limits.seconds(self._bases.get(asked.job))
 
     def _answer(self, number: int, done: Done[Answer]) -> Answer:
         lines = done.printed.splitlines()[-_LINES:]
         printed = tuple(line[:_LINE] for line in lines if line.strip())
-        limit = self._limit(number) / self.plan.repeats
-        del self._asked[number]
         if done.death is not None and done.death.how == "timed out":
-            return Answer("timed out", number, error=f"took longer than {limit:g} s")
+            return Answer("timed out", number, error=f"took longer than {self._limit(number):g} s")
         if done.death is not None:
             return Answer("crashed", number, error=str(done.death))
         if done.value is None:

@@ -120,7 +120,7 @@ def sweep(
 def _grid(space: Space, files: int, trials: int | None) -> list[dict[str, Value]]:
     """The points to compile. Raises OptctxError if there are too many."""
     most = MOST_TRIALS // files if trials is None else -(-trials // files)
-    grid = space.grid(most + (trials is None))
+    grid = space.points(most + (trials is None))
     if trials is None and len(grid) > most:
         sizes = " x ".join(str(each.values.count) for each in space.dimensions[:_SIZES_SHOWN])
         more = " x ..." if len(space.dimensions) > _SIZES_SHOWN else ""
@@ -177,7 +177,7 @@ class _Run:
     baselines: list[Trial] = field(default_factory=list)
     steps: int = 0  # compilations and verifications of this run
 
-    def point(self, number: int) -> Mapping[str, Value] | None:
+    def point(self, number: int) -> Mapping[str, Value]:
         """What a trial tries."""
         return self.grid[number // len(self.names)]
 
@@ -219,8 +219,7 @@ class _Run:
         return [*self.baselines, *(self.done[n] for n in sorted(self.done, key=lambda n: (n % files, n)))]
 
     def options(self, number: int) -> dict[str, str]:
-        point = self.point(number) or {}
-        return {name: text_of(value) for name, value in point.items() if name != PASSES}
+        return {name: text_of(value) for name, value in self.point(number).items() if name != PASSES}
 
     def name(self, number: int) -> str:
         return self.names[number % len(self.names)]
@@ -231,7 +230,7 @@ class _Run:
         place = number % len(self.names)
         if not pipelines:
             return place
-        return place * len(pipelines) + pipelines.index(str((self.point(number) or {})[PASSES]))
+        return place * len(pipelines) + pipelines.index(str(self.point(number)[PASSES]))
 
     def _baseline(self, place: int, answer: Answer) -> Trial:
         options = {each.name: DEFAULT for each in self.space.dimensions if each.name != PASSES}

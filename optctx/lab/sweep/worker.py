@@ -68,16 +68,6 @@ def compile_alone(prepared: Prepared, asked: Asked) -> Answer:
 
 
 def _compile(plan: Plan, asked: Asked, emission: Emission | None) -> Answer:
-    """Compile as often as the plan says. Return the first that went wrong, or else the fastest."""
-    answer = _compile_once(plan, asked, emission)
-    for _ in range(1, plan.repeats):
-        other = _compile_once(plan, asked, emission)
-        if answer.state == "ok" and (other.state != "ok" or other.seconds < answer.seconds):
-            answer = other
-    return answer
-
-
-def _compile_once(plan: Plan, asked: Asked, emission: Emission | None) -> Answer:
     job = plan.jobs[asked.job]
     try:
         with OptionContext(asked.options):

@@ -11,8 +11,6 @@ import math
 import mmap
 import operator
 import random
-import struct
-import sys
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -58,7 +56,7 @@ def array_bytes(argument: Array) -> bytes:
     else:
         assert not isinstance(argument.fill, str)
         return array(kind.code, [argument.fill]).tobytes() * length
-    return array(kind.code, numbers).tobytes()  # a float beyond the type becomes infinity, as C rounds
+    return array(kind.code, numbers).tobytes()
 
 
 def _bits(draw: Callable[[], float], words: int) -> int:
@@ -72,7 +70,7 @@ def value_word(argument: Value) -> bytes:
     """The eight bytes from which a caller loads the number."""
     kind = KINDS[argument.type]
     number = float(argument.value) if kind.is_float else int(argument.value)
-    return struct.pack(f"{'<' if sys.byteorder == 'little' else '>'}{kind.code}", number).ljust(8, b"\0")
+    return array(kind.code, [number]).tobytes().ljust(8, b"\0")
 
 
 @dataclass(frozen=True)

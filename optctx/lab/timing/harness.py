@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,7 +35,8 @@ __all__ = [
 ]
 
 _MOST = 1 << 30  # bytes of all arrays
-_MOST_FLOAT = 1 << 1023  # of integers that are given for floats
+_MOST_F32 = math.nextafter((2 - 2**-24) * 2.0**127, 0)  # what rounds to the largest number, as C rounds
+_MOST_F64 = sys.float_info.max
 _FILLS = ("random", "zeros", "arange")
 _HIGH = 100  # of random integers, by default
 _KIND = "kind"  # the tag that tells arguments apart in a message; in TOML their other keys do
@@ -56,6 +58,7 @@ class NumberKind:
     size: int  # bytes
     low: int = 0
     high: int = 0
+    most: float = 0.0  # of floats, without infinity
 
     @property
     def is_float(self) -> bool:
@@ -78,8 +81,8 @@ KINDS: dict[Kind, NumberKind] = {
     "u16": _integer("H", 16, signed=False),
     "u32": _integer("I", 32, signed=False),
     "u64": _integer("Q", 64, signed=False),
-    "f32": NumberKind("f", "float", "", 4),
-    "f64": NumberKind("d", "double", "", 8),
+    "f32": NumberKind("f", "float", "", 4, most=_MOST_F32),
+    "f64": NumberKind("d", "double", "", 8, most=_MOST_F64),
 }
 
 
@@ -142,6 +145,8 @@ class Array(_Checked, frozen=True, tag="array", tag_field=_KIND):
                     raise MisfitError(f"a range has finite bounds, found {shown(bound)}")
         if self.bounds[0] > self.bounds[1]:
             raise MisfitError(f"a range goes from low to high, found {shown(self.bounds)}")
+        if float(self.bounds[1]) - float(self.bounds[0]) == math.inf:
+            raise MisfitError(f"a range has ends {_MOST_F64:g} apart at most, found {shown(self.bounds)}")
         if self.contents is not None and len(self.contents) != self.size:
             raise MisfitError(f"this array has {self.size:,} bytes, found contents of {len(self.contents):,}")
 
@@ -232,7 +237,7 @@ def _check_number(value: bool | float, name: Kind, kind: NumberKind) -> None:
     if kind.is_float:
         if isinstance(value, bool):
             raise MisfitError(f"expected a number for {name}, found {shown(value)}")
-        if isinstance(value, int) and abs(value) > _MOST_FLOAT:
+        if kind.most < abs(value) != math.inf:
             raise MisfitError(f"{name} holds no such number: {shown(value)}")
     elif isinstance(value, float) or (isinstance(value, bool) and name != "bool"):
         raise MisfitError(f"expected an integer for {name}, found {shown(value)}")

@@ -147,13 +147,10 @@ class Helper:
             raise OptctxError(f"the base cannot be measured: {dead.outcome.error}") from None
         return Ready(os.getpid(), -1 if self._processor is None else self._processor)
 
-    def answer(self, message: Examine | Round) -> Checked | Rounded:
-        """Do what the caller asks for."""
-        return Checked(self._examine(message)) if isinstance(message, Examine) else self._round(message)
-
     # One call
 
-    def _examine(self, message: Examine) -> Outcome:
+    def examine(self, message: Examine) -> Outcome:
+        """Call an object once, and compare what it leaves."""
         assert self._outputs is not None
         self._objects[message.name] = message.code
         try:
@@ -206,7 +203,8 @@ class Helper:
                 # By what was seen, but never far: the first calls take longer.
                 calls = min(_MOST_CALLS, calls * max(2, min(16, int(_SAMPLE * 1e9 / max(cpu, 1)))))
 
-    def _round(self, order: Round) -> Rounded:
+    def round(self, order: Round) -> Rounded:
+        """Take samples, each object in a process of its own."""
         draw = random.Random(order.seed)
         layout = draw.getrandbits(32)  # the arrays are at the same places for all
         samples: dict[str, list[float]] = {name: [] for name in (BASE, AGAIN, *order.names)}
@@ -274,7 +272,8 @@ def serve(_: None, channel: Channel, setup: Setup) -> None:
         channel.send(ready)
         messages: Any = Examine | Round
         for message in channel.hear(messages):
-            channel.send(helper.answer(message))
+            examined = isinstance(message, Examine)
+            channel.send(Checked(helper.examine(message)) if examined else helper.round(message))
 
 
 serve.serves = True  # type: ignore[attr-defined]  # it has workers

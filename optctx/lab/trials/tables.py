@@ -61,13 +61,13 @@ def as_rows(trials: Sequence[Trial]) -> Iterator[Sequence[object]]:
 
 
 def as_table(trials: Sequence[Trial], goal: Goal | None = None, top: int | None = None) -> Table:
-    """A rich table: option values, IR instructions, object size, compile time, digest.
+    """A table: option values, IR instructions, object size, compile time, digest.
 
     It has a column for the file and the pipeline if there are several, for the verdict of a fresh process if
     there is one, and for state and error if a trial has no object. Baselines come first, then the first `top`
     of the others. With `goal`, the best trial of each file is repeated at the end.
     """
-    from optctx.tables import add_row, ruled_table
+    from optctx.tables import Table
 
     names = _options(trials)
     own = [trial for trial in trials if trial.number >= 0]
@@ -83,15 +83,15 @@ def as_table(trials: Sequence[Trial], goal: Goal | None = None, top: int | None 
     left = [*([""] * labelled), *(["file"] * files), *(["passes"] * pipelines)]
     numbers = [*names, "IR instructions", "object bytes", "ms"]
     after = ["object", *(["fresh process"] * verified), *(["state", "error"] * dead)]
-    made = ruled_table([*left, *numbers, *after], right=numbers)
+    rows: list[list[Cell] | None] = []
     for label, part in parts.items():
         for trial in part:
             cells = [*([label] * labelled), *([trial.file] * files), *([trial.passes] * pipelines)]
             state: list[Cell] = [(trial.state, "" if trial.state == "ok" else "bold red"), trial.error]
             more = [*([_agreement(trial)] * verified), *(state if dead else [])]
-            add_row(made, [*cells, *_cells(trial, names), *more])
-        made.add_section()
-    return made
+            rows.append([*cells, *_cells(trial, names), *more])
+        rows.append(None)
+    return Table([*left, *numbers, *after], rows, right=numbers, ruled=True)
 
 
 def summary(trials: Sequence[Trial], goal: Goal | None) -> list[str]:

@@ -99,7 +99,7 @@ class TrialFile(Trials):
         head: bytes,
         goals: Sequence[Goal],
         space: Space,
-        point: Callable[[int], Mapping[str, Value] | None],
+        point: Callable[[int], Mapping[str, Value]],
         kept: Kept,
     ) -> None:
         self._descriptor = descriptor
@@ -144,7 +144,7 @@ class TrialFile(Trials):
 
     def _begin(self, number: int) -> bytes:
         params: dict[str, float] = {}  # as Optuna has them
-        for name, value in (self._point(number) or {}).items():
+        for name, value in self._point(number).items():
             kind = self._values[name]
             params[name] = kind.texts.index(str(value)) if isinstance(kind, Choices) else float(value)
         return _line(
@@ -184,7 +184,7 @@ def open_trials(
     identity: Mapping[str, Any],
     goals: Sequence[Goal],
     space: Space,
-    point: Callable[[int], Mapping[str, Value] | None],
+    point: Callable[[int], Mapping[str, Value]],
     *,
     resume: bool,
 ) -> Iterator[Trials]:
@@ -192,7 +192,7 @@ def open_trials(
 
     Without a path, trials are in memory alone. Nothing is written before the first trial. `goals`: what "ok"
     trials have figures for. `space`: of what is tried. `point`: what the trial of a number tries, as values
-    of the space; None if that is not known. `resume`: the file may have trials of the same experiment.
+    of the space. `resume`: the file may have trials of the same experiment.
 
     Raises OptctxError for a file that is not empty, unless `resume`; for one of another experiment, or that
     is none; for one that another process writes to; and for one that cannot be used.
@@ -372,8 +372,9 @@ def distribution(values: Values) -> tuple[str, dict[str, Any]]:
     """Return what Optuna calls these values, and the arguments that describe them."""
     if isinstance(values, Choices):
         return "Categorical", {"choices": values.texts}
-    last = values.high if values.step is None else values.low + values.step * (values.count - 1)
-    kind, high = ("Int", int(last)) if isinstance(values, Integers) else ("Float", last)
+    kind, high = "Int" if isinstance(values, Integers) else "Float", values.high
+    if values.step is not None:
+        high = values.at(int(values.count) - 1)
     return kind, {"low": values.low, "high": high, "step": values.step, "log": values.log}
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from optctx.lab.space import Dimension, Space, Value, text_of
+from optctx.lab.space import Dimension, Floats, Space, Value, text_of
 from optctx.lab.trials import Goal, Trial
 from optctx.lab.trials.trialfile import distribution
 from optctx.lab.tuning.evaluate import Candidate
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Asking", "go_on"]
 
 _NAME = "optctx"  # of the study in memory
+_INDEPENDENT = 10_000  # trials under way, where no point depends on another's figures
 _SAME = 10  # points that are known, in a row, before one is drawn by chance
 _DRAWS = 1000  # of these
 _MOST_STEPS = 1 << 31
@@ -46,9 +47,9 @@ class _Asked:
 class Asking:
     """Asks a sampler for points that nothing has tried, and tells it what came out.
 
-    `window`: how many trials are under way at once. Trial `n` is asked for when the figures of trials 0 to
-    `n - window` are told, and of no others, however fast they come. With `blocks`, when those of all whole
-    blocks of `window` trials before its own are told.
+    Trial `n` is asked for when the figures of trials 0 to `n - window` are told, and of no others, however
+    fast they come. `window` is how many trials are under way at once, by the search. With `blocks`, as
+    measuring goes, it is asked for when those of all whole blocks of `window` trials before its own are told.
     """
 
     def __init__(
@@ -57,14 +58,15 @@ class Asking:
         goals: Sequence[Goal],
         search: Search,
         *,
-        window: int,
         blocks: bool = False,
     ) -> None:
         import optuna
 
         self._space = space
         self._goals = goals
-        self._window = window
+        self.independent = search.sampler in ("random", "grid") and not blocks
+        """Whether no point depends on the figures of others, so that trials can be done in any order."""
+        self._window = _INDEPENDENT if self.independent else search.under_way
         self._blocks = blocks
         with quiet():
             self._study = optuna.create_study(
@@ -76,7 +78,7 @@ class Asking:
         self._dice = random.Random(search.seed)
         self._grid: Iterator[dict[str, Value]] | None = None
         if search.sampler == "grid":
-            points = list(space.points())
+            points = space.points()
             random.Random(search.seed).shuffle(points)  # a search that ends early has seen all regions
             self._grid = iter(points)
         self._asked: list[_Asked] = []
@@ -154,7 +156,7 @@ class Asking:
         def suggested(each: Dimension) -> Value:
             kind, attributes = distribution(each.values)
             value: Value = getattr(trial, f"suggest_{kind.lower()}")(each.name, **attributes)
-            return value
+            return each.values.nearest(float(value)) if isinstance(each.values, Floats) else value
 
         return self._space.walk(suggested)
 

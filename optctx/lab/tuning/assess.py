@@ -99,7 +99,7 @@ class Assessor:
                 self._found.setdefault(trial.digest, found)
 
     def _stop(self, digest: str, step: int, figure: float) -> bool:
-        number = self._first.get(digest, -1)
+        number = self._first.get(digest, -1)  # that of the base
         return self._prune is not None and number >= 0 and self._prune(number, step, figure)
 
     def _trial(self, candidate: Candidate, answer: Answer) -> Trial:

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from optctx.compiling import Emit
 from optctx.errors import OptctxError
@@ -52,7 +52,6 @@ __all__ = [
     "objective_named",
 ]
 
-Wants = Literal["figures", "object", "ir"]
 _COLLECTED = re.compile(r"Collected\s*:\s*(\d+)")
 _CALLS = (1, 11)  # of the two runs whose difference counts
 _DECIMALS = 6
@@ -63,12 +62,12 @@ _SURELY = 0.97
 
 @dataclass(frozen=True)
 class Objective:
-    """A figure to search by. `wants`: what it needs of a compilation."""
+    """A figure to search by. `wants`: what it needs of a compilation, beside figures."""
 
     direction: Direction = "minimise"
     name: ClassVar[str]
     unit: ClassVar[str] = ""
-    wants: ClassVar[Wants] = "figures"
+    wants: ClassVar[Emit | None] = None
     confirmed: ClassVar[bool] = False  # whether the best figure counts only after a second check
 
     @property
@@ -122,7 +121,7 @@ class Function(Static):
     function: Callable[[bytes, str], float] = lambda code, ir: 0.0
     label: str = "function"
     name: ClassVar[str] = "function"
-    wants: ClassVar[Wants] = "ir"
+    wants: ClassVar[Emit | None] = "both"
 
     @property
     def goal(self) -> Goal:
@@ -135,9 +134,7 @@ class Function(Static):
 def emit_for(objectives: Sequence[Objective]) -> Emit | None:
     """What compilations have to give for these objectives; None for figures alone."""
     wants = {each.wants for each in objectives}
-    if "ir" in wants:
-        return "both"
-    return "object" if "object" in wants else None
+    return "both" if "both" in wants else "object" if "object" in wants else None
 
 
 @dataclass(frozen=True)
@@ -158,7 +155,7 @@ Measure = Callable[[Mapping[str, bytes]], dict[str, Found]]
 class Measured(Objective):
     """One that runs what was compiled, on this machine, while nothing is compiled."""
 
-    wants: ClassVar[Wants] = "object"
+    wants: ClassVar[Emit | None] = "object"
 
     def session(self, base: bytes, stop: Stop | None = None) -> AbstractContextManager[Measure]:
         """Measure candidates against the base inside the block. `stop`: whether one is measured no further,
@@ -195,6 +192,10 @@ class RunTime(Called):
     name: ClassVar[str] = "time"
     unit: ClassVar[str] = "times the base"
     confirmed: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.direction != "minimise":
+            raise OptctxError("a run time is searched for gains, which are less; write time without ':max'")
 
     @property
     def identity(self) -> str:

@@ -11,8 +11,8 @@ from optctx.errors import Interrupted, OptctxError
 from optctx.facts import trusted
 from optctx.lab.rank import Effect, rank
 from optctx.lab.space import DEFAULT, Choices, Dimension, Space
-from optctx.lab.sweep.plan import Answer, Limits
-from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, search_plan
+from optctx.lab.sweep.plan import Asked, Limits
+from optctx.lab.tuning.evaluate import LocalEvaluator, search_plan
 from optctx.lab.tuning.objectives import Found, Measured, Objective, Size
 
 __all__ = ["propose"]
@@ -85,13 +85,6 @@ def propose(
     return dimensions
 
 
-def _answers(evaluator: LocalEvaluator, count: int) -> list[Answer]:
-    answers: list[Answer] = []
-    while len(answers) < count:
-        answers += evaluator.answers()
-    return answers
-
-
 def _fastest(
     job: Job, dimensions: Sequence[Dimension], objective: Measured, limits: Limits
 ) -> list[Dimension]:
@@ -100,10 +93,9 @@ def _fastest(
     codes: dict[str, dict[str, bytes]] = {each.name: {} for each in dimensions}  # by digest
     with LocalEvaluator(search_plan(job, Space.of(dimensions), limits, emit="object")) as evaluator:
         base = evaluator.base()
-        for number, point in enumerate(points):
-            evaluator.submit(Candidate(number, (point,)))
-        answers = _answers(evaluator, len(points))
-    for answer in sorted(answers, key=lambda each: each.number):
+        asked = ((number, Asked(0, {name: text})) for number, (name, text) in enumerate(points))
+        answers = sorted(evaluator.all(asked, len(points)), key=lambda each: each.number)
+    for answer in answers:
         if answer.state == "ok" and answer.digest != base.digest:
             codes[points[answer.number][0]][answer.digest] = answer.code
     for name, own in codes.items():  # the smallest object, the largest, and some between them

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import Any, ParamSpec
 
 import msgspec
@@ -37,7 +38,6 @@ __all__ = ["Tuning", "tune"]
 
 P = ParamSpec("P")
 
-_INDEPENDENT = 10_000  # trials under way, where no point depends on another's figures
 _LISTED = 10_000  # points of a space
 _REPEATS = 3  # compilations whose time counts
 _FEW = 16  # options of a best trial that are tried without each other, where that takes compilations alone
@@ -118,6 +118,7 @@ class Tuning:
         self._on_trial = on_trial
         self._known: ByReads[Answer] = ByReads()  # what equal compilations have given
         self._file: Trials
+        self._asking: Asking
         self._base: Trial | None = None
         self._started = time.monotonic()
         self._limit = ""  # what was reached, after which nothing more is asked for
@@ -126,13 +127,12 @@ class Tuning:
         self._waiting: dict[int, Candidate] = {}  # submitted
         self._done: list[tuple[Candidate, Answer]] = []  # compiled, without figures
         self._winner: Winner | None = None
-        self._asking: Asking | None = None
         self._assessor = Assessor(
             self._plan,
             self._objectives,
             self._evaluator,
             wrong or ("wrong-results" if keep is None else f"{keep}.wrong"),
-            None if search.pruner == "none" else self._prune,
+            None if search.pruner == "none" else lambda *known: self._asking.report(*known),
         )
         self._stack = ExitStack()
 
@@ -143,13 +143,14 @@ class Tuning:
                     self._keep, self._identity(), self._goals, self._space, self._point, resume=self._resume
                 )
             )
-            self._stored = {n: (trial, self._values(trial)) for n, trial in self._trials.items()}
+            make = partial(Asking, self._space, self._goals, self._search, blocks=self._assessor.measures)
+            self._asking = go_on(make, {n: (trial, self._values(trial)) for n, trial in self._trials.items()})
             stack.enter_context(self._evaluator)
+            stack.callback(self._assessor.stop)
             self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self._assessor.stop()
         self._stack.__exit__(*error)
 
     @property
@@ -231,17 +232,10 @@ class Tuning:
         self._base = self._compile_base()
         self._note_study()
         self._assessor.know(self._trials.values())
-        window = _INDEPENDENT if self._independent else self._search.under_way
-        self._asking = asking = go_on(
-            lambda: Asking(
-                self._space, self._goals, self._search, window=window, blocks=self._assessor.measures
-            ),
-            self._stored,
-        )
-        for candidate in asking.running:
+        for candidate in self._asking.running:
             self._start(candidate)
         while True:
-            self._ask(asking)
+            self._ask()
             # What is measured waits for a whole block, so that nothing is compiled beside it.
             if self._waiting and (self._assessor.measures or not self._done):
                 self._collect()
@@ -252,7 +246,7 @@ class Tuning:
             done, self._done = sorted(self._done, key=lambda each: each[0].number), []
             for trial in self._assessor.trials(done):
                 self._file.append(trial)
-                asking.result(trial)
+                self._asking.result(trial)
                 self._on_trial(trial)
         self._assessor.stop()
         if len(self._goals) == 1:
@@ -277,12 +271,9 @@ class Tuning:
         elif best is not None:
             winner.reduce(best)
 
-    def _prune(self, number: int, step: int, figure: float) -> bool:
-        return self._asking is not None and self._asking.report(number, step, figure)
-
-    def _ask(self, asking: Asking) -> None:
+    def _ask(self) -> None:
         """Start as many trials as the limits and the order of the search allow."""
-        while not self._limit and asking.ready:
+        while not self._limit and self._asking.ready:
             running = len(self._waiting) + len(self._done)
             if running >= self._most:
                 return
@@ -290,7 +281,7 @@ class Tuning:
             self._limit = self._search.reached(ordered, running, self._goals, self._started)
             if self._limit:
                 return
-            candidate = asking.ask()
+            candidate = self._asking.ask()
             if candidate is None:
                 self._limit = "every point of the space was tried"
                 return
@@ -301,20 +292,15 @@ class Tuning:
         """How many trials the whole search has, where its limits or its space tell."""
         points = self._space.count
         if points <= _LISTED:
-            points = sum(1 for _ in self._space.points())  # conditions make it fewer
+            points = len(self._space.points())  # conditions make it fewer
         most = min(points, math.inf if self._search.most == MOST_TRIALS else self._search.most)
-        return None if math.isinf(most) else max(int(most), len(self._trials))
+        return None if most == math.inf else max(int(most), len(self._trials))
 
     @property
     def _most(self) -> int:
         """Trials under way at once."""
-        free = self._search.window is None and self._independent
+        free = self._search.window is None and self._asking.independent
         return max(self._search.under_way, self._evaluator.enough) if free else self._search.under_way
-
-    @property
-    def _independent(self) -> bool:
-        """Whether trials can be done in any order. Those that are measured are measured in blocks."""
-        return self._search.sampler in ("random", "grid") and not self._assessor.measures
 
     def _start(self, candidate: Candidate) -> None:
         """Have a candidate compiled, unless it is known what would come out."""
@@ -349,8 +335,8 @@ class Tuning:
         self._know(BASE, answer)
         return base
 
-    def _point(self, number: int) -> Mapping[str, Value] | None:
-        return None if self._asking is None else self._asking.values_of(number)
+    def _point(self, number: int) -> Mapping[str, Value]:
+        return self._asking.values_of(number)
 
     def _identity(self) -> Mapping[str, Any]:
         jobs = {str(place): replace(self.job, passes=each) for place, each in enumerate(self._plan.pipelines)}

@@ -61,7 +61,7 @@ _VIEW = (
         "occurrences-stay",
         "an option that was changed for the whole process counts as given afterwards",
         "tests/optctx/context/test_process_wide.py",
-        "    restore(change.option + head_at, saved.head);\n",
+        "    add(change.option + head_at, head_size);\n",
         "",
     ),
     Mutation(
@@ -119,9 +119,9 @@ _VIEW = (
         "reads-marked-once",
         "what LLVM reads inside a scope is marked at its first entry only",
         "tests/optctx/reads/test_unread.py",
-        "    storage_->copies().reset();\n"
+        "    storage_->reset();\n"
         "    if (reads_ != nullptr) space_.layout()->poison(storage_->view(), reads_, nullptr);\n",
-        "    storage_->copies().reset();\n",
+        "    storage_->reset();\n",
     ),
     Mutation(
         "inner-record-lost",
@@ -183,15 +183,15 @@ _DEEP = (
         "deep-written-through",
         "what LLVM writes in a deeply nested scope stays in its context",
         "tests/native/contexts/test_containment.py",
-        "    copies_.renew(view_.data());\n",
-        "",
+        "view_.begin());\n    copy();\n",
+        "view_.begin());\n",
     ),
     Mutation(
         "deep-reads-elsewhere",
         "what LLVM reads in a deeply nested scope that is seen again is marked for the one inside it",
         "tests/promises/test_programs.py",
-        "    storage_->lead(&shown(), reads_);\n    deep_->holder = this;",
-        "    deep_->holder = this;",
+        "    storage_->lead(&shown(), reads_);\n    deep().holder = this;",
+        "    deep().holder = this;",
     ),
     Mutation(
         "deep-exposed-shared",
@@ -205,15 +205,15 @@ _DEEP = (
         "a deeply nested scope keeps its share of each string when it ends",
         "tests/native/contexts/test_registered_objects.py",
         "            values::release_value(regions_[plan_.string_slots[i]], object(plan_.string_slots[i]));\n"
-        "    release_sets();",
-        "            (void)i;\n    release_sets();",
+        "    for",
+        "            (void)i;\n    for",
     ),
     Mutation(
         "deep-sets-leak",
         "each entry into a deeply nested scope loses its sets of enumerators",
         "tests/promises/test_growth.py",
-        "    release_sets();\n    give_block(plan_.exposed, std::move(exposed_));\n}\n\n// Call",
-        "    give_block(plan_.exposed, std::move(exposed_));\n}\n\n// Call",
+        "for (const std::uint32_t slot : plan_.sets) values::release_value(regions_[slot], object(slot));",
+        "",
     ),
 )
 
@@ -366,6 +366,13 @@ _MACHINE = (
         "tests/optctx/hosts/test_shared_machines.py",
         "machine::before(image, static_cast<machine::Use>(detail), argument, arguments);",
         "machine::before(image, static_cast<machine::Use>(detail), 0, arguments);",
+    ),
+    Mutation(
+        "machine-level-lowered",
+        "a target machine for a scope has the level to which LLVM lowers it for a function on another thread",
+        "tests/optctx/hosts/test_shared_machines.py",
+        "    if (!known.level) known.level = now;",
+        "    known.level = now;",
     ),
     Mutation(
         "machine-never-made",

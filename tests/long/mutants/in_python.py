@@ -185,7 +185,7 @@ _DRIFTING = (
         "drift-overlooked",
         "drift() overlooks options that contexts have no storage for",
         "tests/optctx/drifting/test_drift.py",
-        "    states.update(_outside_contexts(engine))\n",
+        "    states.update(states_outside(engine))\n",
         "",
     ),
     Mutation(
@@ -255,7 +255,7 @@ _ENGINE = (
         "lookups from C++ have the slots of the engine that could not be had, after a fallback",
         "tests/native/interface/test_cpp_lookups.py",
         "            engine = found.engine = fall_back(error, engine.survey, clock)\n",
-        "            publish_options(engine.plan, engine.index, engine.image)\n"
+        "            engine.registered.publish(engine.space)\n"
         "            engine = found.engine = fall_back(error, engine.survey, clock)\n",
     ),
     Mutation(

@@ -1,4 +1,4 @@
-"""Random operations on threads, in forks and under signals; every result is compared with a known answer.
+"""Random programs on threads for as long as one likes: more than those of `make test`, and with more in them.
 
 python -m tests.long.soak --help
 """

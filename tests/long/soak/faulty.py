@@ -8,22 +8,26 @@ under it.
 from __future__ import annotations
 
 import errno
+import faulthandler
 import random
 import resource
+import signal
 import threading
 import warnings
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from functools import partial
 
 import optctx
-from optctx import OptctxError
-from tests.long.soak.actor import Actor, Shared, context_of
-from tests.long.soak.answers import Answers
+from optctx import OptctxError, OptionContext
+from tests.promises.answers import Answers, by_llvmlite
+from tests.promises.model import CHOICES, key_of
+from tests.promises.running import by_optctx, expect_code
 from tests.support.kernel_refusals import refuse
 
 __all__ = ["FAULTS", "run_with_fault"]
 
+_SECONDS = 60
 _SYNC_CORE = 1 << 5  # MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE: not the query, and not the registration
 _EXECUTE = 4  # PROT_EXEC
 _FIXED = 2  # MREMAP_FIXED: how changed code comes into place
@@ -32,77 +36,95 @@ _REFUSALS: dict[str, Callable[[], None]] = {
     "mprotect": partial(refuse, "mprotect", errno.EACCES, 2, _EXECUTE),
     "mremap": partial(refuse, "mremap", errno.ENOMEM, 3, _FIXED),
 }
-
-
-def attaching(actor: Actor) -> None:
-    """Threads take turns where code cannot be changed, or attaching is refused."""
-    try:
-        optctx.attach()
-    except OptctxError:
-        actor.compare(actor.module(), by_optctx=False)
-        return
-    compiling(actor)
-
-
-def detaching(actor: Actor) -> None:
-    """The fault comes when code has been changed: it stays, or goes, as a whole."""
-    optctx.attach()
-    compiling(actor)
-    actor.rng.choice(list(_REFUSALS.values()))()
-    for _ in range(3):
-        with suppress(OptctxError):
-            optctx.detach()
-            optctx.attach()
-        actor.compare(actor.module(), by_optctx=False)
-        with suppress(OptctxError), context_of(options := actor.options(), base="defaults"):
-            actor.check(options)
-
-
-def memory(actor: Actor) -> None:
-    """No more memory while contexts are made and entered, on several threads: MemoryError, and no change."""
-    optctx.attach()
-    compiling(actor)
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    with open("/proc/self/statm", encoding="ascii") as statm:
-        used = int(statm.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + actor.rng.randrange(32 << 20), before[1]))
-    try:
-        for _ in range(3):
-            exhaust(actor)
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, before)
-    compiling(actor)
-    in_thread = threading.Thread(target=compiling, args=(actor,))
-    in_thread.start()
-    in_thread.join()
-
-
-def exhaust(actor: Actor) -> None:
-    with suppress(MemoryError), ExitStack() as scopes:
-        for number in range(2000):
-            scopes.enter_context(context_of({"unroll-count": str(number)}))
-
-
-def compiling(actor: Actor) -> None:
-    outer, inner = actor.options(), actor.options()
-    actor.check()
-    with context_of(outer):
-        actor.check(outer)
-        with context_of(inner):
-            actor.check(outer, inner)
-    actor.check()
-
-
 FAULTS = (*_REFUSALS, "detaching", "memory")
 
 
-def run_with_fault(_: None, name: str, seed: int, answers: Answers) -> None:
+class _Faulty:
+    def __init__(self, answers: Answers, seed: int) -> None:
+        self.answers = answers
+        self.dice = random.Random(seed)
+
+    def look(self, **options: str) -> None:
+        key = key_of(options)
+        expect_code(by_llvmlite, self.answers.llvmlite, key, "llvmlite's code")
+        expect_code(by_optctx, self.answers.optctx, key, "LLVM's code")
+
+    def some(self) -> dict[str, str]:
+        return {name: self.dice.choice(list(CHOICES[name])) for name in self.dice.sample(list(CHOICES), 2)}
+
+    def compiling(self) -> None:
+        outer, inner = self.some(), self.some()
+        self.look()
+        with OptionContext(outer):
+            self.look(**outer)
+            with OptionContext(inner):
+                self.look(**{**outer, **inner})
+        self.look()
+
+    def attaching(self) -> None:
+        """Threads take turns where code cannot be changed, or attaching is refused."""
+        try:
+            optctx.attach()
+        except OptctxError:
+            expect_code(by_llvmlite, self.answers.llvmlite, (), "llvmlite's code")
+            return
+        self.compiling()
+
+    def detaching(self) -> None:
+        """The fault comes when code has been changed: it stays, or goes, as a whole."""
+        optctx.attach()
+        self.compiling()
+        self.dice.choice(list(_REFUSALS.values()))()
+        for _ in range(3):
+            with suppress(OptctxError):
+                optctx.detach()
+                optctx.attach()
+            expect_code(by_llvmlite, self.answers.llvmlite, (), "llvmlite's code")
+            with suppress(OptctxError), OptionContext(options := self.some(), base="defaults"):
+                self.look(**options)
+
+    def memory(self) -> None:
+        """No more memory while contexts are made and entered: MemoryError, and no change."""
+        optctx.attach()
+        self.compiling()
+        before = resource.getrlimit(resource.RLIMIT_AS)
+        with open("/proc/self/statm", encoding="ascii") as statm:
+            used = int(statm.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + self.dice.randrange(32 << 20), before[1]))
+        try:
+            for _ in range(3):
+                exhaust()
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, before)
+        self.compiling()
+        thread = threading.Thread(target=self.compiling)
+        thread.start()
+        thread.join()
+
+
+def exhaust() -> None:
+    """No ExitStack: it loses what it has entered if it cannot note it, and every scope around that stays."""
+    contexts: list[OptionContext | None] = [None] * 2000
+    entered = 0
+    with suppress(MemoryError):
+        while entered < len(contexts):
+            contexts[entered] = context = OptionContext(unroll_count=entered)
+            context.__enter__()
+            entered += 1
+    while entered:
+        entered -= 1
+        contexts[entered].__exit__(None, None, None)  # type: ignore[union-attr]
+
+
+def run_with_fault(name: str, seed: int, answers: Answers) -> None:
     """In a child that has not attached."""
+    faulthandler.register(signal.SIGALRM, chain=True)  # says where every thread is, and ends
+    signal.alarm(_SECONDS)
     warnings.simplefilter("ignore", optctx.EngineWarning)
-    actor = Actor(Shared(answers, seed), random.Random(seed))
     threading.Thread(target=threading.Event().wait, daemon=True).start()
+    faulty = _Faulty(answers, seed)
     if name in _REFUSALS:
         _REFUSALS[name]()
-        attaching(actor)
+        faulty.attaching()
     else:
-        {"detaching": detaching, "memory": memory}[name](actor)
+        {"detaching": faulty.detaching, "memory": faulty.memory}[name]()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -13,7 +14,7 @@ import pytest
 from optctx import OptionContext, current, registry
 from optctx._native import share_storage_from
 from optctx.compiling import FreshProcess, Job, compile_job
-from tests.support.alone import alone
+from tests.support.alone import alone, both_engines
 from tests.support.installed import SANITIZED
 from tests.support.ir_texts import X86
 from tests.support.scopes import in_threads, process_state, scoped
@@ -196,18 +197,9 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * mmap.PAGESIZE
 
 
-measured = pytest.mark.skipif(
-    SANITIZED, reason="needs a build without sanitizer, which adds to each allocation"
-)
-
-
-@measured
+@pytest.mark.skipif(SANITIZED, reason="needs a build without sanitizer, which adds to each allocation")
+@both_engines
 @alone
-def test_a_level_of_a_thousand_nested_scopes_takes_two_kilobytes_at_most() -> None:
-    assert bytes_of_a_level() < 2048
-
-
-@measured
-@alone(OPTCTX_ENGINE="exclusive")
-def test_it_takes_no_more_where_threads_take_turns() -> None:
+def test_a_level_of_a_thousand_nested_scopes_takes_two_kilobytes_at_most(engine: str) -> None:
+    os.environ["OPTCTX_ENGINE"] = engine
     assert bytes_of_a_level() < 2048

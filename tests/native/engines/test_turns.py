@@ -19,7 +19,7 @@ from optctx import OptionContext, OptionValueError, ScopeError, contained, curre
 from optctx._native import active_scopes, run_counted
 from tests.support.alone import alone
 from tests.support.library_code import LLVMLITE
-from tests.support.processes import SECONDS, in_child
+from tests.support.processes import SECONDS
 from tests.support.scopes import (
     both,
     in_threads,
@@ -267,50 +267,6 @@ def test_a_thread_that_ends_inside_gives_its_turn_back() -> None:
     assert unrolled() == 1
 
 
-@alone(OPTCTX_ENGINE="exclusive")
-def test_a_child_of_fork_is_where_its_parent_was_and_waits_for_nobody() -> None:
-    before = process_state()
-
-    def child() -> None:
-        assert (current()["unroll-count"], unrolled()) == (3, 3)
-        inner.__exit__()
-        assert unrolled() == 2
-        outer.__exit__()
-        assert unrolled() == 1
-        assert process_state() == before
-
-    unrolled()
-    with OptionContext(unroll_count=2) as outer, OptionContext(unroll_count=3) as inner:
-        thread = waiting(unrolled)
-        in_child(child)
-        assert unrolled() == 3
-    thread.join()
-
-    def elsewhere() -> None:
-        assert process_state() == before
-        assert unrolled() == 1
-        with OptionContext(unroll_count=6):
-            assert unrolled() == 6
-
-    with inside_elsewhere(OptionContext(unroll_count=5, rng_seed=3, process_wide="exclusive")):
-        in_child(elsewhere)
-    assert process_state() == before
-
-
-@alone(OPTCTX_ENGINE="exclusive")
-def test_the_interpreter_ends_with_threads_inside_and_waiting() -> None:
-    OptionContext(unroll_count=3, internalize_public_api_list="f").__enter__()
-    OptionContext(unroll_count=4, rng_seed=3, process_wide="exclusive").__enter__()
-
-    def wait() -> None:
-        with OptionContext(unroll_count=5):
-            raise AssertionError("it is not its turn")
-
-    unrolled()  # what its first call imports and makes is there
-    for work in (wait, outside(unrolled)):
-        waiting(work)
-
-
 # Scopes that were carried along (tasks.md)
 
 
@@ -412,10 +368,8 @@ def test_a_copy_of_a_scope_with_process_wide_changes_has_them_with_its_turn() ->
         copy = copy_context()
         assert value() == 7
     assert (copy.run(value), value()) == (7, 0)
+    problems: list[str] = []
+    sys.unraisablehook = lambda problem: problems.append(str(problem.exc_value))
     with OptionContext(rng_seed=9, process_wide="exclusive"):
-        import sys
-
-        problems = []
-        sys.unraisablehook = lambda problem: problems.append(str(problem.exc_value))
         assert (copy.run(value), value()) == (9, 9)
-        assert len(problems) == 1
+    assert len(problems) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import threading
 import warnings
@@ -10,48 +11,56 @@ import warnings
 import pytest
 
 from optctx import OptionContext, current, info, registry
-from tests.support.alone import alone
+from tests.support.alone import alone, both_engines
 from tests.support.processes import in_child
-from tests.support.scopes import inside_elsewhere, outside, unrolled, waiting
+from tests.support.scopes import inside_elsewhere, outside, process_state, unrolled, waiting
 
 
+@both_engines
 @alone
-def test_a_child_of_fork_is_in_the_scope_that_its_parent_was_in() -> None:
+def test_a_child_of_fork_is_in_the_scopes_that_its_parent_was_in(engine: str) -> None:
+    os.environ["OPTCTX_ENGINE"] = engine
+    before = process_state()
+
     def child() -> None:
         assert (current()["unroll-count"], unrolled()) == (3, 3)
-        context.__exit__()
+        inner.__exit__()
+        assert (current()["unroll-count"], unrolled()) == (2, 2)
+        outer.__exit__()
         assert (current()["unroll-count"], unrolled()) == (0, 1)
+        assert process_state() == before
         with OptionContext(unroll_count=4):
             assert unrolled() == 4
 
-    with OptionContext(unroll_count=3) as context:
+    unrolled()
+    with OptionContext(unroll_count=2) as outer, OptionContext(unroll_count=3) as inner:
+        waits = [waiting(unrolled)] if engine == "exclusive" else []
         in_child(child)
         assert unrolled() == 3
+    for thread in waits:
+        thread.join()
 
 
+@both_engines
 @alone
-def test_a_child_of_fork_does_not_wait_for_threads_that_it_does_not_have() -> None:
+def test_a_child_of_fork_has_nothing_of_other_threads_and_waits_for_none(engine: str) -> None:
+    os.environ["OPTCTX_ENGINE"] = engine
+    before = process_state()
+
     def child() -> None:
         assert info()["active_scopes"] == 0
-        with OptionContext(rng_seed=7, process_wide="exclusive"):
-            assert registry()["rng-seed"].value == 7
-        assert registry()["rng-seed"].value == 0
+        assert process_state() == before
+        assert unrolled() == 1
+        with OptionContext(unroll_count=4, rng_seed=5, process_wide="exclusive"):
+            assert (registry()["rng-seed"].value, unrolled()) == (5, 4)
+        assert process_state() == before
 
     with inside_elsewhere(OptionContext(unroll_count=2)):
         in_child(child)
-
-
-@alone
-def test_what_another_thread_changed_process_wide_is_undone_in_a_child_of_fork() -> None:
-    def child() -> None:
-        assert registry()["rng-seed"].value == 0
-        with OptionContext(unroll_count=4):
-            assert unrolled() == 4
-
-    with inside_elsewhere(OptionContext(rng_seed=7, process_wide="exclusive")):
+    with inside_elsewhere(OptionContext(unroll_count=2, rng_seed=7, process_wide="exclusive")):
         in_child(child)
         assert registry()["rng-seed"].value == 7
-    assert registry()["rng-seed"].value == 0
+    assert process_state() == before
 
 
 def unrolled_in(context: OptionContext) -> int:
@@ -84,13 +93,15 @@ def test_the_interpreter_ends_with_contexts_active_on_several_threads() -> None:
     entered.wait(60)
 
 
+@both_engines
 @alone
-def test_the_interpreter_ends_while_threads_wait_to_enter() -> None:
-    OptionContext(unroll_count=3).__enter__()
-    OptionContext(rng_seed=3, process_wide="exclusive").__enter__()
+def test_the_interpreter_ends_while_threads_wait_to_enter(engine: str) -> None:
+    os.environ["OPTCTX_ENGINE"] = engine
+    OptionContext(unroll_count=3, internalize_public_api_list="f").__enter__()
+    OptionContext(unroll_count=4, rng_seed=3, process_wide="exclusive").__enter__()
 
     def wait() -> None:
-        with OptionContext(unroll_count=4):
+        with OptionContext(unroll_count=5):
             raise AssertionError("it is not its turn")
 
     unrolled()  # what its first call imports and makes is there

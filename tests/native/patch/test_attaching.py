@@ -7,11 +7,11 @@ import mmap
 
 import pytest
 
-from optctx._native import PointerTransaction, SharedPointers, Transaction, is_attached, redirect, restore
+from optctx._native import SharedPointers, Transaction, is_attached, redirect, restore
 from tests.native.patch.patching import prepare, prepared
 from tests.support.library_code import LLVMLITE
 
-Steps = tuple[Transaction, PointerTransaction, SharedPointers]
+Steps = tuple[Transaction, SharedPointers, SharedPointers]
 
 
 def pointer(memory: mmap.mmap) -> list[tuple[int, int, int]]:
@@ -24,7 +24,7 @@ def steps(tables: mmap.mmap, setters: mmap.mmap) -> Steps:
     sites, begin, end = prepare()
     return (
         Transaction(sites[:1], begin, end),
-        PointerTransaction(pointer(tables)),
+        SharedPointers(pointer(tables)),
         SharedPointers(pointer(setters)),
     )
 

@@ -62,30 +62,38 @@ STEPS = (1, 2)  # of os::Replacement
 
 
 @prepared
-def test_a_failure_at_any_step_leaves_every_byte_as_it_was() -> None:
+def test_a_failure_at_any_step_leaves_every_byte_as_it_was_also_beside_threads_that_compile() -> None:
     sites, begin, end = prepare()
+    transaction = Transaction(sites, begin, end)
+    done = threading.Event()
 
     def failing(change: Callable[[int], None], step: int) -> None:
         with pytest.raises(RuntimeError, match="asked to fail"):
             change(step)
 
-    transaction = Transaction(sites, begin, end)
-    for step in STEPS:
-        failing(transaction.commit, step)
-        assert not transaction.committed
-        assert as_before(sites)
-        assert unrolled() == 1
-    transaction.commit(max(STEPS) + 1)  # there is no such step
-    assert transaction.committed
-    assert unrolled() == 1
-    redirected = changed_code()
-    for step in STEPS:
-        failing(transaction.undo, step)
-        assert transaction.committed
-        assert changed_code() == redirected
-        assert unrolled() == 1
-    transaction.undo(max(STEPS) + 1)
-    assert as_before(sites)
+    def compile() -> None:
+        while not done.is_set():
+            assert unrolled() == 1
+
+    def fail() -> None:
+        try:
+            for step in STEPS * 10:
+                failing(transaction.commit, step)
+                assert not transaction.committed
+            assert as_before(sites)
+            transaction.commit(max(STEPS) + 1)  # there is no such step
+            assert transaction.committed
+            redirected = changed_code()
+            for step in STEPS * 10:
+                failing(transaction.undo, step)
+                assert transaction.committed
+            assert changed_code() == redirected
+            transaction.undo(max(STEPS) + 1)
+            assert as_before(sites)
+        finally:
+            done.set()
+
+    in_threads([compile, compile, fail])
 
 
 @pytest.mark.parametrize("call", ["mprotect", "mremap"])
@@ -124,32 +132,6 @@ def test_no_memory_for_a_second_copy_of_the_code_leaves_every_byte_as_it_was() -
     assert unrolled() == 1
     transaction.commit()
     transaction.undo()
-    assert as_before(sites)
-
-
-@prepared
-def test_a_failure_while_other_threads_compile_harms_none() -> None:
-    sites, begin, end = prepare()
-    transaction = Transaction(sites, begin, end)
-    done = threading.Event()
-
-    def compile() -> None:
-        while not done.is_set():
-            assert unrolled() == 1
-
-    def fail() -> None:
-        try:
-            for step in (1, 2) * 20:
-                try:
-                    transaction.commit(step)
-                except RuntimeError:
-                    assert not transaction.committed
-                else:
-                    raise AssertionError("did not fail")
-        finally:
-            done.set()
-
-    in_threads([compile, compile, fail])
     assert as_before(sites)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Iterable
 
 import pytest
 
@@ -19,100 +20,21 @@ pytestmark = pytest.mark.redirected
 
 
 @alone
-def test_attaching_and_detaching_while_other_threads_compile_changes_no_result() -> None:
+def test_attaching_and_detaching_beside_threads_that_compile_block_every_signal_or_come_and_go() -> None:
     jobs = [Job(SCALE, triple=X86), Job(CALLS, triple=X86), Job(CALLS, "default<O1>", triple=X86)]
     expected = [compile_job(job) for job in jobs]
     assert all(result.error is None for result in expected)
     done = threading.Event()
     compiled = [0, 0]
 
-    def compile(number: int) -> None:
+    def compile(number: int, blocked: Iterable[int]) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
         while not done.is_set():
             for job, result in zip(jobs, expected, strict=False):
                 assert compile_job(job) == result
                 compiled[number] += 1
 
-    def switch() -> None:
-        try:
-            for _ in range(4):
-                with optctx.OptionContext({"unroll-count": 4}):
-                    assert unrolled() == 4
-                assert changed_code()
-                optctx.detach()
-                assert changed_code() == []
-        finally:
-            done.set()
-
-    in_threads([lambda: compile(0), lambda: compile(1), switch])
-    assert min(compiled) > 5, compiled
-
-
-@alone
-def test_threads_that_block_every_signal_run_llvm_while_its_code_is_changed() -> None:
-    jobs = [Job(SCALE, triple=X86), Job(CALLS, triple=X86)]
-    expected = [compile_job(job) for job in jobs]
-    assert all(result.error is None for result in expected)
-    done = threading.Event()
-    compiled = [0, 0]
-
-    def compile(number: int) -> None:
-        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-        while not done.is_set():
-            for job, result in zip(jobs, expected, strict=False):
-                assert compile_job(job) == result
-                compiled[number] += 1
-
-    def switch() -> None:
-        try:
-            for _ in range(15):
-                optctx.attach()
-                optctx.detach()
-            optctx.attach()
-            while min(compiled) < 10:
-                pass
-        finally:
-            done.set()
-
-    in_threads([lambda: compile(0), lambda: compile(1), switch])
-    with optctx.OptionContext({"unroll-count": 4}):
-        assert unrolled() == 4
-    optctx.detach()
-    assert changed_code() == []
-
-
-@alone
-def test_attaching_handles_no_signal() -> None:
-    def handlers() -> list[str]:  # as the kernel has them: SigCgt and SigIgn of every signal
-        with open("/proc/self/status") as status:
-            return [line for line in status if line.startswith(("SigCgt", "SigIgn"))]
-
-    before = handlers()
-    for _ in range(2):
-        optctx.attach()
-        assert handlers() == before
-        optctx.detach()
-    assert handlers() == before
-
-
-@alone
-def test_a_handler_that_is_installed_between_two_changes_of_code_is_none_of_our_business() -> None:
-    seen = []
-    for handler in (signal.SIG_IGN, signal.SIG_DFL, lambda *arguments: seen.append(arguments[0])):
-        optctx.attach()
-        signal.signal(signal.SIGTRAP, handler)
-        optctx.detach()
-        with optctx.OptionContext({"unroll-count": 4}):
-            assert unrolled() == 4
-    signal.raise_signal(signal.SIGTRAP)
-    assert seen == [signal.SIGTRAP]
-
-
-@alone
-def test_threads_that_come_and_go_are_no_reason_not_to_attach() -> None:
-    # The C library blocks every signal in a thread while it starts and while it ends.
-    done = threading.Event()
-
-    def churn() -> None:
+    def churn() -> None:  # the C library blocks every signal in a thread while it starts and while it ends
         while not done.is_set():
             threads = [threading.Thread(target=int) for _ in range(4)]
             for thread in threads:
@@ -122,13 +44,41 @@ def test_threads_that_come_and_go_are_no_reason_not_to_attach() -> None:
 
     def switch() -> None:
         try:
-            for _ in range(15):
-                optctx.registry()
+            for round in range(16):
+                with optctx.OptionContext({"unroll-count": 4}):
+                    assert round % 4 or unrolled() == 4
+                assert changed_code()
                 optctx.detach()
+                assert changed_code() == []
+            optctx.attach()
+            while min(compiled) < 10:
+                pass
         finally:
             done.set()
 
-    in_threads([churn, churn, switch])
+    in_threads([lambda: compile(0, ()), lambda: compile(1, signal.valid_signals()), churn, switch])
+    optctx.detach()
+    assert changed_code() == []
+
+
+@alone
+def test_attaching_handles_no_signal_and_leaves_handlers_alone() -> None:
+    def handlers() -> list[str]:  # as the kernel has them: SigCgt and SigIgn of every signal
+        with open("/proc/self/status") as status:
+            return [line for line in status if line.startswith(("SigCgt", "SigIgn"))]
+
+    seen: list[int] = []
+    for handler in (signal.SIG_IGN, signal.SIG_DFL, lambda *arguments: seen.append(arguments[0])):
+        optctx.attach()
+        signal.signal(signal.SIGTRAP, handler)
+        before = handlers()
+        optctx.detach()
+        assert handlers() == before
+        with optctx.OptionContext({"unroll-count": 4}):
+            assert unrolled() == 4
+        assert handlers() == before
+    signal.raise_signal(signal.SIGTRAP)
+    assert seen == [signal.SIGTRAP]
 
 
 @alone

@@ -358,16 +358,16 @@ def test_types_that_others_gave_are_there_again_after_a_context_that_gave_more()
 def test_all_code_that_looks_at_the_flag_asks_for_the_type_as_well() -> None:
     """What the separation rests on: of the functions that refer to LLVM's flag only these do not ask."""
     from optctx._native import find_branches
-    from optctx.arch.x86_64.sites import find_sites
+    from optctx.arch.x86_64.sites import find_references_to
 
     image = attach().image
     address = attach().options["debug"].variable
     asked = image.symbol("_ZN4llvm18isCurrentDebugTypeEPKci")
     assert asked is not None
-    sites, refusals = find_sites(image, [(address, 1)])
-    looking = {each.function for each in sites} | {each.function for each in refusals}
+    found = find_references_to(image, [(address, 1)], [])
+    looking = {each.function for each in found.sites} | {each.function for each in found.refusals}
     asking = {function.name for at, _ in find_branches(image, [asked]) if (function := image.function_at(at))}
-    assert len(sites) > 10_000
+    assert len(found.sites) > 10_000
     assert len(looking) > 3_000
     assert {name for name in looking - asking if not name.endswith(".cold")} == {
         "_ZN12_GLOBAL__N_111CreateDebug4callEv",  # the Option `debug` is made

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pathlib
 import subprocess
@@ -13,11 +12,12 @@ import zipfile
 
 import llvmlite
 import pytest
-from llvmlite import binding
 
 from optctx.lab.timing import run_command
+from tests.support.command_lines import several
 from tests.support.ir_texts import SCALE
 from tests.support.processes import SECONDS
+from tests.support.runs import bitcode
 from tests.support.timing_kernels import SUM, compiled, sum_harness
 
 # What optctx imports or could import, besides the modules of Python's library.
@@ -28,15 +28,6 @@ INSTALLED = [
 # `posix` is built in.
 MARK = "import posix; posix.close(posix.open({path!r}, posix.O_CREAT | posix.O_WRONLY))\n"
 
-# Each command line of optctx in one process, as the installed program runs it: without the current folder.
-RUN = """
-import json, os, sys
-from optctx.lab.command.main import main
-
-status = {" ".join(words): main(words) for words in json.loads(sys.argv[1])}
-with open(sys.argv[2], "w") as file:
-    json.dump(status, file)
-"""
 COMMANDS = [  # one for each kind of process that commands start
     "sweep module.ll --try unroll-count=1,2 --verify",
     "sweep module.bc --cpu haswell --try unroll-count=1",
@@ -65,8 +56,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, marks: pathlib.Path) -> pa
     for name in {*sys.stdlib_module_names, *INSTALLED}:
         (folder / f"{name}.py").write_text(MARK.format(path=str(marks / name)))
     (folder / "module.ll").write_text(SCALE)
-    with binding.create_context() as context, binding.parse_assembly(SCALE, context) as module:
-        (folder / "module.bc").write_bytes(module.as_bitcode())
+    (folder / "module.bc").write_bytes(bitcode(SCALE))
     return folder
 
 
@@ -97,20 +87,11 @@ def test_the_files_mark_what_runs(hostile: pathlib.Path, marks: pathlib.Path) ->
 def test_no_command_runs_a_file_of_the_current_folder(
     lines: list[str], hostile: pathlib.Path, marks: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
-    script, statuses = tmp_path / "run.py", tmp_path / "status.json"
-    script.write_text(RUN)
-    commands = [command.split() for command in lines]
-    done = subprocess.run(
-        [sys.executable, str(script), json.dumps(commands), str(statuses)],
-        cwd=hostile,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-    )
+    """As the installed program runs: without the current folder."""
+    commands = map(str.split, lines)
+    ended = several(commands, environment=environment(), file=tmp_path / "run.py", cwd=hostile)
     assert ran(marks) == []
-    assert done.returncode == 0, done.stderr
-    assert set(json.loads(statuses.read_text()).values()) == {0}, done.stderr
+    assert [each for each in ended if each.status] == []
 
 
 def test_neither_does_a_child_of_a_process_that_ignores_the_environment(

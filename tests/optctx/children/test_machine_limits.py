@@ -11,42 +11,28 @@ import os
 import pathlib
 import resource
 import signal
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from llvmlite import binding
 
 from optctx.children.pool import Pool
 from optctx.compiling import FreshProcess, Job, Result, compile_job, llvm_pool
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
 from optctx.lab.sweep import Limits, sweep
+from tests.support.command_lines import Ended, several
 from tests.support.installed import SANITIZED
 from tests.support.ir_texts import SCALE, X86
-from tests.support.processes import SECONDS, children_of, wait_for
+from tests.support.processes import children_of, wait_for
 from tests.support.rows import rows
+from tests.support.runs import bitcode
 
 JOB = Job(SCALE, triple=X86)
 AXES = ["unroll-count=1,2"]
 _PR_CAPBSET_DROP, _CAP_SYS_RESOURCE = 24, 24
-
-# Runs commands in one process; prints (status, standard output, standard error) of each.
-RUN = """
-import contextlib, io, json, sys
-from optctx.lab.command.main import main
-
-answers = []
-for words in json.loads(sys.argv[1]):
-    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
-        status = main(words)
-    answers.append((status, out.getvalue(), err.getvalue()))
-print(json.dumps(answers))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """A module as text and as bitcode."""
     folder = tmp_path_factory.mktemp("modules")
     (folder / "module.ll").write_text(SCALE)
-    with binding.create_context() as context, binding.parse_assembly(SCALE, context) as module:
-        (folder / "module.bc").write_bytes(module.as_bitcode())
+    (folder / "module.bc").write_bytes(bitcode(SCALE))
     return folder
 
 
@@ -66,19 +51,9 @@ def limit(most: dict[int, int]) -> None:
         resource.setrlimit(kind, (each, each))
 
 
-def limited(most: dict[int, int], folder: pathlib.Path, *commands: str) -> list[tuple[int, str, str]]:
-    """(status, standard output, standard error) of each command, all in one process with these limits."""
-    done = subprocess.run(
-        [sys.executable, "-c", RUN, json.dumps([command.split() for command in commands])],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
-        preexec_fn=functools.partial(limit, most),
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-    )
-    assert done.returncode == 0, done.stderr
-    return [tuple(answer) for answer in json.loads(done.stdout)]
+def limited(most: dict[int, int], folder: pathlib.Path, *commands: str) -> list[Ended]:
+    """How each command ends, all in one process with these limits."""
+    return several(map(str.split, commands), cwd=folder, preexec_fn=functools.partial(limit, most))
 
 
 reserved = pytest.mark.skipif(
@@ -108,12 +83,12 @@ def test_commands_work_under_limits_that_are_large_enough(
         "record module.bc",
         *more,
     )
-    assert [row["agrees"] for row in json.loads(verified[1])] == [True, True]
-    assert (verified[0], verified[2]) == (0, "")
-    assert misspelt[0] == 2
-    assert "is no processor of" in misspelt[2]
-    assert "did you mean haswell?" in misspelt[2]
-    assert [(status, err) for status, _, err in others] == [(0, "")] * len(others)
+    assert [row["agrees"] for row in json.loads(verified.out)] == [True, True]
+    assert (verified.status, verified.err) == (0, "")
+    assert misspelt.status == 2
+    assert "is no processor of" in misspelt.err
+    assert "did you mean haswell?" in misspelt.err
+    assert [(each.status, each.err) for each in others] == [(0, "")] * len(others)
 
 
 def test_what_llvm_prints_does_not_fit_into_a_file(folder: pathlib.Path) -> None:
@@ -125,11 +100,11 @@ def test_what_llvm_prints_does_not_fit_into_a_file(folder: pathlib.Path) -> None
         "sweep module.ll --try unroll-count=1 --verify --format json",
     )
     cut = "what LLVM prints is longer than a file may be here (ulimit -f)"
-    assert misspelt[0] == verified[0] == 2
-    assert f"cannot compile for the processor 'haswel': LLVM could not be asked: {LOST}{cut}" in misspelt[2]
-    [row] = json.loads(verified[1])
+    assert misspelt.status == verified.status == 2
+    assert f"cannot compile for the processor 'haswel': LLVM could not be asked: {LOST}{cut}" in misspelt.err
+    [row] = json.loads(verified.out)
     assert (row["state"], row["agrees"], row["difference"]) == ("ok", None, f"not compared: {LOST}{cut}")
-    assert f"unroll-count=1: not compared: {LOST}{cut}" in verified[2]
+    assert f"unroll-count=1: not compared: {LOST}{cut}" in verified.err
 
 
 LOST = "the fresh process could not compile: "
@@ -231,6 +206,19 @@ def test_bitcode_that_could_not_be_read_has_not_crashed_llvm(
     said = capsys.readouterr().err
     assert "took longer than 1e-06 s" in said
     assert "crashed" not in said
+
+
+@rows(
+    "given",
+    [
+        *({"memory": value} for value in (0, -5, "x", 1 << 60)),
+        *({"jobs": value} for value in (0, 2.0, 1 << 40)),
+        *({"timeout": value} for value in (0.0, float("nan"), 1e300)),
+    ],
+)
+def test_limits_that_cannot_be_used_are_refused_in_python_as_well(given: dict[str, Any]) -> None:
+    with pytest.raises(OptctxError, match=r"^expected "):
+        Limits(**given)
 
 
 # Comparisons that cannot be made.

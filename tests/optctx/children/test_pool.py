@@ -48,6 +48,7 @@ def test_values_travel_and_the_first_argument_is_what_was_prepared(pools: tuple[
     given = ("a text \u2713", large, {"a": [1.0, 2.5], "": []})
     for pool in pools:
         assert pool.call(calls.add, 2, gives=int).value == 42
+        assert pool.call(calls.add, 2, gives=int, limits=Limits(4e9)).value == 42  # 127 years
         assert pool.call(calls.same, *given, gives=tuple[str, bytes, dict[str, list[float]]]).value == given
         assert pool.call(calls.same, None, b"", {}, gives=list[Any]).value == [None, b"", {}]
         with pytest.raises(OptctxError, match="not valid Unicode"):

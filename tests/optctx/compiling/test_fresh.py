@@ -12,7 +12,7 @@ from functools import partial
 
 import pytest
 
-from optctx.children.spawning import popen
+from optctx.children.server_process import popen
 from optctx.compiling import FreshProcess, Job, Result, compile_job
 from optctx.compiling.fresh import llvm_pool
 from optctx.errors import OptctxError
@@ -170,7 +170,7 @@ def test_a_helper_that_starts_ignores_what_ends_the_group(tmp_path: pathlib.Path
     said = tmp_path / "said"
     with said.open("wb") as printed:
         for place in range(0, 10, 4):
-            helper = popen("optctx.children.server", printed=printed.fileno())
+            helper = popen(printed.fileno())
             time.sleep(place * 0.006)
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 helper.send_signal(number)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import math
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,55 +14,50 @@ from llvmlite import binding
 from optctx import OptionContext, OptionTypeError, current, registry
 from tests.support.alone import alone
 from tests.support.rows import rows
+from tests.support.scopes import unrolled
 
-# Name -> (what is given, what a lookup gives, the command line)
-EVERY_TYPE = {
-    "vectorize-loops": (False, False, ["-vectorize-loops=false"]),
-    "enable-tail-merge": (True, True, ["-enable-tail-merge=true"]),
-    "inline-threshold": (-7, -7, ["-inline-threshold=-7"]),
-    "unroll-count": (4, 4, ["-unroll-count=4"]),
-    "mem-intrinsic-expand-size": (-(2**63), -(2**63), [f"-mem-intrinsic-expand-size={-(2**63)}"]),
-    "inline-max-stacksize": (2**64 - 2, 2**64 - 2, [f"-inline-max-stacksize={2**64 - 2}"]),
-    "cold-branch-ratio": (0.25, 0.25, ["-cold-branch-ratio=0.25"]),
-    "chr-bias-threshold": (1e-300, 1e-300, ["-chr-bias-threshold=1e-300"]),
-    "asan-memory-access-callback-prefix": ("_é,", "_é,", ["-asan-memory-access-callback-prefix=_é,"]),
-    "x86-asm-syntax": ("intel", "intel", ["-x86-asm-syntax=intel"]),
-    "loop-interchange-profitabilities": (
-        ["ignore", "cache"],
-        ["ignore", "cache"],
-        ["-loop-interchange-profitabilities=ignore", "-loop-interchange-profitabilities=cache"],
-    ),
-    "print-after-pass-number": (
-        (3, 5),
-        [3, 5],
-        ["-print-after-pass-number=3", "-print-after-pass-number=5"],
-    ),
-    "internalize-public-api-list": (
-        ["a", "b"],
-        ["a", "b"],
-        ["-internalize-public-api-list=a", "-internalize-public-api-list=b"],
-    ),
-    "pgo-analysis-map": (
-        ["bb-freq", "br-prob"],
-        ["bb-freq", "br-prob"],
-        ["-pgo-analysis-map=bb-freq", "-pgo-analysis-map=br-prob"],
-    ),
-    "x86-align-branch": ("jcc+jmp", "jcc+jmp", ["-x86-align-branch=jcc+jmp"]),
-    "force-vector-width": (8, 8, ["-force-vector-width=8"]),
-    "arm-restrict-it": (True, "arm-restrict-it", ["-arm-restrict-it"]),
+# Name -> (value, its texts on a command line)
+EVERY_TYPE: dict[str, tuple[Any, ...]] = {
+    "vectorize-loops": (False, "false"),
+    "enable-tail-merge": (True, "true"),
+    "inline-threshold": (-7, "-7"),
+    "unroll-count": (4, "4"),
+    "mem-intrinsic-expand-size": (-(2**63), "-9223372036854775808"),
+    "inline-max-stacksize": (2**64 - 2, "18446744073709551614"),
+    "cold-branch-ratio": (0.25, "0.25"),
+    "chr-bias-threshold": (1e-300, "1e-300"),
+    "asan-memory-access-callback-prefix": ("_é,", "_é,"),
+    "x86-asm-syntax": ("intel", "intel"),
+    "loop-interchange-profitabilities": (["ignore", "cache"], "ignore", "cache"),
+    "print-after-pass-number": ([3, 5], "3", "5"),
+    "internalize-public-api-list": (["a", "b"], "a", "b"),
+    "pgo-analysis-map": (["bb-freq", "br-prob"], "bb-freq", "br-prob"),
+    "x86-align-branch": ("jcc+jmp", "jcc+jmp"),
+    "force-vector-width": (8, "8"),
 }
 
 
 @rows("name", EVERY_TYPE)
 def test_a_value_of_each_type_comes_back_and_becomes_a_command_line(name: str) -> None:
-    given, value, args = EVERY_TYPE[name]
-    context = OptionContext({name: given}, base="defaults")
+    value, *texts = EVERY_TYPE[name]
+    context = OptionContext({name: value}, base="defaults")
     assert context[name] == value
     assert type(context[name]) is type(value)
     assert dict(context.overrides) == {name: value}
-    assert context.args() == args
-    for command_line in (args, tuple(args), " ".join(args)):
+    assert context.args() == [f"-{name}={text}" for text in texts]
+    for command_line in (context.args(), tuple(context.args()), " ".join(context.args())):
         assert OptionContext.from_args(command_line, base="defaults") == context
+
+
+@rows("name", EVERY_TYPE)
+def test_a_typed_lookup_gives_the_options_own_type_only(name: str) -> None:
+    own = type(EVERY_TYPE[name][0])
+    context = OptionContext({name: EVERY_TYPE[name][0]})
+    assert type(context.get(name, own)) is own
+    assert context.get(name) == context[name]
+    for other in {bool, int, float, str, list, dict} - {own}:
+        with pytest.raises(OptionTypeError):
+            context.get(name, other)
 
 
 @rows(
@@ -85,6 +78,7 @@ def test_a_value_of_each_type_comes_back_and_becomes_a_command_line(name: str) -
         ("force-attribute", "f:cold", ["f:cold"]),
         ("force-vector-width", "16", 16),
         ("internalize-public-api-list", iter("ab"), ["a", "b"]),
+        ("print-after-pass-number", (3, 5), [3, 5]),
         ("internalize-public-api-list", [], []),
         ("chr-bias-threshold", -math.inf, -math.inf),
         ("chr-bias-threshold", math.nan, pytest.approx(math.nan, nan_ok=True)),
@@ -130,32 +124,6 @@ def test_an_option_is_set_by_keyword_by_alias_and_by_each_of_its_choices() -> No
     assert choice.args() == ["-regbankselect-fast"]
     assert choice["regbankselect-greedy"] == "regbankselect-fast"
     assert choice == OptionContext({"regbankselect-fast": True})
-
-
-@rows(
-    ("name", "own"),
-    [
-        ("vectorize-loops", bool),
-        ("enable-tail-merge", bool),
-        ("inline-threshold", int),
-        ("unroll-count", int),
-        ("inline-max-stacksize", int),
-        ("cold-branch-ratio", float),
-        ("chr-bias-threshold", float),
-        ("asan-memory-access-callback-prefix", str),
-        ("x86-asm-syntax", str),
-        ("print-after", list),
-        ("pgo-analysis-map", list),
-        ("force-vector-width", int),
-    ],
-)
-def test_a_typed_lookup_gives_the_options_own_type_only(name: str, own: type) -> None:
-    context = OptionContext({name: EVERY_TYPE[name][0] if name in EVERY_TYPE else []})
-    assert type(context.get(name, own)) is own
-    assert context.get(name) == context[name]
-    for other in {bool, int, float, str, list, dict} - {own}:
-        with pytest.raises(OptionTypeError):
-            context.get(name, other)
 
 
 def test_it_is_a_read_only_mapping_of_every_option() -> None:
@@ -297,24 +265,22 @@ def test_a_copy_keeps_the_modes_of_its_context(how: str) -> None:
     assert (made._unread, made._sets) == ("warn", "process")
 
 
-def test_a_context_can_be_sent_to_another_process() -> None:
-    context = OptionContext(
+@alone
+def receive(context: OptionContext) -> None:
+    with context:
+        assert (current(), unrolled()) == (context, 3)
+    assert context.args() == ["-arm-restrict-it", "-print-after=a"]
+    assert context == OptionContext(
         {"arm-restrict-it": True, "print-after": ["a"]}, base=OptionContext(unroll_count=3)
     )
-    script = (
-        "import pickle, sys; context = pickle.load(sys.stdin.buffer)\n"
-        "from tests.support.scopes import unrolled\n"
-        "with context: sys.stdout.buffer.write(pickle.dumps((context, unrolled(), context.args())))"
+
+
+def test_a_context_can_be_sent_to_another_process() -> None:
+    receive(
+        context=OptionContext(
+            {"arm-restrict-it": True, "print-after": ["a"]}, base=OptionContext(unroll_count=3)
+        )
     )
-    path = repr([entry for entry in sys.path if entry])
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path[:] = {path}\n{script}"],
-        input=pickle.dumps(context),
-        capture_output=True,
-        check=True,
-    )
-    assert pickle.loads(done.stdout) == (context, 3, ["-arm-restrict-it", "-print-after=a"])
-    assert done.stderr == b""
 
 
 @alone

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import itertools
 import warnings
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -19,20 +17,12 @@ from optctx import CompileCache, OptctxError, OptionContext, propagating, record
 from tests.support.alone import alone
 from tests.support.garbage import left_behind, no_collector
 from tests.support.ir_texts import COUNTED
-from tests.support.runs import (
-    COUNT,
-    UNROLL,
-    emit_object_by_llvmlite,
-    machine,
-    run_function_passes,
-    run_module_passes,
-)
+from tests.support.runs import COUNT, UNROLL, WAYS
 from tests.support.scopes import set_option
 
 pytestmark = pytest.mark.usefixtures("attached")
 
 BAD = COUNTED.replace("@count(ptr %out) {", '@count(ptr %out) "optctx"="-unrol-count=x" {')
-STAMPED_BY_OTHERS = COUNTED + '\n!optctx.options = !{!0}\n!0 = !{!"7"}'
 REFUSED_ASSEMBLY = """
 target triple = "x86_64-unknown-linux-gnu"
 define void @f() {
@@ -76,30 +66,8 @@ def mismatched(run: Callable[[Any], object], on_mismatch: str = "error") -> Work
     return work
 
 
-def emit(module: Any) -> bytes:
-    return optctx.emit_object(module, machine())
-
-
-def emit_by_llvmlite(module: Any) -> bytes:
-    return emit_object_by_llvmlite(module, machine())
-
-
-def by_mcjit(module: Any) -> None:
-    engine = binding.create_mcjit_compiler(module, machine())
-    engine.finalize_object()
-
-
-def by_lljit(module: Any) -> None:
-    compiler = binding.create_lljit_compiler(machine(), suppress_errors=True)
-    binding.JITLibraryBuilder().add_ir(module).export_symbol("count").link(compiler, "library")
-
-
-def bind_twice(module: Any, llvm_context: Any) -> None:
-    OptionContext().bind(llvm_context)
-    try:
-        OptionContext().bind(llvm_context)
-    finally:
-        optctx.unbind(llvm_context)
+def only_module(run: Callable[[Any], object]) -> Work:
+    return lambda module, _: run(module)
 
 
 def in_a_pool(module: Any, llvm_context: Any) -> None:
@@ -153,40 +121,23 @@ def raising_warnings(work: Work) -> Work:
     return run
 
 
+# Of single calls, tests/optctx/refusals shows the same.
 PATHS: dict[str, tuple[Work, str]] = {
-    "pipeline": (lambda module, _: optctx.run_passes(module, "no-such-pass"), COUNTED),
-    "assembly": (lambda module, _: emit(module), REFUSED_ASSEMBLY),
-    "no emission": (lambda module, _: optctx.emit_assembly(module, module), COUNTED),
+    "assembly": (only_module(WAYS["emission"]), REFUSED_ASSEMBLY),
     "scopes": (leaving_out_of_order, COUNTED),
     "run": (lambda module, _: OptionContext().run(optctx.run_passes, module, "no-such-pass"), COUNTED),
     "wrap": (lambda module, _: optctx.wrap(optctx.run_passes)(module, "no-such-pass"), COUNTED),
     "pool": (in_a_pool, COUNTED),
-    "stamped by others": (lambda module, _: OptionContext.from_module(module), STAMPED_BY_OTHERS),
-    "link, stamped by others": (lambda module, _: optctx.check_link([module]), STAMPED_BY_OTHERS),
     "link": (lambda module, _: link(module), COUNTED),
 }
 REDIRECTED: dict[str, tuple[Work, str]] = {
-    "attribute": (lambda module, _: optctx.run_passes(module, UNROLL), BAD),
-    "attribute, module passes": (lambda module, _: run_module_passes(module), BAD),
-    "attribute, function passes": (lambda module, _: run_function_passes(module), BAD),
-    "attribute, emission": (lambda module, _: emit(module), BAD),
-    "attribute, llvmlite's emission": (lambda module, _: emit_by_llvmlite(module), BAD),
-    "attribute, MCJIT": (lambda module, _: by_mcjit(module), BAD),
-    "attribute, LLJIT": (lambda module, _: by_lljit(module), BAD),
+    **{f"attribute, {name}": (only_module(way), BAD) for name, way in WAYS.items()},
+    **{f"mismatch, {name}": (mismatched(way), COUNTED) for name, way in WAYS.items()},
+    **{
+        f"mismatch, {name}, warning": (raising_warnings(mismatched(WAYS[name], "warn")), COUNTED)
+        for name in ("passes", "module passes")
+    },
     "cache attribute": (lambda module, _: CompileCache().compile(module), BAD),
-    "bind twice": (bind_twice, COUNTED),
-    "mismatch": (mismatched(lambda module: optctx.run_passes(module, UNROLL)), COUNTED),
-    "mismatch, warning": (
-        raising_warnings(mismatched(lambda module: optctx.run_passes(module, UNROLL), "warn")),
-        COUNTED,
-    ),
-    "mismatch, llvmlite's warning": (raising_warnings(mismatched(run_module_passes, "warn")), COUNTED),
-    "mismatch, module passes": (mismatched(run_module_passes), COUNTED),
-    "mismatch, function passes": (mismatched(run_function_passes), COUNTED),
-    "mismatch, emission": (mismatched(emit), COUNTED),
-    "mismatch, llvmlite's emission": (mismatched(emit_by_llvmlite), COUNTED),
-    "mismatch, MCJIT": (mismatched(by_mcjit), COUNTED),
-    "mismatch, LLJIT": (mismatched(by_lljit), COUNTED),
     "unread": (unread("error"), COUNTED),
     "unread, warning": (raising_warnings(unread("warn")), COUNTED),
     "recording": (while_recording, COUNTED),
@@ -239,15 +190,3 @@ def check_all(paths: dict[str, tuple[Work, str]]) -> None:
 def test_neither_does_the_error_of_a_watcher() -> None:
     optctx.attach()
     check_all({"watcher": (a_watcher_that_raises, COUNTED)})
-
-
-@redirected
-@alone
-def test_a_module_with_a_bad_attribute_does_not_end_the_process() -> None:
-    optctx.attach(attributes="error")
-    text = 'define void @f() "optctx"="-no-such-option" { ret void }'
-    module = binding.parse_assembly(text, binding.create_context())
-    with suppress(OptctxError):
-        optctx.run_passes(module, "default<O1>")
-    del module
-    gc.collect()

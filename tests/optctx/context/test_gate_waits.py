@@ -6,6 +6,8 @@ import signal
 import threading
 import time
 import warnings
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -13,6 +15,7 @@ from optctx import DeadlockWarning, OptionContext
 from optctx.context import callbacks
 from tests.support.alone import alone
 from tests.support.interrupts import state
+from tests.support.processes import wait_until_asleep
 from tests.support.scopes import four, scopes_become
 
 pytestmark = pytest.mark.redirected  # a thread that waits for its turn does not wait at the gate
@@ -114,6 +117,30 @@ def test_none_is_told_of_that_works_or_waits_for_a_moment() -> None:
     assert state() == before
 
 
+alarm = partial(signal.pthread_kill, threading.get_ident(), signal.SIGALRM)  # sent to this thread
+
+
+def when_this_thread_waits(*steps: Callable[[], object]) -> threading.Thread:
+    """A thread that takes each step once this one has gone to sleep."""
+    this = threading.get_native_id()
+
+    def take() -> None:
+        for step in steps:
+            wait_until_asleep(this)
+            step()
+
+    thread = threading.Thread(target=take)
+    thread.start()
+    return thread
+
+
+def entering(*contexts: OptionContext) -> tuple[list[threading.Thread], list[int]]:
+    """Threads that enter a context each, and what they add a 0 to then."""
+    entered: list[int] = []
+    threads = [threading.Thread(target=lambda each=each: entered.append(each.run(int))) for each in contexts]
+    return threads, entered
+
+
 @alone
 def test_a_signal_handler_can_end_the_wait_and_the_line_goes_on() -> None:
     (exclusive, other, plain), before = make_contexts(), state()
@@ -125,25 +152,16 @@ def test_a_signal_handler_can_end_the_wait_and_the_line_goes_on() -> None:
         raise InterruptError
 
     signal.signal(signal.SIGALRM, raise_it)
-    behind: list[int] = []
     for held, wanted in ((exclusive, plain), (exclusive, other), (plain, exclusive)):
+        late, entered = entering(plain, other, plain)
         holder = hold(held)
-        behind.clear()
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        contexts = (plain, other, plain)
-        late = [threading.Thread(target=lambda each=each: behind.append(each.run(int))) for each in contexts]
-        try:
-            for thread in late:
-                thread.start()
+        sender = when_this_thread_waits(*(each.start for each in late), alarm)
+        with pytest.raises(InterruptError):
             wanted.run(int)
-        except InterruptError:
-            pass
-        else:
-            raise AssertionError("entered, or not interrupted")
         assert holder.is_alive()
         assert scopes_become(1)
-        end(holder, *late)
-        assert behind == [0, 0, 0]
+        end(holder, sender, *late)
+        assert entered == [0] * 3
         wanted.run(int)
         assert state() == before
 
@@ -152,26 +170,19 @@ def test_a_signal_handler_can_end_the_wait_and_the_line_goes_on() -> None:
 def test_a_signal_handler_that_runs_while_its_thread_waits_enters_in_its_place() -> None:
     """Behind the wait that it has interrupted it would wait for itself."""
     (exclusive, other, plain), before = make_contexts(), state()
-    entered: list[int] = []
-    behind: list[int] = []
+    inside: list[int] = []
 
     def handler(*_: object) -> None:
-        entered.extend(context.run(int) for context in (plain, other, exclusive, plain))
+        inside.extend(context.run(int) for context in (plain, other, exclusive, plain))
 
     signal.signal(signal.SIGALRM, handler)
     for held, wanted in ((exclusive, plain), (exclusive, other), (plain, exclusive)):
-        entered.clear()
-        behind.clear()
+        late, entered = entering(plain, other)
+        inside.clear()
         holder = hold(held)
-        contexts = (plain, other)
-        late = [threading.Thread(target=lambda each=each: behind.append(each.run(int))) for each in contexts]
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        ending = threading.Timer(0.2, leave.set)
-        ending.start()
-        with wanted:
-            for thread in late:
-                thread.start()
-        end(holder, ending, *late)
-        assert entered == [0] * 4
-        assert behind == [0] * 2
+        sender = when_this_thread_waits(*(each.start for each in late), alarm, leave.set)
+        wanted.run(int)
+        end(holder, sender, *late)
+        assert inside == [0] * 4
+        assert entered == [0] * 2
         assert state() == before

@@ -6,7 +6,8 @@ import pickle
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from tests.support.ir_texts import SCALE, X86
 from tests.support.option_values import VALUES
 from tests.support.processes import wait_until_asleep
 from tests.support.rows import rows
-from tests.support.scopes import outside, scopes_become, unrolled
+from tests.support.scopes import in_threads, inside_elsewhere, outside, scopes_become, unrolled, waiting
 
 BISECTED = Job(SCALE, "default<O3>", ("-opt-bisect-limit=5",), triple=X86, emit="ir")
 
@@ -42,12 +43,6 @@ def exclusive(**named: Any) -> OptionContext:
 def state(name: str) -> tuple[object, int]:
     option = registry()[name]
     return option.value, option.occurrences
-
-
-def in_thread(work: Callable[[], object]) -> threading.Thread:
-    thread = threading.Thread(target=outside(work))
-    thread.start()
-    return thread
 
 
 def test_llvm_does_what_a_fresh_process_does_and_then_what_it_did_before(fresh: FreshProcess) -> None:
@@ -65,12 +60,9 @@ def test_llvm_does_what_a_fresh_process_does_and_then_what_it_did_before(fresh: 
     [
         ("color", True),
         ("crash-diagnostics-dir", "elsewhere"),
-        ("info-output-file", "file"),
         ("opt-bisect-limit", 7),
         ("rng-seed", 11),
         ("stats", True),
-        ("time-passes", True),
-        ("track-memory", True),
     ],
 )
 def test_value_and_occurrences_are_those_of_before_after_an_exception_too(name: str, value: object) -> None:
@@ -156,37 +148,26 @@ def test_options_of_both_kinds_go_into_one_context() -> None:
 
 def test_it_waits_for_threads_inside_and_they_wait_for_it() -> None:
     order: list[str] = []
-    inside, leave = threading.Event(), threading.Event()
-
-    def first() -> None:
-        with OptionContext(unroll_count=2):
-            inside.set()
-            leave.wait(60)
-            order.append("first leaves")
+    last: list[threading.Thread] = []
 
     def closer() -> None:
         with exclusive(rng_seed=5):
             order.append("closed")
-            wait_until_asleep(last.native_id or 0)
+            wait_until_asleep(last[0].native_id or 0)
             order.append("opened")
 
     def later() -> None:
         with OptionContext(unroll_count=3):
             order.append("later enters")
 
-    threads = [in_thread(first)]
-    inside.wait(60)
-    threads.append(in_thread(closer))
-    wait_until_asleep(threads[-1].native_id or 0)
-    last = in_thread(later)
-    threads.append(last)
-    wait_until_asleep(last.native_id or 0)
-    assert order == []
-    assert state("rng-seed") == (0, 0)
-    leave.set()
-    for thread in threads:
+    with inside_elsewhere(OptionContext(unroll_count=2)):
+        closing = waiting(outside(closer))
+        last.append(waiting(outside(later)))
+        assert order == []
+        assert state("rng-seed") == (0, 0)
+    for thread in (closing, *last):
         thread.join(60)
-    assert order == ["first leaves", "closed", "opened", "later enters"]
+    assert order == ["closed", "opened", "later enters"]
     assert state("rng-seed") == (0, 0)
 
 
@@ -225,8 +206,7 @@ def test_compilations_outside_any_scope_wait_too() -> None:
         done.set()
 
     with exclusive(rng_seed=5):
-        thread = in_thread(work)
-        wait_until_asleep(thread.native_id or 0)
+        thread = waiting(outside(work))
         assert not done.is_set()
     thread.join(60)
     assert done.is_set()
@@ -242,8 +222,7 @@ def test_threads_with_the_same_set_share() -> None:
             seen.append(registry()["rng-seed"].value)
             both.wait()
 
-    for thread in [in_thread(work), in_thread(work)]:
-        thread.join(60)
+    in_threads([work, work])
     assert seen == [9, 9]
     assert state("rng-seed") == (0, 0)
 
@@ -262,15 +241,13 @@ def test_two_threads_inside_that_both_want_to_close_get_an_error_and_no_deadlock
             except ScopeError:
                 outcomes.append("refused")
 
-    deadline = time.monotonic() + 14  # for both, which take milliseconds
-    for thread in [in_thread(lambda: work(1)), in_thread(lambda: work(2))]:
-        thread.join(deadline - time.monotonic())
+    in_threads([partial(work, 1), partial(work, 2)], seconds=14)  # which take milliseconds
     assert sorted(outcomes) == ["entered", "refused"]
     assert state("rng-seed") == (0, 0)
 
 
 def test_a_thread_that_ends_inside_puts_everything_back() -> None:
-    in_thread(lambda: exclusive(rng_seed=4).__enter__() and None).join(60)
+    in_threads([exclusive(rng_seed=4).__enter__])
     assert scopes_become(0)
     assert state("rng-seed") == (0, 0)
     with exclusive(rng_seed=6):
@@ -303,10 +280,7 @@ def test_many_threads_with_many_sets_all_get_through_and_see_their_own() -> None
                     if registry()["rng-seed"].value != seed:
                         wrong.append(seed)
 
-    threads = [in_thread(lambda seed=seed: work(seed)) for seed in range(1, 7)]  # type: ignore[misc]
-    for thread in threads:
-        thread.join(120)
-        assert not thread.is_alive()
+    in_threads([partial(work, seed) for seed in range(1, 7)])
     assert wrong == []
     assert state("rng-seed") == (0, 0)
 

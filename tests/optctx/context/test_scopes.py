@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -164,18 +163,6 @@ def test_interleaved_generators_leave_nothing_entered() -> None:
     assert next(second, None) is None
     assert unrolled() == UNROLLED_ONCE  # what the first one could not leave went with it
     assert scopes_become(0)
-
-
-def test_a_scope_without_a_pause_works_in_a_coroutine() -> None:
-    async def compile_in(context: OptionContext) -> int:
-        await asyncio.sleep(0)
-        with context:
-            return unrolled()
-
-    async def both() -> list[int]:
-        return list(await asyncio.gather(compile_in(four()), compile_in(eight())))
-
-    assert asyncio.run(both()) == [4, 8]
 
 
 def test_a_thread_that_ends_inside_scopes_leaves_them() -> None:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import functools
 import inspect
-import multiprocessing
-import multiprocessing.pool
 import pickle
 import threading
-import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
 from typing import Any
 
 import pytest
 from llvmlite import binding
 
-from optctx import OptionContext, current, propagating, wrap
+from optctx import OptionContext, propagating, wrap
 from tests.support.alone import alone
 from tests.support.processes import SECONDS
 from tests.support.scopes import both, unrolled
@@ -168,40 +165,3 @@ def test_a_pool_is_propagated_once_and_shut_down_with_its_executor() -> None:
         threads.submit(both)
     with pytest.raises(RuntimeError, match="after shutdown"):
         pool.submit(both)
-
-
-def overridden(argument: int) -> tuple[object, ...]:
-    return argument, both(), dict(current().overrides)
-
-
-def nested() -> tuple[int, int]:
-    with OptionContext(unroll_count=8):
-        return both()
-
-
-@alone
-def test_processes_of_every_start_method() -> None:
-    """Workers begin outside, wherever they start; what is handed over goes along."""
-    warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
-    for method in ("fork", "forkserver", "spawn"):
-        context = multiprocessing.get_context(method)
-        with ProcessPoolExecutor(1, mp_context=context) as workers:
-            with OptionContext(unroll_count=6):
-                wrapped = wrap(both)
-                outside = workers.submit(both)  # starts the worker
-                assert (outside.result(), workers.submit(wrapped).result()) == ((1, 1), (6, 6)), method
-            pool = propagating(workers)
-            futures = []
-            for count in (2, 3, 4):
-                with OptionContext(unroll_count=count):
-                    futures.append(pool.submit(overridden, count))
-            futures.append(pool.submit(both))
-            with OptionContext(unroll_count=5):
-                mapped = pool.map(overridden, range(4), chunksize=2)
-                inner = pool.submit(nested)
-            assert [f.result() for f in futures] == [
-                *((count, (count, count), {"unroll-count": count}) for count in (2, 3, 4)),
-                (1, 1),
-            ], method
-            assert list(mapped) == [(n, (5, 5), {"unroll-count": 5}) for n in range(4)], method
-            assert inner.result() == (8, 8)

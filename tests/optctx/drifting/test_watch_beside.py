@@ -210,6 +210,31 @@ def test_what_the_collector_closes_in_the_middle_of_a_parse_tells_nobody() -> No
         assert [each.after for each in heard] == [["a"], ["a", "b"]]
 
 
+@forked
+def test_a_change_is_told_once_whenever_something_calls_llvm_in_between() -> None:
+    """The collector, or another thread: at every step of taking note that LLVM was given a value."""
+
+    def step(*_: object) -> None:
+        steps.append(None)
+        if len(steps) == last:
+            parse_module()
+
+    steps: list[None] = []
+    with watch(ignore) as watcher:
+        _watchings[LLVMLITE]._allowance.take = lambda: True  # type: ignore[method-assign]
+        for last in itertools.count(1):
+            steps.clear()
+            sys.setprofile(step)
+            set_option("unroll-count", str(last))
+            sys.setprofile(None)
+            if len(steps) < last:
+                break
+    assert last > 100
+    assert [told(each) for each in watcher.events] == [
+        ("unroll-count", value - 1, value, True) for value in range(1, last + 1)
+    ]
+
+
 kept: list[object] = []  # to the end of the process
 
 

@@ -232,6 +232,11 @@ def linked_key(home: Home) -> None:
     key_file(home).symlink_to(moved)
 
 
+def folder_as_key(home: Home) -> None:
+    key_file(home).unlink()
+    key_file(home).mkdir(mode=0o700)
+
+
 def one_bit(home: Home) -> None:
     [entry] = entries(home)
     content = bytearray(entry.read_bytes())
@@ -278,6 +283,15 @@ DAMAGE: dict[str, tuple[Callable[[Home], object], str]] = {
         lambda home: key_file(home).write_bytes(b"0" * 31),
         "not kept: the key attach-key has 31",
     ),
+    "a long key": (
+        lambda home: key_file(home).write_bytes(b"0" * 100),
+        "not kept: the key attach-key has 100 bytes",
+    ),
+    "a folder as a key": (folder_as_key, "not kept: the key attach-key is not a regular file"),
+    "a key's folder for all": (
+        lambda home: key_file(home).parent.chmod(0o777),
+        "not kept: the key's folder ",
+    ),
     "a link to a key": (linked_key, "not kept: "),
     "one bit": (one_bit, "not used: could not read"),
     "cut": (cut, "not used: could not read"),
@@ -306,7 +320,7 @@ def test_what_is_damaged_or_open_to_others_is_not_taken(
         found = kept.Kept(llvmlite_image())
         loaded = found.load()
         taken = damage is unharmed
-        if (loaded, findings.taken_over) != (taken, taken) or not found.state.startswith(state):
+        if (loaded, any(findings.data())) != (taken, taken) or not found.state.startswith(state):
             wrong[what] = found.state
     assert wrong == {}
 
@@ -349,7 +363,7 @@ def test_whatever_is_found_the_same_is_decided(
 ) -> None:
     """Each process is a child of one that has worked everything out and attached nothing."""
     image = llvmlite_image()
-    expected = decided(_prepare(_Attachment(image), host_of(image), Clock(), None))
+    expected = decided(_prepare(_Attachment(image), host_of(image), Clock()))
     assert digests(expected).items() <= cold[1]["decided"].items()
 
     def decides(home: Home, happens: Callable[[Home], object], state: str) -> None:
@@ -459,7 +473,7 @@ def test_no_damage_is_taken_for_an_entry(
         file.write_bytes(content)
         loaded = kept.Kept(llvmlite_image()).load()
         assert loaded == (bytes(content) == whole)
-        assert findings.taken_over == loaded
+        assert any(findings.data()) == loaded
 
 
 def test_the_variable_is_read_at_the_first_use(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pathlib
 import textwrap
 
 import pytest
@@ -108,15 +107,3 @@ print(notebook.cells[0].outputs[0]["text"], end="")
 """
     done = python_process("-W", "default", "-c", script)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stdout + done.stderr
-
-
-@pytest.mark.long  # the first test does the same without pytest
-def test_pytest_with_a_time_limit_of_faulthandler(tmp_path: pathlib.Path) -> None:
-    test = tmp_path / "test_it.py"
-    test.write_text(f"{USE}\ndef test_it():\n    use()\n")
-    done = python_process(
-        "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "faulthandler_timeout=600", "--rootdir",
-        str(tmp_path), str(test),
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 passed" in done.stdout

@@ -9,8 +9,10 @@ from collections.abc import Callable
 import pytest
 
 from optctx import OptionContext, contained, current, drift, info, lookup, registry, watch
+from optctx._native import Kind
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.engine.attach import attach
+from optctx.engine.registered import _aliases
 from optctx.errors import (
     ContainmentWarning,
     OptctxError,
@@ -18,6 +20,8 @@ from optctx.errors import (
     ProcessWideOptionError,
     UnknownOptionError,
 )
+from optctx.image.abi import OptionType
+from optctx.image.options import RegisteredOption
 from tests.support.alone import alone
 from tests.support.ir_texts import X86
 from tests.support.late_options import HELP, INITIAL, NAME, LateLibrary, compile_late_library, shown_names
@@ -200,6 +204,15 @@ def test_changes_of_it_are_noticed_and_resets_reach_it(library: pathlib.Path) ->
         assert late.read() == 5  # as every option that contexts refuse
     reset_all()
     assert (late.read(), dict(drift())) == (INITIAL, {})
+
+
+def test_an_alias_of_an_alias_is_a_name_of_the_option_that_both_lead_to() -> None:
+    of = {"own": 0, "alias": 1, "alias-of-alias": 2}  # name -> address of what it stands for
+    made = {
+        address: RegisteredOption((name,), address, None, OptionType(Kind.uint32), 0, alias_of=target)
+        for address, (name, target) in enumerate(of.items(), 1)
+    }
+    assert _aliases(made) == {1: ["alias", "alias-of-alias"]}
 
 
 @forked

@@ -8,7 +8,7 @@ import random
 import resource
 import struct
 
-from optctx._native import Span, find_branches, find_data_pointers, find_references, loaded_libraries
+from optctx._native import Span, find_branches, find_data_pointers, find_references_to_each, loaded_libraries
 from optctx.image.loaded import Image
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, compile_cpp
@@ -39,7 +39,7 @@ def test_any_bytes_of_the_headers_and_tables_may_be_wrong(tmp_path: pathlib.Path
                         if each is not None:
                             image.initial_bytes(each.address, each.size)
             spans = [Span(data or base, 4)]
-            find_references(image, spans)
+            find_references_to_each(image, [spans])
             find_branches(image, [function or base])
             find_data_pointers(image, spans)
             image.functions_named([("_Z", "")])

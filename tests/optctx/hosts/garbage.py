@@ -9,10 +9,8 @@
 from __future__ import annotations
 
 import gc
-import random
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Any
 
 from llvmlite import binding
@@ -103,8 +101,19 @@ def in_a_cycle(shape: str, attempt: int) -> Program:
         gc.collect()  # whose survivors change places
 
 
-def closed_first() -> Program:
-    """Close an LLVMContext before its modules."""
+def closed_first(shape: str) -> Program:
+    """Close an LLVMContext, and drop the objects one by one."""
+    llvm_context = binding.create_context()
+    objects = SHAPES[shape](llvm_context)
+    yield objects
+    llvm_context.close()
+    while objects:
+        use_memory()
+        objects.pop()
+
+
+def closed_before_a_clone() -> Program:
+    """Clone a module whose LLVMContext is closed."""
     llvm_context = binding.create_context()
     made = parse(llvm_context)
     yield [made]
@@ -128,7 +137,9 @@ def programs() -> Iterator[tuple[str, Program]]:
     for shape in SHAPES:
         for attempt in range(8):
             yield f"{shape} {attempt}", in_a_cycle(shape, attempt)
-    yield "closed first", closed_first()
+    for shape in SHAPES:
+        yield f"{shape} closed first", closed_first(shape)
+    yield "closed before a clone", closed_before_a_clone()
     yield "engine of contexts", engine_of_contexts()
 
 
@@ -140,72 +151,10 @@ def touch(objects: list[object]) -> None:
         if isinstance(each, binding.ModuleRef) and not each.closed:
             optctx.run_passes(each, "default<O1>")
         if isinstance(each, binding.ValueRef):
-            optctx.run_passes(each.module, "default<O1>")
+            builder = binding.create_pass_builder(machine(), binding.create_pipeline_tuning_options())
+            binding.create_new_function_pass_manager().run(each, builder)
         if isinstance(each, binding.ExecutionEngine):
             each.finalize_object()
-
-
-class Shuffle:
-    """Any sequence of what llvmlite allows, and of closing an LLVMContext at any time."""
-
-    def __init__(self, rng: random.Random) -> None:
-        self.rng = rng
-        self.contexts = [binding.create_context() for _ in range(2)]
-        self.free: list[Any] = []  # modules of no engine
-        self.engines: list[Any] = []
-        self.dropped: list[list[object]] = []  # what has been forgotten, but may be in a cycle
-
-    def run(self) -> None:
-        steps = [self.parse, self.parse, self.clone, self.link, self.own]
-        steps += [self.close, self.close_context, self.forget]
-        for _ in range(self.rng.randrange(4, 25)):
-            self.rng.choice(steps)()
-
-    def parse(self) -> None:
-        llvm_context = self.rng.choice(self.contexts)
-        if not llvm_context.closed:
-            self.free.append(parse(llvm_context, f"f{self.rng.random()}"))
-
-    def clone(self) -> None:
-        if self.free:
-            self.free.append(self.rng.choice(self.free).clone())
-
-    def link(self) -> None:
-        """As llvmlite does it: the other module is gone, its object is not."""
-        if self.free:
-            into = self.rng.choice(self.free)
-            other = parse(into._context, "other") if not into._context.closed else into.clone()
-            with suppress(RuntimeError):  # both define it
-                into.link_in(other)
-            self.dropped.append([other])
-
-    def own(self) -> None:
-        if self.free:
-            module = self.free.pop(self.rng.randrange(len(self.free)))
-            self.engines.append(binding.create_mcjit_compiler(module, machine()))
-
-    def close(self) -> None:
-        group = self.rng.choice([self.free, self.engines])
-        if group:
-            self.dropped.append([closed := group.pop(self.rng.randrange(len(group)))])
-            closed.close()
-
-    def close_context(self) -> None:
-        at = self.rng.randrange(len(self.contexts))
-        self.dropped.append([self.contexts[at]])
-        self.contexts[at].close()
-        self.contexts[at] = binding.create_context()
-
-    def forget(self) -> None:
-        cycle: list[object] = []
-        for group in (self.free, self.engines, self.contexts):
-            if group and self.rng.random() < 0.5:
-                cycle.append(group.pop())
-        if not self.contexts:
-            self.contexts.append(binding.create_context())
-        cycle.append(self.dropped.pop() if self.dropped else None)
-        cycle.append(cycle)
-        self.rng.shuffle(cycle)
 
 
 def use_memory() -> None:
@@ -239,11 +188,6 @@ def main(when: str) -> None:
         del program
         gc.collect()
         use_memory()
-    print("any order", flush=True)
-    for seed in range(150 if when == "after" else 0):
-        Shuffle(random.Random(seed)).run()
-        gc.collect()
-    use_memory()
     print("alive")
 
 

@@ -15,7 +15,7 @@ import signal
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from ctypes import POINTER, byref, c_char_p, c_void_p
+from ctypes import POINTER, c_void_p
 from functools import partial
 from typing import Any
 
@@ -87,15 +87,13 @@ def bindings() -> None:
         assert llvm.digests() == expected[""], "disposing of an LLVMContext has ended its binding"
 
     on_threads(work)
-    context = llvm.library.LLVMPY_ContextCreate(1)
     made = OptionContext(unroll_count=4, image=image)
-    made.bind(context)
-    assert "is bound to" in error_of(lambda: made.bind(context))
-    assert "LLVMContext" in error_of(lambda: optctx.detach(image))
-    optctx.unbind(c_void_p(context), image)
-    assert optctx.bound(context, image) is None
-    assert "no context is bound to it" in error_of(lambda: optctx.unbind(context, image))
-    llvm.library.LLVMPY_ContextDispose(context)
+    with llvm.module("", made.bind) as (context, _):
+        assert "is bound to" in error_of(lambda: made.bind(context))
+        assert "LLVMContext" in error_of(lambda: optctx.detach(image))
+        optctx.unbind(c_void_p(context), image)
+        assert optctx.bound(context, image) is None
+        assert "no context is bound to it" in error_of(lambda: optctx.unbind(context, image))
     optctx.detach(image)
     assert llvm.digests() == expected[""]
     optctx.attach(image, outside="defaults")
@@ -111,21 +109,17 @@ def refused_runs() -> None:
     sys.unraisablehook = heard.append
     made = OptionContext(unroll_count=4, image=image, unread="warn")  # reads fault
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGSEGV})
-    context = llvm.library.LLVMPY_ContextCreate(1)
-    made.bind(context)
-    module = llvm.library.LLVMPY_ParseAssembly(context, JOBS["count"].encode(), byref(c_char_p()))
-    before = llvm.text(module)
-    llvm.run(module)
-    assert llvm.text(module) == before
-    assert {type(each.exc_value) for each in heard} == {optctx.UnsupportedImageError}
-    assert "not everything has been run: cannot enter" in str(heard[0].exc_value)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGSEGV})
-    heard.clear()
-    llvm.run(module)
-    assert llvm.text(module) != before
-    assert not heard
-    llvm.library.LLVMPY_DisposeModule(module)
-    llvm.library.LLVMPY_ContextDispose(context)
+    with llvm.module(JOBS["count"], made.bind) as (_, module):
+        before = llvm.text(module)
+        llvm.run(module)
+        assert llvm.text(module) == before
+        assert {type(each.exc_value) for each in heard} == {optctx.UnsupportedImageError}
+        assert "not everything has been run: cannot enter" in str(heard[0].exc_value)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGSEGV})
+        heard.clear()
+        llvm.run(module)
+        assert llvm.text(module) != before
+        assert not heard
 
 
 def refused_sets() -> None:
@@ -142,42 +136,35 @@ def refused_sets() -> None:
     assert "'time-passes' was set for the whole process" in str(heard[1].exc_value)
     heard.clear()
     optctx.attach(image, attributes="error")
-    library = llvm.library
-    context = library.LLVMPY_ContextCreate(1)
     text = JOBS["count"].replace(") {", ') "optctx"="-time-passes" {', 1)
     assert '"optctx"' in text
-    module = library.LLVMPY_ParseAssembly(context, text.encode(), byref(c_char_p()))
-    before = llvm.text(module)
-    llvm.run(module)
-    assert llvm.text(module) == before
+    with llvm.module(text) as (_, module):
+        before = llvm.text(module)
+        llvm.run(module)
+        assert llvm.text(module) == before
     assert {type(each.exc_value) for each in heard} == {optctx.UntrustedOptionError}
-    library.LLVMPY_DisposeModule(module)
-    library.LLVMPY_ContextDispose(context)
 
 
 def modules() -> None:
     """Options travel in modules."""
-    library = llvm.library
-    context = library.LLVMPY_ContextCreate(1)
-    first, second = (
-        library.LLVMPY_ParseAssembly(context, JOBS["count"].encode(), byref(c_char_p())) for _ in range(2)
-    )
     four = OptionContext(unroll_count=4, image=image)
-    optctx.stamp(c_void_p(first), four)
-    assert OptionContext.from_module(first, image=image) == four
-    assert "carries no stamp" in error_of(lambda: OptionContext.from_module(second, image=image))
-    optctx.stamp(second, OptionContext(unroll_count=3, image=image))
-    assert [each.option for each in optctx.check_link([first, second], image=image)] == ["unroll-count"]
-    assert not optctx.check_link([first, c_void_p(first)], four, image=image)
-    library.LLVMPY_DisposeModule(first)
-    library.LLVMPY_DisposeModule(second)
-    library.LLVMPY_ContextDispose(context)
+    with llvm.module(JOBS["count"]) as (_, first), llvm.module(JOBS["count"]) as (_, second):
+        optctx.stamp(c_void_p(first), four)
+        assert OptionContext.from_module(first, image=image) == four
+        assert "carries no stamp" in error_of(lambda: OptionContext.from_module(second, image=image))
+        optctx.stamp(second, OptionContext(unroll_count=3, image=image))
+        assert [each.option for each in optctx.check_link([first, second], image=image)] == ["unroll-count"]
+        assert not optctx.check_link([first, c_void_p(first)], four, image=image)
 
 
 def mistakes() -> None:
     """What is no address is one clear error, whatever takes it; nothing is bound or written."""
+    with llvm.module("") as (context, _):
+        make_mistakes(context)
+
+
+def make_mistakes(context: int) -> None:
     made = OptionContext(unroll_count=4, image=image)
-    context = llvm.library.LLVMPY_ContextCreate(1)
     uses: list[tuple[str, Callable[[Any], object]]] = [
         ("an LLVMContext", lambda wrong: optctx.bound(wrong, image)),
         ("an LLVMContext", lambda wrong: optctx.unbind(wrong, image)),
@@ -214,7 +201,6 @@ def mistakes() -> None:
             assert said.startswith(f"OptctxError: expected {what} at "), said
     assert optctx.bound(context, image) is None
     assert "no LLVM in this process" in error_of(optctx.current)
-    llvm.library.LLVMPY_ContextDispose(context)
 
 
 if __name__ == "__main__":

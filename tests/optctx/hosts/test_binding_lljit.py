@@ -13,6 +13,7 @@ from llvmlite import binding
 from optctx import ContextMismatchError, OptionContext, UnreadOptionError, bound, unbind
 from optctx._native import bound_count
 from optctx.engine.attach import attached, detach
+from tests.support.ir_texts import counted
 from tests.support.runs import machine
 from tests.support.scopes import in_threads
 
@@ -74,23 +75,6 @@ def test_each_binding_goes_with_its_own_module_and_with_no_other(jit: Any) -> No
 
 
 def test_the_code_is_that_of_a_scope(llvm_context: Any, jit: Any) -> None:
-    ir = """
-    define i64 @{}(ptr %p, i64 %n) {{
-    entry:
-      br label %loop
-    loop:
-      %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-      %sum = phi i64 [ 0, %entry ], [ %more, %loop ]
-      %at = getelementptr i64, ptr %p, i64 %i
-      %value = load i64, ptr %at
-      %more = add i64 %sum, %value
-      %next = add i64 %i, 1
-      %go = icmp slt i64 %next, %n
-      br i1 %go, label %loop, label %done
-    done:
-      ret i64 %more
-    }}
-    """
     context = OptionContext({"align-all-nofallthru-blocks": 5, "align-all-blocks": 6})
 
     def code(name: str, unit: Any) -> bytes:
@@ -100,17 +84,17 @@ def test_the_code_is_that_of_a_scope(llvm_context: Any, jit: Any) -> None:
         return found
 
     kept: list[Any] = []
-    plain = code("plain", ir.format("plain"))
+    plain = code("plain", counted("plain"))
     with context:
-        scoped = code("scoped", ir.format("scoped"))
+        scoped = code("scoped", counted("scoped"))
     assert scoped[:64] != plain[:64]
     context.bind(llvm_context)
-    with binding.parse_assembly(ir.format("bound"), llvm_context) as module:
+    with binding.parse_assembly(counted("bound"), llvm_context) as module:
         assert code("bound", module)[:100] == scoped[:100]
         with OptionContext({"align-all-blocks": 4}):  # the scope of the thread does not count
             module.get_function("bound").name = "again"
             assert code("again", module)[:100] == scoped[:100]
-    assert code("after", ir.format("after"))[:64] == plain[:64]
+    assert code("after", counted("after"))[:64] == plain[:64]
 
 
 def test_what_is_bound_when_the_module_is_added_counts_whatever_happens_to_its_llvm_context(jit: Any) -> None:

@@ -17,13 +17,12 @@ from llvmlite.binding import ffi
 from optctx import _native
 from optctx.errors import OptctxError, PassPipelineError
 from optctx.hosts.llvmlite.compiling import emit_assembly, emit_object, instruction_count, run_passes
+from tests.optctx.hosts.shared_machines import make_machine
 from tests.support.library_code import LLVMLITE
-from tests.support.processes import forked
+from tests.support.processes import SECONDS, forked, wait_until_asleep
 from tests.support.scopes import in_threads
 
-TRIPLE = "x86_64-unknown-linux-gnu"
-SECONDS = 20.0  # far more than any of these compilations takes
-BRIEF = 0.3  # long enough for one of them to finish if nothing holds it up
+pytestmark = pytest.mark.usefixtures("attached")
 
 compile_alone = partial(_native.compile_alone, LLVMLITE)
 
@@ -50,29 +49,17 @@ done:
 """
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _targets() -> None:
-    binding.initialize_all_targets()
-    binding.initialize_all_asmprinters()
-
-
 @pytest.fixture
 def machine() -> Iterator[Any]:
-    with new_machine() as machine:
+    with make_machine() as machine:
         yield machine
 
 
 @pytest.fixture
-def context() -> Iterator[Any]:
-    with binding.create_context() as context:
-        yield context
-
-
-@pytest.fixture
-def parse(context: Any) -> Iterator[Callable[[], Any]]:
-    """Makes modules of `SUM` in `context`, all closed before it."""
+def parse(llvm_context: Any) -> Iterator[Callable[[], Any]]:
+    """Makes modules of `SUM` in the LLVMContext, all closed before it."""
     with ExitStack() as modules:
-        yield lambda: modules.enter_context(binding.parse_assembly(SUM, context))
+        yield lambda: modules.enter_context(binding.parse_assembly(SUM, llvm_context))
 
 
 @pytest.fixture
@@ -80,34 +67,10 @@ def module(parse: Callable[[], Any]) -> Any:
     return parse()
 
 
-def new_machine(triple: str = TRIPLE) -> Any:
-    return binding.Target.from_triple(triple).create_target_machine(opt=3, codemodel="default")
-
-
 def address(handle: Any) -> int:
     found = ctypes.cast(handle._ptr, ctypes.c_void_p).value
     assert found
     return found
-
-
-def holding_llvmlites_lock(wait: Callable[[], bool]) -> bool:
-    with ffi.lib._lock:
-        return wait()
-
-
-def finishes(work: Callable[[], object], hold: Callable[[Callable[[], bool]], bool]) -> bool:
-    """Whether `work`, on another thread, ends while this one is in `hold`; it has to end afterwards."""
-    done = threading.Event()
-    thread = threading.Thread(target=lambda: (work(), done.set()))
-
-    def wait() -> bool:
-        thread.start()
-        return done.wait(BRIEF)
-
-    ended = hold(wait)
-    thread.join(SECONDS)
-    assert done.is_set()
-    return ended
 
 
 def test_a_textual_o3_gives_what_llvmlites_own_o3_gives_with_the_same_tuning_options(
@@ -156,40 +119,51 @@ def test_a_bad_pipeline_changes_nothing(module: Any, machine: Any) -> None:
 
 def test_a_target_that_cannot_emit_objects_says_so(module: Any) -> None:
     with (
-        new_machine("nvptx64-nvidia-cuda") as machine,
+        make_machine("nvptx64-nvidia-cuda") as machine,
         pytest.raises(OptctxError, match=r"cannot emit an object for nvptx64.*can't emit a file"),
     ):
         emit_object(module, machine)
 
 
-def test_compiling_does_not_wait_for_llvmlites_lock(module: Any, machine: Any) -> None:
-    def work() -> None:
+def holding_llvmlites_lock(wait: Callable[[], bool]) -> bool:
+    with ffi.lib._lock:
+        return wait()
+
+
+def test_a_compilation_waits_for_those_that_share_its_llvm_context_or_machine_and_for_no_lock(
+    llvm_context: Any, module: Any, machine: Any
+) -> None:
+    def compiles() -> None:
         run_passes(module, "default<O3>", target_machine=machine)
         emit_object(module, machine)
 
-    assert finishes(work, holding_llvmlites_lock)
+    none = 16  # no LLVMContext and no machine lives at that address
+    check_wait(compiles, holding_llvmlites_lock, waits=False)
+    check_wait(compiles, partial(compile_alone, none, none, None), waits=False)
+    check_wait(compiles, partial(compile_alone, address(llvm_context), 0, None), waits=True)
+    emits = partial(emit_object, module, machine)
+    check_wait(emits, partial(compile_alone, none, address(machine), None), waits=True)
+    with binding.parse_assembly(SUM) as shared:  # of the global LLVMContext, which llvmlite's calls share
+        check_wait(partial(run_passes, shared, "sroa"), holding_llvmlites_lock, waits=True)
 
 
-def test_the_global_context_waits_for_llvmlites_lock() -> None:
-    with binding.parse_assembly(SUM) as module:
-        assert not finishes(lambda: run_passes(module, "sroa"), holding_llvmlites_lock)
+def check_wait(
+    work: Callable[[], object], hold: Callable[[Callable[[], bool]], bool], *, waits: bool
+) -> None:
+    """Have the work wait, on another thread, for what this one is in, or end; it ends afterwards."""
+    done = threading.Event()
+    thread = threading.Thread(target=lambda: (work(), done.set()), daemon=True)
 
+    def look() -> bool:
+        thread.start()
+        if waits:
+            wait_until_asleep(thread.native_id or 0)
+        else:
+            done.wait(SECONDS)
+        return not done.is_set()
 
-def test_modules_of_one_context_wait_for_one_another(context: Any, module: Any) -> None:
-    held = partial(compile_alone, address(context), 0, None)
-    assert not finishes(lambda: run_passes(module, "sroa"), held)
-
-
-def test_modules_with_one_target_machine_wait_for_one_another(module: Any, machine: Any) -> None:
-    other = 16  # no context lives at that address
-    held = partial(compile_alone, other, address(machine), None)
-    assert not finishes(lambda: emit_object(module, machine), held)
-
-
-def test_modules_that_share_nothing_do_not_wait(module: Any, machine: Any) -> None:
-    with binding.create_context() as other, new_machine() as other_machine:
-        held = partial(compile_alone, address(other), address(other_machine), None)
-        assert finishes(lambda: run_passes(module, "default<O2>", target_machine=machine), held)
+    assert hold(look) == waits
+    assert done.wait(SECONDS)
 
 
 def test_locks_taken_in_opposite_orders_do_not_block_each_other() -> None:
@@ -243,22 +217,22 @@ def test_a_signal_handler_that_raises_ends_the_wait_for_a_lock() -> None:
 
 
 def test_an_error_in_the_code_is_raised_and_ends_nothing(
-    context: Any, machine: Any, capfd: pytest.CaptureFixture[str]
+    llvm_context: Any, machine: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
     binding.initialize_native_asmparser()
     text = 'define void @f() {\n call void asm sideeffect "nonsense", ""()\n ret void\n}'
     with (
-        binding.parse_assembly(text, context) as module,
+        binding.parse_assembly(text, llvm_context) as module,
         pytest.raises(OptctxError, match="invalid instruction mnemonic 'nonsense'"),
     ):
         emit_object(module, machine)
-    with binding.parse_assembly(text.replace("nonsense", "nop"), context) as module:
-        assert emit_object(module, machine).startswith(b"\x7fELF")  # the context works on
+    with binding.parse_assembly(text.replace("nonsense", "nop"), llvm_context) as module:
+        assert emit_object(module, machine).startswith(b"\x7fELF")  # the LLVMContext works on
     assert capfd.readouterr() == ("", "")
 
 
 def test_warnings_still_reach_standard_error_in_llvms_words(
-    context: Any, machine: Any, capfd: pytest.CaptureFixture[str]
+    llvm_context: Any, machine: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
     big = """
     declare void @g(ptr)
@@ -270,7 +244,7 @@ def test_warnings_still_reach_standard_error_in_llvms_words(
     """
     printed = []
     for emit in (machine.emit_object, lambda module: emit_object(module, machine)):
-        with binding.parse_assembly(big, context) as module:
+        with binding.parse_assembly(big, llvm_context) as module:
             emit(module)
         printed.append(capfd.readouterr().err)
     assert printed[0] == printed[1]

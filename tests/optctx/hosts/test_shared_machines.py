@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import random
 import re
+import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from typing import Any
 
@@ -32,7 +32,7 @@ from tests.optctx.hosts.shared_machines import (
 from tests.support.alone import alone
 from tests.support.ir_texts import X86
 from tests.support.library_code import LLVMLITE
-from tests.support.processes import in_child
+from tests.support.processes import SECONDS, in_child
 from tests.support.rows import rows
 from tests.support.scopes import in_threads, unrolled
 
@@ -107,6 +107,39 @@ def test_several_threads_share_one_machine(fresh: FreshProcess) -> None:
         in_threads([functools.partial(work, seed) for seed in range(4)])
 
 
+# Of each of these LLVM lowers the level of the machine, as long as it selects the function's instructions.
+UNOPTIMISED = "\n".join(
+    f"define i64 @f{number}(i64 %x) noinline optnone {{\n  %y0 = add i64 %x, 1\n"
+    + "".join(f"  %y{at + 1} = mul i64 %y{at}, %x\n" for at in range(200))
+    + "  ret i64 %y200\n}"
+    for number in range(20)
+)
+
+
+def test_a_machine_at_work_on_another_thread_keeps_its_level_for_the_next_scope(machine: Any) -> None:
+    works = threading.Event()
+    done = threading.Event()
+
+    def emit_unoptimised() -> None:
+        with binding.create_context() as own, binding.parse_assembly(UNOPTIMISED, own) as module:
+            while not done.is_set():
+                works.set()
+                emit_assembly(module, machine)
+
+    def emit() -> None:
+        try:
+            works.wait(SECONDS)
+            for number in range(25):  # each has a machine of its own made
+                with OptionContext({"unroll-count": number + 2}, base="defaults"):
+                    assert compiled(machine) == wanted, number
+        finally:
+            done.set()
+
+    with make_machine() as other:
+        wanted = compiled(other)
+    in_threads([emit_unoptimised, emit])
+
+
 @alone
 def test_values_of_the_whole_process_reach_machines_outside_scopes_as_ever() -> None:
     binding.initialize_all_targets()
@@ -160,22 +193,6 @@ def test_a_bound_context_has_its_own_machine(fresh: FreshProcess, llvm_context: 
             assert "intel_syntax" in text
             assert text != plain
     assert compiled(machine) == expected(fresh, X86, {})
-
-
-def test_bound_modules_of_a_pool_share_one_machine(machine: Any) -> None:
-    """Emission through llvmlite alone, on threads that are inside no scope."""
-    sets: tuple[Options, ...] = ({}, TRAPS, INTEL, {**TRAPS, **INTEL})
-
-    def emitted(number: int) -> tuple[bool, bool]:
-        with binding.create_context() as own:
-            OptionContext(sets[number % 4]).bind(own)
-            with binding.parse_assembly("define void @f() { unreachable }", own) as module:
-                text = machine.emit_assembly(module)
-        return "ud2" in text, "intel_syntax" in text
-
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(emitted, range(80)))
-    assert found == [(number % 4 in (1, 3), number % 4 in (2, 3)) for number in range(80)]
 
 
 @pytest.mark.usefixtures("attributes")

@@ -34,24 +34,19 @@ def traps(engine: Any, name: str) -> bool:
     return TRAP in code_at(address, end)
 
 
-@rows("order", [(0, 1, 0), (1, 0, 1)])
-def test_mcjit_compiles_under_the_values_of_the_scope_that_it_runs_in(order: tuple[int, ...]) -> None:
-    with binding.create_mcjit_compiler(binding.parse_assembly(""), make_machine()) as engine:
+@rows(("made_in", "order"), [({}, (0, 1, 0)), ({}, (1, 0, 1)), (OPTIONS, (0, 1))])
+def test_mcjit_compiles_under_the_values_of_the_scope_that_it_runs_in(
+    made_in: dict[str, bool], order: tuple[int, ...]
+) -> None:
+    with OptionContext(made_in):
+        engine = binding.create_mcjit_compiler(binding.parse_assembly(""), make_machine())
+    with engine:
         for number, inside in enumerate(order):
             name = f"never{number}"
             engine.add_module(binding.parse_assembly((NEVER + AFTER).format(name)))
             with OptionContext(OPTIONS if inside else {}):
                 engine.finalize_object()
             assert traps(engine, name) == bool(inside)
-        engine.add_module(binding.parse_assembly((NEVER + AFTER).format("outside")))
-        engine.finalize_object()
-        assert not traps(engine, "outside")
-
-
-def test_a_jit_that_is_made_inside_a_scope_compiles_outside_with_other_values() -> None:
-    with OptionContext(OPTIONS):
-        engine = binding.create_mcjit_compiler(binding.parse_assembly(""), make_machine())
-    with engine:
         engine.add_module(binding.parse_assembly((NEVER + AFTER).format("outside")))
         engine.finalize_object()
         assert not traps(engine, "outside")

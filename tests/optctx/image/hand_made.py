@@ -98,18 +98,12 @@ def _buckets(arena: Arena, names: Sequence[bytes], free: Sequence[int]) -> list[
     return used + [list(free)] * (size - len(names))
 
 
-def dense_map(arena: Arena, names: Sequence[bytes], *, epoch: bool) -> int:
-    """The address of a DenseMap<StringRef, Option *>, as LLVM 22 has it."""
+def dense_map(arena: Arena, names: Sequence[bytes], *, epoch: bool, tombstones: bool = True) -> int:
+    """The address of a DenseMap<StringRef, Option *>, as LLVM 22 has it; without tombstones LLVM 23."""
     buckets = _buckets(arena, names, [EMPTY, 0, 0])
     table = arena.words(*itertools.chain(*buckets))
-    return arena.words(*[7] * epoch, table, len(names), len(buckets))
-
-
-def dense_map_without_tombstones(arena: Arena, names: Sequence[bytes], *, epoch: bool) -> int:
-    """The same, as LLVM 23 has it."""
-    buckets = _buckets(arena, names, [EMPTY, 0, 0])
-    table = arena.words(*itertools.chain(*buckets))
-    return arena.words(*[7] * epoch, table, len(names) | len(buckets) << 32)
+    counts = [len(names), len(buckets)] if tombstones else [len(names) | len(buckets) << 32]
+    return arena.words(*[7] * epoch, table, *counts)
 
 
 def dense_map_with_bitmap(arena: Arena, names: Sequence[bytes], *, epoch: bool) -> int:
@@ -136,8 +130,8 @@ MAPS: dict[str, Callable[[Arena, Sequence[bytes]], int]] = {
     "StringMap": string_map,
     "DenseMap with epoch": partial(dense_map, epoch=True),
     "DenseMap": partial(dense_map, epoch=False),
-    "DenseMap without tombstones, with epoch": partial(dense_map_without_tombstones, epoch=True),
-    "DenseMap without tombstones": partial(dense_map_without_tombstones, epoch=False),
+    "DenseMap without tombstones, with epoch": partial(dense_map, epoch=True, tombstones=False),
+    "DenseMap without tombstones": partial(dense_map, epoch=False, tombstones=False),
     "DenseMap with bitmap and epoch": partial(dense_map_with_bitmap, epoch=True),
     "DenseMap with bitmap": partial(dense_map_with_bitmap, epoch=False),
 }

@@ -12,6 +12,8 @@ import numba
 import numpy as np
 from llvmlite import binding
 
+from tests.optctx.numba.numba_functions import chooses
+
 _CODE = 96  # bytes
 # x86-64's movabs, in hexadecimal. It loads an address, which differs from process to process. The last one
 # may be cut off.
@@ -33,10 +35,6 @@ def loops(array: Any) -> int:
     return count
 
 
-def chooses(x: int, y: int) -> int:
-    return y * y // 7 if x == 1 or x == 14 or x == 29 else y
-
-
 def steps(folder: str, *steps: Any) -> list[tuple[int, str]]:
     """Compile a function in each of several ways, with Numba's cache in that folder."""
     numba.config.CACHE_DIR = folder
@@ -47,8 +45,7 @@ def step(options: Any) -> tuple[int, str]:
     """Compile a function, or find it in Numba's cache.
 
     `options`: "plain" for Numba itself, {"scope": options} for Numba inside a scope, or the options of a
-    function of `optctx.numba`. Return how often Numba found the function, and the first bytes of its machine
-    code without the addresses that it loads.
+    function of `optctx.numba`. Return how often Numba found the function, and `code_in_memory` of it.
     """
     if options == "plain":
         function = numba.njit(loops, cache=True)
@@ -64,11 +61,11 @@ def step(options: Any) -> tuple[int, str]:
 
         function = optctx.numba.njit(loops, cache=True, options=options)
         function(array)
-    return sum(function.stats.cache_hits.values()), machine_code(function)
+    return sum(function.stats.cache_hits.values()), code_in_memory(function)
 
 
-def machine_code(function: Any) -> str:
-    """The first bytes of the code, in hexadecimal, without addresses."""
+def code_in_memory(function: Any) -> str:
+    """The first bytes of the code, without addresses: of what Numba loads from a cache it keeps no object."""
     [overload] = function.overloads.values()
     address = overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name)
     return _LOADED_ADDRESS.sub(r"\1", ctypes.string_at(address, _CODE).hex())
@@ -80,7 +77,7 @@ def inside_and_outside() -> list[tuple[int, str]]:
 
     def compiled() -> tuple[int, str]:
         made = numba.njit("int64(int64, int64)", cache=True)(chooses)
-        return sum(made.stats.cache_hits.values()), machine_code(made)
+        return sum(made.stats.cache_hits.values()), code_in_memory(made)
 
     inside = OptionContext({"fast-isel": True})
     return [inside.run(compiled), inside.run(compiled), compiled()]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import pickle
-import struct
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -16,15 +15,15 @@ import numba
 import numpy as np
 import pytest
 
+from tests.optctx.numba.numba_functions import Options, machine_code
+
 __all__ = [
-    *("ARRAY", "KERNELS", "code_of", "compiled", "fresh", "helper", "is_vector", "loaded", "machine_code"),
-    *("parallel", "refused_imports", "without_import"),
+    *("ARRAY", "KERNELS", "SCALAR", "calls_helper", "compiled", "fresh", "helper", "is_vector", "loaded"),
+    *("parallel", "refused_imports", "total", "without_import"),
 ]
 
 ARRAY = np.arange(1000)
-# Of sections in object files.
-_PROGRAM = 1
-_EXECUTED = 4
+SCALAR: Options = {"force-vector-width": 1, "vectorize-slp": False}
 
 
 @numba.njit
@@ -32,6 +31,13 @@ def helper(array: Any) -> int:
     result = 0
     for value in array:
         result += value * value
+    return result
+
+
+def total(array: Any) -> int:
+    result = 0
+    for value in array:
+        result += value
     return result
 
 
@@ -50,23 +56,6 @@ def raises(array: Any) -> int:
 
 
 KERNELS = {each.__name__: each for each in (calls_helper, calls_numpy, raises)}
-
-
-def machine_code(function: Any) -> str:
-    """Of a dispatcher with one signature, as LLVM emitted it: no address is in it yet."""
-    [overload] = function.overloads.values()
-    return code_of(overload.library._get_compiled_object())
-
-
-def code_of(elf: bytes) -> str:
-    """The bytes in the sections of an object file that are executed."""
-    [start] = struct.unpack_from("<Q", elf, 0x28)
-    [count] = struct.unpack_from("<H", elf, 0x3C)
-    found = b""
-    for index in range(count):
-        _, kind, flags, _, offset, size = struct.unpack_from("<IIQQQQ", elf, start + 64 * index)
-        found += elf[offset : offset + size] if kind == _PROGRAM and flags & _EXECUTED else b""
-    return found.hex()
 
 
 def is_vector(function: Any) -> bool:
@@ -100,11 +89,11 @@ def loaded(pickled: bytes) -> tuple[int, bool, list[str]]:
     return int(function(ARRAY)), is_vector(function), function.llvm_options.args()
 
 
-def parallel(options: dict[str, object]) -> list[tuple[int, bool]]:
+def parallel(options: Options) -> list[tuple[int, bool]]:
     """Call a parallel loop without and with options; return its result, and whether it has vectors."""
     import optctx.numba
 
-    def total(array: Any) -> int:
+    def in_parallel(array: Any) -> int:
         result = 0
         for i in numba.prange(array.size):
             result += array[i]
@@ -112,7 +101,7 @@ def parallel(options: dict[str, object]) -> list[tuple[int, bool]]:
 
     found = []
     for decorate in (numba.njit(parallel=True), optctx.numba.njit(parallel=True, options=options)):
-        function = decorate(total)
+        function = decorate(in_parallel)
         found.append((int(function(ARRAY)), " x i64>" in "".join(function.inspect_llvm().values())))
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import pickle
-import warnings
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -19,23 +19,12 @@ import numba
 import optctx.numba
 from optctx import OptionContext
 from optctx.errors import NumbaOptionsWarning
-from tests.optctx.numba.numba_kernels import ARRAY, helper, is_vector
+from tests.optctx.numba.numba_functions import Options
+from tests.optctx.numba.numba_kernels import ARRAY, SCALAR, calls_helper, helper, is_vector, total
+from tests.support.rows import rows
 from tests.support.scopes import in_threads
 
 pytestmark = pytest.mark.redirected
-
-SCALAR = {"force-vector-width": 1, "vectorize-slp": False}
-
-
-def total(array: Any) -> int:
-    result = 0
-    for value in array:
-        result += value
-    return result
-
-
-def calls_helper(array: Any) -> int:
-    return helper(array) + 1
 
 
 def test_one_function_is_compiled_for_each_context_with_what_it_calls() -> None:
@@ -79,9 +68,11 @@ def test_threads_in_different_contexts_call_one_function() -> None:
     assert found == {0: True, 1: False, 2: True, 3: False}
 
 
-def test_signatures_are_compiled_for_each_context_and_no_others() -> None:
-    function = optctx.numba.njit("int64(int64[::1])", options="context")(total)
+@rows("options", ["context", SCALAR])
+def test_signatures_are_compiled_for_each_context_and_no_others(options: Any) -> None:
+    function = optctx.numba.njit("int64(int64[::1])", options=options)(total)
     with OptionContext(SCALAR):
+        assert len(function.signatures) == 1
         assert function(ARRAY) == ARRAY.sum()
         assert not is_vector(function)
         with pytest.raises(TypeError, match="No matching definition"):
@@ -107,21 +98,12 @@ def test_a_context_as_decorator_gives_the_function_of_that_context() -> None:
     assert not is_vector(scalar)
 
 
-@pytest.mark.parametrize("first", [SCALAR, None], ids=["inside", "outside"])
-def test_without_options_the_first_context_stays_and_another_is_told(first: dict[str, object] | None) -> None:
+@rows("first", [SCALAR, None])
+def test_without_options_the_first_context_stays_and_another_is_told(first: Options | None) -> None:
     function = optctx.numba.njit(calls_helper)
-    if first:
-        with OptionContext(first):
-            function(ARRAY)
-    else:
-        function(ARRAY)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        if first:
-            with OptionContext(first):  # of the same values
-                function(ARRAY)
-        else:
-            function(ARRAY)
+    for _ in range(2):  # in contexts of the same values
+        with nullcontext() if first is None else OptionContext(first):
+            function(ARRAY)  # warnings are errors
     assert is_vector(function) is (first is None)
     with OptionContext({"unroll-count": 3}), pytest.warns(NumbaOptionsWarning) as told:
         function(ARRAY)
@@ -134,7 +116,7 @@ def test_without_options_the_first_context_stays_and_another_is_told(first: dict
             function(ARRAY)
 
 
-@pytest.mark.parametrize("options", ["context", None])
+@rows("options", ["context", None])
 def test_pickles_follow_as_well(options: Any) -> None:
     function = optctx.numba.njit("int64(int64[::1])", options=options)(total)
     assert pickle.loads(pickle.dumps(function)) is function

@@ -30,15 +30,12 @@ from optctx import (
     record,
 )
 from tests.optctx.numba import numba_kernels
-from tests.optctx.numba.numba_kernels import ARRAY, code_of, compiled, helper, is_vector, machine_code
+from tests.optctx.numba.numba_functions import Options, code_of, machine_code
+from tests.optctx.numba.numba_kernels import ARRAY, SCALAR, compiled, helper, is_vector, total
 from tests.optctx.numba.numba_processes import run
-from tests.support.scopes import in_threads
 
 pytestmark = pytest.mark.redirected
 
-Options = dict[str, object]
-
-SCALAR: Options = {"force-vector-width": 1, "vectorize-slp": False}
 OTHER: Options = {"inline-threshold": 50, "trap-unreachable": True}
 FAST: Options = {"fast-isel": True}  # written to the target machine
 INTEL: Options = {"x86-asm-syntax": "intel"}  # read when a target machine is made
@@ -53,13 +50,6 @@ def fresh_process(*arguments: str) -> dict[str, str]:
 def fresh(options: Options) -> dict[str, str]:
     """What plain Numba makes in a process without optctx that has these options set for all of it."""
     return fresh_process(*OptionContext(options, base="defaults").args())
-
-
-def total(array: Any) -> int:
-    result = 0
-    for value in array:
-        result += value
-    return result
 
 
 def test_functions_helpers_and_numpy_are_as_in_a_fresh_process() -> None:
@@ -164,26 +154,6 @@ def test_functions_are_values_of_a_function_type() -> None:
     assert run(first, ARRAY) == ARRAY.sum()
 
 
-def test_signatures_compile_at_once_and_no_others_later() -> None:
-    function = optctx.numba.njit("int64(int64[::1])", options=SCALAR)(total)
-    assert len(function.signatures) == 1
-    assert not is_vector(function)
-    with pytest.raises(TypeError, match="No matching definition"):
-        function(3)
-
-
-def test_threads_that_compile_at_once_have_their_own_options() -> None:
-    found: dict[int, bool] = {}
-
-    def work(index: int) -> None:
-        function = optctx.numba.njit(options=(SCALAR, OTHER)[index % 2])(total)
-        function(ARRAY)
-        found[index] = is_vector(function)
-
-    in_threads([functools.partial(work, index) for index in range(4)])
-    assert found == {0: False, 1: True, 2: False, 3: True}
-
-
 def test_parallel_loops() -> None:
     assert run(numba_kernels.parallel, SCALAR) == [(499500, True), (499500, False)]
 
@@ -204,20 +174,22 @@ def test_universal_functions() -> None:
     plain_twice = numba.vectorize(["int64(int64)"])(lambda x: 2 * x)
     plain_thrice = numba.guvectorize("(n)->(n)")(thrice.gufunc_builder.py_func)
 
-    def calls(array: Any) -> Any:
-        result = np.empty_like(array)
-        thrice(array, result)
-        return twice(array).sum() + result.sum()
+    def calling(two: Any, three: Any) -> Any:
+        def calls(array: Any) -> Any:
+            result = np.empty_like(array)
+            three(array, result)
+            return two(array).sum() + result.sum()
 
-    def calls_plain(array: Any) -> Any:
-        result = np.empty_like(array)
-        plain_thrice(array, result)
-        return plain_twice(array).sum() + result.sum()
+        return calls
 
     assert twice(ARRAY).sum() == 2 * ARRAY.sum()
     other = optctx.numba.njit(options=OTHER)
-    assert [decorate(calls)(ARRAY) for decorate in (numba.njit, other)] == [5 * ARRAY.sum()] * 2
-    assert other(calls_plain)(ARRAY) == 5 * ARRAY.sum()
+    for decorate, functions in (
+        (numba.njit, (twice, thrice)),
+        (other, (twice, thrice)),
+        (other, (plain_twice, plain_thrice)),
+    ):
+        assert decorate(calling(*functions))(ARRAY) == 5 * ARRAY.sum()
     with pytest.raises(TypeError, match="of one process"):
         twice.__reduce__()
     for function in (twice, thrice):

@@ -9,7 +9,6 @@ import pathlib
 import sys
 import warnings
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import pytest
@@ -28,8 +27,9 @@ from numba.core.errors import TypingError
 import optctx
 from optctx import OptionContext, contained
 from optctx.errors import NumbaOptionsWarning
-from tests.optctx.numba.numba_cached import chooses, machine_code
-from tests.support.scopes import REPORTS_SWITCHES, in_threads, inside_elsewhere
+from tests.optctx.numba.numba_cached import code_in_memory
+from tests.optctx.numba.numba_functions import chooses
+from tests.support.scopes import REPORTS_SWITCHES, inside_elsewhere
 
 pytestmark = pytest.mark.redirected
 
@@ -62,14 +62,14 @@ def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> tuple[i
     """Have Numba load or compile the function anew; how often it was found, and its code."""
     made = numba.njit(function, cache=True, **named)
     assert np.all(made(*arguments) == function(*arguments))
-    return sum(made.stats.cache_hits.values()), machine_code(made)
+    return sum(made.stats.cache_hits.values()), code_in_memory(made)
 
 
 def fresh(function: Callable[..., Any], *arguments: Any) -> str:
     """The code under the values in force, without a cache."""
     made = numba.njit(function)
     made(*arguments)
-    return machine_code(made)
+    return code_in_memory(made)
 
 
 def test_each_scope_finds_the_code_of_the_options_that_are_read() -> None:
@@ -339,19 +339,6 @@ def test_inside_a_suspended_scope_of_another_task_nothing_is_cached() -> None:
             await task
 
     asyncio.run(main())
-
-
-def test_threads_in_different_scopes_fill_one_cache() -> None:
-    ways = [None, FAST, TESTS]
-
-    def work(options: Any) -> None:
-        with scope(options):
-            call(chooses, 3, 4)
-
-    in_threads([partial(work, options) for options in ways])
-    for options in ways:
-        with scope(options):
-            assert call(chooses, 3, 4) == (1, fresh(chooses, 3, 4))
 
 
 def test_a_compilation_that_fails_leaves_nothing_behind() -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from optctx._native import loaded_libraries
 from optctx.arch import processor
-from optctx.arch.processor import Sites
 from optctx.image.loaded import Image
 from optctx.plan import find_ends
 from tests.support.alone import alone
@@ -33,12 +32,11 @@ def test_an_address_that_may_be_the_end_of_another_object_is_refused(tmp_path: p
     spans = [(option, 32), (behind, 32), (table, 32)]
 
     def settled(tables: Set[int] = frozenset()) -> tuple[set[object], set[object]]:
-        found, refused = processor().find_sites(image, spans)
-        assert not refused
-        sites = Sites.of(image, found)
-        refusals = find_ends(image, sites, dict(spans), tables)
+        found = processor().find_references_to(image, spans, [])
+        assert not found.refusals
+        refusals = find_ends(image, found.sites, dict(spans), tables)
         unsure = {refusal.address for refusal in refusals}
-        sites = sites.where(lambda site: site.address not in unsure)
+        sites = found.sites.where(lambda site: site.address not in unsure)
         for refusal in refusals:
             assert "the end of an array beside" in refusal.reason
         return {(s.function, s.region) for s in sites}, {(r.function, r.region) for r in refusals}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -50,26 +49,6 @@ def test_an_empty_log_prints_as_a_summary() -> None:
         pass
     assert str(log) == "0 options read, 0 overrides not read"
     assert log_summary(1, 1) == "1 option read, 1 override not read"
-
-
-def test_a_log_of_another_thread_prints_what_is_wrong() -> None:
-    entered, asked = threading.Event(), threading.Event()
-    texts = []
-
-    def recording() -> None:
-        with record() as log:
-            logs.append(log)
-            entered.set()
-            asked.wait()
-
-    def asking() -> None:
-        entered.wait()
-        texts.extend([str(logs[0]), repr(logs[0])])
-        asked.set()
-
-    logs: list[object] = []
-    in_threads([recording, asking])
-    assert all("another thread is recording" in text for text in texts)
 
 
 def test_an_override_equal_to_the_process_wide_value_is_noted_where_it_was_read() -> None:

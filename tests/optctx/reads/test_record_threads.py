@@ -65,6 +65,8 @@ def test_a_log_is_for_its_own_thread_until_the_block_ends() -> None:
             for ask in (lambda: log.reads, lambda: log.unread, log.fingerprint):
                 with pytest.raises(ScopeError, match="another thread is recording"):
                     pool.submit(ask).result()
+            for shown in (str, repr):
+                assert "another thread is recording" in pool.submit(shown, log).result()
         assert pool.submit(counts, log).result() == (4,)
         assert pool.submit(lambda: log.unread).result() == []
         assert pool.submit(log.fingerprint).result() == log.fingerprint()

@@ -119,11 +119,6 @@ def test_what_tuning_options_read_is_read_wherever_they_were_made(llvm_context: 
 # Modes
 
 
-def test_what_was_read_is_not_told() -> None:
-    for mode in ("ignore", "warn", "error"):
-        assert told(lambda mode=mode: use(four(mode))) == []  # type: ignore[misc]
-
-
 def test_what_was_not_read_is_told_when_the_scope_ends() -> None:
     with pytest.raises(UnreadOptionError, match="did not read 1 of the options") as caught:
         use(four(**IDLE))

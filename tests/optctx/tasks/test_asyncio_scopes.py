@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import gc
 import itertools
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextvars import copy_context
 from typing import Any
 
 import pytest
@@ -16,20 +14,23 @@ from llvmlite import binding
 from optctx import OptionContext, ScopeError, current, info, run_passes
 from tests.support.ir_texts import COUNTED
 from tests.support.rows import rows
-from tests.support.scopes import FOLLOWS_TASKS, UNROLLED_ONCE, both, eight, four, unrolled_by_llvmlite
+from tests.support.scopes import (
+    FOLLOWS_TASKS,
+    OUTSIDE,
+    UNROLLED_ONCE,
+    both,
+    copied_inside,
+    eight,
+    four,
+    unrolled_by_llvmlite,
+)
 
 pytestmark = pytest.mark.usefixtures("outside")
 
-OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
 untold = pytest.mark.skipif(
     FOLLOWS_TASKS,
     reason="needs a Python before 3.14: here, tests/optctx/tasks/test_asyncio_tasks.py has its place",
 )
-
-
-def copied_inside(context: OptionContext) -> contextvars.Context:
-    with context:
-        return copy_context()
 
 
 def run(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -87,23 +88,6 @@ def test_a_scope_held_across_an_await_is_an_error_for_the_next_task(act: str, in
         copied.run(run, main)
     else:
         run(main)
-
-
-@untold
-def test_two_tasks_that_hold_scopes_are_told_and_the_first_is_unharmed() -> None:
-    async def main() -> None:
-        first = Held(four())
-        second = Held(eight())
-        await first.inside.wait()
-        first.leave.set()
-        results = await asyncio.gather(first.task, second.task, return_exceptions=True)
-        assert results[0] is None
-        assert isinstance(results[1], ScopeError)
-        assert "cannot enter OptionContext({'unroll-count': 8})" in str(results[1])
-        assert first.seen[0] == (4, 4)
-        assert second.seen == []
-
-    run(main)
 
 
 @untold

@@ -12,17 +12,10 @@ import pytest
 from llvmlite import binding
 
 from optctx import OptionContext, current, record
-from optctx.compiling import FreshProcess, Job, Result, compile_job
+from optctx.compiling import FreshProcess, Job, compile_job
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.rows import rows
-from tests.support.scopes import (
-    FOLLOWS_TASKS,
-    UNROLLED_ONCE,
-    both,
-    eight,
-    four,
-    in_threads,
-)
+from tests.support.scopes import FOLLOWS_TASKS, OUTSIDE, both, in_threads
 
 pytestmark = [
     pytest.mark.skipif(
@@ -32,7 +25,6 @@ pytestmark = [
     pytest.mark.usefixtures("outside"),
 ]
 
-OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
 Main = Callable[[], Coroutine[Any, Any, None]]
 JOBS = [
     replace(job, options=options)
@@ -58,33 +50,9 @@ def run(main: Main, *, eager: bool = False) -> None:
     asyncio.run(started())
 
 
-def test_two_tasks_hold_scopes_and_others_are_outside() -> None:
-    async def hold(context: OptionContext, seen: list[object], meet: asyncio.Barrier) -> None:
-        with context:
-            for _ in range(3):
-                seen.append((both(), current() is context))
-                await meet.wait()
-        seen.append(both())
-
-    async def main() -> None:
-        meet = asyncio.Barrier(3)
-        seen: list[list[object]] = [[], []]
-        tasks = [
-            asyncio.create_task(hold(context, seen[number], meet))
-            for number, context in enumerate((four(), eight()))
-        ]
-        for _ in range(3):
-            await meet.wait()
-            assert both() == OUTSIDE
-            assert current() == OptionContext(base="defaults")
-        await asyncio.gather(*tasks)
-        assert seen == [[((4, 4), True)] * 3 + [OUTSIDE], [((8, 8), True)] * 3 + [OUTSIDE]]
-
-    run(main)
-
-
 @rows("eager", [False, True])
 def test_interleaved_tasks_compile_as_fresh_processes_do(fresh: FreshProcess, eager: bool) -> None:
+    """In loops on several threads at once, too; what is no task of theirs is outside."""
     expected = {job: fresh.compile(job) for job in JOBS}
     assert len(set(expected.values())) > len(JOBS) // 2
 
@@ -93,9 +61,9 @@ def test_interleaved_tasks_compile_as_fresh_processes_do(fresh: FreshProcess, ea
         right = 0
         for _ in range(6):
             job = dice.choice(JOBS)
-            with OptionContext.from_args(job.options, base="defaults"):
+            with OptionContext.from_args(job.options, base="defaults") as context:
                 await asyncio.sleep(dice.choice((0, 0, 0.001)))
-                right += compile_job(job) == expected[job]
+                right += compile_job(job) == expected[job] and current() is context
                 await asyncio.sleep(0)
                 inner = dice.choice(JOBS)
                 with OptionContext.from_args(inner.options, base="defaults"):
@@ -105,24 +73,14 @@ def test_interleaved_tasks_compile_as_fresh_processes_do(fresh: FreshProcess, ea
         return right
 
     async def main() -> None:
-        assert await asyncio.gather(*map(work, range(8))) == [18] * 8
+        tasks = [asyncio.create_task(work(number)) for number in range(8)]
+        for _ in range(3):
+            await asyncio.sleep(0)
+            assert (both(), current()) == (OUTSIDE, OptionContext(base="defaults"))
+        assert await asyncio.gather(*tasks) == [18] * 8
 
     run(main, eager=eager)
-
-
-def test_loops_on_several_threads_follow_their_own_tasks(fresh: FreshProcess) -> None:
-    expected = {job: fresh.compile(job) for job in JOBS}
-
-    async def work(job: Job) -> Result:
-        with OptionContext.from_args(job.options, base="defaults"):
-            for _ in range(5):
-                await asyncio.sleep(0)
-            return compile_job(job)
-
-    async def main() -> None:
-        assert await asyncio.gather(*map(work, JOBS)) == list(expected.values())
-
-    in_threads([lambda: run(main)] * 3)
+    in_threads([lambda: run(main, eager=eager)] * 3)
 
 
 def test_asynchronous_generators_and_task_groups_keep_their_scopes() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import gc
 import os
 import sys
@@ -17,8 +16,9 @@ from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, X86
 from tests.support.scopes import (
     FOLLOWS_TASKS,
-    UNROLLED_ONCE,
+    OUTSIDE,
     both,
+    copied_inside,
     eight,
     four,
     in_threads,
@@ -26,13 +26,6 @@ from tests.support.scopes import (
 )
 
 pytestmark = pytest.mark.usefixtures("outside")
-
-OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
-
-
-def copied_inside(context: OptionContext) -> contextvars.Context:
-    with context:
-        return copy_context()
 
 
 def test_a_scope_entered_and_not_left_in_a_copy_is_named_until_somebody_leaves_it() -> None:

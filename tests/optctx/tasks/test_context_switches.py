@@ -13,8 +13,8 @@ import pytest
 from optctx import OptionContext, ScopeError, _native, current, info
 from tests.support.native_interface import NativeScope
 from tests.support.scopes import (
+    OUTSIDE,
     REPORTS_SWITCHES,
-    UNROLLED_ONCE,
     both,
     eight,
     four,
@@ -24,8 +24,6 @@ from tests.support.scopes import (
 )
 
 R = TypeVar("R")
-OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
-
 pytestmark = pytest.mark.redirected
 
 

@@ -1,4 +1,4 @@
-"""Workers that multiprocessing forks begin outside any scope; `os.fork` keeps the scope."""
+"""Workers that multiprocessing starts begin outside any scope; what is handed over goes along."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
-from optctx import OptionContext, current, info, propagating, record, registry
+from optctx import OptionContext, current, info, propagating, record, registry, wrap
 from tests.support.alone import alone
 from tests.support.processes import in_child
 from tests.support.scopes import both, unrolled
@@ -28,19 +28,45 @@ def seed() -> object:
     return registry()["rng-seed"].value
 
 
+def overridden(argument: int) -> tuple[object, ...]:
+    return argument, both(), dict(current().overrides)
+
+
+def nested() -> tuple[int, int]:
+    with OptionContext(unroll_count=8):
+        return both()
+
+
 @alone
-def test_a_pool_whose_workers_start_inside_a_scope() -> None:
+def test_processes_of_every_start_method() -> None:
+    """Workers begin outside, wherever they start; what is handed over goes along."""
     warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
-    with ProcessPoolExecutor(2, FORK) as pool:
-        with OptionContext(unroll_count=4):
-            inside = [pool.submit(state) for _ in range(4)]  # starts the workers
-            assert unrolled() == 4
-            four = propagating(pool).submit(unrolled)
-        outside = [pool.submit(state) for _ in range(4)]
-        assert [each.result() for each in inside + outside] == [OUTSIDE] * 8
-        assert four.result() == 4
-    with OptionContext(unroll_count=4), FORK.Pool(1) as other:
-        assert other.apply(state) == OUTSIDE
+    for method in ("fork", "forkserver", "spawn"):
+        context = multiprocessing.get_context(method)
+        with ProcessPoolExecutor(1, mp_context=context) as workers:
+            with OptionContext(unroll_count=6):
+                wrapped = wrap(both)
+                outside = workers.submit(state)  # starts the worker
+                assert outside.result() == workers.submit(state).result() == OUTSIDE, method
+                assert workers.submit(wrapped).result() == (6, 6), method
+            pool = propagating(workers)
+            futures = []
+            for count in (2, 3, 4):
+                with OptionContext(unroll_count=count):
+                    futures.append(pool.submit(overridden, count))
+            futures.append(pool.submit(both))
+            with OptionContext(unroll_count=5):
+                mapped = pool.map(overridden, range(4), chunksize=2)
+                inner = pool.submit(nested)
+            assert [f.result() for f in futures] == [
+                *((count, (count, count), {"unroll-count": count}) for count in (2, 3, 4)),
+                (1, 1),
+            ], method
+            assert list(mapped) == [(n, (5, 5), {"unroll-count": 5}) for n in range(4)], method
+            assert inner.result() == (8, 8)
+            assert workers.submit(state).result() == OUTSIDE, method
+        with OptionContext(unroll_count=4), context.Pool(1) as other:
+            assert other.apply(state) == OUTSIDE, method
 
 
 @pytest.mark.redirected
@@ -73,10 +99,3 @@ def test_a_worker_started_while_options_are_changed_process_wide() -> None:
         assert seed() == 7
         assert propagating(pool).submit(seed).result() == 7
         assert pool.submit(seed).result() == 0
-
-
-@alone
-def test_os_fork_keeps_the_scope() -> None:
-    with OptionContext(unroll_count=4):
-        in_child(lambda: state() == ((4, 4), 1, 4) or sys.exit(1))
-    in_child(lambda: state() == OUTSIDE or sys.exit(1))

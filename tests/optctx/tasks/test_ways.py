@@ -19,11 +19,10 @@ from llvmlite import binding
 from optctx import ContainmentWarning, OptionContext, contained, current, propagating, record, wrap
 from tests.support.processes import SECONDS
 from tests.support.rows import rows
-from tests.support.scopes import UNROLLED_ONCE, both, eight, four, in_threads, set_option, unrolled
+from tests.support.scopes import OUTSIDE, UNROLLED_ONCE, both, eight, four, in_threads, set_option, unrolled
 
 pytestmark = pytest.mark.usefixtures("attached", "outside", "workers")
 
-OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
 OUTSIDE_COPY = copy_context()
 Work = Callable[[], Any]
 Way = Callable[[Work], Work]  # made out of the work now, called later

@@ -30,17 +30,11 @@ from optctx.testing import (
 )
 from tests.support.ir_texts import SCALE, X86
 from tests.support.rows import rows
+from tests.support.runs import bitcode
 
 CRASH = "-force-vector-width=3"  # LLVM asserts that it is a power of two
 HANG = "-misched-limit=0"
-HARMLESS = [
-    "-disable-branch-fold", "-disable-lsr", "-dse-optimize-memoryssa=false", "-enable-gvn-hoist",
-    "-inline-threshold=100", "-licm-max-num-uses-traversed=4", "-machine-sink-bfi=false",
-    "-max-nested-scalar-reduction-interleave=1", "-memdep-block-scan-limit=50", "-misched-cluster=false",
-    "-no-x86-call-frame-opt", "-sink-insts-to-avoid-spills", "-unroll-allow-partial",
-    "-unroll-allow-peeling=false", "-unroll-max-iteration-count-to-analyze=20", "-unroll-threshold=100",
-    "-vectorize-scev-check-threshold=10", "-vectorizer-maximize-bandwidth", "-x86-and-imm-shrink=false",
-]  # fmt: skip
+HARMLESS = "-disable-branch-fold"
 DRAWN = settings(max_examples=20)
 # LLVM survives every set of them.
 TUNING = overrides(
@@ -186,8 +180,7 @@ def test_modules_shrink() -> None:
 
 
 def test_modules_of_a_folder(tmp_path: pathlib.Path) -> None:
-    with binding.create_context() as context, binding.parse_assembly(SCALE, context) as module:
-        (tmp_path / "large.bc").write_bytes(module.as_bitcode())
+    (tmp_path / "large.bc").write_bytes(bitcode(SCALE))
     (tmp_path / "small.ll").write_text("; nothing")
     drawn = modules_in(tmp_path, "*.*")
     assert find(drawn, lambda _: True) == "; nothing"
@@ -223,6 +216,6 @@ def test_a_compiler_answers_only_inside_its_with_block() -> None:
 def test_a_hang_is_an_error_with_its_options() -> None:
     with (
         Compiler(timeout=0.5) as compiler,
-        pytest.raises(HangError, match=f"took longer than 0.5 s with {HARMLESS[0]} {HANG}"),
+        pytest.raises(HangError, match=f"took longer than 0.5 s with {HARMLESS} {HANG}"),
     ):
-        compiler.compile(Job(SCALE, options=(HARMLESS[0], HANG), triple=X86))
+        compiler.compile(Job(SCALE, options=(HARMLESS, HANG), triple=X86))

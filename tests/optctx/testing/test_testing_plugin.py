@@ -35,43 +35,6 @@ def run(pytester: pytest.Pytester, tests: str, *arguments: str) -> pytest.RunRes
     return pytester.runpytest_inprocess("-p", "no:randomly", *arguments)
 
 
-def test_markers_set_options_for_the_test_and_the_innermost_counts(pytester: pytest.Pytester) -> None:
-    result = run(
-        pytester,
-        """
-@pytest.mark.llvm_options("-unroll-count=4", "-inline-threshold=7")
-class TestMarked:
-    def test_outer(self):
-        assert stores() == 4
-
-    @pytest.mark.llvm_options("-unroll-count=8")
-    def test_inner(self, llvm_options):
-        assert stores() == 8
-        assert current()["inline-threshold"] == 7
-        assert llvm_options == current()
-
-def test_unmarked():
-    assert stores() == 1
-""",
-    )
-    result.assert_outcomes(passed=3)
-    assert current()["unroll-count"] == 0
-
-
-def test_each_parameter_is_a_command_line_on_top_of_the_markers(pytester: pytest.Pytester) -> None:
-    result = run(
-        pytester,
-        """
-@pytest.mark.llvm_options("-inline-threshold=7")
-@pytest.mark.parametrize("llvm_options", ["-unroll-count=2", "-unroll-count=4"], indirect=True)
-def test_each(llvm_options, request):
-    assert f"-unroll-count={stores()}" == request.node.callspec.params["llvm_options"]
-    assert current()["inline-threshold"] == 7
-""",
-    )
-    result.assert_outcomes(passed=2)
-
-
 def test_options_for_every_test_come_from_the_configuration_and_the_command_line(
     pytester: pytest.Pytester,
 ) -> None:
@@ -137,12 +100,16 @@ def test_marked():
     assert "nothing read" not in result.stdout.str()
 
 
-def test_a_marker_takes_what_a_context_takes(pytester: pytest.Pytester) -> None:
+def test_markers_take_what_a_context_takes_and_the_innermost_counts(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
         """
 @pytest.mark.llvm_options("-inline-threshold=7 -unroll-count=3")
 class TestMarked:
+    def test_outer(self, llvm_options):
+        assert stores() == 3
+        assert llvm_options == current()
+
     @pytest.mark.llvm_options({"unroll-count": "8"}, inline_threshold=9)
     def test_inner(self):
         assert stores() == 8
@@ -158,14 +125,22 @@ class TestMarked:
 def test_unread():
     pass
 
-@pytest.mark.parametrize("llvm_options", [{"unroll-count": 2}], indirect=True)
-def test_parameter(llvm_options):
-    assert stores() == 2
+@pytest.mark.llvm_options("-inline-threshold=7", "-unroll-count=3")
+@pytest.mark.parametrize(
+    ("llvm_options", "count"), [({"unroll-count": 2}, 2), ("-unroll-count=4", 4)], indirect=["llvm_options"]
+)
+def test_parameter(llvm_options, count):
+    assert stores() == count
+    assert current()["inline-threshold"] == 7
+
+def test_unmarked():
+    assert stores() == 1
 """,
         "--llvm-options=-inlinehint-threshold=5",
     )
-    result.assert_outcomes(passed=3, failed=1)
+    result.assert_outcomes(passed=6, failed=1)
     result.stdout.fnmatch_lines("*UnreadOptionError: LLVM did not read 1 of the options*")
+    assert current()["unroll-count"] == 0
 
 
 def test_a_wrong_marker_fails_its_own_test_with_one_line(pytester: pytest.Pytester) -> None:

@@ -124,29 +124,6 @@ def test_emission_sees_the_bound_context_as_a_fresh_process_does(
         assert emit(module, target) == expected.code
 
 
-def object_of_mcjit(module: Any) -> bytes:
-    """What MCJIT compiles the module to, in this thread, now."""
-    objects = []
-    with binding.create_mcjit_compiler(module, machine()) as engine:
-        engine.set_object_cache(notify_func=lambda _, code: objects.append(code))
-        engine.finalize_object()
-        module_is_taken = engine.get_function_address("scale")
-        assert module_is_taken
-    return bytes(objects[0])
-
-
-def test_mcjit_compiles_a_module_under_its_bound_context(llvm_context: Any) -> None:
-    context = OptionContext(EMISSION)
-    plain = object_of_mcjit(binding.parse_assembly(SCALE, llvm_context))
-    with context:
-        scoped = object_of_mcjit(binding.parse_assembly(SCALE, llvm_context))
-    assert scoped != plain
-    context.bind(llvm_context)
-    assert object_of_mcjit(binding.parse_assembly(SCALE, llvm_context)) == scoped
-    unbind(llvm_context)
-    assert object_of_mcjit(binding.parse_assembly(SCALE, llvm_context)) == plain
-
-
 def test_the_global_llvm_context_can_be_bound_as_well() -> None:
     everybody = binding.context.get_global_context()
     OptionContext({"unroll-count": COUNT}).bind(everybody)

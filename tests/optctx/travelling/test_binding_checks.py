@@ -11,7 +11,7 @@ from llvmlite import binding
 import optctx
 from optctx import OptionContext, lookup
 from optctx._native import MachineUse, read_words
-from optctx.arch.x86_64.sites import find_accesses
+from optctx.arch.x86_64.sites import find_references_to
 from optctx.engine.attach import attach
 from optctx.engine.host import default_host
 from optctx.engine.thread_engine import ThreadEngine
@@ -134,7 +134,7 @@ def test_no_way_into_an_intercepted_function_is_left_open() -> None:
     targets = called(functions.intercepted)
     assert not functions.unavailable
     assert len(find_entrances(image, targets)) > 400
-    found = find_accesses(image, sorted((address, 1) for address in targets))
+    found = find_references_to(image, [], sorted((address, 1) for address in targets)).accesses
     # The destructor of the global LLVMContext is handed to the C++ runtime, to be called at exit.
     # Virtual functions are compared with what a table holds, and called through the table if that is another
     # one (speculative devirtualisation).

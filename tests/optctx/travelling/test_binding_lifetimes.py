@@ -20,7 +20,6 @@ from optctx.compiling import FreshProcess, Job
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.runs import (
     COUNT,
-    UNROLL,
     machine,
     run_module_passes,
     stores,
@@ -58,28 +57,6 @@ def test_a_binding_keeps_its_context_alive_and_lets_go_of_it(llvm_context: Any) 
     unbind(llvm_context)
     gc.collect()
     assert alive() is None
-
-
-def test_unbinding_during_a_run_lets_it_end_as_it_began(llvm_context: Any) -> None:
-    context = OptionContext({"unroll-count": COUNT})
-    done = []
-
-    def compile_all() -> None:
-        for _ in range(150):
-            with binding.create_context() as own:
-                context.bind(own)
-                with binding.parse_assembly(COUNTED, own) as module:
-                    optctx.run_passes(module, UNROLL)
-                    done.append(stores(module))
-                unbind(own)
-
-    def disturb() -> None:
-        for _ in range(3000):
-            OptionContext({"unroll-count": 3}).bind(llvm_context)
-            unbind(llvm_context)
-
-    in_threads([compile_all, compile_all, disturb])
-    assert done == [COUNT] * 300
 
 
 def test_modules_and_llvm_contexts_come_and_go_in_any_order_on_any_thread() -> None:

@@ -17,11 +17,18 @@ from optctx.travelling import attributes
 from optctx.values import Layers
 from tests.support.ir_texts import COUNTED, X86
 from tests.support.rows import rows
-from tests.support.scopes import REPORTS_SWITCHES, UNROLLED_ONCE, both, eight, four, in_threads
+from tests.support.scopes import (
+    OUTSIDE,
+    REPORTS_SWITCHES,
+    UNROLLED_ONCE,
+    both,
+    copied_inside,
+    eight,
+    four,
+    in_threads,
+)
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("outside", "attributes")]
-OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
-
 
 RunIn = Callable[[contextvars.Context, Callable[[], object]], object]
 DuringARun = Callable[[Callable[[object], object]], None]
@@ -53,11 +60,6 @@ def running(follows: bool) -> Iterator[RunIn]:
 
 
 FOLLOWING = [True] if REPORTS_SWITCHES else [False, True]
-
-
-def copied_inside(context: OptionContext) -> contextvars.Context:
-    with context:
-        return copy_context()
 
 
 def counts(bound: OptionContext | None) -> tuple[int, int]:

@@ -76,9 +76,7 @@ def assembly_of(text: str, options: dict[str, object], llvm_context: Any) -> dic
         lines = optctx.emit_assembly(module, target).splitlines()
     found = {}
     for name in ("one", "other"):
-        begin = lines.index(
-            f"{name}:" + next(line for line in lines if line.startswith(f"{name}:"))[len(name) + 1 :]
-        )
+        begin = next(i for i, line in enumerate(lines) if line.startswith(f"{name}:"))
         end = next(i for i in range(begin, len(lines)) if lines[i].strip().startswith(".size"))
         found[name] = "\n".join(lines[begin:end]).replace(".LBB1", ".LBB0")
     return found

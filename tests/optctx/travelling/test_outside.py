@@ -22,11 +22,13 @@ from optctx.compiling import FreshProcess, Job, compile_job, initialise_targets
 from optctx.errors import ContextMismatchError, OptionTypeError, UnsupportedImageError
 from optctx.travelling.attaching import Outside
 from optctx.travelling.attributes import attributes_policy
+from tests.support import runs
 from tests.support.alone import alone
 from tests.support.forking import run_and_end
+from tests.support.garbage import no_collector
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86, counted
 from tests.support.rows import rows
-from tests.support.runs import COUNT, RUNS, machine
+from tests.support.runs import COUNT, machine, run_module_passes
 from tests.support.scopes import four, in_threads, set_option, unrolled, unrolled_by_llvmlite, write
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
@@ -40,35 +42,17 @@ def allowed() -> Iterator[None]:
     optctx.attach(outside="allow")
 
 
-def emit_by_llvmlite(module: Any) -> object:
-    return machine().emit_object(module)
-
-
-def emit(module: Any) -> object:
-    return optctx.emit_assembly(module, machine())
-
-
 def mcjit(work: Callable[[Any], object], module: Any) -> None:
     with binding.create_mcjit_compiler(module, machine()) as engine:
         work(engine)
 
 
-def lljit(module: Any) -> object:
-    jit = binding.create_lljit_compiler(machine())
-    linked = binding.JITLibraryBuilder().add_ir(module).export_symbol("count").link(jit, "counts")
-    return linked["count"]
-
-
 WAYS: dict[str, Callable[[Any], object]] = {
-    **{run.__name__: run for run in RUNS[1:]},
-    "run_passes": lambda module: optctx.run_passes(module, UNROLL),
-    "emission by llvmlite": emit_by_llvmlite,
-    "emission": emit,
-    "MCJIT": partial(mcjit, lambda engine: engine.finalize_object()),
+    **runs.WAYS,
+    "emission of assembly": lambda module: optctx.emit_assembly(module, machine()),
     "MCJIT, a function": partial(mcjit, lambda engine: engine.get_function_address("count")),
     "MCJIT, a value": partial(mcjit, lambda engine: engine.get_global_value_address("count")),
     "MCJIT, constructors": partial(mcjit, lambda engine: engine.run_static_constructors()),
-    "LLJIT": lljit,
 }
 
 
@@ -113,7 +97,7 @@ def test_a_refused_run_changes_nothing_and_a_scope_on_another_thread_permits_not
     pool = ThreadPoolExecutor(1)
     pool.submit(int).result()  # the worker begins outside: without the GIL, it has the scope of who starts it
     with four(), pool:
-        for way in ("run_passes", "run_module_passes", "emission"):
+        for way in ("passes", "module passes", "emission"):
             with binding.create_context() as own, binding.parse_assembly(COUNTED, own) as module:
                 before = str(module)
                 with pytest.raises(OutsideScopeError, match=r"optctx\.propagating\(pool\)"):
@@ -191,9 +175,13 @@ def test_under_defaults_threads_outside_see_what_was_registered_whatever_others_
 
 
 def at_work(work: Callable[[], object]) -> None:
-    """Do the work while LLVM compiles on this thread, outside every scope or inside one."""
+    """Do the work while LLVM compiles on this thread, outside every scope or inside one.
+
+    The collector rests: on another thread it would wait for llvmlite's lock, to free what earlier tests left.
+    """
     done: list[object] = []
     with (
+        no_collector(),
         binding.create_context() as own,
         binding.parse_assembly(COUNTED, own) as module,
         binding.create_mcjit_compiler(module, machine()) as engine,
@@ -268,8 +256,8 @@ def test_checked_bindings_and_attributes_are_compared_with_what_is_read_outside(
         OptionContext({"unroll-count": 5}).bind(own, on_mismatch="error")
         with binding.parse_assembly(text, own) as module:
             with pytest.raises(ContextMismatchError, match=r"'unroll-count' \(5 there, 0 here\)"):
-                WAYS["run_module_passes"](module)
+                run_module_passes(module)
             optctx.unbind(own)
             OptionContext(base="defaults").bind(own, on_mismatch="error")
-            WAYS["run_module_passes"](module)
+            run_module_passes(module)
             assert str(module).count("store volatile") == 2

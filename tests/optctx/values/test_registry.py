@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from llvmlite import binding
 
-from optctx import OptionContext, UnknownOptionError, registry
+from optctx import OptionContext, UnknownOptionError, drift, registry
 from tests.support.alone import alone
 from tests.support.processes import run_python
 
@@ -184,46 +184,49 @@ def test_value_follows_the_process_and_default_does_not() -> None:
         return options[name].value, options[name].default, options[name].occurrences
 
     assert read("unroll-count") == (3, 0, 1)
-    for text in (
-        "unroll-count=5",
-        "x86-asm-syntax=intel",
-        "force-vector-width=8",
-        "print-after=a,b",
-        "asan-memory-access-callback-prefix=_a",
-        "enable-tail-merge=false",
-        "chr-bias-threshold=0.5",
-        "pgo-analysis-map=bb-freq,br-prob",
-        "aarch64-stack-hazard-size=64",
-        "arm-restrict-it",
-    ):
-        binding.set_option("after", "-" + text)
+    for given in GIVEN:
+        binding.set_option("after", f"-{given}")
     with OptionContext({"unroll-count": 6}):
-        assert read("unroll-count") == (5, 0, 2)
-    assert read("x86-asm-syntax") == ("intel", "att", 1)
-    assert read("force-vector-width") == (8, 0, 1)
-    assert read("print-after") == (["a", "b"], [], 2)
-    assert read("asan-memory-access-callback-prefix") == ("_a", "__asan_", 1)
-    assert read("enable-tail-merge") == (False, None, 1)
-    assert read("chr-bias-threshold") == (0.5, 0.99, 1)
-    assert options["pgo-analysis-map"].value == ["bb-freq", "br-prob"]
-    assert options["pgo-analysis-map"].default == []
-    assert read("aarch64-streaming-hazard-size") == read("aarch64-stack-hazard-size") == (64, 0, 1)
-    assert options["arm-default-it"].value == "arm-restrict-it"
-    assert options["arm-default-it"].default == "arm-default-it"
+        for given, wanted in GIVEN.items():
+            assert read(given.partition("=")[0]) == wanted, given
+    for alias, option in (
+        ("aarch64-stack-hazard-size", "aarch64-streaming-hazard-size"),
+        ("arm-restrict-it", "arm-default-it"),
+    ):
+        assert read(alias) == read(option)
+
+
+# What is given -> value, default, how often it was given
+GIVEN = {
+    "unroll-count=5": (5, 0, 2),
+    "x86-asm-syntax=intel": ("intel", "att", 1),
+    "force-vector-width=8": (8, 0, 1),
+    "print-after=a,b": (["a", "b"], [], 2),
+    "asan-memory-access-callback-prefix=_a": ("_a", "__asan_", 1),
+    "enable-tail-merge=false": (False, None, 1),
+    "chr-bias-threshold=0.5": (0.5, 0.99, 1),
+    "pgo-analysis-map=bb-freq,br-prob": (["bb-freq", "br-prob"], [], 2),
+    "aarch64-stack-hazard-size=64": (64, 0, 1),
+    "arm-restrict-it": ("arm-restrict-it", "arm-default-it", 1),
+}
 
 
 @alone
-def test_defaults_hold_where_the_process_set_lists_before_the_first_use() -> None:
+def test_defaults_hold_where_the_process_set_lists_and_sets_before_the_first_use() -> None:
     binding.set_option("", "-loop-interchange-profitabilities=ignore")
     binding.set_option("", "-force-attribute=f:cold")
+    binding.set_option("", "-spirv-ext=+SPV_KHR_linkonce_odr")  # a set
     options = registry()
+    assert options["spirv-ext"].value == OptionContext()["spirv-ext"] == ["SPV_KHR_linkonce_odr"]
+    assert options["spirv-ext"].default == []
+    assert drift().keys() == {"loop-interchange-profitabilities", "force-attribute", "spirv-ext"}
     assert options["loop-interchange-profitabilities"].value == ["ignore"]
     assert options["loop-interchange-profitabilities"].default == ["cache", "instorder", "vectorize"]
     assert options["force-attribute"].value == ["f:cold"]
     assert options["force-attribute"].default == []
     context = OptionContext(base="defaults")
     assert context["loop-interchange-profitabilities"] == ["cache", "instorder", "vectorize"]
-    assert context["force-attribute"] == []
+    assert context["force-attribute"] == context["spirv-ext"] == []
 
 
 @pytest.mark.redirected

@@ -27,7 +27,7 @@ from optctx.engine.attach import attach
 from optctx.image.abi import parse_vtable_name
 from optctx.image.options import find_element_names
 from tests.support.alone import alone
-from tests.support.processes import SECONDS, in_child, run_python
+from tests.support.processes import SECONDS, in_child
 from tests.support.scopes import in_threads, reset_all, set_option
 
 pytestmark = pytest.mark.usefixtures("attached")
@@ -171,19 +171,6 @@ def test_what_is_set_process_wide_is_inherited(fresh: FreshProcess) -> None:
 
     expected_here = {text: expected(fresh, text) for text in (None, f"+{WRAP}")}
     in_child(child)
-
-
-def test_what_was_set_before_optctx_was_there_is_told() -> None:
-    assert (
-        run_python(f"""
-        import llvmlite.binding as llvm
-        llvm.set_option("", "-spirv-ext=+{WRAP}")
-        from optctx import OptionContext, drift
-        print(drift())
-        print(OptionContext()["spirv-ext"], OptionContext(base="defaults")["spirv-ext"])
-    """)
-        == f"spirv-ext: [] was registered, ['{WRAP}'] now (given once)\n['{WRAP}'] []\n"
-    )
 
 
 def test_what_llvm_writes_stays_inside_and_is_gone_at_the_next_entry(fresh: FreshProcess) -> None:

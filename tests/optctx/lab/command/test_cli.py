@@ -26,15 +26,6 @@ KERNEL = str(EXAMPLES / "kernel.ll")
 SWEEP = ["sweep", KERNEL, "--triple", "x86_64-unknown-linux-gnu"]
 
 
-def test_a_verified_sweep_prints_a_row_per_combination(capfd: pytest.CaptureFixture[str]) -> None:
-    status = main([*SWEEP, "--try", "unroll-count=1,8", "--try", "force-vector-width=1,8", "--verify"])
-    out = capfd.readouterr().out
-    assert status == 0
-    assert out.count(" same ") == 5  # the best row is there twice
-    assert "DIFFERS" not in out
-    assert "4 combinations, 4 different objects" in out
-
-
 def test_processor_features_and_level_reach_the_code(capfd: pytest.CaptureFixture[str]) -> None:
     digests = set()
     for extra in ("--cpu haswell", "--features +avx", "--opt-level 0", "--passes sroa", ""):
@@ -96,6 +87,18 @@ def test_every_help_text_has_an_example_that_the_parser_takes(
         words = shlex.split(line.partition(" > ")[0])
         parser.parse_args(words[1:])  # raises UsageError
     assert any(line.startswith(shlex.join(["optctx", *command])) for line in lines)
+
+
+@rows("columns", ["1", "2", "11"])
+def test_no_terminal_is_too_narrow(columns: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", columns)
+        assert main(["show", "unroll-count"]) == 0
+        with pytest.raises(SystemExit):
+            main(["show", "--help"])
+    out, err = capfd.readouterr()
+    assert "optctx show unroll-count" in out
+    assert err == ""
 
 
 def test_help_is_the_same_where_python_drops_docstrings(

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.support.command_lines import command_line
+from tests.support.command_lines import command_line, several
 from tests.support.ir_texts import X86
 from tests.support.processes import SECONDS
 from tests.support.rows import rows
@@ -20,6 +20,7 @@ ASCII, NO_UTF_8 = {"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "
 CLOSED = "optctx: cannot write to standard output: it is closed\n"
 FULL = "optctx: cannot write to standard output: No space left on device\n"
 NEITHER = "optctx: cannot read -: expected LLVM IR as text in UTF-8 or as bitcode, found neither\n"
+NOTHING = "optctx: cannot use standard input: expected LLVM IR or bitcode, found nothing\n"
 NO_INPUT = "optctx: cannot read standard input: it is closed; name a file instead of '-'\n"
 
 
@@ -49,36 +50,20 @@ def test_files_may_have_any_name_and_streams_any_encoding(
     assert "1 combination, 1 different object\n" in ended.out
 
 
-# Several command lines in one process, which then share a child that compiles.
-SEVERAL = """
-import json, sys
-from optctx.lab.command.main import main
-for words in json.load(sys.stdin):
-    print(main(words), flush=True)
-    print(end="\\0", file=sys.stderr, flush=True)
-"""
-
-
 Lines = dict[tuple[str | bytes, ...], str]
 
 
 def refused(lines: Lines, variables: dict[str, str]) -> None:
     """Each line prints nothing, and is refused in one short line that has the words beside it."""
-    done = subprocess.run(
-        [sys.executable, "-c", SEVERAL],
-        input=json.dumps([[os.fsdecode(word) for word in line] for line in lines]).encode(),
-        capture_output=True,
-        env={**os.environ, **variables},
-        timeout=SECONDS,
-    )
-    assert done.stdout.decode() == "2\n" * len(lines), done.stderr.decode()
-    said = done.stderr.decode().split("\0")
+    ended = several(lines, environment={**os.environ, **variables})
     wrong = {
-        str(line)[:200]: err
-        for (line, word), err in zip(lines.items(), said, strict=False)
-        if not err.startswith("optctx: ") or err.count("\n") != 1 or word not in err or len(err) > 5000
+        str(line)[:200]: each
+        for (line, word), each in zip(lines.items(), ended, strict=True)
+        if (each.status, each.out, each.err.count("\n"), len(each.err) > 5000) != (2, "", 1, False)
+        or not each.err.startswith("optctx: ")
+        or word not in each.err
     }
-    assert (wrong, said[len(lines) :]) == ({}, [""])
+    assert wrong == {}
 
 
 # A file of any name that is not there.
@@ -133,6 +118,7 @@ def test_standard_input_is_utf_8_in_any_locale() -> None:
     assert (ended.status, ended.err) == (0, "")
     ended = command_line("sweep", "-", variables=ASCII, given=b"; \xff\n" + IR.encode())
     assert (ended.status, ended.err) == (2, NEITHER)
+    assert command_line("sweep", "-", given=b"\n").err == NOTHING
     ended = command_line("sweep", "-", redirections="<&-")
     assert (ended.status, ended.err) == (2, NO_INPUT)
 

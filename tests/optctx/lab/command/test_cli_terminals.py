@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
 import sys
+import threading
 import warnings
 from collections.abc import Callable
 
@@ -147,6 +149,28 @@ def test_what_a_program_reads_is_exact_on_a_pipe_and_harmless_on_a_terminal(
         os.close(terminal)
     assert "\\x1b[31m\\u202e" in shown
     assert all(each.isprintable() for line in shown.splitlines() for each in line)
+
+
+@pytest.mark.usefixtures("inside")
+def test_a_terminal_shows_how_much_is_done(folder: pathlib.Path) -> None:
+    reading, terminal = os.openpty()
+    shown = bytearray()
+
+    def read() -> None:
+        with contextlib.suppress(OSError):  # the other end is closed
+            while True:
+                shown.extend(os.read(reading, 1 << 12))
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    words = ["sweep", "sound.ll", *QUICK, "--try", "unroll-count=1,2"]
+    ended = command_line(*words, folder=folder, redirections=f"2>{os.ttyname(terminal)}")
+    os.close(terminal)
+    thread.join()
+    os.close(reading)
+    assert (ended.status, ended.err) == (0, "")
+    assert b"compiling" in shown
+    assert b"2/2" in shown
 
 
 @rows(

@@ -15,10 +15,11 @@ from optctx import OptionContext
 from optctx.compiling import FreshProcess, Job
 from optctx.lab.command import console
 from optctx.lab.command.groups import Base, Input
-from optctx.lab.command.main import main, make_parser
-from optctx.tables import table
+from optctx.lab.command.main import main, make_parser, parse
+from optctx.tables import Table
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, UNROLL, X86
+from tests.support.rows import rows
 
 pytestmark = pytest.mark.usefixtures("attached")
 
@@ -62,6 +63,13 @@ def test_options_of_a_file_count_below_those_of_the_command_line(
         from optctx.compiling import compile_job
 
         assert compile_job(Job(COUNTED, UNROLL, (), X86, emit="ir")).ir == result.ir
+
+
+@rows("words", ["sweep x --try", "time x --against", "check-link x --link-options", "tune x --clang-options"])
+def test_what_begins_with_a_dash_behind_such_a_flag_is_its_value(words: str) -> None:
+    name = words.partition("--")[2].replace("-", "_").replace("try", "tries")
+    found = getattr(parse([*words.split(), "-unroll-count=4"]), name)
+    assert found in ("-unroll-count=4", ["-unroll-count=4"])
 
 
 @pytest.mark.redirected  # `record` cannot tell what LLVM reads otherwise
@@ -137,17 +145,28 @@ def test_progress_in_a_pipe_is_a_line_now_and_then(
     ]
 
 
-def test_a_narrow_terminal_does_without_columns_and_breaks_no_heading(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    rows = [("unroll-count", "4", "0123456789abcdef" * 2, "an error of some words")]
-    made = table(("option", "value", "digest", "error"), rows, whole=("option",))
-    shown = console._fitting(Console(width=60), made, ("digest", "error"))
-    assert [column.header.plain for column in shown.columns] == ["option", "value", "error"]  # type: ignore[union-attr]
-    text = io.StringIO()
-    Console(file=text, width=60).print(shown)
-    assert re.split(" {2,}", text.getvalue().splitlines()[1].strip()) == ["unroll-count", "4", rows[0][3]]
-    assert console._fitting(Console(width=200), made, ("digest", "error")) is made
+@rows("ruled", [False, True])
+def test_a_narrow_terminal_does_without_columns_and_breaks_no_word(ruled: bool) -> None:
+    row = ("unroll-count", "4", "0123456789abcdef" * 2, "failed")
+    headings = ("option", "value", "digest", "error")
+    made = Table(headings, [row, None], whole=("option",), least=("digest", "error"), ruled=ruled)
+
+    def printed(width: int, made: Table = made) -> list[list[str]]:
+        text = io.StringIO()
+        Console(file=text, width=width).print(made.fitted(width))
+        assert max(map(len, text.getvalue().splitlines())) <= width
+        lines = [re.split(" {2,}|[\u2502\u2503]", line) for line in text.getvalue().splitlines()]
+        found = [[cell.strip() for cell in line if cell.strip()] for line in lines]
+        return [line for line in found if "\u2501" not in line[0] and "\u2500" not in line[0]]
+
+    assert [headings[0], headings[1], headings[3]] in printed(60)
+    assert [row[0], row[1], row[3]] in printed(60)
+    assert list(row) in printed(200)
+    for width in range(33, 90):
+        words = {word for line in printed(width) for word in line}
+        assert {headings[0], row[0], row[1], row[3]} <= words <= {*headings, *row}, width
+    folded = Table(headings[:1], [row[:1]], whole=headings[:1], ruled=ruled)
+    assert "".join(word for [word] in printed(10, folded)) == headings[0] + row[0]
 
 
 def test_the_command_line_has_at_most_55_flags() -> None:

@@ -12,13 +12,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from llvmlite import binding
 
 from optctx.compiling import FreshProcess, Job
 from optctx.lab.report import Reproduction, Source, reproduction
 from optctx.lab.trials import Trial
 from tests.support.ir_texts import SCALE, X86
 from tests.support.rows import rows
+from tests.support.runs import bitcode
 from tests.support.tuning_cases import JOB, TINY
 
 HOSTILE = "'; touch hacked; '\"$(touch hacked)`touch hacked`\\ \n\x1b\u202e\udcff7*?~ #{x}%s!"
@@ -27,11 +27,6 @@ SHELLS = [shell for shell in ("sh", "bash") if shutil.which(shell)]
 
 def trial(options: dict[str, str], passes: str = "default<O2>") -> Trial:
     return Trial(3, options, passes, "ok", {"size": 1.0})
-
-
-def bitcode() -> bytes:
-    with binding.create_context() as context, binding.parse_assembly(SCALE, context) as module:
-        return bytes(module.as_bitcode())
 
 
 def run_python(lines: Reproduction) -> bytes:
@@ -48,7 +43,7 @@ def test_the_python_program_makes_the_object_of_a_fresh_process(
     as_bitcode: bool, fresh: FreshProcess, tmp_path: pathlib.Path
 ) -> None:
     module = tmp_path / "a 'module'\n{x}.ll"
-    module.write_bytes(bitcode() if as_bitcode else SCALE.encode())
+    module.write_bytes(bitcode(SCALE) if as_bitcode else SCALE.encode())
     job = Job(
         module.read_bytes() if as_bitcode else SCALE, "default<O3>", triple=X86, cpu="haswell", opt_level=1
     )

@@ -26,7 +26,6 @@ from optctx.lab.report.tables import as_table
 from optctx.lab.trials import Goal, Trial, read_trials
 from optctx.lab.tuning import Study
 from optctx.process import all_arguments
-from optctx.tables import without_column
 from tests.support.ir_texts import SCALE
 from tests.support.rows import rows
 from tests.support.tuning_cases import SUM
@@ -254,7 +253,7 @@ def test_a_narrow_terminal_and_a_notebook_show_whole_options() -> None:
     goals = (Goal("size", "object bytes"),)
     study = Study(goals, base, (trial,), "tpe", 0, (), ("verify",), {}, {}, ended="1 trial")
     text = io.StringIO()
-    Console(file=text, width=60).print(without_column(as_table(study), "change"))
+    Console(file=text, width=60).print(as_table(study).fitted(60))
     lines = text.getvalue().splitlines()
     assert max(map(len, lines)) <= 60
     cells = "".join(line.rpartition("│")[0].rpartition("│")[2].strip() for line in lines)

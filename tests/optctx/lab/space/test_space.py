@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
@@ -87,7 +88,7 @@ def test_conditions_order_the_dimensions() -> None:
         ]
     )
     assert space.names == ["enable-gvn-hoist", "force-vector-width", "unroll-count"]
-    points = list(space.points())
+    points = space.points()
     assert len(points) == 1 + 1 + 2 * 8
     assert all(space.holds(point) for point in points)
     assert not space.holds({"enable-gvn-hoist": "false", "unroll-count": 2})
@@ -105,7 +106,7 @@ def spaces() -> st.SearchStrategy[Space]:
     values = st.one_of(
         st.builds(lambda low, more, step: Integers(low, low + more, step), *[st.integers(1, 9)] * 3),
         st.builds(lambda low, more: Integers(low, low + more, log=True), *[st.integers(1, 9)] * 2),
-        st.builds(lambda low, more: Floats(low / 4, (low + more) / 4, 0.25), *[st.integers(1, 9)] * 2),
+        st.builds(lambda low, more: Floats(low / 10, (low + more) / 10, 0.1), *[st.integers(1, 9)] * 2),
         st.lists(st.sampled_from("abcdef"), min_size=1, max_size=4, unique=True).map(
             lambda texts: Choices(tuple(texts))
         ),
@@ -119,8 +120,15 @@ def spaces() -> st.SearchStrategy[Space]:
 def test_a_point_by_chance_is_of_the_space(space: Space, seed: int) -> None:
     point = space.pick(random.Random(seed))
     assert space.holds(point)
-    assert point in list(space.points())
-    assert len(list(space.points())) == space.count
+    assert point in space.points()
+    assert len(space.points()) == space.count
+
+
+def test_a_space_of_any_size_is_counted() -> None:
+    many: list[Values] = [Integers(1, 1 << 53)] * 20
+    for last, count in ((Floats(0.0, 1.0), math.inf), (Floats(0.0, 1.0, 1e-300), 10**300 + 1)):
+        space = Space(tuple(Dimension(str(place), each) for place, each in enumerate((*many, last))))
+        assert space.count == (math.inf if count == math.inf else int(count) << 53 * 20)
 
 
 def test_a_name_alone_is_a_flag_and_a_dash_is_as_good_as_none() -> None:
@@ -130,12 +138,12 @@ def test_a_name_alone_is_a_flag_and_a_dash_is_as_good_as_none() -> None:
 def test_a_grid_lists_points_in_order_and_no_more_than_are_asked_for() -> None:
     space = parse_space(["unroll-count=1..3", "enable-gvn-hoist if unroll-count>1"])
     first = {"unroll-count": 1}
-    assert space.grid(100)[:2] == [first, {"unroll-count": 2, "enable-gvn-hoist": "false"}]
-    assert len(space.grid(100)) == 5
+    assert space.points(100)[:2] == [first, {"unroll-count": 2, "enable-gvn-hoist": "false"}]
+    assert len(space.points(100)) == 5
     many = Integers(1, 1 << 50)
-    assert Space((Dimension("a", many), Dimension("b", many))).grid(1) == [{"a": 1, "b": 1}]
+    assert Space((Dimension("a", many), Dimension("b", many))).points(1) == [{"a": 1, "b": 1}]
     only = parse_condition("a==x", "")
     space = Space(
         (Dimension("a", Choices(("y", "x"))), *(Dimension(name, many, only) for name in ("b", "c", "d")))
     )
-    assert space.grid(2) == [{"a": "y"}, {"a": "x", "b": 1, "c": 1, "d": 1}]
+    assert space.points(2) == [{"a": "y"}, {"a": "x", "b": 1, "c": 1, "d": 1}]

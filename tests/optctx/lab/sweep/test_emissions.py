@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import itertools
 import tempfile
 from dataclasses import replace
 from typing import Any
@@ -19,7 +18,7 @@ from optctx.lab.sweep.emissions import Emission, Emissions, digest_of
 from optctx.lab.sweep.plan import Answer, Asked, Limits, Plan
 from optctx.lab.sweep.worker import _compile
 from optctx.lab.trials import Trial
-from optctx.lab.tuning import CompilationTime, Study, parse_space
+from optctx.lab.tuning import Study, parse_space
 from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, search_plan
 from optctx.process import all_arguments
 from tests.support.ir_texts import SCALE
@@ -90,24 +89,6 @@ def test_threads_find_what_others_have_emitted() -> None:
     assert alone.emitted <= together.emitted < together.compiled
 
 
-def test_what_emitting_would_have_read_counts_as_read() -> None:
-    """A compilation whose object was known is itself known under the code generator's options."""
-    by_point = {
-        (trial.options["inline-threshold"], trial.options["align-all-blocks"]): trial.attributes["digest"]
-        for trial in _one_by_one("inline-threshold=100,200", "align-all-blocks=0,4,5").trials
-    }
-    for threshold, align in itertools.product(("100", "200"), ("0", "4", "5")):
-        assert by_point[threshold, align] == by_point["100", align]
-    assert len(set(by_point.values())) == 3
-
-
-def test_a_time_is_never_one_of_before() -> None:
-    study = tuned(
-        JOB, parse_space(["inline-threshold=100,200"]), (CompilationTime(),), sampler="grid", window=1
-    )
-    assert study.emitted == study.compiled == 6
-
-
 def _plan(job: Job, *settings: str) -> Plan:
     return search_plan(job, parse_space(settings), Limits(jobs=1, memory=None), noted=True)
 
@@ -142,16 +123,6 @@ def _emitted(emissions: Emissions, printed: int, job: Job = JOB) -> Emission:
     emission = Emission(emissions, {}, printed)
     assert compile_unchecked(job, emit=emission).code
     return emission
-
-
-@pytest.mark.redirected
-def test_what_is_known_comes_with_its_time() -> None:
-    emissions = Emissions(("align-all-blocks",), keep=True)
-    with tempfile.TemporaryFile() as printed:
-        assert _emitted(emissions, printed.fileno()).saved == 0
-        known = _emitted(emissions, printed.fileno())
-    assert known.saved > 0
-    assert known.read == {"align-all-blocks"}
 
 
 @pytest.mark.redirected

@@ -15,7 +15,9 @@ from optctx.compiling import FreshProcess, Job
 from optctx.lab.command.main import main
 from optctx.lab.timing import Bench, Measuring, ProcessorLock, check, compare_settings
 from tests.support.rows import rows
-from tests.support.timing_kernels import DOT, SUM, dot_harness, sum_harness
+from tests.support.timing_kernels import SUM, sum_harness
+from tests.support.tuning_cases import HARNESS as FLOATS_HARNESS
+from tests.support.tuning_cases import SUM as FLOATS
 
 SCALAR = ["--set", "force-vector-width=1", "--set=-force-vector-interleave=1"]
 QUICK = ["--measure-seconds=0.2"]
@@ -110,13 +112,13 @@ def test_a_processor_that_stays_taken_ends_the_command_early(
 def test_an_output_that_differs_is_said_and_a_tolerance_allows_it(
     tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    file = tmp_path / "dot.ll"
-    file.write_text(DOT)
-    (tmp_path / "dot.toml").write_text(f"repeat = 100\n{dot_harness().dumps()}")
+    file = tmp_path / "floats.ll"
+    file.write_text(FLOATS)
+    (tmp_path / "floats.toml").write_text(f"repeat = 100\n{FLOATS_HARNESS.dumps()}")
     base, other = ("-force-vector-width=1", "-force-vector-interleave=1"), ("-force-vector-width=8",)
     with FreshProcess() as fresh:
-        codes = [fresh.compile(Job(DOT, options=each)).code for each in (base, (*base[1:], *other))]
-    difference = check(dot_harness(), codes[0], {"wide": codes[1]})["wide"]
+        codes = [fresh.compile(Job(FLOATS, options=each)).code for each in (base, (*base[1:], *other))]
+    difference = check(FLOATS_HARNESS, codes[0], {"wide": codes[1]})["wide"]
     assert difference.difference is not None
     assert difference.difference.argument is None
     assert difference.difference.found == pytest.approx(difference.difference.expected, rel=1e-4)

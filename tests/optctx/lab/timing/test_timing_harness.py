@@ -17,7 +17,7 @@ from optctx.lab.timing import Array, Harness, Value
 from optctx.lab.timing.arrays import array_bytes, value_word
 from optctx.lab.timing.harness import KINDS, Kind
 from tests.support.rows import rows
-from tests.support.timing_kernels import HASH, MATMUL, SUM, hash_harness, matmul_harness, sum_harness
+from tests.support.timing_kernels import HASH, SUM, hash_harness, sum_harness
 
 ARRAY = 'entry = "f"\n[[arguments]]\n'
 TEXT = """
@@ -79,14 +79,11 @@ def test_a_file_says_what_python_says(tmp_path: pathlib.Path) -> None:
         ('entry = "f"\nrepeats = 1', "Object contains unknown field `repeats`; did you mean repeat?"),
         ('entry = "f"\nrepeat = 0', "Expected `int` >= 1 - at `$.repeat`"),
         ('entry = "f"\nreturns = "f65"', "Invalid enum value 'f65' - at `$.returns`; did you mean f64?"),
-        ('entry = "f"\narguments = 3', "Expected `array`, got `int` - at `$.arguments`"),
         ('entry = "f"\narguments = [3]', "Expected `object`, got `int` - at `$.arguments[0]`"),
-        ('entry = "f"\nlibraries = [3]', "Expected `str`, got `int` - at `$.libraries[0]`"),
         ('entry = "f"\n[[arguments]]\nshape = [3]', "or value = number - at `$.arguments[0]`"),
         ('entry = "f"\n[[arguments]]\nvalue = 3\nkind = "array"', "or value = number - at `$.arguments[0]`"),
         ('entry = "f"\n[[arguments]]\nvalue = 3\nseed = 1', "unknown field `seed` - at `$.arguments[0]`"),
         (f"{ARRAY}array = 'f32'", "Object missing required field `shape` - at `$.arguments[0]`"),
-        (f"{ARRAY}array = 'f32'\nshape = []", "Expected `array` of length >= 1 - at `$.arguments[0].shape`"),
         (f"{ARRAY}array = 'f32'\nshape = [0]", "Expected `int` >= 1 - at `$.arguments[0].shape[0]`"),
         (f"{ARRAY}array = 'f32'\nshape = [90000, 90000]", "at most 1,073,741,824 bytes"),
         (
@@ -95,7 +92,6 @@ def test_a_file_says_what_python_says(tmp_path: pathlib.Path) -> None:
         ),
         (f"{ARRAY}array = 'i8'\nshape = [2]\nfill = 'rand'", "`$.arguments[0].fill`; did you mean random?"),
         (f"{ARRAY}array = 'i8'\nshape = [2]\nlow = 9\nhigh = 3", "from low to high"),
-        (f"{ARRAY}array = 'i8'\nshape = [2]\noutput = 1", "Expected `bool`, got `int` - at"),
         (f"{ARRAY}array = 'i8'\nshape = [2]\ncontents = '*'", "Invalid base64 encoded string - at"),
         ('entry = "f"\n[[arguments]]\nvalue = 1.5', "expected an integer for i64, found 1.5 - at"),
         ('entry = "f"\n[[arguments]]\nvalue = 300\ntype = "u8"', "u8 holds 0 to 255, found 300 - at"),
@@ -118,6 +114,9 @@ def test_python_has_the_same_checks() -> None:
         (lambda: Harness("f\0"), "Expected `str` matching regex .* for entry"),
         (lambda: Harness("f", (3,)), "Expected `object`, got `int` - at `arguments"),  # type: ignore[arg-type]
         (lambda: Value(10**400, "f64"), "f64 holds no such number"),
+        (lambda: Value(3.41e38, "f32"), "f32 holds no such number"),
+        (lambda: Array("f32", (3,), high=1e39), "f32 holds no such number"),
+        (lambda: Array("f64", (3,), low=-1e308, high=1e308), r"ends 1.79769e\+308 apart at most"),
     ):
         with pytest.raises(OptctxError, match=words):
             make()
@@ -134,7 +133,6 @@ def test_a_file_that_is_none_is_one_clear_error(tmp_path: pathlib.Path) -> None:
 
 def test_a_harness_that_fits_its_function_is_taken() -> None:
     sum_harness().check(SUM)
-    matmul_harness().check(MATMUL)
     hash_harness().check(HASH)
     flags = "define zeroext i1 @f(i8 signext %a, i1 zeroext %b, float %c, double %d) { ret i1 %b }"
     arguments = (Value(-1, "i8"), Value(True, "bool"), Value(0.5, "f32"), Value(2, "f64"))
@@ -221,3 +219,4 @@ def test_a_value_is_a_word_from_which_its_type_is_loaded() -> None:
     assert value_word(Value(-2, "i32")) == struct.pack("<i", -2).ljust(8, b"\0")
     assert value_word(Value(0.5, "f32")) == struct.pack("<f", 0.5).ljust(8, b"\0")
     assert value_word(Value(2**64 - 1, "u64")) == b"\xff" * 8
+    assert value_word(Value(3.4028235e38, "f32")) == b"\xff\xff\x7f\x7f\0\0\0\0"

@@ -22,7 +22,7 @@ from optctx.lab.timing import (
     harness_of,
 )
 from tests.support.rows import rows
-from tests.support.timing_kernels import HASH, MATMUL, SUM, compiled
+from tests.support.timing_kernels import HASH, SUM, compiled
 
 C = """
 #include <stdbool.h>
@@ -121,8 +121,8 @@ def test_the_harness_of_a_file_is_looked_for_beside_it(tmp_path: pathlib.Path) -
     assert find_harness(Measuring(), file, Job(SUM)).entry == "total"
     with pytest.raises(OptctxError, match="no function of that name"):
         find_harness(Measuring(entry="other"), file, Job(SUM))
-    both = SUM + MATMUL
-    with pytest.raises(OptctxError, match=r"name a function with --entry \(total, matmul\)"):
+    both = SUM + HASH
+    with pytest.raises(OptctxError, match=r"name a function with --entry \(total, hash\)"):
         find_harness(Measuring(), "-", Job(both))
 
 

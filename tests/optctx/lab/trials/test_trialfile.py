@@ -164,9 +164,11 @@ APPENDED: dict[bytes, str] = {
 }
 
 
-@rows("words", HOSTILE.values())
-def test_a_file_of_something_else_is_refused_and_stays(path: pathlib.Path, words: str) -> None:
-    path.write_bytes(next(content for content, said in HOSTILE.items() if said == words))
+@rows(("content", "words"), HOSTILE.items())
+def test_a_file_of_something_else_is_refused_and_stays(
+    path: pathlib.Path, content: bytes, words: str
+) -> None:
+    path.write_bytes(content)
     refused(path, words, resume=True)
     with pytest.raises(OptctxError, match=words):
         read_trials(str(path))

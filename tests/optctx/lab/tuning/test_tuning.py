@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import os
 import pathlib
 import time
@@ -15,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optctx import OptionContext
+from optctx.children.answers import Done
+from optctx.children.death import Death
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
-from optctx.lab.sweep import sweep, worker
+from optctx.lab.sweep import Limits, sweep
 from optctx.lab.sweep.plan import Answer, Asked, Plan
 from optctx.lab.sweep.process import SweepProcess
 from optctx.lab.tuning import (
@@ -30,7 +31,7 @@ from optctx.lab.tuning import (
     Trial,
     parse_space,
 )
-from optctx.lab.tuning.evaluate import end_helpers
+from optctx.lab.tuning.evaluate import end_helpers, search_plan
 from optctx.lab.tuning.results import front_of
 from optctx.process import all_arguments
 from tests.support.endless import LIST, endless
@@ -98,22 +99,14 @@ def test_options_that_are_not_read_cost_no_compilation() -> None:
     assert len(by_count) == 2
 
 
-def test_pipelines_are_a_dimension() -> None:
-    texts = ["default<O1>", "function(sroa,instcombine),globaldce", "default<O3>"]
-    study = tuned(JOB, parse_space(["unroll-count=2,4"], texts), sampler="grid")
-    assert {(trial.passes, trial.options["unroll-count"]) for trial in study.trials} == set(
-        itertools.product(texts, ("2", "4"))
-    )
+def test_pipelines_are_a_dimension_and_conditions_leave_options_out() -> None:
+    texts = ["default<O1>", "function(sroa,instcombine),globaldce"]
+    settings = ["unroll-count=1..4 if force-vector-width==1", "force-vector-width=1,4"]
+    study = tuned(JOB, parse_space(settings, texts), sampler="tpe")
+    found = {(trial.passes, *trial.options.values()) for trial in study.trials}
+    assert found == {(passes, *rest) for passes in texts for rest in (*(("1", n) for n in "1234"), ("4",))}
+    assert len(study.trials) == 10
     assert study.base.passes == texts[0]
-
-
-def test_conditions_leave_options_out() -> None:
-    space = parse_space(["unroll-count=1..8 if force-vector-width==1", "force-vector-width=1,4"])
-    study = tuned(JOB, space, sampler="tpe")
-    assert {"unroll-count" in trial.options for trial in study.trials} == {True, False}
-    for trial in study.trials:
-        assert ("unroll-count" in trial.options) == (trial.options["force-vector-width"] == "1")
-    assert len(study.trials) == 9
     assert study.ended == "every point of the space was tried"
 
 
@@ -165,7 +158,6 @@ def test_a_function_is_an_objective_and_its_exception_the_error_of_a_trial() -> 
 
 
 def test_compile_times_are_of_one_compilation_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each is the time of the fastest of three, one after the other; or none, if one of them goes wrong."""
     plans: list[Plan] = []
     prepare = SweepProcess.prepare
 
@@ -177,19 +169,41 @@ def test_compile_times_are_of_one_compilation_at_a_time(monkeypatch: pytest.Monk
     space = parse_space(["unroll-count=2,4"])
     study = tuned(JOB, space, (CompilationTime(),), sampler="grid", jobs=4)
     assert all(each.objectives["compile-time"] == each.seconds > 0 for each in (study.base, *study.trials))
-    ((plan, at_once),) = ((plan, plan.limits.at_once) for plan in plans)
-    assert (at_once, plan.emit_once) == (1, False)
-    for several, expected in (
-        ([Answer("ok", seconds=each) for each in (3.0, 1.0, 2.0)], Answer("ok", seconds=1.0)),
-        (
-            [Answer("ok", seconds=2.0), Answer("failed", error="no"), Answer("ok")],
-            Answer("failed", error="no"),
-        ),
-    ):
-        answers = iter(several)
-        monkeypatch.setattr(worker, "_compile_once", lambda *asked: next(answers))  # noqa: B023
-        assert worker.compile_alone(worker.Prepared(plan, None), Asked(0, {})) == expected
-        assert not list(answers)
+    assert study.emitted == study.compiled == 6, "equal modules, too"
+    ((at_once, repeats, once),) = ((plan.limits.at_once, plan.repeats, plan.emit_once) for plan in plans)
+    assert (at_once, repeats, once) == (1, 3, False)
+
+
+@rows(
+    ("several", "counts", "left"),
+    [
+        ([Answer("ok", seconds=each) for each in (3.0, 1.0, 2.0)], 1, 0),
+        ([Answer("ok", seconds=2.0), Answer("failed", error="no"), Answer("ok")], 1, 1),
+        ([Death("timed out", 0, ""), Answer("ok"), Answer("ok")], 0, 2),
+    ],
+)
+def test_each_of_three_compilations_has_the_limit_and_the_fastest_or_the_first_without_output_counts(
+    several: list[Answer | Death], counts: int, left: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compilations are those of a script here."""
+    waiting, limits = list(several), list[float]()
+
+    class Scripted:
+        def submit(self, number: int, asked: Asked) -> None:
+            limits.append(process._limit(number))
+
+        def results(self) -> list[tuple[int, Done[Answer]]]:
+            answer = waiting.pop(0)
+            return [(7, Done(None, death=answer) if isinstance(answer, Death) else Done(answer))]
+
+    process = SweepProcess()
+    process.plan = search_plan(JOB, loops(), Limits(timeout=5.0), repeats=3)
+    monkeypatch.setattr(process, "_crowd", Scripted(), raising=False)
+    process.ask([(7, Asked(0, {"unroll-count": "2"}))])
+    late = Answer("timed out", 7, error="took longer than 5 s")
+    expected = several[counts]
+    assert process.answers() == [late if isinstance(expected, Death) else replace(expected, number=7)]
+    assert (len(waiting), limits) == (left, [5.0] * (3 - left))
 
 
 def test_a_pool_of_processes_gives_the_same_trials() -> None:

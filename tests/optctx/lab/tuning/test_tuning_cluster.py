@@ -17,15 +17,14 @@ import dask
 import pytest
 import trustme
 
-from optctx import OptionContext
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError
-from optctx.lab.tuning import RunTime, Study, Trial, parse_space, workers
+from optctx.lab.tuning import Study, Trial, parse_space, workers
 from optctx.lab.tuning import dask as dask_module
 from optctx.lab.tuning.dask import dask_executor
 from tests.optctx.lab.tuning.dask_cluster import Cluster, another_library
 from tests.support.processes import LISTENING, SECONDS, wait_for
-from tests.support.tuning_cases import HARNESS, JOB, KERNEL, LOOSE, TINY, deadly, kept, loops, told, tuned
+from tests.support.tuning_cases import JOB, TINY, deadly, kept, loops, told, tuned, tuned_by_time
 
 pytestmark = pytest.mark.cluster
 ARGUMENTS: dict[str, Any] = {"seed": 7, "trials": 24, "timeout": 60.0}
@@ -90,22 +89,8 @@ def test_run_times_are_measured_by_workers(cluster: Cluster) -> None:
     for name in ("first", "second"):
         cluster.start(name, "--no-nanny")
     cluster.wait_for(2)
-    with OptionContext(force_vector_width=1, unroll_count=1, force_vector_interleave=1):
-        study = tuned_there(
-            cluster.address,
-            KERNEL,
-            parse_space(["force-vector-width=1,4", "unroll-count=1,2"]),
-            (RunTime(harness=HARNESS, tolerance=LOOSE, seconds=1.0),),
-            sampler="grid",
-            minimise=True,
-        )
-    best = study.best
-    assert best is not None
-    assert best.options["force-vector-width"] == "4"
-    assert study.minimised is not None
-    assert study.minimised["force-vector-width"] == "4"
-    assert study.confirmation is not None
-    assert study.confirmation["second"]["low"] > 1
+    with dask_executor(cluster.address) as executor:
+        tuned_by_time(executor=executor)
 
 
 def test_a_cluster_may_encrypt(tmp_path: pathlib.Path) -> None:

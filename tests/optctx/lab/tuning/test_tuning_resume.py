@@ -19,6 +19,8 @@ from optctx.compiling import Job
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.trials import TrialFile
 from optctx.lab.tuning import Instructions, Study, Trial, Tuning, parse_space
+from optctx.lab.tuning.assess import Assessor
+from optctx.lab.tuning.evaluate import LocalEvaluator
 from tests.support.processes import SECONDS, of_session, wait_for
 from tests.support.rows import rows
 from tests.support.tuning_cases import JOB, TINY, cut_short, kept, loops, told, tuned, tuning_of
@@ -132,6 +134,18 @@ def test_an_interrupted_search_hands_over_what_it_has_found_which_is_what_is_kep
     assert told(again) == told(whole)
 
 
+def test_an_interrupt_while_measuring_ends_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: Assessor) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Assessor, "stop", interrupted)
+    with pytest.raises(KeyboardInterrupt), tuning_of(JOB, loops(), trials=1) as tuning:
+        tuning.run()
+    evaluator = tuning._evaluator
+    assert isinstance(evaluator, LocalEvaluator)
+    wait_for(lambda: evaluator.pool.end is not None)
+
+
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The file of a study that ended after four trials."""
@@ -149,8 +163,6 @@ def study(ended: bytes, tmp_path: pathlib.Path) -> str:
 
 DIFFERENT: dict[str, dict[str, Any]] = {
     "input": {"job": Job(TINY, JOB.passes)},
-    "pipelines": {"job": Job(JOB.ir, "default<O3>")},
-    "target": {"job": Job(JOB.ir, JOB.passes, opt_level=3)},
     "space": {"space": parse_space(["unroll-count=1..8"])},
     "objectives": {"objectives": (Instructions(),)},
     "sampler": {"sampler": "random"},

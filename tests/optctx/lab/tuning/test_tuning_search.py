@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from optctx.lab.tuning import Choices, Dimension, Goal, Integers, Space, Trial
+from optctx.lab.tuning import Choices, Dimension, Floats, Goal, Integers, Space, Trial
 from optctx.lab.tuning.asking import Asking, go_on
 from optctx.lab.tuning.search import SAMPLERS, Search
 from tests.support.rows import rows
@@ -27,7 +27,7 @@ def searched(
     """Trials with a figure each, which come in an order of chance; those that are done are not run again."""
 
     def make() -> Asking:
-        return Asking(space, SIZE, Search(sampler, seed=seed), window=window)
+        return Asking(space, SIZE, Search(sampler, seed=seed, window=window))
 
     values = {each.name: each.values for each in space.dimensions}
     search = go_on(
@@ -94,9 +94,9 @@ def test_a_search_that_learns_nothing_goes_on_from_any_trials_of_a_larger_cluste
 
 @rows("sampler", SAMPLERS)
 def test_a_small_space_is_tried_to_the_last_point(sampler: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    space = Space((Dimension("a", Integers(1, 6)), Dimension("b", Choices(("x", "y", "z")))))
+    space = Space((Dimension("a", Integers(1, 6)), Dimension("b", Floats(0.1, 0.3, 0.1))))
     trials = searched(space, sampler, 0, 4, 1000)
-    points = {(("a", str(point["a"])), ("b", str(point["b"]))) for point in space.points()}
+    points = {(("a", str(a)), ("b", b)) for a in range(1, 7) for b in ("0.1", "0.2", "0.3")}
     assert {tuple(trial.options.items()) for trial in trials} == points
     assert len(trials) == 18
     assert searched(space, sampler, 0, 4, 1000, 1) == trials, "whatever order answers come in"
@@ -107,7 +107,7 @@ def test_a_small_space_is_tried_to_the_last_point(sampler: str, monkeypatch: pyt
 
 def test_a_sampler_learns_to_avoid_what_crashes() -> None:
     """It ignores what has failed."""
-    search = Asking(WIDE, SIZE, Search(), window=1)
+    search = Asking(WIDE, SIZE, Search(window=1))
     asked = search.ask()
     assert asked is not None
     search.result(Trial(asked.number, dict(asked.point), "", "crashed", {}))

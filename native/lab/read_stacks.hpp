@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace optctx::scopes {
+namespace optctx::lab {
 
 class ReadStacks {
 public:
@@ -19,13 +19,11 @@ public:
         bool whole;                                 // false if outer frames are missing
     };
 
-    ReadStacks(std::size_t readers, std::shared_ptr<const arch::MadeCode> made);
-    // Called in a signal handler, as arch::unwind is. Does nothing for a reader that has a stack already.
-    void keep(std::size_t reader, ucontext_t& context, const arch::Interrupted& at) noexcept;
-    // Takes over the stacks of readers that have none here.
-    void add(const ReadStacks& other) noexcept;
+    ReadStacks(unsigned image, std::size_t readers, arch::MadeCode made);
+    // From `start` to `stop`, what this thread reads while it is recorded is kept in `stacks`. Blocks nest.
+    static void start(std::shared_ptr<ReadStacks> stacks);
+    static void stop() noexcept;
     std::vector<Stack> stacks() const;
-    const std::shared_ptr<const arch::MadeCode>& made() const noexcept { return made_; }
     // False if there was no room for the stacks of some readers.
     bool complete() const noexcept { return complete_; }
 
@@ -36,10 +34,12 @@ private:
         std::size_t begin;
         bool whole;
     };
-    std::span<std::uintptr_t> room() const noexcept;
-    void enter(std::size_t reader, std::size_t count, bool whole) noexcept;
+    static void on_first_read(unsigned image, std::size_t reader, ucontext_t& context) noexcept;
+    // Called in a signal handler, as arch::unwind is. Does nothing for a reader that has a stack already.
+    void keep(std::size_t reader, ucontext_t& context) noexcept;
 
-    std::shared_ptr<const arch::MadeCode> made_;
+    unsigned image_;
+    arch::MadeCode made_;
     std::vector<bool> known_;  // by reader
     std::vector<Entry> entries_;
     std::unique_ptr<std::uintptr_t[]> addresses_;
@@ -47,4 +47,4 @@ private:
     bool complete_ = true;
 };
 
-}  // namespace optctx::scopes
+}  // namespace optctx::lab

@@ -1,0 +1,213 @@
+"""What a thread may do in a scope of its own, beside what all random programs do, and what it must see."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import gc
+import random
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any, Final
+
+from llvmlite import binding
+
+import optctx
+from optctx import (
+    CompileCache,
+    ContextMismatchError,
+    OptctxError,
+    OptionContext,
+    ScopeError,
+    UnreadOptionError,
+    check_link,
+    emit_assembly,
+    record,
+    stamp,
+)
+from optctx.trust import CLASSES
+from tests.long.fuzz.bases import attributed
+from tests.promises.answers import JOB
+from tests.promises.model import Sight, key_of
+from tests.promises.program import Step
+from tests.promises.running import Run, WrongError, by_optctx, expect, expect_code, new_machine
+from tests.support.ir_texts import COUNTED, UNROLL, X86, counted
+
+__all__ = ["INSIDE"]
+
+_UNREAD = {"arm-parallel-dsp-load-limit": "3"}  # nothing here generates code for Arm
+
+# One for the whole process.
+_cache = functools.cache(CompileCache)
+_machine = functools.cache(new_machine)
+_fingerprints: dict[object, str] = {}
+
+
+def generator(run: Run, step: Step, inner: Sight, here: Sight) -> None:
+    """A scope that a generator holds, left by its end, by `close` or by its deletion."""
+
+    def held() -> Iterator[None]:
+        with OptionContext(dict(step.options)):
+            yield
+            run.look(inner)
+            yield
+
+    holder = held()
+    next(holder)
+    run.look(inner)
+    next(holder)
+    if step.other % 3 == 0:
+        next(holder, None)
+    elif step.other % 3 == 1:
+        holder.close()  # type: ignore[attr-defined]
+    del holder
+    run.look(here)
+
+
+def interleaved(run: Run, step: Step, inner: Sight, here: Sight) -> None:
+    """Two generators leave their scopes in the wrong order: an error, and no thread stays inside."""
+
+    def held() -> Iterator[None]:
+        with OptionContext(dict(step.options)):
+            yield
+
+    first, second = held(), held()
+    next(first)
+    next(second)
+    for each in (first, second, first):
+        with suppress(ScopeError):
+            next(each, None)
+    del first, second, each
+    run.look(here)
+
+
+def unread(run: Run, step: Step, inner: Sight, here: Sight) -> None:
+    try:
+        with OptionContext({**dict(step.options), **_UNREAD}, unread="error"):
+            _look(run, inner)
+    except UnreadOptionError as error:
+        expect(set(_UNREAD) <= set(error.names), True, f"{error.names} were not read")
+    else:
+        raise WrongError("nothing is said of an option that nothing reads")
+    run.look(here)
+
+
+def fingerprint(run: Run, step: Step, inner: Sight, here: Sight) -> None:
+    """Equal values have equal fingerprints, on whatever thread."""
+    with OptionContext(dict(step.options)), record() as log:
+        _look(run, inner)
+    found = _fingerprints.setdefault((inner.llvm, inner.current, inner.process_wide), log.fingerprint())
+    expect(log.fingerprint(), found, "the fingerprint of equal values")
+
+
+def cached(run: Run, step: Step, inner: Sight, here: Sight) -> None:
+    with OptionContext(dict(step.options)):
+        found = _cache().compile(JOB.ir, JOB.passes, triple=X86, emit="assembly")
+    expect(found.code, run.answers.optctx[inner.llvm or ()].code, "the code of a cache")
+
+
+def machine(run: Run, step: Step, inner: Sight, here: Sight) -> None:
+    """One target machine for the whole process, under any scope."""
+    with OptionContext(dict(step.options)), binding.create_context() as own:
+        run.compile(own, _machine(), inner.llvm)
+
+
+def attribute(run: Run, step: Step, inner: Sight, here: Sight) -> None:
+    with OptionContext(dict(step.options)), binding.create_context() as own, new_machine() as machine:
+        optctx.attach(attributes="error")  # detaching ends it, and is refused for now
+        wanted = key_of({**dict(inner.llvm or ()), "unroll-count": "4"})
+        run.compile(own, machine, wanted, attributed(str(JOB.ir), '"optctx"="-unroll-count=4"'))
+
+
+def mismatch(run: Run, step: Step, inner: Sight, here: Sight) -> None:
+    with OptionContext(dict(step.options)), binding.create_context() as own:
+        OptionContext(unroll_count=5, base="defaults").bind(own, on_mismatch="error")
+        module = binding.parse_assembly(COUNTED, own)
+        try:
+            optctx.run_passes(module, UNROLL)
+        except ContextMismatchError:
+            expect(str(module).count("store volatile"), 1, "stores of a module that no pass may touch")
+        else:
+            raise WrongError("a mismatch is no error")
+
+
+def errors(run: Run, step: Step, inner: Sight, here: Sight) -> None:
+    """Errors from inside LLVM, in cycles that hold what they were raised about."""
+    bad = counted("bad", '"optctx"="-unroll-count=x"')
+    module = binding.parse_assembly(bad, binding.create_context())
+    work: list[Callable[[], object]] = [
+        lambda: optctx.run_passes(module, UNROLL),
+        lambda: optctx.run_passes(module, "no-such-pass"),
+        lambda: emit_assembly(module, new_machine()),
+        lambda: OptionContext({"unroll-count": "x"}),
+        lambda: OptionContext({"unrol-count": "1"}),
+        lambda: OptionContext.from_module(module),
+    ]
+    try:
+        with OptionContext(dict(step.options)):
+            optctx.attach(attributes="error")  # detaching ends it, and is refused for now
+            work[step.other]()
+    except OptctxError as error:
+        cycle = [module, error]
+        cycle.append(cycle)
+    else:
+        raise WrongError("no error")
+    run.look(here)
+
+
+def garbage(run: Run, step: Step, inner: Sight, here: Sight) -> None:
+    """LLVM's objects in cycles, and the collector."""
+    with OptionContext(dict(step.options)):
+        own = binding.create_context()
+        modules = [binding.parse_assembly(COUNTED, own) for _ in range(1 + step.other % 3)]
+        optctx.run_passes(modules[0], UNROLL)
+        cycle: list[object] = [own, *modules]
+        if step.other % 2:
+            cycle.append(binding.create_mcjit_compiler(modules.pop(), new_machine()))
+        if step.other % 3 == 1:
+            own.close()
+        random.Random(step.other).shuffle(cycle)
+        cycle.append(cycle)
+    del own, modules, cycle
+    gc.collect(step.other % 3)
+    run.look(here)
+
+
+def jit(run: Run, step: Step, inner: Sight, here: Sight) -> None:
+    """MCJIT or LLJIT compiles a module of a bound LLVMContext, and the code runs."""
+    own = binding.create_context()
+    module = binding.parse_assembly("define i32 @f(i32 %x) {\n %y = mul i32 %x, 3\n ret i32 %y\n}", own)
+    OptionContext(dict(step.options), base="defaults").bind(own)
+    engine: Any
+    if step.other % 2:
+        engine = binding.create_mcjit_compiler(module, new_machine())
+        engine.finalize_object()
+        address = engine.get_function_address("f")
+    else:
+        engine = binding.create_lljit_compiler(new_machine())
+        library = binding.JITLibraryBuilder().add_ir(module).export_symbol("f").link(engine, "library")
+        address = library["f"]
+    expect(ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(address)(14), 42, "what compiled code gives")
+
+
+def links(run: Run, step: Step, inner: Sight, here: Sight) -> None:
+    context = OptionContext(dict(step.options), base="defaults")
+    with binding.create_context() as own:
+        modules = [binding.parse_assembly(counted(name), own) for name in "ab"]
+        for module, options in zip(modules, (context, OptionContext(base="defaults")), strict=True):
+            stamp(module, options)
+        expect(bool(check_link(modules)), bool(step.options), "whether the modules differ")
+        expect(OptionContext.from_module(modules[0], trust=CLASSES), context, "the context of a stamp")
+
+
+def _look(run: Run, inner: Sight) -> None:
+    expect_code(by_optctx, run.answers.optctx, inner.llvm, "LLVM's code")
+
+
+INSIDE: Final = {
+    each.__name__: each
+    for each in (
+        *(generator, interleaved, unread, fingerprint, cached, machine, attribute, mismatch),
+        *(errors, garbage, jit, links),
+    )
+}
