@@ -118,10 +118,10 @@ def change(name: str, arguments: tuple[Any, ...], values: Values) -> Any:
     recipe = _recipe_of(arguments[kinds.index(Argument.CHANGED)])
     if recipe is None:
         return function(name)(*arguments)
-    gap, recipe.gap = recipe.gap, recipe.gap or f"an exception interrupted a call of {name}"
     if recipe.values != values:
         recipe.values = MIXED
     call = _kept(name, kinds, arguments, recipe)
+    gap, recipe.gap = recipe.gap, recipe.gap or f"an exception interrupted a call of {name}"
     result = function(name)(*arguments)
     recipe.calls.append(call)
     recipe.gap = gap
