@@ -24,7 +24,7 @@ from optctx.reads.recording import noting, read_in
 from optctx.travelling.attributes import Attributes, attributes_policy, why_attributes_cannot_count
 from optctx.values import registry
 from optctx.values.registry import find
-from optctx.values.texts import Texts, texts_of
+from optctx.values.texts import Texts, text_form
 
 __all__ = [
     "Attributes",
@@ -66,12 +66,14 @@ def _process_texts() -> dict[str, Texts]:
     for change in drift().values():
         if registry()[change.name].scope != "process":
             continue
-        if not change.readable or change.value is None:
+        option = engine.resolve(find(engine, change.name))
+        given = text_form(option, change.value) if change.readable else None
+        if given is None:
             raise OptionValueError(
                 f"cannot pass the process-wide value of {change.name!r} to another process: it has no text "
                 "form; do not set the option in this process"
             )
-        texts[change.name] = texts_of(find(engine, change.name), change.name, change.value)
+        texts[given[0]] = given[1]
     return texts
 
 

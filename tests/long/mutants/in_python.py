@@ -11,8 +11,8 @@ _CONTEXT = (
         "pickle-loses-process",
         "a pickled context loses what it inherits from the process",
         "tests/optctx/context/test_context.py",
-        "        inherited = self._drifted_texts()\n",
-        "        inherited: dict[str, Texts] = {}\n",
+        "        inherited = {**self._drifted_texts(), **_portable(self.inherited)}\n",
+        "        inherited = _portable(self.inherited)\n",
     ),
     Mutation(
         "inherited-wins",
