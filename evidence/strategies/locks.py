@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 
 from evidence.strategies.arguments import split
@@ -9,7 +10,7 @@ from evidence.strategies.strategy import Strategy
 from optctx.compiling import Job, Result
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.registry_reader import read_registry
-from optctx.locks import condition_left_behind, lock_left_behind
+from optctx.locks import lock_left_behind
 from optctx.process import add_occurrence, reset_option, reset_process_options, set_process_options
 
 __all__ = ["ComgrStrategy", "OnceStrategy", "TritonStrategy", "XlaStrategy"]
@@ -20,7 +21,7 @@ class _WaitingStrategy(Strategy):
 
     def __init__(self) -> None:
         super().__init__()
-        self._changed = condition_left_behind()
+        self._changed = threading.Condition(lock_left_behind())
 
     def _wait_while(self, is_taken: Callable[[], bool]) -> None:
         """Call with the condition's lock held."""
