@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import POINTER, byref, c_char_p, c_size_t, c_uint, c_void_p
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar, Union
 
 from optctx._native import call_all, inside
@@ -84,10 +84,10 @@ def on_module(
 
     def decorate(function: Callable[Concatenate[A, int, P], R]) -> Callable[Concatenate[Image, object, P], R]:
         @wraps(function)
-        def call(image: Image, module: object, /, *args: P.args, **_: P.kwargs) -> R:
+        def call(image: Image, module: object, /, *args: P.args, **named: P.kwargs) -> R:
             host = host_of(image)
             address = host.module_address(module)
-            return inside(host.lock(), function, made(image), address, *args)
+            return inside(host.lock(), partial(function, **named), made(image), address, *args)
 
         return call
 

@@ -149,7 +149,7 @@ class Layers:
         option = self.option(name)
         value = self.read(option)
         if option.slot is None:
-            return State(value, int(name in self.inherited or name in self.own))
+            return State(value, int(option.name in self.inherited or option.name in self.own))
         return State(value, _native.option_at(self.native.address(option.slot)).occurrences)
 
     def key(self) -> tuple[str, frozenset[tuple[str, State]]]:
