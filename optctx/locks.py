@@ -12,7 +12,7 @@ import os
 import threading
 import weakref
 
-__all__ = ["Rank", "condition_left_behind", "is_held", "lock_held_by_fork", "lock_left_behind"]
+__all__ = ["Rank", "is_held", "lock_held_by_fork", "lock_left_behind"]
 
 
 class Rank(enum.IntEnum):
@@ -58,11 +58,6 @@ def lock_left_behind() -> threading.RLock:
     child.
     """
     return _enrol(threading.RLock(), None)
-
-
-def condition_left_behind() -> threading.Condition:
-    """Make a condition whose lock is one that is left behind. Threads that wait do not exist in the child."""
-    return threading.Condition(lock_left_behind())
 
 
 def is_held(lock: threading.RLock) -> bool:

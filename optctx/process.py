@@ -13,29 +13,21 @@ from optctx.engine.attach import attach
 from optctx.errors import OptionValueError
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.hosts.llvmlite.compiling import native_api
-from optctx.image.facts.mangled_names import (
-    ADD_OCCURRENCE,
-    PARSE_OPTIONS,
-    PARSE_PARAMETERS,
-    RESET_OPTION,
-    RESET_OPTIONS,
-)
+from optctx.image.facts.mangled_names import PARSE_OPTIONS, PARSE_PARAMETERS, RESET_OPTIONS
 from optctx.reads.recording import noting, read_in
 from optctx.travelling.attributes import Attributes, attributes_policy, why_attributes_cannot_count
 from optctx.values import registry
 from optctx.values.registry import find
-from optctx.values.texts import Texts, texts_of
+from optctx.values.texts import Texts, text_form
 
 __all__ = [
     "Attributes",
-    "add_occurrence",
     "all_arguments",
     "attributes_policy",
     "command_line",
     "native_api",
     "noting",
     "read_in",
-    "reset_option",
     "reset_process_options",
     "set_process_options",
     "thread_arguments",
@@ -66,12 +58,14 @@ def _process_texts() -> dict[str, Texts]:
     for change in drift().values():
         if registry()[change.name].scope != "process":
             continue
-        if not change.readable or change.value is None:
+        option = engine.resolve(find(engine, change.name))
+        given = text_form(option, change.value) if change.readable else None
+        if given is None:
             raise OptionValueError(
                 f"cannot pass the process-wide value of {change.name!r} to another process: it has no text "
                 "form; do not set the option in this process"
             )
-        texts[change.name] = texts_of(find(engine, change.name), change.name, change.value)
+        texts[given[0]] = given[1]
     return texts
 
 
@@ -105,24 +99,3 @@ def reset_process_options() -> None:
     Raises UnsupportedImageError if the library lacks the function.
     """
     ctypes.CFUNCTYPE(None)(llvmlite_image().findings.need(RESET_OPTIONS).address)()
-
-
-def add_occurrence(option: int, name: str, value: str) -> bool:
-    """Give one option of this process a value, as code does that uses LLVM's registry itself.
-
-    `option`: address of the `cl::Option`. Returns whether LLVM took the value; otherwise it has printed why.
-    Raises UnsupportedImageError if the library lacks the function.
-    """
-    function = llvmlite_image().findings.need(ADD_OCCURRENCE).address
-    text = (ctypes.c_char_p, ctypes.c_size_t)  # a StringRef takes two registers
-    form = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint, *text, *text, ctypes.c_bool)
-    words = name.encode(), value.encode()
-    return not form(function)(option, 0, words[0], len(words[0]), words[1], len(words[1]), False)
-
-
-def reset_option(option: int) -> None:
-    """Give one option of this process its default, as if it had never been given.
-
-    `option`: address of the `cl::Option`. Raises UnsupportedImageError if the library lacks the function.
-    """
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(llvmlite_image().findings.need(RESET_OPTION).address)(option)

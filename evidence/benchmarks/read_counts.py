@@ -23,8 +23,8 @@ from llvmlite import binding
 from evidence.benchmarks._callgrind import counted, is_missing, run_python_counted
 from evidence.benchmarks._module import module_text
 from evidence.benchmarks._report import Report
+from optctx import emit_object, run_passes
 from optctx.engine.attach import attach
-from optctx.hosts.llvmlite import emit_object, run_passes
 from optctx.reads.readers import reader_index
 
 _SHOWN = 25

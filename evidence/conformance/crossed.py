@@ -30,8 +30,8 @@ from llvmlite import binding
 from evidence.conformance.choice import add_choice, choose, new_parser, read_tests, work_apart
 from evidence.conformance.forked import run_forked
 from evidence.conformance.job import Job, Outcome, digest, make_machine, source
+from optctx import run_passes
 from optctx.errors import OptctxError
-from optctx.hosts.llvmlite import run_passes
 from optctx.process import set_process_options
 
 __all__ = ["OBJECTS", "PLACES", "main", "make_parser"]

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from llvmlite import binding
 
+from optctx import emit_assembly, emit_object, run_passes
 from optctx.errors import OptctxError
-from optctx.hosts.llvmlite import emit_assembly, emit_object, native_api, run_passes
+from optctx.process import native_api
 
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, TargetMachine

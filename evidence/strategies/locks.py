@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
+import threading
 from collections.abc import Callable, Sequence
 
 from evidence.strategies.arguments import split
 from evidence.strategies.strategy import Strategy
 from optctx.compiling import Job, Result
 from optctx.hosts.llvmlite import llvmlite_image
+from optctx.image.facts.mangled_names import ADD_OCCURRENCE, RESET_OPTION
 from optctx.image.registry_reader import read_registry
-from optctx.locks import condition_left_behind, lock_left_behind
-from optctx.process import add_occurrence, reset_option, reset_process_options, set_process_options
+from optctx.locks import lock_left_behind
+from optctx.process import reset_process_options, set_process_options
 
 __all__ = ["ComgrStrategy", "OnceStrategy", "TritonStrategy", "XlaStrategy"]
 
@@ -20,7 +23,7 @@ class _WaitingStrategy(Strategy):
 
     def __init__(self) -> None:
         super().__init__()
-        self._changed = condition_left_behind()
+        self._changed = threading.Condition(lock_left_behind())
 
     def _wait_while(self, is_taken: Callable[[], bool]) -> None:
         """Call with the condition's lock held."""
@@ -175,16 +178,16 @@ class TritonStrategy(_WaitingStrategy):
             option = self._options.get(name)
             if option is None:
                 continue
-            reset_option(option)  # passes that ask for the occurrences see one
-            if add_occurrence(option, name, text):
+            _reset_option(option)  # passes that ask for the occurrences see one
+            if _add_occurrence(option, name, text):
                 self._applied.append(option)
             else:
-                reset_option(option)
+                _reset_option(option)
         self._active = wanted
 
     def _restore(self) -> None:
         for option in self._applied:
-            reset_option(option)
+            _reset_option(option)
         self._applied.clear()
         self._active = {}
 
@@ -221,3 +224,20 @@ class OnceStrategy(Strategy):
             if not self._parsed:
                 set_process_options(inside)
                 self._parsed = True
+
+
+def _add_occurrence(option: int, name: str, value: str) -> bool:
+    """Give one option of this process a value, as code does that uses LLVM's registry itself.
+
+    `option`: address of the `cl::Option`. Returns whether LLVM took the value; otherwise it has printed why.
+    """
+    function = llvmlite_image().findings.need(ADD_OCCURRENCE).address
+    text = (ctypes.c_char_p, ctypes.c_size_t)  # a StringRef takes two registers
+    form = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint, *text, *text, ctypes.c_bool)
+    words = name.encode(), value.encode()
+    return not form(function)(option, 0, words[0], len(words[0]), words[1], len(words[1]), False)
+
+
+def _reset_option(option: int) -> None:
+    """Give one option of this process its default, as if it had never been given. `option`: its address."""
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(llvmlite_image().findings.need(RESET_OPTION).address)(option)

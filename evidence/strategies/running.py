@@ -13,7 +13,7 @@ from optctx.compiling import Job, Result
 from optctx.compiling.job import compile_unchecked
 from optctx.drifting import drift
 from optctx.errors import OptctxError
-from optctx.locks import condition_left_behind
+from optctx.locks import lock_left_behind
 from optctx.process import set_process_options
 
 __all__ = ["run_program"]
@@ -124,7 +124,7 @@ class _Run:
         self.job = job
         self.seen: list[Seen] = []
         self.unmade = ""
-        self.changed = condition_left_behind()
+        self.changed = threading.Condition(lock_left_behind())
         self.threads: dict[int, _Thread] = {}
         strategy.when_waiting = self._waits
         strategy.when_waking = self._wake

@@ -52,10 +52,10 @@ optctx_item enumerator(const OptionEntry& entry, std::uint64_t stored) {
 // The item's text still belongs to the scalar.
 optctx_item item(const OptionEntry& entry, const values::Scalar& scalar) {
     if (entry.element_kind == values::Kind::enumeration) return enumerator(entry, std::get<std::uint64_t>(scalar));
-    if (const auto* text = std::get_if<std::string>(&scalar)) {
+    if (const auto* text = std::get_if<values::Text>(&scalar)) {
         if (entry.element_kind == values::Kind::character)
-            return {static_cast<unsigned char>(text->front()), 0.0, nullptr, 0};
-        return {0, 0.0, text->c_str(), text->size()};
+            return {static_cast<unsigned char>(text->bytes.front()), 0.0, nullptr, 0};
+        return {0, 0.0, text->bytes.c_str(), text->bytes.size()};
     }
     if (const auto* real = std::get_if<double>(&scalar)) return {0, *real, nullptr, 0};
     if (const auto* integer = std::get_if<std::int64_t>(&scalar))

@@ -3,6 +3,7 @@
 #include "intercept/parser.hpp"
 #include "intercept/setters.hpp"
 #include "python/bindings.hpp"
+#include "python/bytes.hpp"
 #include "python/callbacks.hpp"
 #include "python/gil.hpp"
 #include "python/scope_block.hpp"
@@ -37,13 +38,17 @@ void tell_failed(unsigned image, const char* why) noexcept {
 }
 
 // (name, text or None) of each occurrence, and the storage that holds the result.
-using GivenOption = std::pair<std::vector<std::pair<std::string, std::optional<std::string>>>, SharedSetting>;
+using GivenOption = std::pair<std::vector<std::pair<std::string, std::optional<values::Text>>>, SharedSetting>;
+
+std::optional<values::Text> as_text(const std::optional<std::string>& text) {
+    return text ? std::optional(values::Text{*text}) : std::nullopt;
+}
 
 using GivenOptions = std::vector<std::pair<std::uint32_t, GivenOption>>;
 
 GivenOption given_option(const contexts::Context& context, std::uint32_t slot, const values::Occurrences& values) {
     GivenOption given;
-    for (const values::Occurrence& value : values.values) given.first.emplace_back(value.name, value.text);
+    for (const values::Occurrence& value : values.values) given.first.emplace_back(value.name, as_text(value.text));
     const std::uint32_t variable = context.space().regions()[slot].variable;
     auto setting = std::make_shared<values::Setting>();
     for (const values::Patch& patch : context.overrides())
@@ -62,13 +67,16 @@ GivenOptions overrides_of(const contexts::Context& context) {
 }
 
 // (address of the option, name, texts) of each option that a context changes for the whole process.
-using Changes = std::vector<std::tuple<std::uintptr_t, std::string, std::vector<std::optional<std::string>>>>;
+using Changes = std::vector<std::tuple<std::uintptr_t, std::string, std::vector<std::optional<values::Text>>>>;
 
 Changes changes_of(const contexts::Context& context) {
     Changes found;
     if (context.process_wide() == nullptr) return found;
-    for (const values::Change& change : context.process_wide()->changes())
-        found.emplace_back(change.option, change.name, change.texts);
+    for (const values::Change& change : context.process_wide()->changes()) {
+        std::vector<std::optional<values::Text>> texts;
+        for (const auto& text : change.texts) texts.push_back(as_text(text));
+        found.emplace_back(change.option, change.name, std::move(texts));
+    }
     return found;
 }
 

@@ -1,7 +1,8 @@
-// Python's bytes as spans, vectors and rows, and back.
+// Python's bytes as spans, vectors and rows, and back; and LLVM's texts for Python.
 #pragma once
 
 #include "image/memory.hpp"
+#include "values/read_values.hpp"
 
 #include <nanobind/nanobind.h>
 
@@ -23,6 +24,19 @@ template <class Bytes>
 nanobind::bytes to_bytes(const Bytes& bytes) {
     return nanobind::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size() * sizeof bytes[0]);
 }
+
+// Bytes that are not UTF-8 become surrogates, as in the names of files that Python's `os` gives.
+template <>
+struct nanobind::detail::type_caster<optctx::values::Text> {
+    NB_TYPE_CASTER(optctx::values::Text, const_name("str"))
+
+    static bool from_python(handle, std::uint8_t, cleanup_list*) noexcept { return false; }
+
+    static handle from_cpp(const optctx::values::Text& text, rv_policy, cleanup_list*) noexcept {
+        const auto size = static_cast<Py_ssize_t>(text.bytes.size());
+        return PyUnicode_DecodeUTF8(text.bytes.data(), size, "surrogateescape");
+    }
+};
 
 // A copy, because bytes need not be aligned.
 template <class T>

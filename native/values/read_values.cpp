@@ -18,10 +18,10 @@ T load(std::uintptr_t address) {
     return value;
 }
 
-std::string load_string(std::uintptr_t address) {
+Text load_string(std::uintptr_t address) {
     const auto characters = load<std::uintptr_t>(address);
     const auto header = load<image::RawCowHeader>(characters - sizeof(image::RawCowHeader));
-    return {reinterpret_cast<const char*>(characters), header.length};
+    return {{reinterpret_cast<const char*>(characters), header.length}};
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ Scalar read_scalar(Kind kind, std::uintptr_t address) {
         case Kind::float64:
             return load<double>(address);
         case Kind::character:
-            return std::string(1, load<char>(address));
+            return Text{std::string(1, load<char>(address))};
         case Kind::string:
             return load_string(address);
         default:

@@ -10,8 +10,13 @@
 
 namespace optctx::values {
 
+// What LLVM was given as a text. It can be the name of a file, so it need not be UTF-8.
+struct Text {
+    std::string bytes;
+};
+
 // An enum is the stored integer; the registry knows the names.
-using Scalar = std::variant<bool, std::int64_t, std::uint64_t, double, std::string>;
+using Scalar = std::variant<bool, std::int64_t, std::uint64_t, double, Text>;
 
 // Read a value of `kind` (not a list) at `address`.
 Scalar read_scalar(Kind kind, std::uintptr_t address);

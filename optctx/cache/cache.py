@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from optctx._native import inside
 from optctx.cache.entries import Situation, input_key, pack_reads, pack_result, unpack_reads, unpack_result
@@ -26,29 +26,11 @@ if TYPE_CHECKING:
 
     from optctx.compiling import Emit, Job, Result
 
-__all__ = ["CompileCache", "MemoryStore", "Store"]
+__all__ = ["CompileCache"]
 
 
-class Store(Protocol):
-    """Bytes by key. Drops the least recently used ones when there are too many.
-
-    Any number of threads can call the methods at once. None of them raises.
-    """
-
-    def get(self, key: str) -> bytes | None: ...
-    def set(self, key: str, value: bytes) -> None: ...
-    def unreadable(self, key: str) -> None:
-        """Report that the bytes that `get` returned for a key are not an entry."""
-
-    def changing(self) -> AbstractContextManager[object]:
-        """Keep other threads of this process from changing entries."""
-
-    def clear(self) -> None: ...
-    def close(self) -> None: ...
-
-
-class MemoryStore:
-    """A store in the memory of this process, of at most `size_limit` bytes of values."""
+class _MemoryStore:
+    """What a FolderStore is, in the memory of this process, for at most `size_limit` bytes of values."""
 
     def __init__(self, size_limit: int) -> None:
         self._limit = size_limit
@@ -129,8 +111,8 @@ class CompileCache:
         if not isinstance(size_limit, int):
             raise TypeError(f"expected size_limit to be an int, found {type(size_limit).__name__}")
         checked = check_key(key)
-        self._store: Store = (
-            MemoryStore(size_limit) if directory is None else FolderStore(directory, size_limit, checked)
+        self._store: _MemoryStore | FolderStore = (
+            _MemoryStore(size_limit) if directory is None else FolderStore(directory, size_limit, checked)
         )
         self._lock = lock_held_by_fork(Rank.COUNTS)
         self._where = "memory" if directory is None else shown(os.fsdecode(directory))

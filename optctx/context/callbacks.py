@@ -14,7 +14,7 @@ import threading
 import time
 import warnings
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from optctx import _native
 from optctx.engine.attach import attach_again, engine_of
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from optctx.context.context import OptionContext
     from optctx.engine.engine import Engine
 
-__all__ = ["SetsMode", "mode_of", "native_mode"]
+__all__ = ["SetsMode", "native_mode"]
 
 
 def _check_in_line(context: OptionContext | None, verb: str) -> None:
@@ -120,31 +120,20 @@ def _message(thread: int, frame: FrameType) -> str:
 
 SetsMode = Literal["contain", "process", "error"]
 
-_MODES: dict[SetsMode, _native.Sets] = {
-    "contain": _native.Sets.contain,
-    "process": _native.Sets.process,
-    "error": _native.Sets.error,
-}
-
 
 def native_mode(engine: Engine, mode: SetsMode) -> _native.Sets:
     """Return the native form of `mode`.
 
     Raises OptionTypeError if it is not a SetsMode, and UnsupportedImageError if the engine does not offer it.
     """
-    if mode not in _MODES:
+    if mode not in get_args(SetsMode):  # it may have no hash
         raise OptionTypeError(f'sets is "contain", "process" or "error", found {shown(mode)}')
     if mode != "contain" and not engine.redirects:
         raise UnsupportedImageError(
             f'sets="{mode}" cannot be had where threads take turns: what is set inside a scope ends with it '
             f'({engine.reason}); use sets="contain"'
         )
-    return _MODES[mode]
-
-
-def mode_of(sets: _native.Sets) -> SetsMode:
-    """Return the mode with this native form."""
-    return next(mode for mode, native in _MODES.items() if native == sets)
+    return _native.Sets[mode]
 
 
 def _tell(image: int, problem: BaseException) -> None:

@@ -23,6 +23,7 @@ from optctx.context.inputs import (
     refuse_deferred,
 )
 from optctx.engine.attach import attach, attached
+from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError
 from optctx.image.loaded import Image
 from optctx.reads.unread import UnreadMode, check_mode, marks
@@ -110,10 +111,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         **named: object,
     ) -> None:
         engine = engine_for(base, image)
-        made = []
-        for name, value in named_values(engine, overrides, named).items():
-            texts = texts_of(scopable(engine, name, process_wide), name, value)
-            made.append(make_override(engine, name, texts, process_wide))
+        made = _overrides(engine, overrides, named, process_wide)
         inherited = layers_of_base(engine, base)
         self._fill(inherited.on_top(made), inherited, unread, sets)
 
@@ -268,8 +266,8 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         The file is replaced as a whole. `about`: what else to write, such as `passes="default<O3>"`; `load`
         ignores it.
 
-        Raises OptctxError if the file cannot be written, OptionValueError for a process-wide value without a
-        text form.
+        Raises OptctxError if the file cannot be written, OptionTypeError for what is not a text in `about`,
+        OptionValueError for a process-wide value without a text form.
         """
         write_options(path, self._layers.flat(), about)
 
@@ -287,18 +285,10 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
 
         `unread` and `sets` are those of this context if they are None. Raises as the constructor does.
         """
-        changed = OptionContext(
-            overrides,
-            base=self,
-            process_wide=process_wide,
-            unread="ignore",
-            sets="contain",
-            image=None,
-            **named,
-        )
+        made = _overrides(engine_for(self, None), overrides, named, process_wide)
         mode = self._unread if unread is None else unread
         kept = self._sets if sets is None else sets
-        return self._again(changed._layers.own.values(), mode, kept)
+        return self._again(made, mode, kept)
 
     def _again(self, changes: Iterable[Override], unread: UnreadMode, sets: SetsMode) -> OptionContext:
         """Make a context of the same layers, with changes on top."""
@@ -453,6 +443,17 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         call raises it for the results that `run` refuses.
         """
         return decorated(self, function)
+
+
+def _overrides(
+    engine: Engine, overrides: object, named: Mapping[str, object], process_wide: ProcessWideMode
+) -> list[Override]:
+    """Make the overrides that a mapping and keywords ask for. Raises as the constructor does."""
+    made = []
+    for name, value in named_values(engine, overrides, named).items():
+        texts = texts_of(scopable(engine, name, process_wide), name, value)
+        made.append(make_override(engine, name, texts, process_wide))
+    return made
 
 
 def _restore(

@@ -79,8 +79,10 @@ def named_values(engine: Engine, overrides: object, keywords: Mapping[str, objec
             "overrides are a mapping from option name to value, such as {'unroll-count': 4}, found "
             f"{shown(overrides)} of type {type(overrides).__name__}{_instead(overrides)}"
         )
-    for name, value in keywords.items():
-        values[_option_name(engine, name)] = value
+    for keyword, value in keywords.items():
+        name = _option_name(engine, keyword)
+        values.pop(name, None)  # the last one counts, also among several names of one option
+        values[name] = value
     return values
 
 

@@ -7,7 +7,6 @@ from typing import Any, TypeVar, cast, overload
 
 from optctx import _native
 from optctx.context.bases import seen_in_python, thread_scope
-from optctx.context.callbacks import mode_of
 from optctx.context.context import OptionContext
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
@@ -136,4 +135,4 @@ def seen(engine: Engine, what: str) -> OptionContext | None:
 def _of_thread(engine: Engine, scope: _native.Context) -> OptionContext:
     """Make a context of the values that C++ code has put in force. Reads in it count for those."""
     layers = Layers.of_thread(engine, scope)
-    return OptionContext._of(layers.beside(()), layers, "ignore", mode_of(scope.sets), ())
+    return OptionContext._of(layers.beside(()), layers, "ignore", scope.sets.name, ())

@@ -274,16 +274,12 @@ def _said(engine: Engine, group: Sequence[_Source], name: str) -> Said:
     return Said(source.layers.look_up(name), source.layers.state(name).given, labels)
 
 
-def _has_longer(texts: Texts, length: int) -> bool:
-    return any(text is not None and len(text) > length for text in texts)
-
-
 def _taken(engine: Engine, stamp: Stamp) -> tuple[Layers, dict[str, Texts]]:
     """Return layers of the options in a stamp that this LLVM accepts, and the other texts by name."""
     made, refused = [], {}
     for name, texts in stamp.options.items():
         try:
-            if _has_longer(texts, _LONGEST):
+            if any(len(text or "") > _LONGEST for text in texts):
                 raise OptctxError  # LLVM never frees the texts of some options
             made.append(stamped_override(engine, name, texts, "exclusive"))
         except OptctxError:

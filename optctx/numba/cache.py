@@ -61,7 +61,7 @@ class OptionsCache(FunctionCache):  # type: ignore[misc]
         if not self._enabled or not self._impl.check_cachable(data):
             return
         self._impl.locator.ensure_cache_path()
-        base, read = self._index_key(sig, data.codegen), data.library.all_reads().names()
+        base, read = self._index_key(sig, data.codegen), data.library.reads.names()
         Entries(self._cache_file).keep(base, self._values(), read, self._impl.reduce(data))
 
     def _values(self) -> Values:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import binding
-from numba.core.codegen import CodeLibrary, JITCodeLibrary, JITCPUCodegen
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.runtime import rtsys
 from numba.core.runtime.nrtdynmod import compile_nrt_functions
@@ -37,7 +37,8 @@ class OptionsLibrary(JITCodeLibrary):  # type: ignore[misc]
     def __init__(self, codegen: OptionsCodegen, name: str) -> None:
         self._foreign: Any = None
         self._before_emission: bytes | None = None
-        self.reads = Reads()
+        self.reads = Reads()  # with those for the target machine, and for the libraries linked into this one
+        self.reads.include(codegen.reads)
         with codegen.working(self.reads):
             super().__init__(codegen, name)
 
@@ -58,6 +59,7 @@ class OptionsLibrary(JITCodeLibrary):  # type: ignore[misc]
                 "compiled it without them, for another engine; decorate it with optctx.numba"
             )
         super().add_linking_library(library)
+        self.reads.include(library.reads)
 
     def finalize(self) -> None:
         with self._codegen.working(self.reads), self._codegen.linking():
@@ -67,20 +69,6 @@ class OptionsLibrary(JITCodeLibrary):  # type: ignore[misc]
     def get_pointer_to_function(self, name: str) -> int:
         with self._codegen.working(self.reads):
             return int(super().get_pointer_to_function(name))
-
-    def all_reads(self) -> Reads:
-        """The reads for this library, for the libraries linked into it, and for the target machine."""
-        found = Reads()
-        found.include(self._codegen.reads)
-        seen: set[int] = set()
-        waiting: list[OptionsLibrary] = [self]
-        while waiting:
-            library = waiting.pop()
-            if id(library) not in seen:
-                seen.add(id(library))
-                found.include(library.reads)
-                waiting += library._linking_libraries
-        return found
 
     def _finalize_final_module(self) -> None:
         if not self._disable_inspection:  # a library that was loaded from a cache has no module
@@ -139,18 +127,20 @@ class OptionsLibrary(JITCodeLibrary):  # type: ignore[misc]
 class OptionsCodegen(JITCPUCodegen):  # type: ignore[misc]
     """An engine for one set of values, with a target machine made under them.
 
-    `values`: a context that can be entered any number of times.
+    `values`: a context that can be entered any number of times. `context`: Numba's target context, with which
+    its runtime functions are made.
     """
 
     _library_class = OptionsLibrary
 
-    def __init__(self, module_name: str, values: OptionContext) -> None:
+    def __init__(self, module_name: str, values: OptionContext, context: Any) -> None:
         self.values = values
+        self._context = context
         self.records = True  # the reads of the target machine count for all code compiled with it
         self.reads = Reads()
         self._compiling: tuple[int, Reads] | None = None  # the thread that compiles
         self.finalized = 0  # the number of libraries that were compiled, not loaded
-        self._runtime: CodeLibrary | None = None
+        self._runtime: OptionsLibrary | None = None
         self._linking = 0
         with self.working(self.reads):
             super().__init__(module_name)
@@ -210,11 +200,7 @@ class OptionsCodegen(JITCPUCodegen):  # type: ignore[misc]
             finally:
                 self._linking -= 1
 
-    def use_runtime(self, context: Any) -> None:
-        """Set the target context to make Numba's runtime functions with."""
-        self._context = context
-
-    def runtime_library(self) -> CodeLibrary:
+    def runtime_library(self) -> OptionsLibrary:
         """Numba's runtime functions, compiled under these values. Needs Numba's compiler lock."""
         if self._runtime is None:
             self._runtime = compile_nrt_functions(self._context)

@@ -197,8 +197,7 @@ class OptionsContext(cpu.CPUContext):  # type: ignore[misc]
     @global_compiler_lock  # type: ignore[untyped-decorator]
     def init(self) -> None:
         self.is32bit = utils.MACHINE_BITS == 32
-        self._internal_codegen = OptionsCodegen("numba.exec", self._options_target.values)
-        self._internal_codegen.use_runtime(self)
+        self._internal_codegen = OptionsCodegen("numba.exec", self._options_target.values, self)
         externals.c_math_functions.install(self)
 
     def load_additional_registries(self) -> None:

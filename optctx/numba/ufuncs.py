@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
 
-from numba.core.descriptors import TargetDescriptor
 from numba.core.registry import cpu_target
 from numba.np.ufunc.dufunc import DUFunc
 from numba.np.ufunc.gufunc import GUFunc
@@ -22,36 +22,20 @@ from optctx.numba.target import OptionsTarget
 __all__ = ["OptionsDUFunc", "OptionsGUFunc", "guvectorize", "vectorize"]
 
 
-class _Target(TargetDescriptor):  # type: ignore[misc]
-    """A target for the loops of universal functions, which have fewer Numba options."""
-
-    options = UFuncTargetOptions
-
-    def __init__(self, target: OptionsTarget) -> None:
-        super().__init__(target.name)
-        self.target = target
-
-    @property
-    def typing_context(self) -> Any:
-        return self.target.typing_context
-
-    @property
-    def target_context(self) -> Any:
-        return self.target.target_context
-
-
 class _Dispatcher(UFuncDispatcher):  # type: ignore[misc]
     """Compiles the signatures of one universal function under the values of one target."""
 
     def __init__(self, target: OptionsTarget, py_func: Any, targetoptions: dict[str, Any]) -> None:
-        self.targetdescr = _Target(target)
+        self.target = target
+        self.targetdescr = copy.copy(target)
+        self.targetdescr.options = UFuncTargetOptions  # Numba's own, which are fewer for these loops
         super().__init__(py_func, {}, targetoptions)
 
     def enable_caching(self) -> None:
-        self.cache = OptionsCache(self.py_func, self.targetdescr.target)
+        self.cache = OptionsCache(self.py_func, self.target)
 
     def _compile_core(self, *args: Any) -> Any:
-        with self.targetdescr.target.compiling():
+        with self.target.compiling():
             return super()._compile_core(*args)
 
 
@@ -64,7 +48,7 @@ class _Universal:
 
     @property
     def target(self) -> OptionsTarget:
-        return self._dispatcher.targetdescr.target
+        return self._dispatcher.target
 
     @property
     def llvm_options(self) -> OptionContext:

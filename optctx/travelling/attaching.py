@@ -9,8 +9,9 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterable
+from functools import cache
 from types import FrameType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from optctx import _native
 from optctx.engine import attach as engine_attach
@@ -101,19 +102,12 @@ def detach(image: Image | None = None) -> None:
 
 Outside = Literal["allow", "warn", "error", "defaults"]
 
-_RULES = {
-    "allow": _native.Outside.allow,
-    "warn": _native.Outside.warn,
-    "error": _native.Outside.error,
-    "defaults": _native.Outside.defaults,
-}
-_registered: dict[int, Layers] = {}  # by the image's index; native code keeps them for good
 _BETWEEN = frozenset({"optctx", "contextlib", "functools"})  # beside the packages of the host
 
 
 def _check_outside(outside: Outside | None) -> None:
     """Raise OptionTypeError for what is not a rule."""
-    if outside is not None and outside not in tuple(_RULES):  # it may have no hash
+    if outside is not None and outside not in get_args(Outside):  # it may have no hash
         raise OptionTypeError(f'outside is "allow", "warn", "error" or "defaults", found {shown(outside)}')
 
 
@@ -128,11 +122,9 @@ def _set_outside(engine: Engine, outside: Outside) -> None:
             f'outside="{outside}" cannot count: the program calls the LLVM of {engine.image.path} itself, '
             'and optctx cannot raise anything there; use "defaults"'
         )
-    layers = (
-        _registered.setdefault(engine.index, Layers.registered(engine)) if outside == "defaults" else None
-    )
+    layers = _registered(engine) if outside == "defaults" else None
     native = None if layers is None else layers.native
-    running = _native.set_outside_rule(engine.index, _RULES[outside], native, layers)
+    running = _native.set_outside_rule(engine.index, _native.Outside[outside], native, layers)
     if running:
         raise ScopeError(
             f'cannot change to outside="{outside}": outside every scope, '
@@ -140,6 +132,12 @@ def _set_outside(engine: Engine, outside: Outside) -> None:
             f'outside="{_native.outside_rule(engine.index).name}"; change it before threads compile, or wait '
             "for them"
         )
+
+
+@cache
+def _registered(engine: Engine) -> Layers:
+    """Return the registered values. Native code keeps them for good."""
+    return Layers.registered(engine)
 
 
 def _may_run_outside(image: int, is_error: bool) -> bool:

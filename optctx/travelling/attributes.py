@@ -26,10 +26,10 @@ from optctx.plan.ways_in import belongs_to_machine
 from optctx.reads.unread import marks
 from optctx.tasks.problems import tell_of
 from optctx.travelling.bindings import seen_by
+from optctx.travelling.stamps import trusted_override
 from optctx.trust import TUNING, Trust, trusting
 from optctx.values.args import parse_args
 from optctx.values.layers import Layers
-from optctx.values.overrides import make_override
 from optctx.values.registry import find
 
 if TYPE_CHECKING:
@@ -181,16 +181,12 @@ def _read(image: int, text: bytes, here: Owner | None, before: int, trust: Trust
 def _overrides(engine: Engine, text: str, trust: Trust) -> list[Override]:
     made = []
     for name, texts in parse_args(engine, text, check=trust.check).items():
-        option = engine.resolve(find(engine, name))
-        if belongs_to_machine(option):
+        if belongs_to_machine(engine.resolve(find(engine, name))):
             raise OptionValueError(
                 f"LLVM reads {name!r} when it makes a target machine, which all functions of a module share; "
                 "set it in a scope, or bind it to the LLVMContext"
             )
-        trust.check_text(option, name, texts)
-        override = make_override(engine, name, texts)
-        trust.check_value(option, name, override.value())
-        made.append(override)
+        made.append(trusted_override(engine, name, texts, "refuse", trust))
     return made
 
 

@@ -52,7 +52,7 @@ def bind(context: Bindable, llvm_context: object, on_mismatch: OnMismatch) -> No
             "enter the context as a scope"
         )
     address = host.llvm_context_address(llvm_context)
-    if on_mismatch not in _MODES:
+    if on_mismatch not in tuple(_MODES):  # it may have no hash
         raise OptionTypeError(f'on_mismatch is "switch", "warn" or "error", found {shown(on_mismatch)}')
     if on_mismatch != "switch" and not host.reports_calls:
         raise UnsupportedImageError(

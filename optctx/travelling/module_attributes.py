@@ -5,12 +5,11 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator, Sequence
 from ctypes import POINTER, byref, c_char_p, c_size_t, c_uint, c_ulonglong, c_void_p
-from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from optctx.image.facts.mangled_names import ATTRIBUTES
 from optctx.image.loaded import Image
-from optctx.travelling.module_metadata import Write, typed_functions, with_module, write_together
+from optctx.travelling.module_metadata import Write, on_module, typed_functions, write_together
 
 __all__ = [
     "Change",
@@ -89,43 +88,29 @@ class _Api:
         return ctypes.string_at(self.text(found, byref(length)), length.value)
 
 
-@cache
-def _api(image: Image) -> _Api:
-    return _Api(image)
+_on_module = on_module(_Api)  # raises UnsupportedImageError if the library lacks a function
 
 
-def triple_of(image: Image, module: object) -> str:
-    """Return the triple of a module. What is not UTF-8 is replaced.
-
-    Here and below: raises as `with_module` does, with UnsupportedImageError if the library lacks a function.
-    """
-    return with_module(image, module, _api, _triple)
-
-
-def _triple(api: _Api, module: int) -> str:
+@_on_module
+def triple_of(api: _Api, module: int) -> str:
+    """Return the triple of a module. What is not UTF-8 is replaced."""
     text: bytes = api.triple(module)
     return text.decode(errors="replace")
 
 
-def read_attributes(image: Image, module: object, name: str) -> set[bytes]:
+@_on_module
+def read_attributes(api: _Api, module: int, name: str) -> set[bytes]:
     """Return the different values that an attribute has on the functions that the module defines."""
-    return with_module(image, module, _api, _read_attributes, name.encode())
-
-
-def _read_attributes(api: _Api, module: int, name: bytes) -> set[bytes]:
-    found = {api.attribute(function, name) for function in api.defined(module)}
+    found = {api.attribute(function, name.encode()) for function in api.defined(module)}
     return {value for value in found if value is not None}
 
 
-def apply_changes(image: Image, module: object, changes: Sequence[Change]) -> None:
+@_on_module
+def apply_changes(api: _Api, module: int, changes: Sequence[Change]) -> None:
     """Write attributes and flags into a module, all or, after an exception, none.
 
     LLVM has to know the attributes without a value.
     """
-    with_module(image, module, _api, _apply, changes)
-
-
-def _apply(api: _Api, module: int, changes: Sequence[Change]) -> None:
     context = api.llvm_context(module)
     writes: list[Write] = []
     for change in changes:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import POINTER, byref, c_char_p, c_size_t, c_uint, c_void_p
-from functools import cache
-from typing import Any, Final, TypeAlias, TypeVar, Union
+from functools import cache, partial, wraps
+from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar, Union
 
 from optctx._native import call_all, inside
 from optctx.engine.host import host_of
@@ -29,9 +29,9 @@ __all__ = [
     "TooLargeError",
     "Write",
     "module_names",
+    "on_module",
     "read_named",
     "typed_functions",
-    "with_module",
     "write_flag",
     "write_named",
     "write_together",
@@ -44,6 +44,54 @@ OTHER: Final = object()  # an operand that is none of these, or is nested too de
 _FLAGS = b"llvm.module.flags"
 _WARNING = 1  # LLVMModuleFlagBehaviorWarning
 _MANY = 1 << 30  # operands and bytes: all that a flag may have
+
+Function: TypeAlias = Callable[..., Any]
+# A typed function that changes a module, and its arguments: numbers, addresses, texts
+Write: TypeAlias = tuple[Function, tuple[int | bytes, ...]]
+A = TypeVar("A")
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def typed_functions(image: Image, facts: Mapping[str, Fact[None]], purpose: str) -> Callable[..., Function]:
+    """Return what makes a typed function: (name in `facts`, type of the result, types of the arguments).
+
+    That raises UnsupportedImageError if the library lacks the function: it "cannot `purpose`".
+    """
+
+    def typed(name: str, result: type[Any] | None, *arguments: type[Any]) -> Function:
+        try:
+            address = image.findings.need(facts[name]).address
+        except UnsupportedImageError as error:
+            raise UnsupportedImageError(
+                f"cannot {purpose}: {error}; use a library that optctx supports, with its symbol table"
+            ) from error
+        return ctypes.CFUNCTYPE(result, *arguments)(address)
+
+    return typed
+
+
+def on_module(
+    make: Callable[[Image], A],
+) -> Callable[[Callable[Concatenate[A, int, P], R]], Callable[Concatenate[Image, object, P], R]]:
+    """Decorate functions of (`make(image)`, address of a module, ...) as functions of (image, module, ...).
+
+    A call holds the host's lock. It raises TypeError for anything but a module, OptctxError for one that is
+    closed, and what `make` raises. No other thread may use the module's LLVMContext during the call except
+    through the image's host, if that has a lock.
+    """
+    made = cache(make)
+
+    def decorate(function: Callable[Concatenate[A, int, P], R]) -> Callable[Concatenate[Image, object, P], R]:
+        @wraps(function)
+        def call(image: Image, module: object, /, *args: P.args, **named: P.kwargs) -> R:
+            host = host_of(image)
+            address = host.module_address(module)
+            return inside(host.lock(), partial(function, **named), made(image), address, *args)
+
+        return call
+
+    return decorate
 
 
 class _Api:
@@ -78,20 +126,12 @@ class _Api:
         self.as_value = function("LLVMMetadataAsValue", c_void_p, c_void_p, c_void_p)
 
 
-@cache
-def _api(image: Image) -> _Api:
-    return _Api(image)
+_on_module = on_module(_Api)  # raises UnsupportedImageError if the library lacks a function
 
 
-def module_names(image: Image, module: object) -> tuple[str, str]:
-    """Return (identifier, name of the source file) of a module. What is not UTF-8 is replaced.
-
-    Here and below: raises as `with_module` does, with UnsupportedImageError if the library lacks a function.
-    """
-    return with_module(image, module, _api, _module_names)
-
-
-def _module_names(api: _Api, module: int) -> tuple[str, str]:
+@_on_module
+def module_names(api: _Api, module: int) -> tuple[str, str]:
+    """Return (identifier, name of the source file) of a module. What is not UTF-8 is replaced."""
     length = c_size_t()
     names = []
     for read in (api.identifier, api.source_file):
@@ -121,8 +161,9 @@ class Room:
             raise TooLargeError(f"its texts are longer than that, by {-self.bytes} bytes")
 
 
+@_on_module
 def read_named(
-    image: Image, module: object, name: str, depth: int, nodes: int, room: Room, whole: Room | None = None
+    api: _Api, module: int, name: str, depth: int, nodes: int, room: Room, whole: Room | None = None
 ) -> list[tuple[object, ...]] | None:
     """Return the nodes under a name, in the module's order; None if it has nothing of that name.
 
@@ -130,19 +171,14 @@ def read_named(
     than `depth` nodes. Changes nothing that LLVM writes out. Raises TooLargeError, before it has read much,
     for more than `nodes` of them, for one that is larger than `room`, and if all are larger than `whole`.
     """
-    return with_module(image, module, _api, _read_named, name.encode(), depth, nodes, room, whole)
-
-
-def _read_named(
-    api: _Api, module: int, name: bytes, depth: int, nodes: int, room: Room, whole: Room | None
-) -> list[tuple[object, ...]] | None:
-    if not api.find(module, name, len(name)):
+    key = name.encode()
+    if not api.find(module, key, len(key)):
         return None
-    count = api.count_named(module, name)
+    count = api.count_named(module, key)
     if count > nodes:
         raise TooLargeError(f"there are {count} nodes")
     found = (c_void_p * count)()
-    api.named(module, name, found)
+    api.named(module, key, found)
     read = []
     for node in found:
         own = Room(room.operands, room.bytes)
@@ -152,15 +188,12 @@ def _read_named(
     return read
 
 
-def write_named(image: Image, module: object, name: str, nodes: Sequence[Node]) -> None:
+@_on_module
+def write_named(api: _Api, module: int, name: str, nodes: Sequence[Node]) -> None:
     """Replace all that the module has under a name with `nodes`; after an exception, nothing or all of it."""
-    with_module(image, module, _api, _write_named, name.encode(), nodes)
-
-
-def _write_named(api: _Api, module: int, name: bytes, nodes: Sequence[Node]) -> None:
     context = api.llvm_context(module)
     values = [api.as_value(context, _make(api, context, node)) for node in nodes]
-    write_together(_replacing(api, module, name, values))
+    write_together(_replacing(api, module, name.encode(), values))
 
 
 def _replacing(api: _Api, module: int, name: bytes, values: Sequence[int]) -> list[Write]:
@@ -170,22 +203,20 @@ def _replacing(api: _Api, module: int, name: bytes, values: Sequence[int]) -> li
     return clear + [(api.append, (module, name, value)) for value in values]
 
 
-def write_flag(image: Image, module: object, key: str, text: str) -> None:
+@_on_module
+def write_flag(api: _Api, module: int, key: str, text: str) -> None:
     """Set the module flag of a key to a text; after an exception, it is as before or set.
 
     LLVM warns where it links modules that differ in it.
     """
-    with_module(image, module, _api, _write_flag, key.encode(), text.encode())
-
-
-def _write_flag(api: _Api, module: int, key: bytes, text: bytes) -> None:
-    flag = api.make_string(api.llvm_context(module), text, len(text))
+    name, value = key.encode(), text.encode()
+    flag = api.make_string(api.llvm_context(module), value, len(value))
     writes: list[Write] = []
     if api.find(module, _FLAGS, len(_FLAGS)):
         found = (c_void_p * api.count_named(module, _FLAGS))()
         api.named(module, _FLAGS, found)
-        writes = _replacing(api, module, _FLAGS, [node for node in found if not _is_flag(api, node, key)])
-    write_together([*writes, (api.add_flag, (module, _WARNING, key, len(key), flag))])
+        writes = _replacing(api, module, _FLAGS, [node for node in found if not _is_flag(api, node, name)])
+    write_together([*writes, (api.add_flag, (module, _WARNING, name, len(name), flag))])
 
 
 def _is_flag(api: _Api, node: int, key: bytes) -> bool:
@@ -221,45 +252,6 @@ def _make(api: _Api, context: int, operand: bytes | Node | None) -> int | None:
         return int(api.make_string(context, operand, len(operand)))
     made = (c_void_p * len(operand))(*(_make(api, context, each) for each in operand))
     return int(api.make_node(context, made, len(operand)))
-
-
-Function: TypeAlias = Callable[..., Any]
-# A typed function that changes a module, and its arguments: numbers, addresses, texts
-Write: TypeAlias = tuple[Function, tuple[int | bytes, ...]]
-A = TypeVar("A")
-R = TypeVar("R")
-
-
-def typed_functions(image: Image, facts: Mapping[str, Fact[None]], purpose: str) -> Callable[..., Function]:
-    """Return what makes a typed function: (name in `facts`, type of the result, types of the arguments).
-
-    That raises UnsupportedImageError if the library lacks the function: it "cannot `purpose`".
-    """
-
-    def typed(name: str, result: type[Any] | None, *arguments: type[Any]) -> Function:
-        try:
-            address = image.findings.need(facts[name]).address
-        except UnsupportedImageError as error:
-            raise UnsupportedImageError(
-                f"cannot {purpose}: {error}; use a library that optctx supports, with its symbol table"
-            ) from error
-        return ctypes.CFUNCTYPE(result, *arguments)(address)
-
-    return typed
-
-
-def with_module(
-    image: Image, module: object, make: Callable[[Image], A], function: Callable[..., R], *arguments: object
-) -> R:
-    """Call `function(make(image), address of the module, *arguments)` with the host's lock held.
-
-    Raises TypeError for anything but a module, OptctxError for one that is closed, and what `make` raises. No
-    other thread may use the module's LLVMContext during the call except through the image's host, if that has
-    a lock.
-    """
-    host = host_of(image)
-    address = host.module_address(module)
-    return inside(host.lock(), function, make(image), address, *arguments)
 
 
 def write_together(writes: Sequence[Write]) -> None:

@@ -11,10 +11,11 @@ passes = "default<O3>"
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from optctx.errors import OptctxError, shown
+from optctx.errors import OptctxError, OptionTypeError, shown
 from optctx.outputs import write_whole
 from optctx.travelling.stamps import trusted_overrides
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["read_options", "write_options"]
 
 _FORMAT = 1
+_OWN = ("format", "options")
+_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _MOST_BYTES = 1 << 20  # of a file
 _MOST_OPTIONS = 4096
 _HEAD = "# Option values of LLVM. To compile under them: with OptionContext.load(FILE): ...\n"
@@ -37,10 +40,16 @@ def write_options(
 ) -> None:
     """Write a file, or replace it as a whole. `about`: what it says beside the options.
 
-    Raises OptctxError if it cannot be written.
+    Raises OptctxError if it cannot be written, OptionTypeError if `about` could not be read again.
     """
     from optctx.toml import quoted  # takes a tenth of the time of importing optctx
 
+    for key, text in about.items():
+        if key in _OWN or not _KEY.fullmatch(key) or not isinstance(text, str):
+            raise OptionTypeError(
+                f"cannot write {shown(key)} into a file of options: expected a text, under a name other than "
+                f"{' and '.join(_OWN)}, found {shown(text)}"
+            )
     lines = [_HEAD, f"format = {_FORMAT}"]
     lines += [f"{key} = {quoted(text)}" for key, text in about.items()]
     lines += ["", "[options]"]

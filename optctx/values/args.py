@@ -54,8 +54,8 @@ def parse_args(
             texts = split_text(target, last)
         else:
             texts = flag_text(target, name)
-        collects = target.type.kind.name in _LISTS
-        found[name] = (found.pop(name, ()) if collects else ()) + texts
+        before = found.pop(name, ())  # the last one counts, also among several names of one option
+        found[name] = before + texts if target.type.kind.name in _LISTS else texts
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
 from optctx import _native
-from optctx._native import Kind, Setting
+from optctx._native import Setting
 from optctx.engine.engine import Engine
 from optctx.errors import OptionValueError
 from optctx.image.options import RegisteredOption
@@ -14,7 +14,7 @@ from optctx.values.overrides import Override, changes_of, make_override
 from optctx.values.read_values import Value, read_value
 from optctx.values.registry import find
 from optctx.values.states import State
-from optctx.values.texts import Texts, texts_of
+from optctx.values.texts import Texts, has_text, text_form
 
 __all__ = ["HasLayers", "Layers", "rebuild", "set_inside"]
 
@@ -149,7 +149,7 @@ class Layers:
         option = self.option(name)
         value = self.read(option)
         if option.slot is None:
-            return State(value, int(name in self.inherited or name in self.own))
+            return State(value, int(option.name in self.inherited or option.name in self.own))
         return State(value, _native.option_at(self.native.address(option.slot)).occurrences)
 
     def key(self) -> tuple[str, frozenset[tuple[str, State]]]:
@@ -186,14 +186,12 @@ class Layers:
 
         Raises OptionValueError for a value without text.
         """
-        inherited = self._drifted_texts()
-        inherited.update((override.name, override.texts) for override in self.inherited.values())
-        return inherited, {override.name: override.texts for override in self.own.values()}
+        inherited = {**self._drifted_texts(), **_portable(self.inherited)}
+        return inherited, _portable(self.own)
 
     def flat(self) -> dict[str, Texts]:
         """Merge all layers into one set of texts. Raises as `portable` does."""
-        overridden = self.overridden().values()
-        return {**self._drifted_texts(), **{override.name: override.texts for override in overridden}}
+        return {**self._drifted_texts(), **_portable(self.overridden())}
 
     def _drifted_texts(self) -> dict[str, Texts]:
         """Return the texts of drifted options that no override replaces."""
@@ -202,14 +200,13 @@ class Layers:
             name = option.name
             if name in self.inherited or name in self.own:
                 continue
-            value = read_value(option, storage.value)
-            if option.type.kind == Kind.other or value is None:
+            given = text_form(option, read_value(option, storage.value))
+            if given is None:
                 raise OptionValueError(
                     f"cannot pickle or stamp a context that inherits a process-wide value of {name!r}, "
                     "which has no text form"
                 )
-            given, texts = _as_given(option, value)
-            found[given] = texts
+            found[given[0]] = given[1]
         return found
 
 
@@ -256,20 +253,23 @@ def _given_override(
     if occurrences:
         last = occurrences[-1][0]
         return Override(last, tuple(text for name, text in occurrences if name == last), option, setting)
-    if option.type.kind == Kind.other:
+    given = text_form(option, Override(option.name, (), option, setting).value())
+    if given is None:
         raise OptionValueError(
             f"{option.name!r} was written through a pointer inside the scope, and its value has no "
             "text; give it to LLVM's setters, or to a context"
         )
-    name, texts = _as_given(option, Override(option.name, (), option, setting).value())
-    return Override(name, texts, option, setting)
+    return Override(*given, option, setting)
 
 
-def _as_given(option: RegisteredOption, value: Value) -> tuple[str, Texts]:
-    """Return the name and the texts that give an option this value."""
-    # A literal choice is a name of its option, such as -regbankselect-fast.
-    name = value if isinstance(value, str) and value in option.names else option.name
-    return name, texts_of(option, name, value)
+def _portable(overrides: Mapping[str, Override]) -> dict[str, Texts]:
+    """Return the texts of overrides by name. Raises OptionValueError for bytes that are no text."""
+    for each in overrides.values():
+        if not has_text(each.texts):
+            raise OptionValueError(
+                f"cannot pickle or stamp a context with a value of {each.name!r} that has no text form"
+            )
+    return {each.name: each.texts for each in overrides.values()}
 
 
 def rebuild(engine: Engine, inherited: Mapping[str, Texts], own: Mapping[str, Texts]) -> Layers:

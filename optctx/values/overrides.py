@@ -27,7 +27,7 @@ from optctx.image.storage_beside import find_debug_types
 from optctx.plan.refusals import COPIED_FOR_GOOD
 from optctx.values.read_values import Value, read_value
 from optctx.values.registry import find
-from optctx.values.texts import Texts, expectation
+from optctx.values.texts import Texts, expectation, has_text
 
 __all__ = ["Override", "ProcessWideMode", "changes_of", "make_override", "scopable"]
 
@@ -161,7 +161,7 @@ def make_override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode
 
 def _check_text(name: str, texts: Texts) -> None:
     for text in texts:
-        if text is not None and ("\0" in text or any("\ud800" <= c <= "\udfff" for c in text)):
+        if not has_text((text,)):
             raise OptionValueError(
                 f"cannot set {name!r} to {shown(text)}: the text of an option is UTF-8 without NUL; take the "
                 "other characters out"

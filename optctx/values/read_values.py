@@ -19,6 +19,7 @@ def read_value(option: RegisteredOption, storage: int) -> Value:
 
     A boolOrDefault that is unset gives None. An enum gives the name of the choice, or None if no choice
     stores that number. Bits and sets give the names that are set. A type without a readable form gives None.
+    A text that is not UTF-8, such as the name of a file, has surrogates, as from `os.fsdecode`.
     """
     kind = option.type.kind
     if kind == Kind.list:
@@ -28,13 +29,13 @@ def read_value(option: RegisteredOption, storage: int) -> Value:
         names, stored, _ = option.stored_choices()
         return [name for name, bit in zip(names, stored, strict=True) if int(mask) >> bit & 1]
     if kind == Kind.set:
-        names, stored, _ = option.stored_choices()
-        by_value = dict(zip(stored, names, strict=True))
-        return [by_value.get(int(value), int(value)) for value in read_set(storage)]
+        named = _names(option)
+        return [named.get(int(value), int(value)) for value in read_set(storage)]
     if kind == Kind.other:
         return None
     if kind == Kind.enumeration:
-        return _name_of(option, storage)
+        size = option.stored_choices()[2]
+        return _names(option).get(int.from_bytes(read_bytes(storage, size), "little"))
     return _plain(kind, read_scalar(kind, storage))
 
 
@@ -62,15 +63,14 @@ def _read_list(option: RegisteredOption, storage: int) -> Value:
     size = element_size(element)
     if element != Kind.enumeration:
         return [_plain(element, value) for value in read_list(element, size, storage)]
+    named = _names(option)
+    return [named.get(int(value)) for value in read_list(element, size, storage)]
+
+
+def _names(option: RegisteredOption) -> dict[int, str]:
+    """Map each number that a choice of the option stores to the first of these choices."""
     names, stored, _ = option.stored_choices()
-    by_value = dict(zip(stored, names, strict=True))
-    return [by_value.get(int(value)) for value in read_list(element, size, storage)]
-
-
-def _name_of(option: RegisteredOption, storage: int) -> str | None:
-    names, stored, size = option.stored_choices()
-    found = int.from_bytes(read_bytes(storage, size), "little")
-    return next((name for name, value in zip(names, stored, strict=True) if value == found), None)
+    return dict(zip(reversed(stored), reversed(names), strict=True))
 
 
 _SIZES = {Kind.boolean: 1, Kind.character: 1, Kind.int64: 8, Kind.uint64: 8, Kind.float64: 8}
@@ -95,8 +95,7 @@ def _empty(option: RegisteredOption) -> Value:
     """Return the value of an option without `cl::init`: T()."""
     kind = option.type.kind
     if kind == Kind.enumeration:
-        names, stored, _ = option.stored_choices()
-        return next((name for name, value in zip(names, stored, strict=True) if value == 0), None)
+        return _names(option).get(0)
     return _EMPTY.get(kind, 0)
 
 

@@ -9,9 +9,10 @@ from optctx._native import Kind, call_virtual_uint, option_at
 from optctx.errors import OptionTypeError, OptionValueError, shown
 from optctx.image.abi import INTEGER_RANGES, type_name
 from optctx.image.options import ElementNames, RegisteredOption
+from optctx.values.read_values import Value
 from optctx.wording import did_you_mean, first_few, nearest
 
-__all__ = ["Texts", "expectation", "flag_text", "needs_value", "texts_of"]
+__all__ = ["Texts", "expectation", "flag_text", "has_text", "needs_value", "text_form", "texts_of"]
 
 # One entry for each occurrence; None is a flag without a value (-name).
 Texts = tuple[str | None, ...]
@@ -35,6 +36,22 @@ def texts_of(option: RegisteredOption, name: str, value: object) -> Texts:
     if kind == Kind.set and not isinstance(value, str):
         return (_set_text(option, name, value),)
     return (_scalar_text(option, name, kind, value),)
+
+
+def has_text(texts: Texts) -> bool:
+    """Tell whether LLVM can be given the texts: they are UTF-8 without NUL. Names of files need not be."""
+    given = "".join(text or "" for text in texts)
+    return "\0" not in given and not any("\ud800" <= character <= "\udfff" for character in given)
+
+
+def text_form(option: RegisteredOption, value: Value) -> tuple[str, Texts] | None:
+    """Return the name and the texts that give an option the value that it has; None if no text does."""
+    if option.type.kind == Kind.other or value is None:
+        return None
+    # A literal choice is a name of its option, such as -regbankselect-fast.
+    name = value if isinstance(value, str) and value in option.names else option.name
+    texts = texts_of(option, name, value)
+    return (name, texts) if has_text(texts) else None
 
 
 def needs_value(option: RegisteredOption) -> bool:

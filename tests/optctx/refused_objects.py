@@ -14,7 +14,6 @@ from llvmlite import binding
 
 from optctx import OptionContext, bound, propagating
 from optctx.compiling import Job, Result, compile_job
-from optctx.hosts.llvmlite import instruction_count
 from optctx.lab.rank import rank
 from optctx.lab.sweep import sweep
 from optctx.lab.tuning import parse_space, tune
@@ -28,7 +27,7 @@ __all__ = [
     "CLASSES", "COUNTED", "HUGE", "OF_AARCH64", "SCALE", "UNROLL", "X86", "CoroutineCalls", "Executor", "Job",
     "LLVMInstance", "LLVMTarget", "LLVMTargetInfo", "Pool", "attributed", "binding", "bound_to_five",
     "closed", "compile_job", "coroutine", "error_of", "exclusive", "flagged", "from_target", "generating",
-    "generator", "instruction_count", "llvm_context", "machine", "module", "module_of", "noted",
+    "generator", "llvm_context", "machine", "module", "module_of", "noted",
     "of_another_library", "parse_option_string", "parse_space", "partial", "pool",
     "rank", "run_module_passes", "stamped", "sweep", "tune", "unshown", "written",
 ]  # fmt: skip

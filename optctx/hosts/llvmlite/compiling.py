@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections.abc import Callable
 from ctypes import c_uint, c_void_p
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from optctx import _native
 from optctx._native import Llvm
@@ -61,58 +62,50 @@ _OWN = {
 }
 
 
-class NativeApi:
-    """Typed functions of one loaded library. Pointers are plain integers (`c_void_p`). `image` is its index.
+class NativeApi(NamedTuple):
+    """Typed functions of a loaded library. Pointers are plain integers (`c_void_p`). `image` is its index."""
 
-    Making a NativeApi changes nothing in the process. Raises UnsupportedImageError if the library lacks a
-    function.
-    """
-
-    def __init__(self, image: Image) -> None:
-        self.image = image.index
-        self._image = image
-        self._library = ctypes.CDLL(image.path)
-
-        self.native = Llvm(
-            self.image,
-            {
-                **{name: self._exported_address(symbol) for name, symbol in _OWN.items()},
-                **{name: self._hidden_address(fact) for name, fact in COMPILING.items()},
-            },
-        )
-        global_context = self._exported_address("LLVMPY_GetGlobalContext")
-        self.global_context = ctypes.CFUNCTYPE(c_void_p)(global_context)
-        self.module_context = ctypes.CFUNCTYPE(c_void_p, c_void_p)(self._hidden_address(MODULE_CONTEXT))
-        self.instruction_count = ctypes.CFUNCTYPE(c_uint, c_void_p)(self._hidden_address(INSTRUCTION_COUNT))
-
-    def _exported_address(self, name: str) -> int:
-        try:
-            address = ctypes.cast(getattr(self._library, name), c_void_p).value
-        except AttributeError:
-            raise self._missing(name) from None
-        assert address  # it is a function
-        return address
-
-    def _hidden_address(self, fact: Fact[None]) -> int:
-        found = self._image.findings.find(fact)
-        if found is None:
-            raise self._missing(fact.what)
-        return found.address
-
-    def _missing(self, name: str) -> UnsupportedImageError:
-        return UnsupportedImageError(
-            f"compiling needs the function {name}, which {self._image.path} does not have; "
-            "install an llvmlite release that optctx supports, with its symbol table"
-        )
+    image: int
+    native: Llvm
+    global_context: Callable[[], int]
+    module_context: Callable[[int], int]
+    instruction_count: Callable[[int], int]
 
 
 @cache
 def native_api() -> NativeApi:
-    """Return the functions of llvmlite's own library, looked up once in a process.
+    """Return the functions of llvmlite's own library, looked up once in a process. Changes nothing else.
 
     Raises UnsupportedImageError if llvmlite's library is missing or lacks a function.
     """
-    return NativeApi(llvmlite_image())
+    image = llvmlite_image()
+    library = ctypes.CDLL(image.path)
+
+    def exported(name: str) -> int:
+        return _needed(image, name, ctypes.cast(getattr(library, name, 0), c_void_p).value)
+
+    def hidden(fact: Fact[None]) -> int:
+        found = image.findings.find(fact)
+        return _needed(image, fact.what, None if found is None else found.address)
+
+    own = {name: exported(symbol) for name, symbol in _OWN.items()}
+    return NativeApi(
+        image.index,
+        Llvm(image.index, {**own, **{name: hidden(fact) for name, fact in COMPILING.items()}}),
+        ctypes.CFUNCTYPE(c_void_p)(exported("LLVMPY_GetGlobalContext")),
+        ctypes.CFUNCTYPE(c_void_p, c_void_p)(hidden(MODULE_CONTEXT)),
+        ctypes.CFUNCTYPE(c_uint, c_void_p)(hidden(INSTRUCTION_COUNT)),
+    )
+
+
+def _needed(image: Image, name: str, address: int | None) -> int:
+    """Return the address of a function. Raises UnsupportedImageError if there is none."""
+    if not address:
+        raise UnsupportedImageError(
+            f"compiling needs the function {name}, which {image.path} does not have; "
+            "install an llvmlite release that optctx supports, with its symbol table"
+        )
+    return address
 
 
 def _llvmlite_lock(api: NativeApi, context: int) -> Any:

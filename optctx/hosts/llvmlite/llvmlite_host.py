@@ -11,7 +11,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from typing import Any
 
 from optctx._native import loaded_libraries
@@ -22,13 +21,7 @@ from optctx.image.facts.interceptions import Interception
 from optctx.image.loaded import Image, open_image
 from optctx.tasks.problems import anything_left, raise_problems
 
-__all__ = [
-    "LLVMLITE",
-    "check_release",
-    "is_llvmlites",
-    "llvmlite_image",
-    "unproven",
-]
+__all__ = ["LLVMLITE", "check_release", "llvmlite_image"]
 
 # Its functions that run passes, emit, compile, make a data layout, or set options.
 _RUNS_LLVM = (
@@ -45,65 +38,6 @@ _RUNS_LLVM = (
     "LLVMPY_LLJIT_Link",
     "LLVMPY_LLJITLookup",
 )
-
-
-class _Llvmlite:
-    """See optctx/engine/host.py."""
-
-    package = "llvmlite"
-    reports_calls = True
-    between = frozenset({package, "numba"})
-
-    def image(self) -> Image:
-        return llvmlite_image()
-
-    def has(self, image: Image) -> bool:
-        return is_llvmlites(image)
-
-    def refusal(self, reason: UnsupportedImageError) -> UnsupportedImageError:
-        return unproven(reason)
-
-    def interceptions(self) -> Sequence[Interception]:
-        from optctx.hosts.llvmlite import lljit  # importing optctx takes a twentieth less time
-
-        return lljit.INTERCEPTIONS
-
-    def llvm_context_address(self, llvm_context: object) -> int:
-        return llvm_context_address(llvm_context)
-
-    def module_address(self, module: object) -> int:
-        return module_address(module)
-
-    def lock(self) -> AbstractContextManager[object]:
-        lock: AbstractContextManager[object] = llvmlite_lock()
-        return lock
-
-    def attaching(self) -> None:
-        from llvmlite.binding import ffi  # importing optctx works without llvmlite
-
-        from optctx.hosts.llvmlite import lljit, manager_runs  # importing optctx takes a twentieth less time
-
-        for name in _RUNS_LLVM:
-            getattr(ffi.lib, name)._cfn.errcheck = _returns
-        order_freeing()
-        lljit.arm()
-        manager_runs.arm()
-
-    def follow_calls(self, begin_and_end: tuple[Callable[[], None], Callable[[], None]]) -> None:
-        lock = llvmlite_lock()
-        if begin_and_end not in lock._cblist:
-            lock._cblist.append(begin_and_end)
-
-
-def _returns(result: Any, _: object, arguments: tuple[object, ...]) -> Any:
-    """Raise the problems that LLVM's work has left, as a call that has run LLVM returns."""
-    order_arguments(arguments)
-    if anything_left():
-        raise_problems(level_outside(LLVMLITE.package) + 1)
-    return result
-
-
-LLVMLITE = _Llvmlite()
 
 
 _EARLIEST_LLVM = 15  # llvmlite cannot run pipelines from text with an earlier one
@@ -154,7 +88,7 @@ def llvmlite_image() -> Image:
     )
 
 
-def is_llvmlites(image: Image) -> bool:
+def _is_llvmlites(image: Image) -> bool:
     """Tell whether an image is the library that llvmlite has loaded. Loads nothing."""
     if "llvmlite.binding.ffi" not in sys.modules:
         return False
@@ -175,7 +109,7 @@ def _library_path() -> str:
     return str(ffi.lib._name)
 
 
-def unproven(reason: UnsupportedImageError) -> UnsupportedImageError:
+def _unproven(reason: UnsupportedImageError) -> UnsupportedImageError:
     """Return the error for the llvmlite that is installed, whose layout did not check out."""
     if _is_tried():
         return UnsupportedImageError(f"{_release()} cannot be used, nothing was changed: {reason}")
@@ -187,3 +121,49 @@ def _is_tried() -> bool:
 
     numbers = tuple(int(number) for number in re.findall(r"\d+", llvmlite.__version__)[:2])
     return _FIRST <= numbers <= _LAST
+
+
+def _returns(result: Any, _: object, arguments: tuple[object, ...]) -> Any:
+    """Raise the problems that LLVM's work has left, as a call that has run LLVM returns."""
+    order_arguments(arguments)
+    if anything_left():
+        raise_problems(level_outside(LLVMLITE.package) + 1)
+    return result
+
+
+class _Llvmlite:
+    """See optctx/engine/host.py."""
+
+    package = "llvmlite"
+    reports_calls = True
+    between = frozenset({package, "numba"})
+    image = staticmethod(llvmlite_image)
+    has = staticmethod(_is_llvmlites)
+    refusal = staticmethod(_unproven)
+    llvm_context_address = staticmethod(llvm_context_address)
+    module_address = staticmethod(module_address)
+    lock = staticmethod(llvmlite_lock)
+
+    def interceptions(self) -> Sequence[Interception]:
+        from optctx.hosts.llvmlite import lljit  # importing optctx takes a twentieth less time
+
+        return lljit.INTERCEPTIONS
+
+    def attaching(self) -> None:
+        from llvmlite.binding import ffi  # importing optctx works without llvmlite
+
+        from optctx.hosts.llvmlite import lljit, manager_runs  # importing optctx takes a twentieth less time
+
+        for name in _RUNS_LLVM:
+            getattr(ffi.lib, name)._cfn.errcheck = _returns
+        order_freeing()
+        lljit.arm()
+        manager_runs.arm()
+
+    def follow_calls(self, begin_and_end: tuple[Callable[[], None], Callable[[], None]]) -> None:
+        lock = llvmlite_lock()
+        if begin_and_end not in lock._cblist:
+            lock._cblist.append(begin_and_end)
+
+
+LLVMLITE = _Llvmlite()

@@ -28,14 +28,11 @@ __all__ = [
     "MAKES",
     "MIXED",
     "RUNS_MANAGER",
-    "Argument",
     "CannotRepeatError",
-    "Made",
     "ManagerRun",
     "Repeating",
     "Values",
     "change",
-    "changed_arguments",
     "end_machine",
     "make",
 ]
@@ -52,11 +49,7 @@ class CannotRepeatError(Exception):
 
 class _Call(NamedTuple):
     name: str
-    arguments: tuple[Any, ...]  # as given, or one of the classes below
-
-
-class _Changed:
-    """Stands for the object that a call changes."""
+    arguments: tuple[Any, ...]  # as given, Argument.CHANGED, or one of the classes below
 
 
 class _Input(NamedTuple):
@@ -91,7 +84,6 @@ class _Recipe:
         self.gap = ""
 
 
-_CHANGED: Final = _Changed()
 # Attributes of pointers.
 _RECIPE = "_optctx_recipe"
 _ENDED = "_optctx_ended"  # of a machine that MCJIT owned
@@ -114,14 +106,14 @@ def make(name: str, arguments: tuple[Any, ...], values: Values) -> Any:
 
 def change(name: str, arguments: tuple[Any, ...], values: Values) -> Any:
     """Call a function that changes an object, and add the call to the object's recipe."""
-    kinds = changed_arguments(name, len(arguments))
+    kinds = _changed_arguments(name, len(arguments))
     recipe = _recipe_of(arguments[kinds.index(Argument.CHANGED)])
     if recipe is None:
         return function(name)(*arguments)
-    gap, recipe.gap = recipe.gap, recipe.gap or f"an exception interrupted a call of {name}"
     if recipe.values != values:
         recipe.values = MIXED
     call = _kept(name, kinds, arguments, recipe)
+    gap, recipe.gap = recipe.gap, recipe.gap or f"an exception interrupted a call of {name}"
     result = function(name)(*arguments)
     recipe.calls.append(call)
     recipe.gap = gap
@@ -149,7 +141,7 @@ def _kept(name: str, kinds: tuple[Argument, ...], arguments: tuple[Any, ...], re
 def _keep(argument: Any, kind: Argument | None, recipe: _Recipe) -> Any:
     """Return what stands for an argument in a recipe."""
     if kind is Argument.CHANGED:
-        return _CHANGED
+        return kind
     if kind is Argument.TUNING:
         return _Tuning(settings_at(argument))
     if kind is Argument.MACHINE and hasattr(argument, "closed"):
@@ -226,7 +218,8 @@ class Repeating:
             first, *others = made.recipe.calls[: made.length]
             result = _new(first.name, tuple(map(self._argument, first.arguments)), self._stack)
             for name, arguments in others:
-                function(name)(*(result if each is _CHANGED else self._argument(each) for each in arguments))
+                ready = (result if each is Argument.CHANGED else self._argument(each) for each in arguments)
+                function(name)(*ready)
             self._repeated[made] = result
         return self._repeated[made]
 
@@ -256,38 +249,35 @@ class Argument(Enum):
 
 
 class Made(NamedTuple):
-    """A function that makes an object: what the object is called, what ends it, the arguments."""
+    """A function that makes an object: what ends the object, and the arguments."""
 
-    what: str
     disposer: str
     arguments: tuple[Argument, ...] = ()
 
 
 class ManagerRun(NamedTuple):
-    """A function that runs a pass manager: what its argument 1 is, and which others were made."""
+    """A function that runs a pass manager: what its argument 1 is, and what the others are that were made."""
 
     subject: Subject
     made: Mapping[int, str]
 
 
-_MODULE_MANAGER = ("module pass manager", "LLVMPY_DisposeNewModulePassManger")  # the library's own spelling
-_FUNCTION_MANAGER = ("function pass manager", "LLVMPY_DisposeNewFunctionPassManger")
+_END_MODULE_MANAGER = "LLVMPY_DisposeNewModulePassManger"  # the library's own spelling
+_END_FUNCTION_MANAGER = "LLVMPY_DisposeNewFunctionPassManger"
+_END_OLD_MANAGER = "LLVMPY_DisposePassManager"
 _BUILT = (Argument.MADE, Argument.PLAIN)
-_OLD = ("pass manager", "LLVMPY_DisposePassManager")
 
 MAKES: Final = {
-    "LLVMPY_CreatePipelineTuningOptions": Made("tuning options", "LLVMPY_DisposePipelineTuningOptions"),
-    "LLVMPY_CreatePassBuilder": Made(
-        "pass builder", "LLVMPY_DisposePassBuilder", (Argument.MACHINE, Argument.TUNING)
-    ),
-    "LLVMPY_CreateNewModulePassManager": Made(*_MODULE_MANAGER),
-    "LLVMPY_CreateNewFunctionPassManager": Made(*_FUNCTION_MANAGER),
-    "LLVMPY_buildPerModuleDefaultPipeline": Made(*_MODULE_MANAGER, _BUILT),
-    "LLVMPY_buildFunctionSimplificationPipeline": Made(*_FUNCTION_MANAGER, _BUILT),
+    "LLVMPY_CreatePipelineTuningOptions": Made("LLVMPY_DisposePipelineTuningOptions"),
+    "LLVMPY_CreatePassBuilder": Made("LLVMPY_DisposePassBuilder", (Argument.MACHINE, Argument.TUNING)),
+    "LLVMPY_CreateNewModulePassManager": Made(_END_MODULE_MANAGER),
+    "LLVMPY_CreateNewFunctionPassManager": Made(_END_FUNCTION_MANAGER),
+    "LLVMPY_buildPerModuleDefaultPipeline": Made(_END_MODULE_MANAGER, _BUILT),
+    "LLVMPY_buildFunctionSimplificationPipeline": Made(_END_FUNCTION_MANAGER, _BUILT),
     # llvmlite 0.44
-    "LLVMPY_CreatePassManager": Made(*_OLD),
-    "LLVMPY_CreateFunctionPassManager": Made(*_OLD, (Argument.PLAIN,)),
-    "LLVMPY_PassManagerBuilderCreate": Made("pass manager builder", "LLVMPY_PassManagerBuilderDispose"),
+    "LLVMPY_CreatePassManager": Made(_END_OLD_MANAGER),
+    "LLVMPY_CreateFunctionPassManager": Made(_END_OLD_MANAGER, (Argument.PLAIN,)),
+    "LLVMPY_PassManagerBuilderCreate": Made("LLVMPY_PassManagerBuilderDispose"),
 }
 
 # What adds a pass, or sets what passes are made of. Initialising a function pass manager is part of it.
@@ -301,12 +291,14 @@ _CHANGED_SECOND = {
     "LLVMPY_PassManagerBuilderPopulateFunctionPassManager": Argument.MADE,
 }
 
-_OLD_MODULE_RUN = ManagerRun(Subject.module, {0: _OLD[0]})
-_OLD_FUNCTION_RUN = ManagerRun(Subject.function, {0: _OLD[0]})
+_OLD_MODULE_RUN = ManagerRun(Subject.module, {0: "pass manager"})
+_OLD_FUNCTION_RUN = ManagerRun(Subject.function, {0: "pass manager"})
 RUNS_MANAGER: Final = {
-    "LLVMPY_RunNewModulePassManager": ManagerRun(Subject.module, {0: _MODULE_MANAGER[0], 2: "pass builder"}),
+    "LLVMPY_RunNewModulePassManager": ManagerRun(
+        Subject.module, {0: "module pass manager", 2: "pass builder"}
+    ),
     "LLVMPY_RunNewFunctionPassManager": ManagerRun(
-        Subject.function, {0: _FUNCTION_MANAGER[0], 2: "pass builder"}
+        Subject.function, {0: "function pass manager", 2: "pass builder"}
     ),
     # llvmlite 0.44
     "LLVMPY_RunPassManager": _OLD_MODULE_RUN,
@@ -316,7 +308,7 @@ RUNS_MANAGER: Final = {
 }
 
 
-def changed_arguments(name: str, count: int) -> tuple[Argument, ...]:
+def _changed_arguments(name: str, count: int) -> tuple[Argument, ...]:
     """Return what the arguments of a function are that changes an object."""
     first = _CHANGED_SECOND.get(name)
     if first is not None:

@@ -44,18 +44,6 @@ def test_options_that_nothing_reads_share_an_entry_and_others_miss(cache: Compil
     assert [unrolled(cache), counts(cache)] == [1, (3, 3)]
 
 
-def test_what_is_found_is_what_a_fresh_process_gives(cache: CompileCache, fresh: FreshProcess) -> None:
-    sets = [{}, {"unroll-count": 4}, {"force-vector-width": 4}, {"inline-threshold": 0}]
-    for source in (SCALE, CALLS):
-        for overrides in [*sets, *({**IRRELEVANT, **each} for each in sets)]:
-            context = OptionContext(overrides)
-            reference = fresh.compile(Job(source, options=tuple(context.args()), triple=X86))
-            for _ in range(2):
-                with context:
-                    assert cache.compile(source, triple=X86) == reference
-    assert cache.hits >= 16
-
-
 def test_text_bitcode_and_modules_are_taken_and_left_as_they_are(cache: CompileCache) -> None:
     with binding.create_context() as context, binding.parse_assembly(COUNTED, context) as module:
         before = str(module)

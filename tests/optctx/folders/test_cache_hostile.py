@@ -255,5 +255,5 @@ def test_a_key_is_checked_and_never_shown(tmp_path: Path) -> None:
     assert "0123" not in str(short.value)
     with CompileCache(tmp_path / "cache", key=KEY) as cache:
         store = cache._store
-        shown = [repr(cache), repr(store), repr(vars(cache)), repr(vars(store)), repr(vars(store._seal))]  # type: ignore[attr-defined]
+        shown = [repr(cache), repr(store), repr(vars(cache)), repr(vars(store)), repr(vars(store._seal))]  # type: ignore[union-attr]
     assert not any("0123" in each for each in shown)

@@ -141,3 +141,22 @@ def test_callbacks_and_universal_functions_are_cached(cache: pathlib.Path) -> No
     for _ in range(2):
         universal = optctx.numba.vectorize(["int64(int64)"], cache=True, options=FAST)(twice)
         assert universal(numba_cached.array).sum() == 2 * numba_cached.array.sum()
+
+
+@pytest.mark.usefixtures("cache")
+def test_what_llvm_read_for_the_target_and_for_a_linked_function_counts_for_the_one_that_links_it() -> None:
+    compiled = optctx.numba.njit("int64(int64)", cache=True, options={"inline-threshold": 77})
+
+    @compiled
+    def helper(x: int) -> int:
+        return 2 * x
+
+    @compiled
+    def caller(x: int) -> int:
+        return helper(x) + 1
+
+    library, linking = (next(iter(each.overloads.values())).library for each in (helper, caller))
+    kind = type(library.reads)
+    library.reads.include(kind(["of the helper"]))
+    library.codegen.reads.include(kind(["of the machine"]))
+    assert {"of the helper", "of the machine"} <= linking.reads.names()
