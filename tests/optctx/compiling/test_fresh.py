@@ -14,7 +14,7 @@ import pytest
 
 from optctx import OptionContext
 from optctx.children.server_process import popen
-from optctx.compiling import FreshProcess, Job, Result, compile_job
+from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.compiling.fresh import llvm_pool
 from optctx.errors import OptctxError
 from optctx.process import thread_arguments
