@@ -294,6 +294,9 @@ class Region:
     def role(self) -> Role: ...
 
     @property
+    def kind(self) -> Kind: ...
+
+    @property
     def ownership(self) -> Ownership: ...
 
     @ownership.setter

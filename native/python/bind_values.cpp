@@ -122,6 +122,7 @@ void add_space(nb::module_& m) {
         .def_ro("live", &values::Region::live)
         .def_ro("size", &values::Region::size)
         .def_ro("role", &values::Region::role)
+        .def_ro("kind", &values::Region::kind)
         .def_rw("ownership", &values::Region::ownership)
         .def_rw("variable", &values::Region::variable)
         .def_rw("value_offset", &values::Region::value_offset)

@@ -38,7 +38,7 @@ def test_a_gain_is_measured_twice(kernel: str, capfd: pytest.CaptureFixture[str]
     found: dict[str, Any] = json.loads(capfd.readouterr().out)
     wide, same, crashed = found["rows"]
     assert wide["verdict"] == "faster, confirmed"
-    assert wide["options"] == ["-force-vector-width=8", "-force-vector-interleave=1"]
+    assert wide["options"] == ["-force-vector-interleave=1", "-force-vector-width=8"]
     assert wide["ratio"]["low"] > 1.2
     assert wide["confirmed"]["second"]["low"] > 1.2
     assert wide["seconds"]["middle"] < found["base"]["seconds"]["middle"]
