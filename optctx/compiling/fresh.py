@@ -17,12 +17,13 @@ from optctx.children.pool import Pool, SharedPool
 from optctx.compiling.job import Death as Died
 from optctx.compiling.job import Job, Result, compile_unchecked, initialise_targets
 from optctx.compiling.targets import is_suspect, target_problem, trial_of
-from optctx.errors import EndedEarlyError, OptctxError
+from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.hosts.llvmlite.compiling import native_api
 from optctx.process import set_process_options
 
 __all__ = ["FreshProcess", "check_target", "compile_job", "llvm_pool"]
 
+_MOST_SECONDS, _MOST_BYTES = (1 << 32) - 1, 1 << 47  # 136 years; all addresses of a process
 _GRACE = 30.0  # seconds that the server may take in addition to a job's own time
 
 
@@ -47,9 +48,10 @@ class FreshProcess:
             memory: Bytes of address space that one job may take in addition to the server's. LLVM ends the
                 process if it gets no more. None is no limit.
             directory: Where jobs run and put temporary files, by default as this process.
+
+        Raises OptctxError for limits that no system takes.
         """
-        self._timeout = timeout
-        self._memory = memory
+        self._limits = _checked(timeout, memory)
         self._directory = None if directory is None else os.fsencode(os.path.abspath(directory))
         self._running = False
         self._owner = os.getpid()
@@ -74,23 +76,25 @@ class FreshProcess:
         """Compile one job in a fresh process and wait for it. `timeout` (seconds) replaces the usual one.
 
         Every problem of the job itself, such as a processor that LLVM does not know, is a `Result.error`.
-        Raises OptctxError outside the `with` block.
+        Raises OptctxError outside the `with` block, and for a timeout that no system takes.
         """
-        result = self._compile(job, timeout)
+        limits = self._limits if timeout is None else _checked(timeout, self._limits.memory)
+        result = self._compile(job, limits)
         problem = target_problem(self._compile, job) if is_suspect(job, result) else None
         if problem is None or (problem.died is not None and result.error is not None):
             return result
         return replace(problem, seconds=result.seconds, stderr=result.stderr)
 
-    def _compile(self, job: Job, timeout: float | None = None) -> Result:
+    def _compile(self, job: Job, limits: Limits | None = None) -> Result:
         if self._owner != os.getpid():
             raise OptctxError(
                 "this FreshProcess belongs to the process that this one was forked from; make another one"
             )
         if not self._running:
             raise OptctxError("this FreshProcess is not running; use it inside its `with` block")
-        seconds = self._timeout if timeout is None else timeout
-        limits = Limits(seconds, self._memory)
+        limits = limits or self._limits
+        assert limits.seconds is not None
+        within = limits.seconds + _GRACE
         try:
             pool = llvm_pool()  # another one if the server was killed
         except OSError as error:
@@ -98,11 +102,21 @@ class FreshProcess:
         call = pool.submit(compile_fresh, job, self._directory, gives=Result, limits=limits)
         self._calls.add(call)
         try:
-            return _result(call.result(seconds + _GRACE), seconds)
+            return _result(call.result(within), limits.seconds)
         except FutureTimeoutError:
-            return _lost(f"the helper process did not answer within {seconds + _GRACE:g} s")
+            return _lost(f"the helper process did not answer within {within:g} s")
         finally:
             self._calls.discard(call)
+
+
+def _checked(timeout: object, memory: object) -> Limits:
+    if not isinstance(timeout, (int, float)) or not 0 < timeout <= _MOST_SECONDS:
+        raise OptctxError(
+            f"expected a timeout above 0 and of at most {_MOST_SECONDS:,} seconds, found {shown(timeout)}"
+        )
+    if memory is not None and (not isinstance(memory, int) or not 0 < memory <= _MOST_BYTES):
+        raise OptctxError(f"expected 1 to {_MOST_BYTES:,} bytes of memory, found {shown(memory)}")
+    return Limits(timeout, memory)
 
 
 def llvm_pool() -> Pool:

@@ -159,6 +159,18 @@ def test_it_answers_only_inside_its_with_block() -> None:
         fresh.compile(JOB)
 
 
+def test_limits_that_no_system_takes_are_refused_before_anything_starts(fresh: FreshProcess) -> None:
+    for timeout in (0, -1.0, float("nan"), 1e300, "x"):
+        with pytest.raises(
+            OptctxError, match="above 0 and of at most 4,294,967,295 seconds"
+        ):
+            fresh.compile(JOB, timeout=timeout)  # type: ignore[arg-type]
+    for memory in (0, 2.5, 1 << 60):
+        with pytest.raises(OptctxError, match=r"expected 1 to .* bytes of memory, found "):
+            FreshProcess(memory=memory)  # type: ignore[arg-type]
+    assert fresh.compile(JOB, timeout=3e6).error is None
+
+
 def test_a_helper_that_starts_ignores_what_ends_the_group(tmp_path: pathlib.Path) -> None:
     """At any moment of its start: it prints no traceback, and the one that started it decides."""
     said = tmp_path / "said"
