@@ -15,7 +15,7 @@ from typing import get_args
 
 from hypothesis import strategies as st
 
-from tests.promises.model import CHOICES, PROCESS_WIDE, Model
+from tests.promises.model import CHOICES, GROWS, PROCESS_WIDE, Model
 from tests.promises.program import Action, Context, Options, Outside, Program, Round, Step
 
 __all__ = ["THREADS", "programs"]
@@ -74,6 +74,7 @@ class _Drawing:
             self.outside = draw(st.sampled_from(get_args(Outside)))
         self.model = Model(Program(self.drift, self.contexts, (), self.outside), turns, THREADS)
         self.rounds: list[Round] = []
+        self.grown: set[int] = set()  # threads that have set a list: the model does not know how it grows
         self.is_alone = False  # the thread whose steps are drawn
 
     def _contexts(self) -> tuple[Context, ...]:
@@ -223,7 +224,10 @@ class _Drawing:
         if action == "nest":
             step = step._replace(way=draw(st.sampled_from(("", "C++"))))
         if action == "set":
-            step = step._replace(options=draw(_options(list(CHOICES), 2, 1)))
+            names = [name for name in CHOICES if name != GROWS or thread not in self.grown]
+            step = step._replace(options=draw(_options(names, 2, 1)))
+            if GROWS in dict(step.options):
+                self.grown.add(thread)
         if action == "drift":
             step = step._replace(options=draw(_options(_DRIFTING, 1, 1)))
         if action == "carry":

@@ -15,6 +15,7 @@ from tests.promises.program import Context, Options, Program, Step
 
 __all__ = [
     "CHOICES",
+    "GROWS",
     "PROCESS_WIDE",
     "SHOWN",
     "WRITTEN",
@@ -41,6 +42,7 @@ CHOICES: Final[dict[str, dict[str, Any]]] = {
     "force-vector-width": {"2": 2},
     "chr-bias-threshold": {"0.25": 0.25},
 }
+GROWS: Final = "force-attribute"  # a list: LLVM's setter adds to what it was given before in the same scope
 WRITES: Final = "min-jump-table-entries"  # what LLVM itself writes, to this:
 WRITTEN: Final = str(2**32 - 1)
 PROCESS_WIDE: Final[dict[str, dict[str, Any]]] = {
