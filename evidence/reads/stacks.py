@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from types import TracebackType
 from typing import NamedTuple
 
@@ -98,18 +99,20 @@ class RecordingStacks:
         self._recording = record()
 
     def __enter__(self) -> Log:
-        log = self._recording.__enter__()
-        engine = attach()
-        self.recorder, made = log._recorder, made_code(engine)
-        self.stacks = self._make(engine.space, made.calls, made.uses, made.thunks)
-        self.stacks.start()
+        with ExitStack() as entered:
+            log = entered.enter_context(self._recording)
+            engine = attach()
+            self.recorder, made = log._recorder, made_code(engine)
+            self.stacks = self._make(engine.space, made.calls, made.uses, made.thunks)
+            self.stacks.start()
+            entered.callback(self.stacks.stop)
+            self._entered = entered.pop_all()
         return log
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stacks.stop()
-        self._recording.__exit__(kind, error, trace)
+        self._entered.__exit__(kind, error, trace)
 
 
 def stacks_in(recording: RecordingStacks) -> list[FirstRead]:

@@ -16,12 +16,12 @@ struct FunctionReferences {
     std::vector<std::uintptr_t> places;  // addresses of the part of a candidate that names its operand, ascending
 };
 
-// Reads the code as the library's file has it. `spans` must be sorted and disjoint. Functions that only run while the
-// library is loaded (static initialisers) are left out: they construct the objects, before any thread can have a view.
-// For each of several lists of spans, with one pass over the code.
+// Finds the references into each of several lists of spans, with one pass over the code. Reads the code as the
+// library's file has it. Each list must be sorted and disjoint. Functions that only run while the library is loaded
+// (static initialisers) are left out: they construct the objects, before any thread can have a view.
 std::vector<std::vector<FunctionReferences>> find_references_to_each(
     const image::Library& image, const std::vector<std::vector<image::Span>>& spans);
-// The same in some functions only: numbers of their symbols, each once.
+// Finds the references into one list, in some functions only: numbers of their symbols, each once.
 std::vector<FunctionReferences> find_references_in(const image::Library& image, const std::vector<image::Span>& spans,
                                                    const std::vector<std::uint32_t>& functions);
 

@@ -48,12 +48,13 @@ std::vector<Stack> stacks_of(const lab::ReadStacks& of) {
 void add_read_stacks(nb::module_& m) {
     nb::class_<lab::ReadStacks>(m, "ReadStacks", "The call stack of the first read of each reader, on one thread.")
         .def_static("make", &make, "space"_a, "calls"_a, "uses"_a, "thunks"_a,
-                    "`calls`: (begin, end, site) of the code that calls a function in place of an instruction; `uses`: "
-                    "(address, site, number of the register, whether it is on the stack) of each instruction of a "
-                    "trampoline that uses a word of a view; `thunks`: where they begin and end.")
+                    "Make an object without stacks. `calls`: (begin, end, site) of the code that calls a function in "
+                    "place of an instruction. `uses`: (address, site, number of the register, whether it is on the "
+                    "stack) of each instruction of a trampoline that uses a word of a view. `thunks`: where they begin "
+                    "and end.")
         .def("start", &lab::ReadStacks::start, "Keep the stacks of what this thread reads while it is recorded.")
         .def(
-            "stop", [](lab::ReadStacks&) { lab::ReadStacks::stop(); }, "End the innermost of these on this thread.")
+            "stop", [](lab::ReadStacks&) { lab::ReadStacks::stop(); }, "Stop what this thread started last.")
         .def_prop_ro(
             "stacks", &stacks_of,
             "[(index of the reader; an address in each frame, its own first; whether outer frames are there)].")

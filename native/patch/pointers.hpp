@@ -16,14 +16,14 @@ struct PointerChange {
     std::uintptr_t after;
 };
 
-// Pointers that are changed while they have a user: for the first one, until after the last. Other threads may read
-// them at the same time. Each pointer is one aligned word, so they read either the old or the new value.
+// Pointers that are changed while they have a user: changed for the first one, restored after the last. Other threads
+// may read them at the same time. Each pointer is one aligned word, so they read either the old or the new value.
 class SharedPointers {
 public:
     // Checks that every pointer is aligned and has the expected value. Changes nothing.
     explicit SharedPointers(std::vector<PointerChange> changes);
 
-    // Each changes every pointer, or throws os::OsError with nothing changed.
+    // Adds or removes a user. Each throws os::OsError with nothing changed if the pointers cannot be written.
     void use();
     void give_up();
 

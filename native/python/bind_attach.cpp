@@ -22,7 +22,7 @@ namespace {
 // The numbers of an image's bound LLVMContexts, entered scopes and recording blocks.
 using Users = std::tuple<std::size_t, std::size_t, std::size_t>;
 
-// Does the next step after one that `back` undoes, and undoes that if the next one throws.
+// Does a step. If it throws, calls `back` to undo the step before it, and throws again.
 template <class Next, class Back>
 void or_back(const Next& next, const Back& back) {
     try {

@@ -81,7 +81,7 @@ bool remove_watcher(nb::handle watcher) {
         try {
             if (own.empty()) watchers->tables[image]->give_up();
         } catch (const std::exception&) {
-            // As said above.
+            // The tables stay patched.
         }
         return true;
     }

@@ -100,6 +100,6 @@ void add_record(nb::module_& m) {
         .def_prop_ro("seen", &seen_by, "[(context, or None outside every scope; indexes of the readers that read)].");
     blocks::add_methods<recording_block>(blocks::make_type(m, "RecordingBase", {}));
     m.def("prepare_recording", &prepare, "space"_a, "transaction"_a, "base"_a, "sites"_a, "readers"_a,
-          "Have the reads of packed sites of an image at `base` told to recordings. `readers`: what `group_readers` "
-          "gave for each site.");
+          "Make recordings see the reads of the packed sites of an image at `base`. Later calls for the same image "
+          "have no effect. `readers`: what `group_readers` gave for each site.");
 }

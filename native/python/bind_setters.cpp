@@ -120,9 +120,11 @@ void add_contain(nb::module_& m) {
         "Return where LLVM finds a region on this thread, inside a context: valid as long as nothing is set there. "
         "None "
         "outside.");
-    m.def("overrides_of", &overrides_of, "context"_a, "[(slot, (occurrences, setting))] of a context.");
+    m.def("overrides_of", &overrides_of, "context"_a,
+          "Return [(slot, (occurrences, setting))] of what a context sets.");
     m.def("changes_of", &changes_of, "context"_a,
-          "[(address of an option that cannot be scoped, name, texts)] of what a context changes for the process.");
+          "Return [(address of an option that cannot be scoped, name, texts)] of what a context changes for the "
+          "process.");
     m.def(
         "thread_scope",
         [](unsigned image) {

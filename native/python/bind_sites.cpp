@@ -37,10 +37,10 @@ void add_sites(nb::module_& m) {
         .def_ro("function", &arch::FunctionReferences::function)
         .def_ro("places", &arch::FunctionReferences::places);
     m.def("find_references_to_each", &arch::find_references_to_each, "image"_a, "spans"_a, nb::call_guard<WithoutGil>(),
-          "Candidate references into the spans, by function, for several lists of spans; the image must outlive the "
-          "answer.");
+          "Return, for each of several lists of spans, the candidate references into it, by function. The image must "
+          "outlive the result.");
     m.def("find_references_in", &arch::find_references_in, "image"_a, "spans"_a, "functions"_a,
-          nb::call_guard<WithoutGil>(), "The same in the functions of these numbers.");
+          nb::call_guard<WithoutGil>(), "Do the same for one list, in the functions of these numbers.");
     m.def(
         "locate",
         [](const image::Library& i, const arch::FunctionReferences& references) {

@@ -46,7 +46,7 @@ void add_drift(nanobind::module_& m);
 struct SharedSetting {
     std::shared_ptr<const optctx::values::Setting> patches;
 };
-// Makes a function of an image one for Python, which checks the index that comes first.
+// Wraps a function of an image for Python. The result checks the image's index, which is its first argument.
 template <class Result, class... Arguments>
 auto of_image(Result (*function)(unsigned image, Arguments...)) {
     return [function](unsigned image, Arguments... arguments) -> Result {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -133,7 +134,8 @@ SeenReads& Recorder::seen_under(contexts::Context* context) {
                                     [context](const auto& seen) { return seen->context.get() == context; });
     if (found != seen_.rend()) return **found;
     auto shared = context == nullptr ? nullptr : context->shared_from_this();
-    seen_.emplace_back(new SeenReads{std::move(shared), views::Reads(layout_->readers().size())});
+    std::unique_ptr<SeenReads> fresh(new SeenReads{std::move(shared), views::Reads(layout_->readers().size())});
+    seen_.push_back(std::move(fresh));
     if (unwanted_ != nullptr) seen_.back()->reads.add(*unwanted_);
     return *seen_.back();
 }

@@ -35,7 +35,7 @@ from optctx.errors import OptctxError
 __all__ = ["main", "serve_pool"]
 
 
-_LONGEST = 1e6  # seconds of one wait: the system takes 24 days
+_LONGEST = 1e6  # seconds of one wait: epoll takes 24 days at most
 
 
 class Server:
@@ -86,7 +86,7 @@ class Server:
             child.kill()
 
     def _kill_late(self) -> float:
-        """Kill children whose time is up. Return the seconds until that of another one may be."""
+        """Kill children whose time is up. Return how many seconds to wait at most before the next look."""
         now, left = time.monotonic(), []
         for child in self._children.values():
             if child.deadline is not None and not child.late:

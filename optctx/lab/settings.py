@@ -33,7 +33,7 @@ __all__ = [
     "taken",
 ]
 
-_MOST = (1 << 32) - 1  # more, as seconds, bytes or a seed, is none for the system or for NumPy
+_MOST = (1 << 32) - 1  # the system or NumPy takes no more as seconds, MiB or a seed
 R = TypeVar("R")
 N = TypeVar("N", int, float)
 Completes = str | tuple[str, ...]

@@ -183,7 +183,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _joined(argv: Sequence[str], flags: Container[str]) -> Iterator[str]:
-    """The arguments, with an LLVM option joined to that of `flags` before it, else it would be a flag."""
+    """Join each LLVM option to the one of `flags` before it: argparse would take it for a flag itself."""
     words = iter(argv)
     for word in words:
         if word in flags and (value := next(words, None)) is not None:

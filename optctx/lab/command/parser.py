@@ -55,12 +55,14 @@ class Parser(argparse.ArgumentParser):
 
     @property
     def of_options(self) -> set[str]:
-        """The flags whose values are LLVM options."""
+        """The flags whose values are options of LLVM or of clang."""
         found = (each for each in self._actions if getattr(each, "options", False))
         return {flag for each in found for flag in each.option_strings}
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Raise UsageError for none of the choices. argparse's own error quotes them as its version does."""
+        """Raise UsageError for a value that is no choice. How argparse's own error quotes them depends on its
+        version.
+        """
         if action.choices is None or value in action.choices:
             return
         choices, near = list(action.choices), did_you_mean(nearest(value, action.choices))

@@ -131,6 +131,8 @@ class Space:
 
         Raises OptctxError for a dimension without end.
         """
+        for each in self.dimensions:
+            each.values.each()  # raises for one without end, also where no point of these reaches it
         points: list[dict[str, Value]] = [{}]
         for each in self.dimensions:
             points = list(itertools.islice(_continued(points, each), most))

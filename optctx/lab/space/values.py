@@ -180,7 +180,7 @@ def parse_values(text: str, setting: str) -> Values:
 
 def _exact(number: float) -> Fraction:
     """What the shortest text of a number says."""
-    return Fraction(repr(number))
+    return Fraction(repr(float(number)))  # the numbers of NumPy have another `repr`
 
 
 def number_of(text: str) -> float | None:

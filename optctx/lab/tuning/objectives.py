@@ -195,7 +195,9 @@ class RunTime(Called):
 
     def __post_init__(self) -> None:
         if self.direction != "minimise":
-            raise OptctxError("a run time is searched for gains, which are less; write time without ':max'")
+            raise OptctxError(
+                "cannot search for slow code: only a shorter run time is a gain; write time without ':max'"
+            )
 
     @property
     def identity(self) -> str:

@@ -143,8 +143,6 @@ class Tuning:
                     self._keep, self._identity(), self._goals, self._space, self._point, resume=self._resume
                 )
             )
-            make = partial(Asking, self._space, self._goals, self._search, blocks=self._assessor.measures)
-            self._asking = go_on(make, {n: (trial, self._values(trial)) for n, trial in self._trials.items()})
             stack.enter_context(self._evaluator)
             stack.callback(self._assessor.stop)
             self._stack = stack.pop_all()
@@ -232,6 +230,8 @@ class Tuning:
         self._base = self._compile_base()
         self._note_study()
         self._assessor.know(self._trials.values())
+        make = partial(Asking, self._space, self._goals, self._search, blocks=self._assessor.measures)
+        self._asking = go_on(make, {n: (trial, self._values(trial)) for n, trial in self._trials.items()})
         for candidate in self._asking.running:
             self._start(candidate)
         while True:
@@ -313,8 +313,9 @@ class Tuning:
 
     def _collect(self) -> None:
         for answer in self._evaluator.answers():
-            self._compiled += self._plan.repeats
-            self._emitted += self._plan.repeats if answer.emitted else 0
+            times = self._plan.repeats if answer.state == "ok" else 1  # the first without output ends them
+            self._compiled += times
+            self._emitted += times if answer.emitted else 0
             candidate = self._waiting.pop(answer.number)
             self._know(candidate, answer)
             self._done.append((candidate, answer))

@@ -161,7 +161,7 @@ def test_a_terminal_shows_how_much_is_done(folder: pathlib.Path) -> None:
             while True:
                 shown.extend(os.read(reading, 1 << 12))
 
-    thread = threading.Thread(target=read)
+    thread = threading.Thread(target=read, daemon=True)  # it waits for ever if the command fails
     thread.start()
     words = ["sweep", "sound.ll", *QUICK, "--try", "unroll-count=1,2"]
     ended = command_line(*words, folder=folder, redirections=f"2>{os.ttyname(terminal)}")

@@ -147,3 +147,6 @@ def test_a_grid_lists_points_in_order_and_no_more_than_are_asked_for() -> None:
         (Dimension("a", Choices(("y", "x"))), *(Dimension(name, many, only) for name in ("b", "c", "d")))
     )
     assert space.points(2) == [{"a": "y"}, {"a": "x", "b": 1, "c": 1, "d": 1}]
+    space = Space((Dimension("a", many), Dimension("b", Floats(0.0, 1.0), parse_condition("a>2", ""))))
+    with pytest.raises(OptctxError, match="give it a step"):
+        space.points(2)
