@@ -30,7 +30,7 @@ __all__ = ["CompileCache"]
 
 
 class _MemoryStore:
-    """What a FolderStore is, in the memory of this process, for at most `size_limit` bytes of values."""
+    """A store like FolderStore in the memory of this process, for at most `size_limit` bytes of values."""
 
     def __init__(self, size_limit: int) -> None:
         self._limit = size_limit

@@ -116,7 +116,7 @@ def _checked(timeout: object, memory: object) -> Limits:
         )
     if memory is not None and (not isinstance(memory, int) or not 0 < memory <= _MOST_BYTES):
         raise OptctxError(f"expected 1 to {_MOST_BYTES:,} bytes of memory, found {shown(memory)}")
-    return Limits(timeout, memory)
+    return Limits(float(timeout), None if memory is None else int(memory))  # of no other class, such as bool
 
 
 def llvm_pool() -> Pool:

@@ -266,8 +266,8 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         The file is replaced as a whole. `about`: what else to write, such as `passes="default<O3>"`; `load`
         ignores it.
 
-        Raises OptctxError if the file cannot be written, OptionTypeError for what is not a text in `about`,
-        OptionValueError for a process-wide value without a text form.
+        Raises OptctxError if the file cannot be written, OptionTypeError for a name or value in `about` that
+        the file cannot hold, OptionValueError for a value of an option without a text form.
         """
         write_options(path, self._layers.flat(), about)
 

@@ -132,7 +132,7 @@ class Comparison:
         ]
 
     def was_explained(self, found: Difference) -> bool:
-        """Tell whether a difference was reported already. Asked once for each."""
+        """Tell whether a difference was reported already, and forget that it was."""
         return self._explained.pop(found.option.address, None) == found.after
 
 

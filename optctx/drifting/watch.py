@@ -7,6 +7,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import NamedTuple
 
@@ -152,6 +153,10 @@ class _Parse:
         self.thread = threading.get_ident()
         self.depth = parses_under_way()
 
+    def may_make(self, found: Difference) -> bool:
+        """Tell whether the parse may have made a change. One to the state before the parse is older."""
+        return self.address == found.option.address and self.before != found.after
+
 
 class _Act(NamedTuple):
     """What LLVM was given, for a change that was seen as it happened."""
@@ -210,8 +215,8 @@ class _Watching:
             return
         differences = self._comparison.differences()
         # Now, not before: a parse that has ended has explained its change, one that begins has none yet.
-        at_work = {each.address for each in self._parsing.copy() if not _is_stale(each, parses_under_way())}
-        others = [each for each in differences if each.option.address not in at_work]
+        at_work = [each for each in self._parsing.copy() if not _is_stale(each, parses_under_way())]
+        others = [each for each in differences if not any(parse.may_make(each) for parse in at_work)]
         found = [each for each in others if not self._comparison.was_explained(each)]
         if found:
             moment = here()
@@ -260,7 +265,7 @@ class _Watching:
             return
         outer = parses_under_way() - 1
         for stale in [each for each in self._parsing.copy() if _is_stale(each, outer)]:
-            self._parsing.remove(stale)
+            self._remove(stale)
         self.look()
         inside = shown_state(self._engine, option)
         self._parsing.append(_Parse(address, live_state(option), inside))
@@ -273,14 +278,14 @@ class _Watching:
         given = None if text is None else text.decode(errors="backslashreplace")
         act = _Act(given, refused, contained)
         if contained:
-            self._parsing.remove(begun)
+            self._remove(begun)
             self._end_inside(option, begun.inside, act)
         else:
             found = Difference(option, begun.before, live_state(option))
             if found.before != found.after:
                 self._comparison.explain(option, found.after)
             # Not before: a comparison in between, on any thread, would report the change as well.
-            self._parsing.remove(begun)
+            self._remove(begun)
             if found.before != found.after:
                 self._report(found, here(self._engine.image), act)
         self.look()
@@ -296,6 +301,10 @@ class _Watching:
         me = threading.get_ident()
         parses = (each for each in reversed(self._parsing.copy()) if each.thread == me)
         return next((each for each in parses if each.address == address), None)
+
+    def _remove(self, parse: _Parse) -> None:
+        with suppress(ValueError):  # another thread has cleared the list for its first watcher
+            self._parsing.remove(parse)
 
     # Around calls
 

@@ -102,7 +102,7 @@ class ThreadEngine(Engine):
         return Users(*restore(self.index, self.transaction, self.hooks.tables, self.setters))
 
     def prepare_recording(self) -> None:
-        """Have LLVM's reads told to recordings that begin from now on. Again does nothing."""
+        """Let recordings that begin from now on detect LLVM's reads. A second call does nothing."""
         sites = self.plan.references.sites
         assert sites is not None  # a redirected plan
         of_sites = self.plan.readers.by_site.tobytes()

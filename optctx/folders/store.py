@@ -183,7 +183,7 @@ class FolderStore:
         return bytes(data[TAG_SIZE:])
 
     def _check(self, status: os.stat_result) -> None:
-        """Raise UnusableError unless it is a file, as large as an entry, of those who may change entries."""
+        """Raise UnusableError if it is not a regular file, is too large, or not safe (`only_ours`)."""
         if not stat.S_ISREG(status.st_mode):
             raise UnusableError("it is not a regular file")
         if self._only_ours and (why := untrusted(status)):

@@ -47,8 +47,8 @@ def write_options(
     for key, text in about.items():
         if key in _OWN or not _KEY.fullmatch(key) or not isinstance(text, str):
             raise OptionTypeError(
-                f"cannot write {shown(key)} into a file of options: expected a text, under a name other than "
-                f"{' and '.join(_OWN)}, found {shown(text)}"
+                f"cannot write {shown(key)} into a file of options: expected a text under a name of letters, "
+                f"digits, _ and -, other than {' and '.join(_OWN)}, found {shown(text)}"
             )
     lines = [_HEAD, f"format = {_FORMAT}"]
     lines += [f"{key} = {quoted(text)}" for key, text in about.items()]

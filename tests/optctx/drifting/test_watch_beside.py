@@ -18,6 +18,7 @@ from llvmlite import binding
 import optctx
 from optctx import DriftEvent, OptionContext, drift, watch
 from optctx._native import Span, find_data_pointers, read_words
+from optctx.drifting.comparison import Difference
 from optctx.drifting.watch import _watchings
 from optctx.engine.attach import attach
 from tests.optctx.drifting.watching import ignore, told
@@ -26,7 +27,7 @@ from tests.support.ir_texts import COUNTED
 from tests.support.kernel_refusals import forbid_code
 from tests.support.library_code import LLVMLITE
 from tests.support.processes import forked, in_child
-from tests.support.scopes import in_threads, parse_module, set_option, unrolled_by_llvmlite
+from tests.support.scopes import in_threads, parse_module, set_option, unrolled_by_llvmlite, write
 
 pytestmark = pytest.mark.usefixtures("attached")
 
@@ -233,6 +234,26 @@ def test_a_change_is_told_once_whenever_something_calls_llvm_in_between() -> Non
     assert [told(each) for each in watcher.events] == [
         ("unroll-count", value - 1, value, True) for value in range(1, last + 1)
     ]
+
+
+@forked
+def test_a_write_is_told_though_a_parse_of_the_option_begins_while_it_is_being_found() -> None:
+    def find() -> list[Difference]:
+        comparison.differences = differences  # type: ignore[method-assign]
+        found = differences()
+        in_threads([partial(watching.begins, attach().options["unroll-count"].address)])
+        return found
+
+    with watch(ignore) as watcher:
+        watching = _watchings[LLVMLITE]
+        watching._allowance.take = lambda: True  # type: ignore[method-assign]
+        comparison = watching._comparison
+        assert comparison is not None
+        differences = comparison.differences
+        comparison.differences = find  # type: ignore[method-assign]
+        write("unroll-count", 9)
+        parse_module()
+    assert [told(each) for each in watcher.events] == [("unroll-count", 0, 9, False)]
 
 
 kept: list[object] = []  # to the end of the process
