@@ -77,8 +77,8 @@ class Comparison:
         self._explained.clear()
         self._drift = self._engine.space.drift()
         self._drifted = drifted_states(self._engine, self._drift)
-        self._bytes: bytes | None = None  # the next comparison reads states whatever they are
         self._states = states_outside(self._engine, self._refused)
+        self._bytes: bytes | None = None  # the next comparison reads states whatever they are
 
     def explain(self, option: RegisteredOption, state: State) -> None:
         """Take note that the next difference, if it is to this state of the option, was reported already."""

@@ -144,13 +144,15 @@ def _in_child(work: Callable[[_Alive], object], seconds: int) -> str:
 
 def _child(work: Callable[[_Alive], object], writing: int, seconds: int) -> NoReturn:
     def alive() -> None:
+        # Anew each time: work that handles the signal itself leaves it without this handler.
+        faulthandler.unregister(signal.SIGALRM)
+        faulthandler.register(signal.SIGALRM, writing, chain=True)  # says where every thread is, and ends
         signal.alarm(seconds)
         os.write(writing, _LIVES)
 
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what a bisection prints
         faulthandler.enable(writing)
-        faulthandler.register(signal.SIGALRM, writing, chain=True)  # says where every thread is, and ends
         alive()
         work(alive)
         os.write(writing, _GOOD)
@@ -424,6 +426,8 @@ class Run:
                 raise WrongError(of_it)
             if event == "ended":
                 worker.thread.join()
+                while os.path.exists(f"/proc/self/task/{worker.thread.native_id}"):
+                    time.sleep(0.001)  # it leaves its scopes after it was joined
                 worker.begin()
                 worker.give(of_it)
             elif event == "done":
@@ -431,13 +435,12 @@ class Run:
 
     def _check(self) -> None:
         """What holds between rounds, for all threads."""
-        deadline = time.monotonic() + SECONDS / 2
-        while active_scopes() != self._model.inside() and time.monotonic() < deadline:
-            time.sleep(0.001)  # a thread that ends inside its scopes leaves them after it was joined
         expect(active_scopes(), self._model.inside(), "scopes that threads are inside of")
         options = registry()
         for name in CHOICES:
             expect(options[name].value, self._value(name, self._model.process), f"the process's {name}")
+        if not any(self._model.in_force(worker.number) for worker in self._workers):
+            self._check_process_wide(())
         if (beside := self._model.beside()) is not None:
             self.look(beside)
 

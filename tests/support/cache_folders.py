@@ -66,14 +66,14 @@ def filled(folder: Path, key: bytes | None = None) -> tuple[Path, Path]:
 
 
 def used(folder: Path, key: bytes | None = None, times: int = 1) -> tuple[tuple[int, int], list[str]]:
-    """Compiles with a cache in the folder: its hits and misses, and its warnings."""
+    """Compile with a cache in the folder; return its hits and misses, and its warnings."""
     with warned() as texts, CompileCache(folder, key=key) as cache:
         assert [unrolled_by_four(cache) for _ in range(times)] == [4] * times
     return counts(cache), texts
 
 
 def missed(folder: Path, key: bytes | None = None) -> str:
-    """Compiles twice. What was found is a miss and replaced; the warning of that."""
+    """Compile twice; what was found is a miss and is replaced. Return the warning."""
     found, texts = used(folder, key, 2)
     assert found == (1, 1), folder
     (text,) = texts

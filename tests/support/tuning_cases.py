@@ -103,8 +103,9 @@ LOOSE = Tolerance(relative=1e-3)
 
 
 def tuned_by_time(**settings: Any) -> Study:
-    """A search by run time whose gain is certain: one addition after the other, as the base has them, is
-    several times slower than four beside each other.
+    """Search by run time, with a certain gain.
+
+    One addition after the other, as the base has them, is several times slower than four beside each other.
     """
     objective = RunTime(harness=HARNESS, tolerance=LOOSE, seconds=1.0)
     space = parse_space(["force-vector-width=1,4", "unroll-count=1,2"])

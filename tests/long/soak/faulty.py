@@ -105,15 +105,14 @@ class _Faulty:
 def exhaust() -> None:
     """No ExitStack: it loses what it has entered if it cannot note it, and every scope around that stays."""
     contexts: list[OptionContext | None] = [None] * 2000
-    entered = 0
+    entered = -1  # the last one
     with suppress(MemoryError):
-        while entered < len(contexts):
-            contexts[entered] = context = OptionContext(unroll_count=entered)
+        for number in range(len(contexts)):
+            contexts[number] = context = OptionContext(unroll_count=number)
             context.__enter__()
-            entered += 1
-    while entered:
-        entered -= 1
-        contexts[entered].__exit__(None, None, None)  # type: ignore[union-attr]
+            entered = number
+    for each in reversed(contexts[: entered + 1]):
+        each.__exit__(None, None, None)  # type: ignore[union-attr]
 
 
 def run_with_fault(name: str, seed: int, answers: Answers) -> None:

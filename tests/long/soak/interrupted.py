@@ -20,12 +20,10 @@ __all__ = ["interrupted"]
 _WORKS = ("empty", "nested", "generators", "run", "decorated", "recorded", "unread fails", "compiled")
 _SECONDS = 0.01  # until a signal arrives, at most
 
-_dice = random.Random(1)
-
 
 def interrupted() -> None:
     """A handler enters a scope in the middle of some work, and another one raises. No scope stays entered."""
-    work = works()[_dice.choice(_WORKS)]
+    work = works()[random.choice(_WORKS)]  # each fork has numbers of its own
     _handled(work)
     try:
         signals(work, 2, _SECONDS, postponed=_is_in_llvmlite)
@@ -53,7 +51,7 @@ def _handled(work: Work) -> None:
         try:
             with OptionContext(unroll_count=3, base="defaults"):
                 expect(dict(current().overrides), {"unroll-count": 3}, "options that a handler sees")
-                if _dice.random() < 0.2:
+                if random.random() < 0.2:
                     gc.collect()
         except BaseException as error:  # for the program
             failures.append(error)

@@ -32,7 +32,7 @@ def exhaust(more: int) -> None:
 
 @alone
 def test_a_context_for_which_there_is_no_memory_is_an_error() -> None:
-    """Of these sizes most ended the process, while nanobind's tables grew."""
+    """Most of these sizes ended the process while nanobind's tables grew."""
     OptionContext(unroll_count=2)
     for kilobytes in (0, *range(1024, 3072, 512)):
         pid = os.fork()

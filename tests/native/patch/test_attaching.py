@@ -11,6 +11,8 @@ from optctx._native import SharedPointers, Transaction, is_attached, redirect, r
 from tests.native.patch.patching import prepare, prepared
 from tests.support.library_code import LLVMLITE
 
+pytestmark = pytest.mark.redirected
+
 Steps = tuple[Transaction, SharedPointers, SharedPointers]
 
 
@@ -33,6 +35,11 @@ def done(own: Steps) -> list[bool]:
     return [*(each.committed for each in own), is_attached(LLVMLITE)]
 
 
+def pointers(memory: tuple[mmap.mmap, ...]) -> set[int]:
+    """What the pointers are that are still mapped."""
+    return {int.from_bytes(each[:8], "little") for each in memory if not each.closed}
+
+
 @prepared
 def test_a_step_that_fails_leaves_all_as_it_was() -> None:
     for which in range(2):
@@ -42,6 +49,7 @@ def test_a_step_that_fails_leaves_all_as_it_was() -> None:
         with pytest.raises(RuntimeError):
             redirect(LLVMLITE, *own)
         assert done(own) == [False] * 4
+        assert pointers(memory) == {0}
     for which in range(2):
         memory = mmap.mmap(-1, mmap.PAGESIZE), mmap.mmap(-1, mmap.PAGESIZE)
         own = steps(*memory)
@@ -51,9 +59,11 @@ def test_a_step_that_fails_leaves_all_as_it_was() -> None:
         with pytest.raises(RuntimeError):
             restore(LLVMLITE, *own)
         assert done(own) == [True] * 4
+        assert pointers(memory) == {1}
         own[0].undo()
     memory = mmap.mmap(-1, mmap.PAGESIZE), mmap.mmap(-1, mmap.PAGESIZE)
     own = steps(*memory)
     redirect(LLVMLITE, *own)
     assert restore(LLVMLITE, *own) == (0, 0, 0)
     assert done(own) == [False] * 4
+    assert pointers(memory) == {0}

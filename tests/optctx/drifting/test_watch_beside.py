@@ -239,7 +239,7 @@ def test_a_change_is_told_once_whenever_something_calls_llvm_in_between() -> Non
 @forked
 def test_a_write_is_told_though_a_parse_of_the_option_begins_while_it_is_being_found() -> None:
     def find() -> list[Difference]:
-        comparison.differences = differences  # type: ignore[method-assign]
+        comparison.differences = differences  # type: ignore[method-assign, union-attr]
         found = differences()
         in_threads([partial(watching.begins, attach().options["unroll-count"].address)])
         return found

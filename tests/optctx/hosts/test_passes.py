@@ -150,7 +150,7 @@ def test_a_compilation_waits_for_those_that_share_its_llvm_context_or_machine_an
 def check_wait(
     work: Callable[[], object], hold: Callable[[Callable[[], bool]], bool], *, waits: bool
 ) -> None:
-    """Have the work wait, on another thread, for what this one is in, or end; it ends afterwards."""
+    """Check whether the work, on another thread, waits for what this one holds. It ends afterwards."""
     done = threading.Event()
     thread = threading.Thread(target=lambda: (work(), done.set()), daemon=True)
 

@@ -52,7 +52,7 @@ def run(main: Main, *, eager: bool = False) -> None:
 
 @rows("eager", [False, True])
 def test_interleaved_tasks_compile_as_fresh_processes_do(fresh: FreshProcess, eager: bool) -> None:
-    """In loops on several threads at once, too; what is no task of theirs is outside."""
+    """Also in loops on several threads at once. Code beside these tasks is outside every scope."""
     expected = {job: fresh.compile(job) for job in JOBS}
     assert len(set(expected.values())) > len(JOBS) // 2
 
