@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pytest
@@ -71,12 +73,20 @@ def test_emission_and_mcjit_are_stopped_on_mismatch_as_well(llvm_context: Any) -
                 assert str(module) == before
                 with context:
                     assert emit(module, target)
-    with binding.create_mcjit_compiler(binding.parse_assembly(SCALE, llvm_context), machine()) as engine:
-        with pytest.raises(ContextMismatchError, match="pre-RA-sched"):
-            engine.finalize_object()
-        with context:
-            engine.finalize_object()
-            assert engine.get_function_address("scale")
+
+    def code(refused: bool, scope: AbstractContextManager[object] = context) -> bytes:
+        own = binding.parse_assembly(SCALE, llvm_context)
+        with binding.create_mcjit_compiler(own, machine()) as engine:
+            if refused:
+                with pytest.raises(ContextMismatchError, match="pre-RA-sched"):
+                    engine.finalize_object()
+            with scope:
+                engine.finalize_object()
+                return ctypes.string_at(engine.get_function_address("scale"), 64)
+
+    assert code(refused=True) == code(refused=False)  # nothing was made under the other values
+    optctx.unbind(llvm_context)
+    assert code(refused=False, scope=nullcontext()) != code(refused=False)
 
 
 @rows("run", RUNS)
