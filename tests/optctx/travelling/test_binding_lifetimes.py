@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import pathlib
 import queue
 import random
+import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -17,9 +19,11 @@ from llvmlite import binding
 import optctx
 from optctx import OptionContext, bound, unbind
 from optctx.compiling import FreshProcess, Job
+from tests.support.endless import LIST, endless, reached
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.runs import (
     COUNT,
+    UNROLL,
     machine,
     run_module_passes,
     stores,
@@ -123,3 +127,16 @@ def test_a_pool_of_eight_threads_needs_no_with_for_hundreds_of_modules(fresh: Fr
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(compile_one, range(200))) == 200
+
+
+def test_a_run_keeps_its_binding_if_another_thread_ends_it(llvm_context: Any, tmp_path: pathlib.Path) -> None:
+    pipe = endless(tmp_path)
+    OptionContext({LIST: pipe, "unroll-count": COUNT}).bind(llvm_context)
+    with binding.parse_assembly(COUNTED, llvm_context) as module:
+        thread = threading.Thread(target=optctx.run_passes, args=(module, f"function(chr),{UNROLL}"))
+        thread.start()
+        with reached(pipe):
+            unbind(llvm_context)
+            assert bound(llvm_context) is None
+        thread.join()
+        assert stores(module) == COUNT
