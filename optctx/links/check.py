@@ -279,7 +279,7 @@ def _taken(engine: Engine, stamp: Stamp) -> tuple[Layers, dict[str, Texts]]:
     made, refused = [], {}
     for name, texts in stamp.options.items():
         try:
-            if any(len(text or "") > _LONGEST for text in texts):
+            if max((len(text or "") for text in texts), default=0) > _LONGEST:
                 raise OptctxError  # LLVM never frees the texts of some options
             made.append(stamped_override(engine, name, texts, "exclusive"))
         except OptctxError:
