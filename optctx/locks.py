@@ -12,7 +12,7 @@ import os
 import threading
 import weakref
 
-__all__ = ["Rank", "is_held", "lock_held_by_fork", "lock_left_behind"]
+__all__ = ["Rank", "holds_lock", "is_held", "lock_held_by_fork", "lock_left_behind"]
 
 
 class Rank(enum.IntEnum):
@@ -63,6 +63,12 @@ def lock_left_behind() -> threading.RLock:
 def is_held(lock: threading.RLock) -> bool:
     """Tell whether this thread holds a lock."""
     return lock._is_owned()  # type: ignore[attr-defined, no-any-return]  # as threading.Condition does
+
+
+def holds_lock() -> bool:
+    """Tell whether this thread holds a lock with a rank: other threads may need it before they can go on."""
+    locks = [each() for each in _locks.copy() if each.rank is not None]
+    return any(lock is not None and is_held(lock) for lock in locks)
 
 
 def _enrol(lock: threading.RLock, rank: Rank | None) -> threading.RLock:

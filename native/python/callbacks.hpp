@@ -15,6 +15,7 @@ enum class Callback : std::uint8_t {
     cannot_enter,   // (context, native exception class, text) -> exception
     cannot_leave,   // (context, text) -> exception
     judge,          // (context, whether its block failed)
+    holds_lock,     // () -> whether this thread holds a lock that threads inside contexts may need
     waits,          // (threads that changed options process-wide) while this thread waits for them
     // LLVM's work (optctx/travelling/bindings.py, attributes.py).
     may_run_outside,  // (image, whether work outside every scope is an error) -> bool

@@ -102,11 +102,19 @@ void while_waiting(const std::vector<unsigned long>& closers) {
     ask(Callback::waits, threads);
 }
 
+// Called before a wait for threads inside contexts. A signal handler or a finaliser may have interrupted this thread
+// where it holds what they need before they can leave.
 void check_may_wait() {
     if (library_calls > 0)
         throw engines::gate::GateError(
             "it has to wait for threads that may need llvmlite's lock, which this thread holds inside a call of "
             "llvmlite's; enter it outside of that call");
+    if (python_is_ending()) return;
+    const WithGil held;
+    if (nb::cast<bool>(callbacks::ask(Callback::holds_lock, nb::make_tuple())))
+        throw engines::gate::GateError(
+            "it has to wait for threads that may need a lock of optctx's, which this thread holds: a signal handler or "
+            "a finaliser interrupted it there; enter it after what was interrupted has returned");
 }
 
 void let_in(engines::Frame& frame) {
@@ -427,7 +435,10 @@ void begin_compilation(unsigned image) {
             let_in(frame);
             return true;
         });
-        if (!scopes::begin_compilation_at_once(image)) wait_without_gil([image] { scopes::begin_compilation(image); });
+        if (!scopes::begin_compilation_at_once(image)) {
+            check_may_wait();
+            wait_without_gil([image] { scopes::begin_compilation(image); });
+        }
     } catch (...) {
         end_call();
         throw;

@@ -28,6 +28,7 @@ from optctx.errors import (
     level_outside,
     shown,
 )
+from optctx.locks import holds_lock
 from optctx.reads.unread import judge
 from optctx.tasks.problems import tell_of
 from optctx.tasks.scopes import cannot_enter, cannot_leave, check_in_line
@@ -191,6 +192,7 @@ _native.set_callbacks(
     cannot_enter=cannot_enter,
     cannot_leave=cannot_leave,
     judge=_judge,
+    holds_lock=holds_lock,
     waits=_warn_of_deadlock,
     not_contained=_not_contained,
     ends_with_call=_ends_with_call,

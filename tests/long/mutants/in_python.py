@@ -99,6 +99,13 @@ _CONTEXT = (
         "        if now - since > 100 * _PATIENCE and place not in _wait.told:",
     ),
     Mutation(
+        "waits-with-lock",
+        "a signal handler waits for a thread that waits for the lock which the handler's own thread holds",
+        "tests/optctx/context/test_gate_waits.py",
+        "    return any(lock is not None and is_held(lock) for lock in locks)",
+        "    return False and any(lock is not None and is_held(lock) for lock in locks)",
+    ),
+    Mutation(
         "problem-swallowed",
         "an error that is found inside LLVM is not raised by the call that ran it",
         "tests/optctx/travelling/test_binding_checks.py",

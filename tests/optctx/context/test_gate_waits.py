@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import threading
 import time
 import warnings
 from collections.abc import Callable
 from functools import partial
+from types import FrameType
 
 import pytest
 
-from optctx import DeadlockWarning, OptionContext
+from optctx import DeadlockWarning, OptionContext, ScopeError, registry
 from optctx.context import callbacks
-from tests.support.alone import alone
+from optctx.engine.registered import Registered
+from tests.support.alone import alone, both_engines
 from tests.support.interrupts import state
 from tests.support.processes import wait_until_asleep
 from tests.support.scopes import four, scopes_become
@@ -186,3 +190,42 @@ def test_a_signal_handler_that_runs_while_its_thread_waits_enters_in_its_place()
         assert inside == [0] * 4
         assert entered == [0] * 2
         assert state() == before
+
+
+@both_engines
+@alone(seconds=30)
+def test_what_interrupts_optctx_where_it_holds_a_lock_does_not_wait_for_those_who_may_need_it(
+    engine: str,
+) -> None:
+    """The thread inside an exclusive context wants the lock before it leaves: neither would go on."""
+    os.environ["OPTCTX_ENGINE"] = engine
+    (exclusive, _other, plain), before = make_contexts(), state()
+    wanted, interrupted = len(registry()), threading.Event()
+    refused: list[str] = []
+
+    def hold_and_look() -> None:
+        with exclusive:
+            ready.set()
+            assert interrupted.wait(20)
+            assert len(registry()) == wanted
+
+    def interrupt(frame: FrameType, _event: str, _argument: object) -> None:
+        if frame.f_code is not Registered._refresh.__code__:
+            return
+        sys.settrace(None)
+        interrupted.set()
+        with pytest.raises(ScopeError) as refusal:
+            plain.run(int)
+        refused.append(str(refusal.value))
+
+    holder = threading.Thread(target=hold_and_look)
+    holder.start()
+    assert ready.wait(20)
+    sys.settrace(interrupt)
+    assert len(registry()) == wanted
+    end(holder)
+    [text] = refused
+    assert text.startswith("cannot enter OptionContext(")
+    assert "a lock of optctx's, which this thread holds" in text
+    assert plain.run(int) == 0
+    assert state() == before
