@@ -18,6 +18,7 @@ from tests.long.mutants.replica import Replica
 __all__ = ["Outcome", "run_tests"]
 
 _LOOK = 0.2  # seconds between two looks at a run
+_SILENCE = 180.0  # seconds; no test of the core part has a limit of its own that is longer
 _START = 600.0  # seconds until the first test begins
 _OUTPUT = 2000  # characters that are shown of a run that came to nothing
 
@@ -43,7 +44,9 @@ class _Event:
     seconds: float
 
 
-def run_tests(replica: Replica, tests: Sequence[str], failures: int, jobs: int, silence: float) -> Outcome:
+def run_tests(
+    replica: Replica, tests: Sequence[str], failures: int, jobs: int, silence: float = _SILENCE
+) -> Outcome:
     """Run tests until so many have failed (0: all), or none has begun or ended for `silence` seconds."""
     progress = replica.tree.parent / "progress"
     progress.write_text("")
