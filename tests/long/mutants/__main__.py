@@ -88,7 +88,7 @@ def _outcome(replica: Replica, mutation: Mutation | None, given: argparse.Namesp
 def _row(name: str, mutation: Mutation | None, built: float, outcome: Outcome) -> str:
     words = {
         "caught": f"`{outcome.test}`",
-        "hang": f"**a hang only**, in {outcome.test}",
+        "hang": "**a hang only**",
         "missed": "nothing fails" if mutation is None else "**nothing**",
         "no run": "**no test has run**",
     }[outcome.verdict]
