@@ -21,8 +21,7 @@ from tests.long.fuzz.bases import attributed
 from tests.long.fuzz.confined import Limits, Outcome, outcomes
 from tests.long.fuzz.hunt import Hunt, Target, less
 from tests.long.fuzz.words import Setting, without_avoided
-from tests.long.probe.jobs import jobs
-from tests.long.probe.llvm_tests import tuning_jobs
+from tests.long.probe.jobs import jobs, tuning_jobs
 from tests.long.probe.values import spread_values
 
 __all__ = ["Case", "Job", "SetsHunt", "SetsTarget", "Setting", "compile_case"]
