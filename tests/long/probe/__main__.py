@@ -6,21 +6,21 @@ import argparse
 import multiprocessing
 import random
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeAlias
 
 from evidence.conformance.job import Job, compile_job, initialise, source
-from optctx import registry
+from optctx import OptctxError, OptionContext, registry
+from tests.long.fuzz.confined import Limits, Outcome, outcomes
 from tests.long.probe.jobs import jobs, may_be_set, read_by_jobs, tuning_jobs
 from tests.long.probe.values import hostile_values
-from tests.long.probe.watching import Finding, findings
 
 __all__ = ["main"]
 
 _READERS = 6  # compilations with each value
 _BATCH = 64  # commands for one child
-T = TypeVar("T")
+Finding: TypeAlias = tuple[Job, Outcome]  # what a job did beside compiling
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -49,7 +49,7 @@ def _of_options() -> Iterator[Finding]:
     names = [name for name, each in registry().items() if each.scope == "thread" and not each.alias_of]
     candidates = jobs()
     _prepare(candidates)
-    dying = {job for job in candidates if list(findings([job]))}
+    dying = {job for job in candidates if _findings([job])}
     readers = read_by_jobs([job for job in candidates if job not in dying])
     print(f"{len(names)} options, {sum(name in readers for name in names)} of them read", flush=True)
     chance = random.Random(0)
@@ -61,7 +61,7 @@ def _of_options() -> Iterator[Finding]:
         chosen = list(dict.fromkeys([*kinds.values(), *shuffled]))[:_READERS]
         options = [(f"-{name}={value}",) for value in hostile_values(registry()[name])]
         tried.append([replace(job, options=each) for job in chosen for each in options])
-    yield from _on_processes(_tried, tried)
+    yield from _on_processes(tried)
 
 
 def _of_tests(folders: Sequence[str]) -> Iterator[Finding]:
@@ -70,8 +70,8 @@ def _of_tests(folders: Sequence[str]) -> Iterator[Finding]:
     print(f"{len(found)} commands whose options modules may set", flush=True)
     _prepare(found)
     batches = [found[at : at + _BATCH] for at in range(0, len(found), _BATCH)]
-    for job, outcome in _on_processes(_tried, batches):
-        if not list(findings([job.bare()])):
+    for job, outcome in _on_processes(batches):
+        if not _findings([job.bare()]):
             yield job, outcome
 
 
@@ -82,15 +82,36 @@ def _prepare(found: Sequence[Job]) -> None:
     compile_job(found[0].bare())
 
 
-def _on_processes(work: Callable[[T], list[Finding]], parts: Iterable[T]) -> Iterator[Finding]:
+def _on_processes(parts: Iterable[Sequence[Job]]) -> Iterator[Finding]:
     # Not on threads: what is no main thread has the C library open a file when it gives memory back.
     with multiprocessing.get_context("fork").Pool() as processes:
-        for found in processes.imap(work, parts):
+        for found in processes.imap(_findings, parts):
             yield from found
 
 
-def _tried(found: Sequence[Job]) -> list[Finding]:
-    return list(findings(found))
+def _findings(tried: Sequence[Job]) -> list[Finding]:
+    """Compile. Return what jobs did beside it. No job follows under options that have ended one."""
+    found: list[Finding] = []
+    while tried:
+        left: list[Job] = []
+        for place, (job, outcome) in enumerate(zip(tried, outcomes(tried, _compile, Limits()), strict=False)):
+            if outcome.wrong:
+                found.append((job, outcome))
+            if outcome.fatal:
+                left = [each for each in tried[place + 1 :] if each.options != job.options]
+                break
+        tried = left
+    return found
+
+
+def _compile(job: Job) -> str:
+    try:
+        context = OptionContext.from_args(job.options, base="defaults")
+    except OptctxError:
+        return "refused"  # LLVM's parser refuses the value
+    with context:
+        compile_job(job)
+    return "compiled"
 
 
 if __name__ == "__main__":
