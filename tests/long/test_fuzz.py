@@ -73,10 +73,6 @@ def compiling_otherwise(case: Case) -> None:
     module.compile_job = lambda job: compile_job(replace(job, passes="default<O0>"))
 
 
-def dying(case: Case) -> None:
-    os.abort()
-
-
 def refusing(case: Case) -> None:
     raise OptctxError("no")
 
@@ -85,7 +81,6 @@ WRONG: list[tuple[Callable[[Case], None], str]] = [
     (leaking, r"changes process-wide values: \['unroll-count'\]"),
     (staying_inside, "leaves 1 scopes entered"),
     (compiling_otherwise, "compiles to .*; a fresh process with .* gives Result"),
-    (dying, "dies of SIGABRT"),
     (refusing, ""),  # an error of ours is nothing to find
 ]
 
