@@ -168,8 +168,11 @@ def _installed(version: str) -> pathlib.Path:
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as made:
-            _install(version, pathlib.Path(made, "whole"))
-            os.rename(pathlib.Path(made, "whole"), folder)
+            _install(version, whole := pathlib.Path(made, "whole"))
+            try:
+                os.rename(whole, folder)
+            except OSError:
+                assert folder.exists()  # another process was first
     return folder
 
 
