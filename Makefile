@@ -67,9 +67,8 @@ probe: $(VENV)/.tests
 	$(BIN)/python -m tests.long.fuzz --target sets --minutes 30 --seconds 60 --llvm-tests Transforms CodeGen
 
 # Random programs on threads, under signals, and processes whose system calls fail: make soak MINUTES=60 SEED=1
-# OPTIONS='--only jit garbage' has threads do only that in scopes of their own; OPTIONS=--help lists what there is.
 soak: $(VENV)/.tests
-	$(BIN)/python -m tests.long.soak --minutes $(MINUTES) --seed $(SEED) $(OPTIONS)
+	$(BIN)/python -m tests.long.soak --minutes $(MINUTES) --seed $(SEED)
 
 # Mistakes on purpose, each built into a copy under build/mutants: the core part of the tests must see every one.
 # make mutants MUTANTS='--keep gate-open-inside' tries one, MUTANTS=--list tells what they break, --help the rest.

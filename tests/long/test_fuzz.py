@@ -14,16 +14,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from random import Random
-from typing import Any
 
 import pytest
 
 from optctx.errors import OptctxError
-from tests.long.fuzz import case as module
-from tests.long.fuzz.case import Case
+from tests.long.fuzz import options as module
 from tests.long.fuzz.confined import Limits
-from tests.long.fuzz.hunt import Hunt
-from tests.long.fuzz.options import OptionsHunt, OptionsTarget
+from tests.long.fuzz.hunt import Hunt, Target
+from tests.long.fuzz.options import Case, OptionsHunt, OptionsTarget
+from tests.support.alone import alone
 from tests.support.processes import run_python
 
 pytestmark = pytest.mark.long
@@ -74,10 +73,6 @@ def compiling_otherwise(case: Case) -> None:
     module.compile_job = lambda job: compile_job(replace(job, passes="default<O0>"))
 
 
-def dying(case: Case) -> None:
-    os.abort()
-
-
 def refusing(case: Case) -> None:
     raise OptctxError("no")
 
@@ -86,7 +81,6 @@ WRONG: list[tuple[Callable[[Case], None], str]] = [
     (leaking, r"changes process-wide values: \['unroll-count'\]"),
     (staying_inside, "leaves 1 scopes entered"),
     (compiling_otherwise, "compiles to .*; a fresh process with .* gives Result"),
-    (dying, "dies of SIGABRT"),
     (refusing, ""),  # an error of ours is nothing to find
 ]
 
@@ -99,31 +93,31 @@ def test_what_a_context_does_wrong_is_found_and_made_small(
     fault: Callable[[Case], None], words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of cases with a dash in them."""
-    make = module.make
+    inside = module._inside
 
-    def faulty(case: Case) -> object:
+    def faulty(case: Case) -> str:
         if "-" in repr(case.line or case.overrides):
             fault(case)
-        return make(case)
+        return inside(case)
 
-    monkeypatch.setattr(module, "make", faulty)
+    monkeypatch.setattr(module, "_inside", faulty)
     target = OptionsTarget()
     target.prepare()
     drawn = Case({"unroll-count": 3, "inline-threshold": 5}, enter=True, compile=True)
     target.make = lambda random: drawn  # type: ignore[method-assign]
     hunt = OptionsHunt(target)
     hunt.run_batch(1, 1)
-    found = [str(finding) for finding in hunt.findings]
-    assert len(found) == bool(words)
-    for line in found:
-        assert re.match(rf"Case\(overrides={{'[a-z-]*': [01]}}(, enter=True, compile=True)?\): {words}", line)
+    assert len(hunt.findings) == bool(words)
+    for finding in hunt.findings:
+        assert re.match(words, str(finding))
+        small = r"Case\(overrides={'[a-z-]*': [01]}(, enter=True, compile=True)?\)"
+        assert re.search(rf"\nprint\(target\.perform\({small}\)\)\n$", finding.program)
 
 
-class Numbers:
+class Numbers(Target[tuple[str, ...]]):
     """A target of numbers, which goes wrong where 13 is among them."""
 
     name = "numbers"
-    again = "from nowhere import target"
 
     def __init__(
         self,
@@ -134,9 +128,6 @@ class Numbers:
         self.limits = Limits(seconds)
         self.faults = {"hostile": fault, "stock": stock}
         self.seen: set[int] = set()
-
-    def prepare(self) -> None:
-        pass
 
     def make(self, random: Random) -> tuple[str, ...]:
         return ("hostile", *(str(random.randrange(50)) for _ in range(8)))
@@ -152,12 +143,6 @@ class Numbers:
 
     def smaller(self, case: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         yield from (case[:at] + case[at + 1 :] for at in range(1, len(case)))
-
-    def words(self, case: tuple[str, ...]) -> str:
-        return " ".join(case)
-
-    def avoid(self, case: tuple[str, ...]) -> None:
-        pass
 
 
 def crash() -> None:
@@ -189,8 +174,8 @@ def test_a_fault_of_a_confined_case_is_found_and_made_small(
     hunt.run_batch(1, 8)  # the last of them has 13
     assert hunt.findings
     for finding in hunt.findings:
-        assert finding.case == ("hostile", "13")
-        assert str(finding).startswith(f"hostile 13: {words}")
+        assert finding.cases == (("hostile", "13"),)
+        assert str(finding).startswith(words)
         assert "perform(('hostile', '13'))" in str(finding)
     assert os.listdir(tmp_path) == []
 
@@ -201,7 +186,7 @@ def test_a_hang_of_a_confined_case_is_found() -> None:
     hunt.target.make = lambda random: ("hostile", "13")  # type: ignore[method-assign]
     hunt.run_batch(1, 1)
     [finding] = hunt.findings
-    assert str(finding).startswith("hostile 13: hangs")
+    assert finding.outcome.how == "hangs"
 
 
 def test_what_stock_llvm_does_too_is_no_finding() -> None:
@@ -226,18 +211,21 @@ def test_a_fault_after_other_cases_is_found_with_them() -> None:
     target.perform = perform  # type: ignore[method-assign]
     hunt = Hunt(target)
     hunt.run_batch(1, 25)
-    assert hunt.findings
-    assert all(finding.before for finding in hunt.findings)
+    [first, then] = hunt.findings[0].cases  # the fewest
+    assert first[0] == "hostile"
+    assert then == ("hostile", "13")
 
 
-def find_in_sets() -> None:
-    """Prints what is found if LLVM prints wherever two options that it reads have certain values."""
+@pytest.mark.redirected
+@alone(seconds=600)
+def test_two_options_that_go_wrong_together_are_found_and_made_small() -> None:
+    """LLVM prints wherever two options that it reads have certain values. The same seeds find the same."""
     from tests.long.fuzz import sets
 
     compile_case = sets.compile_case
     planted = {"-unroll-runtime=true", "-slp-vectorize-hor=true"}
 
-    def faulty(case: Any) -> str:
+    def faulty(case: sets.Case) -> str:
         how = compile_case(case)
         if planted <= set(case.words):
             os.write(1, b"words")
@@ -254,35 +242,27 @@ def find_in_sets() -> None:
 
     sets.compile_case = faulty
     hunt, batches = hunting(), 0
-    while "words" not in [finding.outcome.printed for finding in hunt.findings]:
+    while not (found := [each for each in hunt.findings if each.outcome.printed == "words"]):
         hunt.run_batch(batches, 100)
         batches += 1
-    finding = next(each for each in hunt.findings if each.outcome.printed == "words")
-    print(*sorted(finding.case.words), finding.outcome.how)
+    assert (set(found[0].cases[0].words), found[0].outcome.how) == (planted, "prints")
     again = hunting()
     for number in range(batches):
         again.run_batch(number, 100)
     assert again.findings == hunt.findings
     assert again.summary() == hunt.summary()
-    coverage = hunt.target.coverage
-    assert 0 < coverage.options_met < coverage.options_together
-    assert coverage.options_met <= coverage.met < coverage.together
+    assert 0 < hunt.target.coverage.met < hunt.target.coverage.together
 
 
 @pytest.mark.redirected
-def test_two_options_that_go_wrong_together_are_found_and_made_small() -> None:
-    """And the same seeds find the same."""
-    said = run_python("from tests.long.test_fuzz import find_in_sets; find_in_sets()")
-    assert said == "-slp-vectorize-hor=true -unroll-runtime=true prints\n"
-
-
-def find_in_modules() -> None:
-    """Prints what is found if LLVM prints where an option is called something with `unroll`."""
+@alone(seconds=600)
+def test_a_finding_in_modules_is_one_option_and_a_program() -> None:
+    """LLVM prints where an option is called something with `unroll`."""
     from tests.long.fuzz import modules
 
     translate = modules.translate
 
-    def faulty(case: Any) -> str:
+    def faulty(case: modules.Case) -> str:
         how = translate(case)
         if case.mode != "ignore" and how != "invalid" and any("unroll" in word for word in case.options):
             os.write(1, b"words")
@@ -293,12 +273,7 @@ def find_in_modules() -> None:
     modules.translate = faulty
     hunt = Hunt(target)
     hunt.run_batch(1, 25)
-    print(hunt.findings[0].program)
-
-
-@pytest.mark.redirected
-def test_a_finding_in_modules_is_one_option_and_a_program() -> None:
-    program = run_python("from tests.long.test_fuzz import find_in_modules; find_in_modules()")
+    program = hunt.findings[0].program
     [options] = re.findall(r"words=\(b'(.*?)',\)", program)
     assert "unroll" in options
     assert " " not in options

@@ -7,9 +7,8 @@ import sys
 
 import pytest
 
-from tests.long.mutants.__main__ import MUTATIONS, ROOT
-from tests.long.mutants.core import CORE
-from tests.long.mutants.mutation import CannotMutateError, Mutation, mutated
+from tests.long.mutants.__main__ import ROOT
+from tests.long.mutants.mutation import CORE, MUTATIONS, CannotMutateError, Mutation, mutated
 from tests.long.mutants.replica import Replica
 from tests.long.mutants.trial import run_tests
 
@@ -26,7 +25,6 @@ def test_every_mutation_has_its_place_in_the_code() -> None:
 
 def test_the_core_part_is_there() -> None:
     assert not [name for name in CORE if not (ROOT / name).is_file()]
-    assert {each.near for each in MUTATIONS.values()} <= set(CORE)
 
 
 @pytest.mark.parametrize(
@@ -52,10 +50,9 @@ def test_a_mutation_without_its_one_place_says_so(tmp_path: pathlib.Path, text: 
 def test_what_a_run_comes_to_is_told_apart(tmp_path: pathlib.Path, body: str, verdict: str) -> None:
     replica = Replica(ROOT, tmp_path, 1)
     replica.python = pathlib.Path(sys.executable)
-    (replica.tree / "tests" / "long").mkdir(parents=True)
-    (replica.tree / "tests" / "long" / "mutants").symlink_to(ROOT / "tests" / "long" / "mutants")
+    replica.tree.mkdir()
     (replica.tree / "test_one.py").write_text(f"def test_one():\n    {body}\n")
-    silence = 2.0 if verdict == "hang" else 100.0
+    silence = 10.0 if verdict == "hang" else 100.0
     outcome = run_tests(replica, ["test_one.py"], failures=1, jobs=1, silence=silence)
     assert outcome.verdict == verdict
-    assert outcome.test == ("" if verdict == "missed" else "test_one.py::test_one")
+    assert outcome.test == ("test_one.py::test_one" if verdict == "caught" else "")

@@ -12,7 +12,6 @@ from functools import partial
 import pytest
 from hypothesis import Phase
 
-from tests.long.soak.__main__ import main
 from tests.promises.answers import known_answers
 from tests.promises.checking import agree_with_the_model
 from tests.promises.model import Sight
@@ -77,10 +76,3 @@ def find_what_is_planted() -> None:
 def test_what_goes_wrong_inside_a_scope_is_found_with_its_program() -> None:
     assert SECONDS < 20  # which one of them takes
     find_what_is_planted()
-
-
-def test_what_is_not_there_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["--only", "generators"])
-    assert ended.value.code == 2
-    assert "invalid choice: 'generators'" in capsys.readouterr().err

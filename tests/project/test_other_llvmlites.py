@@ -1,4 +1,4 @@
-"""Other releases of llvmlite, from PyPI. `python -m tests.support.wheels` tries those left out here, too."""
+"""Other releases of llvmlite, from PyPI. `make images` tries those left out here, too."""
 
 from __future__ import annotations
 

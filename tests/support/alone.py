@@ -33,7 +33,7 @@ from typing import Any, ParamSpec, overload
 import pytest
 from _pytest.assertion.rewrite import rewrite_asserts
 
-__all__ = ["Server", "alone", "both_engines", "end_of", "serve", "text_of"]
+__all__ = ["Server", "alone", "both_engines", "end_of", "serve", "server", "status_of", "text_of"]
 
 P = ParamSpec("P")
 Test = Callable[P, None]
@@ -139,7 +139,8 @@ def _run_to_end(
     late = _late(environment)
     call = Call(function.__module__, file, function.__name__, pickle.dumps(given), sys.path, seconds, late)
     prepare = f"{after.__module__} {after.__name__}" if after else ""
-    end: End = _server({**environment, _AFTER: prepare}).ask(call)
+    early = {name: value for name, value in environment.items() if name not in late}
+    end: End = server(__name__, {**early, **_LATE_AT_FIRST, _AFTER: prepare}).ask(call)
     return end
 
 
@@ -200,19 +201,19 @@ class Server:
             self._process.wait()
 
 
-_servers: dict[frozenset[tuple[str, str]], Server] = {}
+_servers: dict[tuple[str, frozenset[tuple[str, str]]], Server] = {}
 
 
-def _server(environment: dict[str, str]) -> Server:
-    """Return the server with this environment, late variables aside; it starts when first asked for."""
-    early = environment.items() - _late(environment).items() | _LATE_AT_FIRST.items()
-    key = frozenset((name, value) for name, value in early if name != "PYTEST_CURRENT_TEST")
+def server(module: str, environment: Mapping[str, str]) -> Server:
+    """Return the server of a module with this environment; it starts when first asked for."""
+    early = {name: value for name, value in environment.items() if name != "PYTEST_CURRENT_TEST"}
+    key = module, frozenset(early.items())
     if key in _servers and _servers[key].ended():
         _servers.pop(key).close()
     if key not in _servers:
         if len(_servers) == MOST:
             _servers.pop(next(iter(_servers))).close()
-        _servers[key] = Server("tests.support.alone", dict(key))
+        _servers[key] = Server(module, early)
     return _servers[key]
 
 
@@ -248,7 +249,7 @@ def serve(descriptor: int) -> None:
                 signal.signal(signal.SIGINT, interrupt)
                 connection.close()
                 return _run(call, code, skipped, failed, printed)
-            status = _status(child, call.seconds, connection)
+            status = status_of(child, call.seconds, connection)
             connection.send(End(status, text_of(skipped), text_of(failed), text_of(printed)))
 
 
@@ -261,7 +262,7 @@ def _code(file: str) -> CodeType:
     return compile(tree, file, "exec", dont_inherit=True)
 
 
-def _status(child: int, seconds: float, connection: Connection[End, Call]) -> int | None:
+def status_of(child: int, seconds: float, connection: Connection[Any, Any]) -> int | None:
     """Wait for a child to end and return its status; None for one that hung or that nobody waits for."""
     descriptor = os.pidfd_open(child)
     ended = descriptor in wait([descriptor, connection], seconds)

@@ -31,13 +31,6 @@ class Access:
     write: bool
     count: int
 
-    def __str__(self) -> str:
-        """One line, for reports."""
-        verb = "writes" if self.write else "reads"
-        times = f", {self.count} times" if self.count > 1 else ""
-        where = self.function or "code outside every function"
-        return f"{where} at {self.instruction:#x} {verb} {self.option} at {self.address:#x}{times}"
-
 
 @dataclass
 class Audit:

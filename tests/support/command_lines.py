@@ -7,22 +7,20 @@ interpreter itself has to be another one, `several` command lines share it.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import io
 import json
 import os
 import pathlib
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from typing import Any
 
-from tests.support.alone import Server, text_of
+from tests.support.alone import server, status_of, text_of
 from tests.support.processes import SECONDS
 
 __all__ = ["Ended", "command_line", "serve", "several"]
@@ -51,7 +49,6 @@ class Ended:
 GONE = "a pipe without a reader"
 _REDIRECTION = re.compile(r"([012]?[<>])(?:(&-)|(\|)|(/\S+))")
 _NUMBERS = {"<": 0, ">": 1, "2>": 2}
-_servers: dict[frozenset[tuple[str, str]], Server] = {}
 
 
 def command_line(
@@ -67,14 +64,11 @@ def command_line(
     `redirections`: as a shell writes them, such as "<&- 2>/dev/full"; ">|" is to a reader that has left.
     `given`: on standard input. `variables`: of the environment. `unbuffered`: as of PYTHONUNBUFFERED.
     """
-    key = frozenset((variables or {}).items())
-    if key not in _servers:
-        _servers[key] = Server(__name__, {**os.environ, **(variables or {})})
     redirected = {}
     for sign, closed, gone, file in _REDIRECTION.findall(redirections):
         redirected[_NUMBERS[sign]] = "" if closed else GONE if gone else file
     line = Line(words, given, redirected, unbuffered, os.path.abspath(folder))
-    ended = Ended(*_servers[key].ask(line))
+    ended = Ended(*server(__name__, {**os.environ, **(variables or {})}).ask(line))
     assert "Traceback" not in ended.err, ended.err
     assert "Exception ignored" not in ended.err, ended.err
     return ended
@@ -118,12 +112,6 @@ def several(
     return [Ended(int(status), *said) for status, *said in zip(out[1::2], out[::2], err, strict=False)]
 
 
-@atexit.register
-def _close() -> None:
-    while _servers:
-        _servers.popitem()[1].close()
-
-
 # In the server, and in its children
 
 
@@ -146,14 +134,9 @@ def serve(descriptor: int) -> None:
                 os.setsid()
                 _redirect(line, files)
                 sys.exit(main([os.fsdecode(word) for word in line.words]))
-            ended = os.pidfd_open(child)
-            hangs = not wait([ended], SECONDS)
-            if hangs:
-                os.killpg(child, signal.SIGKILL)  # with all that it started
-            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            os.close(ended)
+            status = status_of(child, SECONDS, connection)
             os.close(files[0])
-            connection.send((None if hangs else status, text_of(files[1]), text_of(files[2])))
+            connection.send((status, text_of(files[1]), text_of(files[2])))
 
 
 def _redirect(line: Line, files: Sequence[int]) -> None:

@@ -46,26 +46,16 @@ class Lookups:
 
     def __init__(self, path: pathlib.Path) -> None:
         library = ctypes.CDLL(str(path))
-        self._look_up = library.look_up
-        self._look_up.argtypes, self._look_up.restype = (c_char_p, c_char_p), c_char_p
-        self._look_up_kept = library.look_up_kept
-        self._look_up_kept.argtypes, self._look_up_kept.restype = (c_char_p, c_char_p), c_char_p
-        self._look_up_of = library.look_up_of
-        self._look_up_of.argtypes, self._look_up_of.restype = (c_void_p, c_char_p), c_char_p
-        self.is_bound = library.is_bound
-        self.is_bound.argtypes, self.is_bound.restype = (c_void_p,), c_bool
-        self._contains = library.contains
-        self._contains.argtypes, self._contains.restype = (c_char_p,), c_bool
-        self._occurrences = library.occurrences
-        self._occurrences.argtypes, self._occurrences.restype = (c_char_p,), c_uint
-        self.is_process_wide = library.is_process_wide
-        self.is_process_wide.restype = c_bool
-        self.keep, self.drop = library.keep, library.drop
-        self.keep.restype = self.drop.restype = None
-        self.wrong = library.wrong
-        self.wrong.argtypes, self.wrong.restype = (c_uint, c_uint64), c_uint64
-        self.torn = library.torn
-        self.torn.argtypes, self.torn.restype = (c_uint64,), c_uint64
+        by_text = CFUNCTYPE(c_char_p, c_char_p, c_char_p)
+        self._look_up, self._look_up_kept = by_text(("look_up", library)), by_text(("look_up_kept", library))
+        self._look_up_of = CFUNCTYPE(c_char_p, c_void_p, c_char_p)(("look_up_of", library))
+        self.is_bound = CFUNCTYPE(c_bool, c_void_p)(("is_bound", library))
+        self._contains = CFUNCTYPE(c_bool, c_char_p)(("contains", library))
+        self._occurrences = CFUNCTYPE(c_uint, c_char_p)(("occurrences", library))
+        self.is_process_wide = CFUNCTYPE(c_bool)(("is_process_wide", library))
+        self.keep, self.drop = (CFUNCTYPE(None)((name, library)) for name in ("keep", "drop"))
+        self.wrong = CFUNCTYPE(c_uint64, c_uint, c_uint64)(("wrong", library))
+        self.torn = CFUNCTYPE(c_uint64, c_uint64)(("torn", library))
 
     def get(self, name: str, cpp_type: str) -> object:
         """optctx::current().get<cpp_type>(name) as a Python value; LookupError with what was thrown."""

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 from typing import Any
@@ -41,7 +41,7 @@ from tests.support import audit as auditing
 from tests.support.audit import audit
 from tests.support.each_instruction import Interrupt, instructions, interrupt_at, stop
 from tests.support.library_code import LLVMLITE
-from tests.support.scopes import mark
+from tests.support.scopes import eight, four, mark
 
 Work = Callable[[], object]
 
@@ -49,10 +49,6 @@ PACKAGE = os.path.dirname(optctx.__file__) + os.sep
 # Of whose code an exception may interrupt any instruction.
 PLACES = (PACKAGE, auditing.__file__)
 SMALL = "define i32 @f(i32 %x) { %y = add i32 %x, 1 ret i32 %y }"
-
-
-def four(**more: Any) -> OptionContext:
-    return OptionContext({"unroll-count": 4}, base="defaults", **more)
 
 
 # State
@@ -93,13 +89,9 @@ def leftovers(work: Work, most: int = sys.maxsize, places: tuple[str, ...] = PLA
     work()
     before = state()
     found = []
-    total = instructions(work, places)
-    numbers = range(1, total + 1)
-    chosen = (
-        numbers
-        if total <= most
-        else sorted({*random.Random(3).sample(numbers, most), *numbers[-most // 4 :]})
-    )
+    chosen: Sequence[int] = range(1, instructions(work, places) + 1)
+    if len(chosen) > most:
+        chosen = sorted({*random.Random(3).sample(chosen, most), *chosen[-most // 4 :]})
     for number in chosen:
         interrupt_at(work, number, places)
         after = state()
@@ -169,7 +161,7 @@ def signals(
 def works() -> dict[str, Work]:
     """Work by name. Attaches."""
     initialise_targets()
-    context, other = four(), OptionContext({"unroll-count": 8}, base="defaults")
+    context, other = four(), eight()
     warns, fails = four(unread="warn"), four(unread="error")
     exclusive = OptionContext({"stats": True}, base="defaults", process_wide="exclusive")
     llvm_context = binding.create_context()

@@ -8,7 +8,8 @@ from typing import Any
 from llvmlite import binding
 
 import optctx
-from tests.support.ir_texts import COUNTED, X86
+from tests.support import ir_texts
+from tests.support.ir_texts import UNROLL, X86
 
 __all__ = [
     "COUNT",
@@ -25,7 +26,6 @@ __all__ = [
     "stores_of_each",
 ]
 
-UNROLL = "function(loop-unroll)"
 # Read while code is generated: where blocks are placed, and how instructions are scheduled.
 EMISSION = {"align-all-blocks": 5, "pre-RA-sched": "linearize"}
 COUNT = 5
@@ -46,17 +46,17 @@ def machine(triple: str = X86) -> Any:
 
 def run_module_passes(module: Any) -> None:
     """llvmlite's own way, with everything but the run outside."""
-    manager = binding.create_new_module_pass_manager()
-    manager.add_loop_unroll_pass()
-    with machine() as target, binding.create_pipeline_tuning_options() as tuning:
-        manager.run(module, binding.create_pass_builder(target, tuning))
+    _run_passes(binding.create_new_module_pass_manager(), module)
 
 
 def run_function_passes(module: Any) -> None:
-    manager = binding.create_new_function_pass_manager()
+    _run_passes(binding.create_new_function_pass_manager(), module.get_function("count"))
+
+
+def _run_passes(manager: Any, subject: Any) -> None:
     manager.add_loop_unroll_pass()
     with machine() as target, binding.create_pipeline_tuning_options() as tuning:
-        manager.run(module.get_function("count"), binding.create_pass_builder(target, tuning))
+        manager.run(subject, binding.create_pass_builder(target, tuning))
 
 
 def emit_object_by_llvmlite(module: Any, target: Any) -> bytes:
@@ -83,21 +83,12 @@ WAYS: dict[str, Callable[[Any], object]] = {
     "MCJIT": by_mcjit,
     "LLJIT": by_lljit,
 }
-RUNS: tuple[Callable[[Any], None], ...] = (
-    lambda module: optctx.run_passes(module, UNROLL),
-    run_module_passes,
-    run_function_passes,
-)
+RUNS = (WAYS["passes"], run_module_passes, run_function_passes)
 
 
 def counted(*functions: tuple[str, str]) -> str:
     """COUNTED for each (name, attribute text)."""
-    return "\n".join(
-        COUNTED.replace(
-            "@count(ptr %out)", f'@{name}(ptr %out) "optctx"="{text}"' if text else f"@{name}(ptr %out)"
-        )
-        for name, text in functions
-    )
+    return "\n".join(ir_texts.counted(name, f'"optctx"="{text}"' if text else "") for name, text in functions)
 
 
 def stores_of_each(module: Any) -> dict[str, int]:

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from llvmlite import binding
 
@@ -21,6 +21,7 @@ from optctx.compiling import Job, Result, compile_job
 from optctx.engine.attach import attach
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 from tests.support.processes import SECONDS, wait_until_asleep
+from tests.support.runs import run_module_passes, stores
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,16 +45,9 @@ def unrolled() -> int:
 def unrolled_by_llvmlite() -> int:
     """The same through llvmlite alone, as code does that has never heard of optctx."""
     binding.initialize_all_targets()
-    with (
-        binding.create_context() as context,
-        binding.parse_assembly(COUNTED, context) as module,
-        binding.Target.from_triple(X86).create_target_machine() as machine,
-    ):
-        builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options())
-        manager = binding.create_new_module_pass_manager()
-        manager.add_loop_unroll_pass()
-        manager.run(module, builder)
-        return str(module).count("store volatile")
+    with binding.create_context() as context, binding.parse_assembly(COUNTED, context) as module:
+        run_module_passes(module)
+        return stores(module)
 
 
 def both() -> tuple[int, int]:
@@ -140,8 +134,8 @@ def waiting(work: Callable[[], object]) -> threading.Thread:
     return thread
 
 
-def four() -> OptionContext:
-    return OptionContext({"unroll-count": 4}, base="defaults")
+def four(**more: Any) -> OptionContext:
+    return OptionContext({"unroll-count": 4}, base="defaults", **more)
 
 
 def eight() -> OptionContext:

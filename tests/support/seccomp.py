@@ -1,13 +1,9 @@
-"""A process that the kernel ends as soon as it reaches outside: seccomp(2), for good and for its children.
-
-A compilation may compute, allocate memory, and read and write files that are open already. Whatever opens or
-changes a file, starts a program or a thread, maps code, talks to the network or signals another process ends
-with SIGSYS, before it has happened. So does whatever makes a child, which would otherwise end alone.
-"""
+"""System calls that the kernel refuses to a process, for good and for its children: seccomp(2), x86-64."""
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import faulthandler
 import os
 import platform
@@ -15,7 +11,7 @@ import signal
 import struct
 from collections.abc import Collection
 
-__all__ = ["FORBIDDEN", "confine"]
+__all__ = ["FORBIDDEN", "confine", "forbid_code", "refuse"]
 
 # Of x86-64 (asm/unistd_64.h).
 FORBIDDEN = {
@@ -29,19 +25,25 @@ FORBIDDEN = {
     "ptrace": 101, "process_vm_writev": 311, "kill": 62, "memfd_create": 319, "shmget": 29,
     "io_uring_setup": 425,
 }  # fmt: skip
-_MAP_EXECUTABLE = (9, 10)  # mmap, mprotect: argument 2 holds PROT_EXEC
-
-_PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 38, 22, 2
-_ARCH_X86_64 = 0xC000003E
-_ALLOW, _TRAP, _KILL_PROCESS = 0x7FFF0000, 0x00030000, 0x80000000
-_LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_NUMBER, _ARCH, _THIRD_ARGUMENT = 0, 4, 32  # offsets in struct seccomp_data
+_OTHERS = {"mmap": 9, "mprotect": 10, "mremap": 25, "process_vm_readv": 310, "membarrier": 324}
 _X32 = 0x40000000
-_PROT_EXEC = 4
+
+_LOAD, _EQUAL, _AT_LEAST, _SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # linux/bpf_common.h
+_ALLOW, _ERRNO, _TRAP, _KILL_PROCESS = 0x7FFF0000, 0x00050000, 0x00030000, 0x80000000  # linux/seccomp.h
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # bytes into struct seccomp_data; the low half
+_X86_64 = 0xC000003E  # linux/audit.h
+_NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 38, 22, 2  # linux/prctl.h, linux/seccomp.h
+_SET_MDWE, _REFUSE_EXEC_GAIN, _EXECUTABLE = 65, 1, 4  # linux/prctl.h, asm-generic/mman-common.h
+
+Line = tuple[int, int, int, int]  # of a filter: code, lines to skip if it holds and if not, value
 
 
 def confine(allowed: Collection[str] = ()) -> None:
-    """From now on, and for good, a forbidden system call is a SIGSYS instead, which ends this process.
+    """End this process, with SIGSYS, as soon as it reaches outside.
+
+    A compilation may compute, allocate memory, and read and write files that are open already. Whatever opens
+    or changes a file, starts a program or a thread, maps code, talks to the network or signals another
+    process ends it before that has happened. So does whatever makes a child, which would otherwise end alone.
 
     `allowed`: names of FORBIDDEN that are not forbidden. A Python stack of the call goes to standard error.
     Raises OSError.
@@ -49,43 +51,43 @@ def confine(allowed: Collection[str] = ()) -> None:
     if platform.machine() != "x86_64":
         raise OSError("the numbers of system calls are those of x86-64")
     faulthandler.register(signal.SIGSYS, 2, all_threads=False, chain=True)
-    library = ctypes.CDLL(None, use_errno=True)
-    code = _program(sorted(number for name, number in FORBIDDEN.items() if name not in allowed))
-    body = ctypes.create_string_buffer(b"".join(code), len(code) * 8)
-    program = struct.pack("@HxxxxxxQ", len(code), ctypes.addressof(body))
-    for arguments in (
-        (_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
-        (_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.c_char_p(program), 0, 0),
-    ):
-        if library.prctl(*arguments) != 0:
-            failed = ctypes.get_errno()
-            raise OSError(failed, os.strerror(failed))
-
-
-def _program(numbers: list[int]) -> list[bytes]:
-    """Classic BPF (linux/filter.h): instructions of 8 bytes, jumps relative to the next one."""
-    to_kill = 2 + len(_MAP_EXECUTABLE) + 3  # instructions from the end of the list of numbers
-    code = [
-        _op(_LOAD, _ARCH),
-        _op(_JUMP_EQUAL, _ARCH_X86_64, 1, 0),
-        _op(_RETURN, _KILL_PROCESS),
-        _op(_LOAD, _NUMBER),
-        _op(_JUMP_AT_LEAST, _X32, 0, 1),
-        _op(_RETURN, _KILL_PROCESS),
+    lines = [
+        *[(_LOAD, 0, 0, _ARCHITECTURE), (_EQUAL, 1, 0, _X86_64), (_RETURN, 0, 0, _KILL_PROCESS)],
+        *[(_LOAD, 0, 0, _NUMBER), (_AT_LEAST, 0, 1, _X32), (_RETURN, 0, 0, _KILL_PROCESS)],
     ]
-    for place, number in enumerate(numbers):
-        code.append(_op(_JUMP_EQUAL, number, len(numbers) - place - 1 + to_kill - 1, 0))
-    code += [
-        _op(_JUMP_EQUAL, _MAP_EXECUTABLE[0], 2, 0),
-        _op(_JUMP_EQUAL, _MAP_EXECUTABLE[1], 1, 0),
-        _op(_RETURN, _ALLOW),
-        _op(_LOAD, _THIRD_ARGUMENT),
-        _op(_JUMP_SET, _PROT_EXEC, 1, 0),
-        _op(_RETURN, _ALLOW),
-        _op(_RETURN, _TRAP),
-    ]
-    return code
+    for name in sorted({*FORBIDDEN} - {*allowed}):
+        lines += _refused(name, _TRAP)
+    _install(lines + _refused("mmap", _TRAP, 2, _EXECUTABLE) + _refused("mprotect", _TRAP, 2, _EXECUTABLE))
 
 
-def _op(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
-    return struct.pack("=HBBI", code, if_true, if_false, value)
+def forbid_code() -> None:
+    """Have no page become executable from now on; before Linux 6.3, which has a call for it, by a filter."""
+    if ctypes.CDLL(None).prctl(_SET_MDWE, _REFUSE_EXEC_GAIN, 0, 0, 0):
+        refuse("mprotect", errno.EACCES, argument=2, bits=_EXECUTABLE)
+
+
+def refuse(call: str, error: int, argument: int = 0, bits: int = 0) -> None:
+    """Have a system call fail with an error number, on this thread and those that it starts.
+
+    With `bits`, only where its argument of that number, from 0, has any of them. Raises OSError where the
+    kernel takes no filter.
+    """
+    _install(_refused(call, _ERRNO | error, argument, bits))
+
+
+def _refused(call: str, answer: int, argument: int = 0, bits: int = 0) -> list[Line]:
+    checked = [(_LOAD, 0, 0, _FIRST_ARGUMENT + 8 * argument), (_SET, 0, 1, bits)] if bits else []
+    number = {**FORBIDDEN, **_OTHERS}[call]
+    asked = [(_LOAD, 0, 0, _NUMBER), (_EQUAL, 0, len(checked) + 1, number)]
+    return [*asked, *checked, (_RETURN, 0, 0, answer)]
+
+
+def _install(lines: list[Line]) -> None:
+    """Install a filter (linux/filter.h) that otherwise allows a call."""
+    code = [struct.pack("<HBBI", *line) for line in (*lines, (_RETURN, 0, 0, _ALLOW))]
+    body = ctypes.create_string_buffer(b"".join(code))
+    program = struct.pack("@HP", len(code), ctypes.addressof(body))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) or libc.prctl(_SET_SECCOMP, _FILTER, program, 0, 0):
+        failed = ctypes.get_errno()
+        raise OSError(failed, f"cannot install a system call filter: {os.strerror(failed)}")

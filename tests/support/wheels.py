@@ -1,8 +1,8 @@
 """Other releases of llvmlite, from PyPI: what optctx does with each.
 
-`python -m tests.support.wheels` tries them all.
-
 Each is installed once, into a folder of its own under build/, and tried in a process of its own.
+
+python -m tests.support.wheels FILE    writes what attaching decides, for each release with a wheel
 """
 
 from __future__ import annotations
@@ -50,7 +50,6 @@ _UNREACHABLE = re.compile(r"^.*(?:connection broken|Read timed out).*$", re.MULT
 
 _REFUSED = """
     import sys
-    sys.path.insert(0, {folder!r})
     import llvmlite
     import optctx
     host = sys.modules["optctx.hosts.llvmlite.llvmlite_host"]
@@ -58,8 +57,8 @@ _REFUSED = """
     from llvmlite import binding
     from tests.support.library_code import changed_code
 
-    IR = "define i32 @f(i32 %x) {{ ret i32 %x }}"  # which every LLVM reads
-    assert llvmlite.__version__ == {version!r}
+    IR = "define i32 @f(i32 %x) { ret i32 %x }"  # which every LLVM reads
+    assert llvmlite.__version__ == VERSION
     uses = [
         optctx.registry,
         optctx.attach,
@@ -95,63 +94,22 @@ _REFUSED = """
         assert len(found.options) > 1500
 """
 
-# Enough to pass through plain options, external storage, lists, enums and what is copied at first use.
+# Random options on four threads, held against fresh processes.
 _TAKEN = """
-    import os, pathlib, random, sys
-    from concurrent.futures import ThreadPoolExecutor
-    os.environ["LLVMLITE_ENABLE_OPAQUE_POINTERS"] = "1"  # llvmlite 0.44 reads `ptr` only then
-    sys.path.insert(0, {folder!r})
-    import llvmlite
-    import optctx
-    from optctx.compiling import FreshProcess, Job
-    from tests.support.ir_texts import X86
-    from tests.support.library_code import changed_code
-    from tests.support.scopes import scoped, unrolled_by_llvmlite
+    import sys
+    import llvmlite, pytest
 
-    assert llvmlite.__version__ == {version!r}
-    kernel = pathlib.Path({kernel!r}).read_text()
-    values = [
-        (),
-        ("-unroll-count=2",),
-        ("-unroll-count=8", "-slp-threshold=5"),
-        ("-vectorize-loops=0",),
-        ("-force-vector-width=8", "-force-vector-interleave=1"),
-        ("-force-vector-width=2", "-prefer-predicate-over-epilogue=predicate-dont-vectorize"),
-        ("-regalloc=basic",),
-        ("-pre-RA-sched=list-ilp", "-unroll-runtime=0"),
-        ("-unroll-threshold=1000", "-unroll-max-upperbound=16"),
-        ("-align-all-functions=6",),
-        ("-disable-lsr",),
-        ("-x86-asm-syntax=intel",),
-        ("-enable-unroll-and-jam",),
-    ]
-    jobs = [Job(kernel, triple=X86, options=options) for options in values]
-    with FreshProcess() as fresh:
-        expected = [fresh.compile(job) for job in jobs]
-    assert all(each.error is None for each in expected), expected
-    assert len({{each.code for each in expected}}) >= 10
-    assert optctx.info()["engine"] == "thread", optctx.info()
-    order = list(range(len(jobs))) * 6
-    random.Random(1).shuffle(order)
-    with ThreadPoolExecutor(4) as pool:
-        for index, result in zip(order, pool.map(lambda i: scoped(jobs[i]), order)):
-            assert result == expected[index], (jobs[index].options, result, expected[index])
-    with optctx.OptionContext(unroll_count=4):
-        assert unrolled_by_llvmlite() == 4
-    assert unrolled_by_llvmlite() == 1
-    optctx.detach()
-    assert changed_code() == []
+    assert llvmlite.__version__ == VERSION
+    chosen = ["-k", "random_options", "tests/promises/test_at_once.py"]
+    sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "-n0", *chosen]))
 """
-
 
 # What attaching decides, first with nothing kept, and then with what that has kept.
 _PLANNED = """
-    import sys
-    sys.path.insert(0, {folder!r})
     import llvmlite
     from tests.optctx.engine.attached_plan import report
 
-    assert llvmlite.__version__ == {version!r}
+    assert llvmlite.__version__ == VERSION
     print(report())
 """
 
@@ -168,28 +126,35 @@ def has_wheel(version: str) -> bool:
 
 def check_refused(version: str) -> None:
     """Import works, every first use is one error that says what to do, and nothing is changed."""
-    message = run_python(_REFUSED.format(folder=str(_installed(version)), version=version))
+    message = _run(_REFUSED, version)
     assert message.startswith(f"llvmlite {version} (LLVM ")
     for needed in ("is not supported", "llvmlite 0.44 to 0.50", "Numba 0.61 to 0.68", "pip install"):
         assert needed in message, message
 
 
 def check_taken(version: str) -> None:
-    """Scopes on four threads give what fresh processes give, with other output for other values."""
-    kernel = str(_ROOT / "examples" / "kernel.ll")
-    run_python(_TAKEN.format(folder=str(_installed(version)), version=version, kernel=kernel))
+    """Scopes on threads give what fresh processes give, with other output for other values."""
+    _run(_TAKEN, version, LLVMLITE_ENABLE_OPAQUE_POINTERS="1")  # llvmlite 0.44 reads `ptr` only then
 
 
 def plans_of(version: str) -> tuple[dict[str, str], dict[str, str]]:
     """Digests of what attaching decides, cold and warm. Raises UnreachableError."""
-    folder = str(_installed(version)) if version in TAKEN else ""  # the environment's own
-    script = _PLANNED.format(folder=folder, version=version)
-    with tempfile.TemporaryDirectory() as home, pytest.MonkeyPatch.context() as patch:
-        for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME"):
-            patch.setenv(name, home)
-        cold, warm = (json.loads(run_python(script)) for _ in range(2))
+    with tempfile.TemporaryDirectory() as home:
+        cold, warm = (
+            json.loads(_run(_PLANNED, version, XDG_CACHE_HOME=home, XDG_STATE_HOME=home)) for _ in range(2)
+        )
     assert (cold["state"], warm["state"]) == ("kept", "used")
     return cold["decided"], warm["decided"]
+
+
+def _run(script: str, version: str, **variables: str) -> str:
+    """What a script prints in a process that finds this release, or the environment's own, first."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        if version in {**REFUSED, **TAKEN}:
+            patch.syspath_prepend(str(_installed(version)))
+        return run_python(script.replace("VERSION", repr(version)))
 
 
 def library_of(version: str) -> pathlib.Path:
@@ -203,8 +168,11 @@ def _installed(version: str) -> pathlib.Path:
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as made:
-            _install(version, pathlib.Path(made, "whole"))
-            os.rename(pathlib.Path(made, "whole"), folder)
+            _install(version, whole := pathlib.Path(made, "whole"))
+            try:
+                os.rename(whole, folder)
+            except OSError:
+                assert folder.exists()  # another process was first
     return folder
 
 
@@ -225,22 +193,11 @@ def _install(version: str, folder: pathlib.Path) -> None:
 
 
 def main() -> None:
-    """With an argument, what attaching decides is written to a file of this name, for each release in it."""
-    if sys.argv[1:]:
-        file = pathlib.Path(sys.argv[1])
-        kept = json.loads(file.read_text())
-        kept |= {
-            version: plans_of(version)[0]
-            for version in (*filter(has_wheel, TAKEN), metadata.version("llvmlite"))
-        }
-        file.write_text(json.dumps(kept, indent=1) + "\n")
-        return
-    for version in filter(has_wheel, REFUSED):
-        check_refused(version)
-        print(f"llvmlite {version}: refused")
-    for version in filter(has_wheel, TAKEN):
-        check_taken(version)
-        print(f"llvmlite {version}: taken")
+    """Write what attaching decides to the file of this name, for each release in it."""
+    file = pathlib.Path(sys.argv[1])
+    kept = json.loads(file.read_text())
+    releases = (*filter(has_wheel, TAKEN), metadata.version("llvmlite"))
+    file.write_text(json.dumps({**kept, **{each: plans_of(each)[0] for each in releases}}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

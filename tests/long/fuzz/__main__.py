@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.long.fuzz.caches import CachesTarget
-from tests.long.fuzz.hunt import Hunt
+from tests.long.fuzz.hunt import Hunt, Target
 from tests.long.fuzz.modules import ModulesTarget
 from tests.long.fuzz.options import OptionsHunt, OptionsTarget
 from tests.long.fuzz.sets import SetsHunt, SetsTarget
@@ -17,10 +18,11 @@ from tests.long.fuzz.stamps import StampsTarget
 
 __all__ = ["main"]
 
+_MOST = 10  # findings of a target, before giving up on it
 
 Options = argparse.Namespace
 # By name: the target, what hunts in it, and the cases of a seed.
-_TARGETS: dict[str, tuple[Callable[[Options], Any], type[Hunt[Any]], int]] = {
+_TARGETS: dict[str, tuple[Callable[[Options], Target[Any]], type[Hunt[Any]], int]] = {
     "options": (lambda given: OptionsTarget(given.seconds), OptionsHunt, 1000),
     "modules": (lambda given: ModulesTarget(given.seconds), Hunt, 200),
     "stamps": (lambda given: StampsTarget(given.seconds), Hunt, 200),
@@ -32,26 +34,15 @@ _TARGETS: dict[str, tuple[Callable[[Options], Any], type[Hunt[Any]], int]] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 if nothing was found, 1 if something was."""
     parser = argparse.ArgumentParser(prog="python -m tests.long.fuzz", description=__doc__)
-    parser.add_argument(
-        "--target", nargs="+", choices=_TARGETS, default=list(_TARGETS), help="what is fuzzed (all)"
-    )
-    parser.add_argument(
-        "--minutes", type=float, default=0, help="go on for so long, all targets together; 0 is --cases only"
-    )
-    parser.add_argument("--cases", type=int, help="for each seed")
-    parser.add_argument("--seed", type=int, default=1, help="the first of them")
-    parser.add_argument("--seconds", type=float, default=20, help="that a case may take")
-    parser.add_argument("--findings", type=int, default=10, help="of a target, before giving up on it")
-    parser.add_argument(
-        "--llvm-tests",
-        nargs="+",
-        default=(),
-        metavar="FOLDER",
-        help="of llvm/test (Transforms), whose inputs the target sets compiles, too",
-    )
-    parser.add_argument(
-        "--jobs", type=int, metavar="COUNT", help="of the target sets: compilations to choose from, at random"
-    )
+    add = parser.add_argument
+    add("--target", nargs="+", choices=_TARGETS, default=list(_TARGETS), help="what is fuzzed (all)")
+    add("--minutes", type=float, default=0, help="go on for so long, all targets together; 0: --cases only")
+    add("--cases", type=int, help="for each seed")
+    add("--seed", type=int, default=1, help="the first of them")
+    add("--seconds", type=float, default=20, help="that a case may take")
+    inputs = "of llvm/test (Transforms), whose inputs the target sets compiles, too"
+    add("--llvm-tests", nargs="+", default=(), metavar="FOLDER", help=inputs)
+    add("--jobs", type=int, metavar="COUNT", help="of the target sets: compilations to choose from")
     options = parser.parse_args(arguments)
     found = 0
     for name in options.target:
@@ -59,11 +50,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         make, kind, cases = _TARGETS[name]
         target = make(options)
         target.prepare()
-        found += _run(kind(target), options.seed, options.cases or cases, end, options.findings)
+        gc.collect()
+        gc.freeze()  # children share these pages
+        found += _run(kind(target), options.seed, options.cases or cases, end)
     return int(found > 0)
 
 
-def _run(hunt: Hunt[Any], seed: int, cases: int, end: float, most: int) -> int:
+def _run(hunt: Hunt[Any], seed: int, cases: int, end: float) -> int:
     """How many findings there are, when the time has come."""
     told = 0
     while True:
@@ -72,7 +65,7 @@ def _run(hunt: Hunt[Any], seed: int, cases: int, end: float, most: int) -> int:
         for finding in hunt.findings[told:]:
             print(f"FOUND {finding}", flush=True)
         told, seed = len(hunt.findings), seed + 1
-        if time.monotonic() >= end or told >= most:
+        if time.monotonic() >= end or told >= _MOST:
             return told
 
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import atexit
-import gc
 import os
 import pickle
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from random import Random
 
 from optctx import CacheWarning, CompileCache, OptctxError, OptionContext
-from tests.long.fuzz.bases import Part
+from tests.long.fuzz.bases import whole
 from tests.long.fuzz.confined import Limits
-from tests.long.fuzz.hunt import fewer
+from tests.long.fuzz.hunt import Target
 
 __all__ = ["CacheCase", "CachesTarget", "Damage"]
 
@@ -55,11 +53,8 @@ class CacheCase:
     keyed: bool
 
 
-class CachesTarget:
-    """See `Target` in tests/long/fuzz/hunt.py."""
-
+class CachesTarget(Target[CacheCase]):
     name = "caches"
-    again = "from tests.long.fuzz.caches import CacheCase, CachesTarget, Damage\ntarget = CachesTarget()"
 
     def __init__(self, seconds: float = 20) -> None:
         self.limits = Limits(seconds, _MEMORY, _FILES)
@@ -69,7 +64,7 @@ class CachesTarget:
         root = tempfile.mkdtemp(prefix="fuzz-")
         atexit.register(shutil.rmtree, root, ignore_errors=True)
         self._root = Path(root)
-        self._source = Part("counted.ll").text({})
+        self._source = whole("counted.ll").text({})
         self._files: dict[bool, dict[str, bytes]] = {}
         for keyed in (False, True):
             folder = self._root / f"filled-{keyed}"
@@ -77,8 +72,6 @@ class CachesTarget:
             self._files[keyed] = {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
         for kind in _KINDS:
             self.perform(CacheCase((Damage(kind),), False))
-        gc.collect()
-        gc.freeze()  # children share these pages
 
     def make(self, random: Random) -> CacheCase:
         damage = (
@@ -118,15 +111,6 @@ class CachesTarget:
     def stock(self, case: CacheCase) -> CacheCase:
         return replace(case, damage=())
 
-    def smaller(self, case: CacheCase) -> Iterator[CacheCase]:
-        yield from (replace(case, damage=each) for each in fewer(case.damage))
-
-    def words(self, case: CacheCase) -> str:
-        return f"{', '.join(map(str, case.damage))}, {'with' if case.keyed else 'without'} a key"
-
-    def avoid(self, case: CacheCase) -> None:
-        pass
-
     def _compile(self, folder: Path, keyed: bool) -> bytes:
         """What a cache in the folder gives; empties the folder if that came from there at last."""
         with CompileCache(folder, key=_KEY if keyed else None) as cache, OptionContext({"unroll-count": 4}):
@@ -163,7 +147,7 @@ def _harm(damage: Damage, folder: Path, outside: Path) -> None:
             path.write_bytes(random.randbytes(damage.number))
         return
     plain = file.is_file() and not file.is_symlink()
-    content = bytearray(_beginning(file) if plain else b"x")
+    content = _beginning(file) if plain else b"x"
     if damage.kind == "swap" and plain and other.is_file() and not other.is_symlink():
         there = _beginning(other)
         other.write_bytes(content)
@@ -174,41 +158,35 @@ def _harm(damage: Damage, folder: Path, outside: Path) -> None:
     else:
         file.unlink()
     at = damage.number % max(1, len(content))
-    if damage.kind == "write":
-        file.write_bytes(random.randbytes(damage.number))
-    elif damage.kind == "cut":
-        file.write_bytes(content[:at])
-    elif damage.kind == "append":
-        file.write_bytes(content + random.randbytes(damage.number))
-    elif damage.kind == "flip":
-        content[at : at + 1] = bytes((random.randrange(256),))
-        file.write_bytes(content)
-    elif damage.kind == "copy":
-        file.write_bytes(content)
-        copied = file.with_name(f"{damage.number:064x}")
-        if not os.path.lexists(copied):  # which other damage may have made a folder or a pipe
-            copied.write_bytes(content)
-    elif damage.kind == "empty":
-        file.touch()
-    elif damage.kind == "link outside":
-        file.symlink_to(outside / "precious")
-    elif damage.kind == "link itself":
-        file.symlink_to(file.name)
-    elif damage.kind == "link device":
-        file.symlink_to(random.choice(("/dev/zero", "/dev/stdin", "/dev/tty", "/proc/self/mem")))
-    elif damage.kind == "link folder":
-        file.symlink_to(outside)
+    flipped = content[:at] + bytes((random.randrange(256),)) + content[at + 1 :]
+    written = {
+        "write": random.randbytes(damage.number),
+        "cut": content[:at],
+        "append": content + random.randbytes(damage.number),
+        "flip": flipped,
+        "empty": b"",
+        "pickle": pickle.dumps(Path(".")),
+    }
+    linked: dict[str, str | Path] = {
+        "link outside": outside / "precious",
+        "link itself": file.name,
+        "link device": random.choice(("/dev/zero", "/dev/stdin", "/dev/tty", "/proc/self/mem")),
+        "link folder": outside,
+    }
+    if damage.kind in linked:
+        file.symlink_to(linked[damage.kind])
     elif damage.kind == "hard link":
         os.link(outside / "precious", file)
     elif damage.kind == "folder":
         file.mkdir()
     elif damage.kind == "fifo":
         os.mkfifo(file)
+    elif damage.kind != "remove":
+        file.write_bytes(written.get(damage.kind, content))
+    copied = file.with_name(f"{damage.number:064x}")
+    if damage.kind == "copy" and not os.path.lexists(copied):  # not a folder or a pipe of other damage
+        copied.write_bytes(content)
     elif damage.kind == "sparse":
-        file.write_bytes(content)
         os.truncate(file, random.choice((1 << 26, (1 << 26) + 33, 1 << 40)))
     elif damage.kind == "mode":
-        file.write_bytes(content)
         file.chmod(random.choice((0o666, 0o000, 0o4755, 0o200)))
-    elif damage.kind == "pickle":
-        file.write_bytes(pickle.dumps(Path(".")))

@@ -3,68 +3,69 @@
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from random import Random
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tests.long.fuzz.confined import Limits, Outcome, outcomes
 
-__all__ = ["Finding", "Hunt", "Target", "fewer"]
+__all__ = ["Finding", "Hunt", "Target", "less"]
 
 C = TypeVar("C")
-P = TypeVar("P")
+S = TypeVar("S", str, list[Any], tuple[Any, ...])
 
 _TOGETHER = 25  # cases in one child
 _TRIES = 300  # cases that are tried to make a finding smaller
 _TRIES_OF_HANGS = 40  # each of them takes the time that a case may take
 
 
-class Target(Protocol[C]):
-    """What is fuzzed."""
+class Target(ABC, Generic[C]):
+    """What is fuzzed. Its module offers in `__all__` what the `repr` of a case names."""
 
     name: str
     limits: Limits
-    again: str  # a program that makes the target, and imports what the `repr` of a case names
+    given = ""  # the arguments with which a program makes the target
 
     def prepare(self) -> None:
-        """Does, before the first fork, everything once that opens files or imports modules."""
+        """Do, before the first fork, everything once that opens files or imports modules."""
 
+    @abstractmethod
     def make(self, random: Random) -> C: ...
-    def perform(self, case: C) -> str:
-        """Runs a case, in a confined child. Returns one of FINE, or what is wrong."""
 
+    @abstractmethod
+    def perform(self, case: C) -> str:
+        """Run a case, in a confined child. Return one of FINE, or what is wrong."""
+
+    @abstractmethod
     def stock(self, case: C) -> C:
-        """The same case without its hostile parts: stock LLVM at the same work."""
+        """Return the same case without its hostile parts: stock LLVM at the same work."""
 
     def smaller(self, case: C) -> Iterator[C]:
-        """The case with less in it, in many ways; the most drastic first."""
-
-    def words(self, case: C) -> str:
-        """One line of what is hostile in it."""
+        """Return the case with less in it, in many ways; the most drastic first."""
+        return less(case)
 
     def avoid(self, case: C) -> None:
-        """From now on, makes no case that is sure to end like this smallest one."""
+        """From now on, make no case that is sure to end like this smallest one."""
 
 
 @dataclass(frozen=True)
 class Finding(Generic[C]):
-    """The smallest case that was found, and how it ends."""
+    """The smallest cases that were found, of which the last one goes wrong, and how it ends."""
 
-    case: C
+    cases: tuple[C, ...]
     outcome: Outcome
-    words: str
     program: str
-    before: int = 0  # how many cases have to run first, in the same process
 
     def __str__(self) -> str:
-        after = f" after {self.before} other cases" if self.before else ""
-        return f"{self.words}: {self.outcome}{after}\n{self.program.rstrip()}\n"
+        after = f" after {len(self.cases) - 1} other cases" if len(self.cases) > 1 else ""
+        return f"{self.outcome}{after}\n{self.program}"
 
 
-def fewer(given: tuple[P, ...]) -> Iterator[tuple[P, ...]]:
-    """The parts without some of them: without halves first, then quarters, at last without single ones."""
+def fewer(given: S) -> Iterator[S]:
+    """The sequence without some of it: without halves first, then quarters, at last without single parts."""
     size = len(given)
     while size > 1:
         size = (size + 1) // 2
@@ -72,14 +73,41 @@ def fewer(given: tuple[P, ...]) -> Iterator[tuple[P, ...]]:
             yield given[:at] + given[at + size :]
 
 
-def program(target: Target[C], case: C) -> str:
+def less(given: Any) -> Iterator[Any]:
+    """The value with less in it. In a record, a text or a number stays, or becomes the default."""
+    if isinstance(given, str):
+        yield from fewer(given)
+    elif isinstance(given, list | tuple):
+        yield from map(type(given), fewer(tuple(given)))
+        for at, part in enumerate(given):
+            yield from (type(given)((*given[:at], small, *given[at + 1 :])) for small in less(part))
+    elif isinstance(given, dict):
+        yield from map(dict, fewer(tuple(given.items())))
+        for name, value in given.items():
+            yield from ({**given, name: small} for small in less(value))
+    elif isinstance(given, int) and given > 1:
+        yield given // 2
+    elif is_dataclass(given) and not isinstance(given, type):
+        values = {each.name: getattr(given, each.name) for each in fields(given)}
+        for each in fields(given):
+            if each.default is not MISSING and each.default != values[each.name]:
+                yield replace(given, **{each.name: each.default})
+        for name, value in values.items():
+            if not isinstance(value, str | int):
+                yield from (replace(given, **{name: small}) for small in less(value))
+
+
+def _program(target: Target[C], cases: Sequence[C]) -> str:
     """A Python program that does the same, from the project's folder."""
+    kind = type(target)
     most = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(0)  # a number is shown whole
     try:
-        return f"{target.again}\ntarget.prepare()\nprint(target.perform({case!r}))\n"
+        performed = "".join(f"print(target.perform({case!r}))\n" for case in cases)
     finally:
         sys.set_int_max_str_digits(most)
+    made = f"target = {kind.__name__}({target.given})\ntarget.prepare()\n"
+    return f"from {kind.__module__} import *\n{made}{performed}"
 
 
 @dataclass
@@ -99,60 +127,49 @@ class Hunt(Generic[C]):
         """`count` cases, which depend on nothing but the seed and what was found before."""
         random = Random(f"{self.target.name} {seed}")
         while count > 0:
-            cases = [self.target.make(random) for _ in range(min(count, _TOGETHER))]
+            cases = tuple(self.target.make(random) for _ in range(min(count, _TOGETHER)))
             count -= len(cases)
             for place, outcome in enumerate(self._outcomes(cases)):
                 self._count(cases[place], outcome)
                 if outcome.wrong:
-                    self._judge(cases[place], outcome, cases[:place])
+                    self._judge(cases[: place + 1])
 
     def _count(self, case: C, outcome: Outcome) -> None:
         self.counts[outcome.kind] += 1
 
-    def _judge(self, case: C, outcome: Outcome, before: Sequence[C]) -> None:
-        if not self._last([case]).wrong:
-            self._judge_together(case, [*before, case])
-            return
-        alone = self._unexcused(case)
-        if alone is not None:
-            small, ended = self._smallest(case, alone)
-            self._found(small, ended)
-            self.target.avoid(small)
-
-    def _judge_together(self, case: C, cases: Sequence[C]) -> None:
-        """What goes wrong only after other cases, in the same process."""
-        outcome = self._last(cases)
-        if not outcome.wrong:
+    def _judge(self, cases: tuple[C, ...]) -> None:
+        """Find out whether the last case goes wrong alone, or else after the others in the same process."""
+        wrong = next((tried for tried in (cases[-1:], cases) if self._last(tried).wrong), None)
+        if wrong is None:
             self.counts["unsteady"] += 1
-        elif not self._last([self.target.stock(each) for each in cases]).excuses(outcome):
-            self._found(case, outcome, before=len(cases) - 1)
+        elif (outcome := self._unexcused(wrong)) is not None:
+            small, ended = self._smallest(wrong, outcome)
+            self.findings.append(Finding(small, ended, _program(self.target, small)))
+            if len(small) == 1:
+                self.target.avoid(small[0])
 
-    def _found(self, case: C, outcome: Outcome, before: int = 0) -> None:
-        target = self.target
-        self.findings.append(Finding(case, outcome, target.words(case), program(target, case), before))
+    def _smallest(self, cases: tuple[C, ...], outcome: Outcome) -> tuple[tuple[C, ...], Outcome]:
+        """Cases that end the same way, and of which no part can be left out."""
+        smaller = self._smaller(cases)
+        for _ in range(_TRIES_OF_HANGS if outcome.kind == "hangs" else _TRIES):
+            if (tried := next(smaller, None)) is None:
+                break
+            ended = self._unexcused(tried)
+            if ended is not None and ended.kind == outcome.kind:
+                cases, outcome, smaller = tried, ended, self._smaller(tried)
+        return cases, outcome
 
-    def _smallest(self, case: C, outcome: Outcome) -> tuple[C, Outcome]:
-        """A case that ends the same way, and of which no part can be left out."""
-        tries = iter(range(_TRIES_OF_HANGS if outcome.kind == "hangs" else _TRIES))
-        smaller: Iterator[C] | None = self.target.smaller(case)
-        while smaller is not None:
-            candidates, smaller = smaller, None
-            for candidate in candidates:
-                if next(tries, None) is None:
-                    break
-                ended = self._unexcused(candidate, outcome.kind)
-                if ended is not None:
-                    case, outcome = candidate, ended
-                    smaller = self.target.smaller(case)
-                    break
-        return case, outcome
+    def _smaller(self, cases: tuple[C, ...]) -> Iterator[tuple[C, ...]]:
+        yield from fewer(cases)
+        for at, case in enumerate(cases):
+            yield from ((*cases[:at], small, *cases[at + 1 :]) for small in self.target.smaller(case))
 
-    def _unexcused(self, case: C, kind: str = "") -> Outcome | None:
-        """How a case ends by itself, if that is wrong (in this way) and stock LLVM does not end so."""
-        outcome = self._last([case])
-        if not outcome.wrong or (kind and outcome.kind != kind):
+    def _unexcused(self, cases: Sequence[C]) -> Outcome | None:
+        """How the last of the cases ends, if that is wrong and stock LLVM does not end so."""
+        outcome = self._last(cases)
+        if not outcome.wrong or self._last([self.target.stock(case) for case in cases]).excuses(outcome):
             return None
-        return None if self._last([self.target.stock(case)]).excuses(outcome) else outcome
+        return outcome
 
     def _last(self, cases: Sequence[C]) -> Outcome:
         return list(self._outcomes(cases))[-1]

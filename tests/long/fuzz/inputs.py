@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from random import Random
 from typing import Any
 
 from optctx import Option, registry
-from tests.long.fuzz.case import Case
 from tests.long.fuzz.words import EDGES, TEXTS, misspelt
 
-__all__ = ["draw_case"]
+__all__ = ["draw_keywords", "draw_line", "draw_overrides", "mostly"]
 
 _BORDERS = (0, 1, *(2**bits - less for bits in (31, 32, 63, 64) for less in (1, 0)), 10**40)
 _WORDS = (
@@ -21,27 +19,9 @@ _WORDS = (
     "é", "-unroll-count", "\udc80", "\n",
 )  # fmt: skip
 _EXTRA = ("-", "--", " ", "_", "=", "\0", "é", "no-", "=1", ",", "\udc80")
-_OUTERS = (None, None, {"unroll-count": 3}, {"inline-threshold": -1, "force-attribute": ["f:cold"]})
 
 
-def draw_case(random: Random) -> Case:
-    """An input of any shape; a share of them compiles."""
-    if random.random() < 0.2:
-        mode = random.choice(("refuse", "exclusive"))
-        return Case(_overrides(random), process_wide=mode, enter=True, compile=True)
-    case = Case(
-        base=_mostly(random, ("defaults", "inherit"), (None, "", 3)),
-        process_wide=_mostly(random, ("refuse", "exclusive"), (None, "", "no")),
-        outer=random.choice(_OUTERS),
-        enter=random.random() < 0.5,
-        states=random.random() < 0.02,
-    )
-    if random.random() < 0.5:
-        return replace(case, line=_line(random))
-    return replace(case, overrides=_overrides(random), keywords=_keywords(random))
-
-
-def _mostly(random: Random, usual: tuple[Any, ...], odd: tuple[Any, ...]) -> Any:
+def mostly(random: Random, usual: tuple[Any, ...], odd: tuple[Any, ...]) -> Any:
     return random.choice(usual if random.random() < 0.9 else odd)
 
 
@@ -122,22 +102,22 @@ def _setting(random: Random) -> tuple[Any, Any]:
     return random.choice((random.choice(near), _plain(random))), _anything(random)
 
 
-def _overrides(random: Random) -> Any:
+def draw_overrides(random: Random) -> Any:
     pairs = [_setting(random) for _ in range(random.randint(1, 2))]
     return dict(pairs) if random.random() < 0.9 else _anything(random)
 
 
-def _keywords(random: Random) -> tuple[tuple[str, Any], ...]:
+def draw_keywords(random: Random) -> tuple[tuple[str, Any], ...]:
     name, value = _setting(random)
     if not isinstance(name, str) or name in ("base", "process_wide", "self") or random.random() < 0.7:
         return ()
     return ((name.replace("-", "_"), value),)
 
 
-def _line(random: Random) -> Any:
+def draw_line(random: Random) -> Any:
     words = [word for _ in range(random.randrange(4)) for word in _words(random)]
     odd = (tuple(words), _text(random), _anything(random) or "")
-    return _mostly(random, (words, " ".join(words)), odd)
+    return mostly(random, (words, " ".join(words)), odd)
 
 
 def _words(random: Random) -> list[str]:

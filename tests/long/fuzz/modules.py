@@ -2,47 +2,29 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from dataclasses import replace
+import re
+import warnings
+from dataclasses import dataclass, replace
 from random import Random
+from typing import Any
 
 from llvmlite import binding
 
 import optctx
-from optctx import info
+from optctx import OptctxError, UntrustedOptionWarning, info
 from optctx.compiling import initialise_targets
-from tests.long.fuzz.bases import Part, draw_part, files
+from tests.long.fuzz.bases import Part, draw_part, files, whole
 from tests.long.fuzz.confined import Limits
-from tests.long.fuzz.hunt import fewer
-from tests.long.fuzz.module_case import Attribute, Case, translate
+from tests.long.fuzz.hunt import Target
 from tests.long.fuzz.words import accepted, garbage, hostile, known_value, name_of, without_avoided
-from tests.long.probe.jobs import PASSES
+from tests.long.probe import jobs as probed
 
-__all__ = ["TRIPLES", "ModulesTarget"]
+__all__ = ["TRIPLES", "Attribute", "Case", "ModulesTarget", "Part", "attribute_text"]
 
-TRIPLES = (
-    "x86_64-unknown-linux-gnu",
-    "x86_64-unknown-linux-gnu",  # twice as often
-    "aarch64-unknown-linux-gnu",
-    "aarch64-unknown-linux-gnu",
-    "x86_64-pc-windows-msvc",
-    "i386-unknown-linux-gnu",
-    "arm64-apple-macosx",
-    "riscv64-unknown-linux-gnu",
-    "armv7-unknown-linux-gnueabihf",
-    "thumbv8.1m.main-none-eabi",
-    "powerpc64le-unknown-linux-gnu",
-    "s390x-unknown-linux-gnu",
-    "wasm32-unknown-unknown",
-    "mips-unknown-linux-gnu",
-    "hexagon-unknown-elf",
-    "loongarch64-unknown-linux-gnu",
-    "sparcv9-unknown-linux-gnu",
-    "amdgcn-amd-amdhsa",
-    "nvptx64-nvidia-cuda",
-    "powerpc64-ibm-aix7.2.0.0",
-)
+# Targets over which LLVM itself ends the process too often.
+_FRAIL = ("bpfel", "lanai", "msp430", "xcore", "spirv64", "avr", "r600", "ve")
+_OFTEN = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
+TRIPLES = (*_OFTEN, *(each for each in probed.TRIPLES if each.partition("-")[0] not in _FRAIL))
 _LLVM_SETS = {"min-jump-table-entries"}  # the targets themselves, for the process
 _PIPELINES = (
     "default<O0>", "default<O1>", "default<O2>", "default<O2>", "default<O3>", "default<O3>", "default<Os>",
@@ -57,21 +39,68 @@ _FEATURES = {  # another target would print that it does not know them
 }
 
 
+_PLAIN = re.compile(rb"[ !#-\[\]-~]")
+
+
 def emissions(triple: str) -> tuple[str, ...]:
     """What LLVM can emit for a target; for NVPTX it prints that it has no object files."""
     return ("assembly",) if triple.startswith("nvptx") else ("object", "assembly")
 
 
-class ModulesTarget:
-    """See `Target` in tests/long/fuzz/hunt.py."""
+@dataclass(frozen=True)
+class Attribute:
+    """What one function has: the words of its attribute, and features of its target."""
 
+    part: int
+    function: int
+    words: tuple[bytes, ...]
+    features: str = ""
+
+    def __str__(self) -> str:
+        text = attribute_text(b" ".join(self.words))
+        return f'"optctx"="{text}"' + (f' "target-features"="{self.features}"' if self.features else "")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A module linked of parts, its attributes, and what is done with it."""
+
+    parts: tuple[Part, ...]
+    attributes: tuple[Attribute, ...]
+    mode: str  # of attributes
+    triple: str = ""
+    passes: str = ""
+    emit: str = ""  # assembly, object
+    opt_level: int = 2
+    bitcode: bool = False
+    flips: tuple[tuple[float, int], ...] = ()  # place in the bitcode, and what is added to the byte there
+    watched: tuple[str, ...] = ()  # options whose process-wide values are compared, beside those that it sets
+
+    def texts(self) -> list[str]:
+        """The IR of each part."""
+        found = []
+        for number, part in enumerate(self.parts):
+            here: dict[int, str] = {}
+            for each in self.attributes:
+                if each.part == number:
+                    here[each.function] = f"{here.get(each.function, '')} {each}"
+            found.append(part.text(here))
+        return found
+
+    @property
+    def options(self) -> list[str]:
+        """Words that look like options, of all attributes."""
+        words = [word.decode(errors="replace") for each in self.attributes for word in each.words]
+        return [word for word in words if word.startswith("-")]
+
+
+def attribute_text(text: bytes) -> str:
+    """Between the quotes of a string in IR."""
+    return "".join(chr(byte) if _PLAIN.match(bytes((byte,))) else f"\\{byte:02x}" for byte in text)
+
+
+class ModulesTarget(Target[Case]):
     name = "modules"
-    again = (
-        "from tests.long.fuzz.bases import Part\n"
-        "from tests.long.fuzz.module_case import Attribute, Case\n"
-        "from tests.long.fuzz.modules import ModulesTarget\n"
-        "target = ModulesTarget()"
-    )
 
     def __init__(self, seconds: float = 20) -> None:
         self.limits = Limits(seconds)
@@ -82,63 +111,48 @@ class ModulesTarget:
         binding.initialize_all_asmprinters()
         binding.initialize_native_asmparser()
         optctx.attach(attributes="error", trust=("tuning",))
-        counted = Case((Part("counted.ll"),), (), "ignore", passes="default<O3>")
+        counted = Case((whole("counted.ll"),), (), "ignore", passes="default<O3>")
         for triple in TRIPLES:
             for emit in emissions(triple):
                 self.perform(replace(counted, triple=triple, emit=emit, bitcode=True))
-        refused = (
-            b"-nosuch=1",
-            b"\xff",
-            b"-unroll-count=x",
-            b"'",
-            b"-debug",
-            b"-unroll-count=0",
-            b"a" * 99_999,
-        )
-        for words in refused:
+        odd = (b"-nosuch=1", b"\xff", b"-unroll-count=x", b"'", b"-debug", b"-unroll-count=0", b"a" * 99_999)
+        for words in odd:
             for mode in ("error", "warn"):
                 self.perform(replace(counted, attributes=(Attribute(0, 0, (words,)),), mode=mode))
         for file in files():
-            Part(file).text({})
-        gc.collect()
-        gc.freeze()  # children share these pages
+            whole(file)  # read
 
     def make(self, random: Random) -> Case:
         parts = tuple(draw_part(random) for _ in range(1 if random.random() < 0.75 else 2))
         triple = random.choice(TRIPLES)
-        features = next((own for start, own in _FEATURES.items() if triple.startswith(start)), ("",))
-        style = random.random()
-        attributes = []
-        for _ in range(random.choice((1, 1, 1, 2, 2, 5))):
-            number = random.randrange(len(parts))
-            settings = [accepted(random, triple) for _ in range(random.choice((1, 2, 4, 8, 16, 30)))]
-            texts = [
-                setting.word(random.choice(("-", "--"))).encode()
-                for setting in without_avoided(self._avoided, settings)
-            ]
-            attributes.append(
-                Attribute(number, random.choice(parts[number].defined), tuple(texts), random.choice(features))
-            )
-        if style > 0.75:
+        count = random.choice((1, 1, 1, 2, 2, 5))
+        attributes = [self._attribute(random, parts, triple) for _ in range(count)]
+        if random.random() < 0.25:
+            odd = hostile(random).word().encode("utf-8", "surrogateescape")
             at = random.randrange(len(attributes))
-            odd = (
-                hostile(random).word().encode("utf-8", "surrogateescape") if style < 0.93 else garbage(random)
-            )
-            words_there = list(attributes[at].words)
-            words_there.insert(random.randint(0, len(words_there)), odd)
-            attributes[at] = replace(attributes[at], words=tuple(words_there))
+            words = list(attributes[at].words)
+            words.insert(random.randint(0, len(words)), odd if random.random() < 0.7 else garbage(random))
+            attributes[at] = replace(attributes[at], words=tuple(words))
         way = random.random()
         return Case(
             parts,
             tuple(attributes),
             random.choice(("error", "warn")),
             triple,
-            "" if way > 0.8 else random.choice(_PIPELINES if way < 0.6 else PASSES),
+            "" if way > 0.8 else random.choice(_PIPELINES if way < 0.6 else probed.PASSES),
             "" if way < 0.25 else random.choice(emissions(triple)),
             random.randrange(4),
             bitcode=random.random() < 0.3,
             flips=_flips(random) if random.random() < 0.1 else (),
         )
+
+    def _attribute(self, random: Random, parts: tuple[Part, ...], triple: str) -> Attribute:
+        number = random.randrange(len(parts))
+        settings = [accepted(random, triple) for _ in range(random.choice((1, 2, 4, 8, 16, 30)))]
+        left = without_avoided(self._avoided, settings)
+        words = tuple(setting.word(random.choice(("-", "--"))).encode() for setting in left)
+        features = next((own for start, own in _FEATURES.items() if triple.startswith(start)), ("",))
+        return Attribute(number, random.choice(parts[number].kept), words, random.choice(features))
 
     def perform(self, case: Case) -> str:
         optctx.attach(attributes=case.mode)  # type: ignore[arg-type]
@@ -159,47 +173,6 @@ class ModulesTarget:
         bare = (replace(each, words=()) for each in case.attributes if each.features)
         return replace(case, attributes=tuple(bare), mode="ignore", watched=watched)
 
-    def smaller(self, case: Case) -> Iterator[Case]:
-        if case.flips:
-            yield replace(case, flips=())
-            yield from (replace(case, flips=each) for each in fewer(case.flips))
-        if case.bitcode and not case.flips:
-            yield replace(case, bitcode=False)
-        yield from (replace(case, attributes=each) for each in fewer(case.attributes))
-        for at, attribute in enumerate(case.attributes):
-            for words in fewer(attribute.words):
-                yield _with(case, at, replace(attribute, words=words))
-            if attribute.features:
-                yield _with(case, at, replace(attribute, features=""))
-        if case.passes and case.emit:
-            yield replace(case, passes="")
-            yield replace(case, emit="")
-        if len(case.parts) > 1:
-            for number in range(len(case.parts)):
-                yield _without_part(case, number)
-        if case.passes not in ("", "default<O1>"):
-            yield replace(case, passes="default<O1>")
-        for number, part in enumerate(case.parts):
-            for function in part.defined:
-                for less in part.without(function):
-                    parts = list(case.parts)
-                    parts[number] = less
-                    if not any(each.part == number and each.function == function for each in case.attributes):
-                        yield replace(case, parts=tuple(parts))
-            for function in part.declared:
-                parts = list(case.parts)
-                parts[number] = replace(
-                    part, declared=part.declared - {function}, removed=part.removed | {function}
-                )
-                yield replace(case, parts=tuple(parts))
-
-    def words(self, case: Case) -> str:
-        hostile_parts = " ".join(map(str, case.attributes))[:300]
-        flipped = f" and {len(case.flips)} flipped bytes" if case.flips else ""
-        return (
-            f"{hostile_parts}{flipped}, {case.mode}, {case.triple}, {case.passes or 'no passes'}, {case.emit}"
-        )
-
     def avoid(self, case: Case) -> None:
         self._avoided.append(frozenset(map(name_of, case.options)))
 
@@ -208,11 +181,51 @@ def _flips(random: Random) -> tuple[tuple[float, int], ...]:
     return tuple((random.random(), random.randint(1, 255)) for _ in range(random.choice((1, 1, 2, 5))))
 
 
-def _with(case: Case, at: int, attribute: Attribute) -> Case:
-    return replace(case, attributes=(*case.attributes[:at], attribute, *case.attributes[at + 1 :]))
+def translate(case: Case) -> str:
+    """Does with a module what a case says, on this thread. Returns one of FINE, or what is wrong."""
+    with binding.create_context() as own:
+        try:
+            module = _parsed(case, own)
+            if case.triple:
+                module.triple = case.triple
+            machine = binding.Target.from_triple(module.triple).create_target_machine(opt=case.opt_level)
+        except RuntimeError:
+            return "invalid"
+        with module, machine, warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            how = _compiled(case, module, machine)
+        wrong = [str(each.message) for each in said if each.category is not UntrustedOptionWarning]
+        if wrong or (said and case.mode != "warn"):
+            return f"warns {[str(each.message) for each in said]}"
+        return "warned" if said and how == "compiled" else how
 
 
-def _without_part(case: Case, number: int) -> Case:
-    kept = (each for each in case.attributes if each.part != number)
-    attributes = tuple(replace(each, part=each.part - (each.part > number)) for each in kept)
-    return replace(case, parts=case.parts[:number] + case.parts[number + 1 :], attributes=attributes)
+def _parsed(case: Case, own: Any) -> Any:
+    first, *others = (binding.parse_assembly(text, own) for text in case.texts())
+    for other in others:
+        first.link_in(other)
+    if not case.bitcode and not case.flips:
+        return first
+    data = bytearray(first.as_bitcode())
+    first.close()
+    for place, more in case.flips:
+        at = int(place * len(data))
+        data[at] = (data[at] + more) % 256
+    return binding.parse_bitcode(bytes(data), own)
+
+
+def _compiled(case: Case, module: Any, machine: Any) -> str:
+    before = str(module)
+    try:
+        if case.passes:
+            optctx.run_passes(module, case.passes, target_machine=machine)
+        before = str(module)
+        if case.emit == "object":
+            optctx.emit_object(module, machine)
+        elif case.emit:
+            optctx.emit_assembly(module, machine)
+    except OptctxError as error:
+        if str(error).startswith("nothing has been run") and str(module) != before:
+            return f"runs although {error}"
+        return "refused"
+    return "compiled"

@@ -2,60 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
+from dataclasses import dataclass
 from random import Random
 
-from tests.long.fuzz.module_case import attribute_text
+from tests.long.fuzz.modules import attribute_text
 from tests.long.fuzz.words import Setting, accepted, garbage, hostile
 
-__all__ = ["fewer", "stamp_lines"]
+__all__ = ["Node", "stamp_nodes"]
 
 _FIRST = 1000  # number of a node: the IR around it may have some of its own
 _NUMBERS = 12  # of nodes that may be referred to
 _MANY = (64, 65, 300, 5000, 70_000, 120_000)
+_LIST = "!optctx.options = !"
 
 
-def stamp_lines(random: Random, triple: str) -> tuple[str, ...]:
-    """The lines of one module."""
+@dataclass(frozen=True)
+class Node:
+    """A line of metadata: operands in braces behind the head, or a head that is the whole line."""
+
+    head: str
+    operands: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.head}{{{', '.join(self.operands)}}}" if self.head.endswith("!") else self.head
+
+
+def stamp_nodes(random: Random, triple: str) -> tuple[Node, ...]:
+    """The metadata of one module."""
     dice = random.random()
     if dice < 0.45:
-        return _lines([_stamp([accepted(random, triple) for _ in range(random.choice((0, 1, 3, 10, 40)))])])
+        count = random.choice((0, 1, 3, 10, 40))
+        return _numbered([_stamp([accepted(random, triple) for _ in range(count)])])
     if dice < 0.6:
-        return _lines([_stamp([hostile(random) for _ in range(random.choice((1, 1, 3, 100)))])])
+        return _numbered([_stamp([hostile(random) for _ in range(random.choice((1, 1, 3, 100)))])])
     if dice < 0.7:
-        return _lines([_stamp([accepted(random)]) for _ in range(random.choice((2, 3, 63, 64, 65, 300)))])
+        return _numbered([_stamp([accepted(random)]) for _ in range(random.choice((2, 3, 63, 64, 65, 300)))])
     if dice < 0.8:
         return _huge(random)
     return _any(random)
 
 
-def fewer(lines: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The lines with one less, or with one that is shorter."""
-    for at in range(len(lines) - 1, -1, -1):
-        yield lines[:at] + lines[at + 1 :]
-    for at, line in enumerate(lines):
-        head, brace, body = line.partition("!{")
-        operands = _operands(body.removesuffix("}"))
-        size = len(operands) // 2
-        shorter = [operands[:size], operands[size:]] if size > 1 else []
-        shorter += [operands[:place] + operands[place + 1 :] for place in range(min(len(operands), 40))]
-        for less in shorter:
-            yield (*lines[:at], f"{head}{brace}{', '.join(less)}}}", *lines[at + 1 :])
-
-
-def _lines(stamps: list[str]) -> tuple[str, ...]:
-    numbers = ", ".join(f"!{_FIRST + at}" for at in range(len(stamps)))
-    nodes = (f"!{_FIRST + at} = {stamp}" for at, stamp in enumerate(stamps))
-    return (f"!optctx.options = !{{{numbers}}}", *nodes)
+def _numbered(stamps: Iterable[tuple[str, ...]]) -> tuple[Node, ...]:
+    """The list of these stamps, and each of them."""
+    nodes = [Node(f"!{number} = !", stamp) for number, stamp in enumerate(stamps, _FIRST)]
+    return (Node(_LIST, tuple(node.head.split()[0] for node in nodes)), *nodes)
 
 
 def _any_node(random: Random) -> str:
     return f"!{_FIRST + random.randrange(_NUMBERS)}"
 
 
-def _stamp(settings: list[Setting], producer: str = "m.c") -> str:
-    nodes = (f"!{{{_text(each.name)}, {_text(each.text)}}}" for each in settings)
-    return f"!{{{', '.join((_text('1'), _text(producer), *nodes))}}}"
+def _stamp(settings: list[Setting]) -> tuple[str, ...]:
+    return ('!"1"', '!"m.c"', *(f"!{{{_text(each.name)}, {_text(each.text)}}}" for each in settings))
 
 
 def _text(text: str | bytes | None) -> str:
@@ -65,43 +64,41 @@ def _text(text: str | bytes | None) -> str:
     return f'!"{attribute_text(data)}"'
 
 
-def _huge(random: Random) -> tuple[str, ...]:
+def _huge(random: Random) -> tuple[Node, ...]:
     """Too many of something."""
     many, kind = random.choice(_MANY), random.randrange(7)
     option = '!{!"unroll-count", !"3"}'
     if kind == 0:  # the same stamp
-        return (f"!optctx.options = !{{{', '.join(['!1000'] * many)}}}", f'!1000 = !{{!"1", !"m", {option}}}')
+        return (Node(_LIST, ("!1000",) * many), Node("!1000 = !", ('!"1"', '!"m"', option)))
     if kind == 1:  # stamps
-        return _lines([f'!{{!"1", !"m{number}", {option}}}' for number in range(many // 10)])
+        return _numbered(('!"1"', f'!"m{number}"', option) for number in range(many // 10))
     if kind == 2:  # options
-        options = (f'!{{!"x{number}", !"3"}}' for number in range(many))
-        return _lines([f'!{{!"1", !"m", {", ".join(options)}}}'])
+        return _numbered([('!"1"', '!"m"', *(f'!{{!"x{number}", !"3"}}' for number in range(many)))])
     if kind == 3:  # occurrences
         texts = ", ".join(['!"f:cold"'] * many)
-        return _lines([f'!{{!"1", !"m", !{{!"force-attribute", {texts}}}}}'])
+        return _numbered([('!"1"', '!"m"', f'!{{!"force-attribute", {texts}}}')])
     if kind == 4:  # bytes
-        return _lines([_stamp([Setting(random.choice(("unroll-count", "debug-only", "x")), "9" * many)])])
+        return _numbered([_stamp([Setting(random.choice(("unroll-count", "debug-only", "x")), "9" * many)])])
     if kind == 5:  # of a name
-        return _lines([_stamp([Setting("n" * many, "3")], "m" * many)])
-    return _lines(["!{" * min(many, 300) + "}" * min(many, 300)])  # levels
+        return _numbered([('!"1"', _text("m" * many), f'!{{{_text("n" * many)}, !"3"}}')])
+    return _numbered([("!{" * min(many, 300) + "}" * min(many, 300),)])  # levels
 
 
-def _any(random: Random) -> tuple[str, ...]:
+def _any(random: Random) -> tuple[Node, ...]:
     """Nodes that refer to each other and to themselves."""
-    roots = ", ".join(_any_node(random) for _ in range(random.choice((0, 1, 2, 5))))
-    lines = [f"!optctx.options = !{{{roots}}}"]
-    for number in range(_NUMBERS):
+    nodes = [Node(_LIST, tuple(_any_node(random) for _ in range(random.choice((0, 1, 2, 5)))))]
+    for number in range(_FIRST, _FIRST + _NUMBERS):
         operands = [_operand(random) for _ in range(random.choice((0, 1, 2, 3, 4, 9)))]
         if random.random() < 0.7:
-            operands[:0] = ['!"1"', _text("m")]
+            operands[:0] = ['!"1"', '!"m"']
         distinct = "distinct " if random.random() < 0.2 else ""
-        lines.append(f"!{_FIRST + number} = {distinct}!{{{', '.join(operands)}}}")
+        nodes.append(Node(f"!{number} = {distinct}!", tuple(operands)))
     if random.random() < 0.1:
-        lines.append(f"!optctx.options = !{{{_any_node(random)}}}")
+        nodes.append(Node(_LIST, (_any_node(random),)))
     if random.random() < 0.3:
         at = random.randrange(_NUMBERS)
-        lines[1 + at] = f"!{_FIRST + at} = {_odd(random)}"
-    return tuple(lines)
+        nodes[1 + at] = Node(f"!{_FIRST + at} = {_odd(random)}")
+    return tuple(nodes)
 
 
 def _odd(random: Random) -> str:
@@ -128,17 +125,3 @@ def _operand(random: Random) -> str:
         return f"!{{{inner}}}"
     return random.choice(("null", "i32 4", "!{}", '!""', "double 1.0", "ptr null", "!DIExpression()",
                           "i1 true", "<4 x i32> zeroinitializer", "i999 5", "ptr undef"))  # fmt: skip
-
-
-def _operands(body: str) -> list[str]:
-    """What is between commas that are in no string and in no node."""
-    found, depth, quoted, begin = [], 0, False, 0
-    for at, letter in enumerate(body):
-        if letter == '"':
-            quoted = not quoted
-        elif not quoted:
-            depth += {"{": 1, "(": 1, "}": -1, ")": -1}.get(letter, 0)
-            if letter == "," and depth == 0:
-                found.append(body[begin:at].strip())
-                begin = at + 1
-    return [*found, body[begin:].strip()] if body else []

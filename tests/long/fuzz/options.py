@@ -3,40 +3,63 @@
 from __future__ import annotations
 
 import atexit
-import gc
 import json
 import os
+import pickle
 import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from math import inf, nan
 from random import Random
 from typing import Any
 
-from optctx.compiling import FreshProcess, compile_job, initialise_targets
+from optctx import OptctxError, OptionContext, current, drift, info, registry
+from optctx.compiling import FreshProcess, Job, Result, compile_job, initialise_targets
 from optctx.engine.attach import attach
-from tests.long.fuzz.case import GAVE, JOB, Case, make, output, perform
+from optctx.process import set_process_options
 from tests.long.fuzz.confined import Limits, Outcome, outcomes
-from tests.long.fuzz.hunt import Hunt, fewer
-from tests.long.fuzz.inputs import draw_case
+from tests.long.fuzz.hunt import Hunt, Target, less
+from tests.long.fuzz.inputs import draw_keywords, draw_line, draw_overrides, mostly
+from tests.support.ir_texts import SCALE, X86
+from tests.support.scopes import process_state
 from tests.support.seccomp import FORBIDDEN
 
-__all__ = ["OptionsHunt", "OptionsTarget"]
+__all__ = ["Case", "OptionsHunt", "OptionsTarget", "inf", "nan"]
 
 _MEMORY = 8 << 30
+_JOB = Job(SCALE, "default<O2>", triple=X86, emit="assembly")
+_GAVE = "gave "  # before the arguments of a compilation and its output, in JSON
+_OUTERS = (None, None, {"unroll-count": 3}, {"inline-threshold": -1, "force-attribute": ["f:cold"]})
 
 
-class OptionsTarget:
-    """See `Target` in tests/long/fuzz/hunt.py. Options may make LLVM open, write and start what they name."""
+@dataclass(frozen=True, repr=False)
+class Case:
+    """What is given to OptionContext (a mapping, and keywords) or to from_args (`line`), and what follows."""
+
+    overrides: Any = None
+    keywords: tuple[tuple[str, Any], ...] = ()
+    line: Any = None  # a str or strings, instead of the mapping
+    base: Any = "defaults"
+    process_wide: Any = "refuse"
+    outer: Any = None  # overrides of a context around it
+    enter: bool = False
+    compile: bool = False
+    states: bool = False  # compares every process-wide value, which takes as long as 50 cases
+    alone: tuple[str, ...] | None = None  # LLVM compiles under these arguments, without optctx
+
+    def __repr__(self) -> str:
+        default = Case()
+        given = (f"{name}={value!r}" for name, value in vars(self).items() if value != getattr(default, name))
+        return f"Case({', '.join(given)})"
+
+
+class OptionsTarget(Target[Case]):
+    """Options may make LLVM open, write and start what they name."""
 
     name = "options"
-    again = (
-        "from math import inf, nan\n"
-        "from tests.long.fuzz.case import Case\n"
-        "from tests.long.fuzz.options import OptionsTarget\n"
-        "target = OptionsTarget()"
-    )
 
     def __init__(self, seconds: float = 20) -> None:
         self.limits = Limits(seconds, _MEMORY, tuple(FORBIDDEN))
@@ -44,14 +67,25 @@ class OptionsTarget:
     def prepare(self) -> None:
         initialise_targets()
         attach()
-        compile_job(JOB)
+        compile_job(_JOB)
         self._folder = tempfile.mkdtemp(prefix="fuzz-")
         atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
-        gc.collect()
-        gc.freeze()  # children share these pages
 
     def make(self, random: Random) -> Case:
-        return draw_case(random)
+        """An input of any shape; a share of them compiles."""
+        if random.random() < 0.2:
+            mode = random.choice(("refuse", "exclusive"))
+            return Case(draw_overrides(random), process_wide=mode, enter=True, compile=True)
+        case = Case(
+            base=mostly(random, ("defaults", "inherit"), (None, "", 3)),
+            process_wide=mostly(random, ("refuse", "exclusive"), (None, "", "no")),
+            outer=random.choice(_OUTERS),
+            enter=random.random() < 0.5,
+            states=random.random() < 0.02,
+        )
+        if random.random() < 0.5:
+            return replace(case, line=draw_line(random))
+        return replace(case, overrides=draw_overrides(random), keywords=draw_keywords(random))
 
     def perform(self, case: Case) -> str:
         os.chdir(self._folder)
@@ -64,18 +98,9 @@ class OptionsTarget:
         return Case() if made.wrong or made.how == "refused" else Case(alone=tuple(make(case).args()))
 
     def smaller(self, case: Case) -> Iterator[Case]:
-        for name, usual in vars(Case()).items():
-            if getattr(case, name) != usual and name not in ("overrides", "line"):
-                yield replace(case, **{name: usual})
-        for name in ("overrides", "line"):
-            for less in _less(getattr(case, name)):
-                yield replace(case, **{name: less})
-
-    def words(self, case: Case) -> str:
-        return str(case)
-
-    def avoid(self, case: Case) -> None:
-        pass
+        yield from less(case)
+        if isinstance(case.line, str):
+            yield from (replace(case, line=line) for line in less(case.line))
 
 
 class OptionsHunt(Hunt[Case]):
@@ -85,13 +110,13 @@ class OptionsHunt(Hunt[Case]):
         found = list(super()._outcomes(cases))
         with FreshProcess() as fresh:
             for outcome in found:
-                yield _compared(outcome, fresh) if outcome.how.startswith(GAVE) else outcome
+                yield _compared(outcome, fresh) if outcome.how.startswith(_GAVE) else outcome
 
 
 def _compared(outcome: Outcome, fresh: FreshProcess) -> Outcome:
-    args, *given = json.loads(outcome.how.removeprefix(GAVE))
-    wanted = fresh.compile(replace(JOB, options=tuple(args)))
-    if given != output(wanted):
+    args, *given = json.loads(outcome.how.removeprefix(_GAVE))
+    wanted = fresh.compile(replace(_JOB, options=tuple(args)))
+    if given != _output(wanted):
         return Outcome(f"compiles to {given}; a fresh process with {shlex.join(args)!r} gives {wanted!r}")
     return (
         Outcome("compiled")
@@ -100,17 +125,77 @@ def _compared(outcome: Outcome, fresh: FreshProcess) -> Outcome:
     )
 
 
-def _less(given: Any) -> Iterator[Any]:
-    """The value with less in it."""
-    if isinstance(given, str):
-        yield from map("".join, fewer(tuple(given)))
-    elif isinstance(given, list | tuple):
-        yield from map(type(given), fewer(tuple(given)))
-        for at, part in enumerate(given):
-            yield from (type(given)((*given[:at], less, *given[at + 1 :])) for less in _less(part))
-    elif isinstance(given, dict):
-        yield from map(dict, fewer(tuple(given.items())))
-        for name, value in given.items():
-            yield from ({**given, name: less} for less in _less(value))
-    elif isinstance(given, int) and given > 1:
-        yield given // 2
+def perform(case: Case) -> str:
+    """Run a case on this thread. Return one of FINE, what a compilation gave, or what is wrong."""
+    if case.alone is not None:
+        set_process_options(case.alone)
+        compile_job(_JOB)
+        return "compiled"
+    before = process_state() if case.states else {}
+    try:
+        how = _inside(case)
+    except OptctxError:
+        how = "refused"
+    return _left_behind(before) or how
+
+
+def make(case: Case) -> OptionContext:
+    """Make the context of a case, or raise as that does."""
+    more = {"base": case.base, "process_wide": case.process_wide}
+    if case.line is not None:
+        return OptionContext.from_args(case.line, **more)
+    return OptionContext(case.overrides, **more, **dict(case.keywords))
+
+
+def _output(result: Result) -> list[str]:
+    """What has to be the same in a fresh process."""
+    return [result.code.decode(), result.error or ""]
+
+
+def _inside(case: Case) -> str:
+    with ExitStack() as scopes:
+        if case.outer is not None:
+            scopes.enter_context(OptionContext(case.outer, base="defaults"))
+        context = make(case)
+        if (wrong := _use(case, context)) or not case.enter:
+            return wrong or "made"
+        scopes.enter_context(context)
+        if current() is not context:
+            return "is not the current context inside"
+        if not case.compile:
+            return "made"
+        return _GAVE + json.dumps([context.args(), *_output(compile_job(_JOB))])
+
+
+def _use(case: Case, context: OptionContext) -> str:
+    """Ask everything that a context can be asked. Return what is wrong with the answers."""
+    if len(context) != len(registry()):
+        return f"has {len(context)} names"
+    for name, value in context.overrides.items():
+        if repr(context[name]) != repr(value):  # a NaN is not equal to itself
+            return f"gives {context[name]!r} for {name}, and {value!r} as override"
+    context.diff(current())
+    hash(context)
+    if context != context.derive({}):
+        return "is not equal to its own copy"
+    with suppress(OptctxError):
+        again = pickle.loads(pickle.dumps(context))
+        if again != context or again.args() != context.args():
+            return f"comes out of a pickle as {again!r}"
+    lists = [name for name, value in context.overrides.items() if value == []]
+    if not lists and context.args() and case.base == "defaults":
+        again = OptionContext.from_args(context.args(), base="defaults", process_wide=case.process_wide)
+        if again != context:
+            return f"is {again!r} when made from its own arguments {context.args()}"
+    return "" if repr(context) and str(context) else "has no repr"
+
+
+def _left_behind(before: dict[str, tuple[object, int]]) -> str:
+    """Return what is not as it was, process-wide."""
+    after = process_state() if before else {}
+    changed = {name: (was, after[name]) for name, was in before.items() if repr(was) != repr(after[name])}
+    if changed or drift():
+        return f"changes process-wide values: {changed or sorted(drift())}"
+    if info()["active_scopes"]:
+        return f"leaves {info()['active_scopes']} scopes entered"
+    return ""

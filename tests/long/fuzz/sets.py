@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-import gc
+import math
 import mmap
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from random import Random
 from unittest.mock import patch
 
 import optctx
 from evidence.conformance import job as compiling
 from evidence.conformance.job import Job, compile_job, initialise, source
-from optctx import OptionContext, info, record, registry
+from optctx import Option, OptionContext, info, record, registry
 from optctx.engine.attach import attach
-from optctx.image.abi import INTEGER_RANGES
 from optctx.plan import belongs_to_machine
 from tests.long.fuzz.bases import attributed
 from tests.long.fuzz.confined import Limits, Outcome, outcomes
-from tests.long.fuzz.coverage import Coverage, Values
-from tests.long.fuzz.hunt import Hunt, fewer
+from tests.long.fuzz.hunt import Hunt, Target, less
 from tests.long.fuzz.words import Setting, without_avoided
-from tests.long.probe.jobs import jobs
-from tests.long.probe.llvm_tests import tuning_jobs
+from tests.long.probe.jobs import jobs, tuning_jobs
+from tests.long.probe.values import spread_values
 
-__all__ = ["Case", "SetsHunt", "SetsTarget", "compile_case"]
+__all__ = ["Case", "Job", "SetsHunt", "SetsTarget", "Setting", "compile_case"]
 
 _PLACES = 64  # cases between two looks at what LLVM read
 _ATTRIBUTES = 0.25  # of the cases
+_CANDIDATES = 4  # of which the one with the most new pairs joins a set
+# The largest that are tried: over more LLVM takes minutes for loops in loops, also if their metadata asks for
+# it.
+_LARGEST = {"unroll-count": 7, "unroll-and-jam-count": 7}
 # Options of a case, at most: one that ends a pass early hides what others do, and many meet more code.
 _MOST = (40, 160)
 _THRESHOLDS = ("unroll-threshold", "unroll-threshold-default", "unroll-threshold-aggressive")
@@ -84,16 +87,60 @@ def _ended(job: Job) -> str:
     return "compiled" if compile_job(job).kind == "output" else "refused"
 
 
-class SetsTarget:
-    """See `Target` in tests/long/fuzz/hunt.py."""
+class Coverage:
+    """Which values of tuning options have met in one compilation: pairs, of those that LLVM reads together.
 
+    `met` counts those of which both options were set and read; `together` is how many there are to meet, as
+    far as is known.
+    """
+
+    def __init__(self, options: Sequence[Option]) -> None:
+        self.met = self.together = 0
+        self.settings: list[Setting] = []
+        self.numbers: dict[str, range] = {}  # of an option's values
+        for option in options:
+            most = _LARGEST.get(option.name, math.inf)
+            values = [value for value in spread_values(option) if most == math.inf or int(value) <= most]
+            self.numbers[option.name] = range(len(self.settings), len(self.settings) + len(values))
+            self.settings += (Setting(option.name, value) for value in values)
+        self._pairs = bytearray(len(self.settings) ** 2)
+        self._read: set[tuple[str, str]] = set()
+
+    def read(self, names: Iterable[str]) -> None:
+        """All of these options are read in one compilation."""
+        found = set(combinations(sorted(names), 2)) - self._read
+        self._read |= found
+        self.together += sum(len(self.numbers[one]) * len(self.numbers[other]) for one, other in found)
+
+    def add(self, numbers: Iterable[int]) -> None:
+        """These values met, in a compilation that read their options."""
+        for pair in combinations(numbers, 2):
+            self.met += not self._pairs[self._place(*pair)]
+            self._pairs[self._place(*pair)] = 1
+
+    def draw(self, random: Random, names: Sequence[str], count: int) -> list[int]:
+        """Values of so many of the options, which have met as little as a few tries find."""
+        chosen: list[int] = []
+        left = random.sample(names, len(names))
+        while left and len(chosen) < count:
+            places = random.sample(range(len(left)), min(_CANDIDATES, len(left)))
+            candidates = [(place, random.choice(self.numbers[left[place]])) for place in places]
+            place, number = max(candidates, key=lambda each: self._news(each[1], chosen))
+            chosen.append(number)
+            del left[place]
+        return chosen
+
+    def _news(self, number: int, others: Sequence[int]) -> int:
+        """How many of the others it has not met."""
+        return sum(not self._pairs[self._place(number, each)] for each in others)
+
+    def _place(self, one: int, other: int) -> int:
+        return min(one, other) * len(self.settings) + max(one, other)
+
+
+class SetsTarget(Target[Case]):
     name = "sets"
-    again = (
-        "from evidence.conformance.job import Job\n"
-        "from tests.long.fuzz.sets import Case, SetsTarget\n"
-        "from tests.long.fuzz.words import Setting\n"
-        "target = SetsTarget(most=2)"  # learns little
-    )
+    given = "most=2"  # learns little
 
     def __init__(self, seconds: float = 20, llvm_tests: Sequence[str] = (), most: int | None = None) -> None:
         """`llvm_tests`: folders of llvm/test whose inputs are compiled beside those of tests/sample.
@@ -120,15 +167,12 @@ class SetsTarget:
         self._machine = {
             each.name for each in options if belongs_to_machine(engine.resolve(engine.options[each.name]))
         }
-        self.values = Values(options)
-        self.coverage = Coverage(self.values)
+        self.coverage = Coverage(options)
         self._columns = {option.name: column for column, option in enumerate(options)}
         self._noted = mmap.mmap(-1, _PLACES * len(options))  # shared with the children
         self._learn(self._candidates())
         self._jobs = list(self._reads)
         self._weights = [len(names) for names in self._reads.values()]
-        gc.collect()
-        gc.freeze()  # children share these pages
 
     def _candidates(self) -> list[Job]:
         found = dict.fromkeys(jobs())
@@ -168,8 +212,8 @@ class SetsTarget:
         if new:
             self._reads[case.job] = sorted({*self._reads[case.job], *new})
             self.coverage.read(names)
-        numbers = self.values.numbers
-        known = {self.values.settings[at]: at for name in set(names) for at in numbers[name]}
+        numbers, settings = self.coverage.numbers, self.coverage.settings
+        known = {settings[at]: at for name in set(names) for at in numbers[name]}
         self.coverage.add(known[setting] for setting in case.settings if setting in known)
 
     def make(self, random: Random) -> Case:
@@ -178,7 +222,7 @@ class SetsTarget:
         attribute = random.random() < _ATTRIBUTES
         names = [name for name in self._reads[job] if not (attribute and name in self._machine)]
         chosen = self.coverage.draw(random, names, random.randint(10, random.choice(_MOST)))
-        settings = without_avoided(self._avoided, [self.values.settings[number] for number in chosen])
+        settings = without_avoided(self._avoided, [self.coverage.settings[number] for number in chosen])
         self._place = (self._place + 1) % _PLACES
         return Case(job, tuple(settings), attribute, self._place)
 
@@ -200,20 +244,9 @@ class SetsTarget:
         return replace(case, settings=(), attribute=False)
 
     def smaller(self, case: Case) -> Iterator[Case]:
-        settings = case.settings
-        yield from (replace(case, settings=each) for each in fewer(settings))
+        yield from (replace(case, settings=fewer) for fewer in less(case.settings))
         if case.attribute:
             yield replace(case, attribute=False)
-        for at, setting in enumerate(settings):
-            for text in _nearer(setting):
-                yield replace(
-                    case, settings=(*settings[:at], Setting(setting.name, text), *settings[at + 1 :])
-                )
-
-    def words(self, case: Case) -> str:
-        job = case.job
-        where = f"{job.path.rpartition('/')[2]} {job.tool} {job.passes} {job.triple} -O{job.opt_level}"
-        return f"{' '.join(case.words)} {'as attribute ' if case.attribute else ''}in {where}"
 
     def avoid(self, case: Case) -> None:
         self._avoided.append(frozenset(setting.name for setting in case.settings))
@@ -227,24 +260,8 @@ class SetsHunt(Hunt[Case]):
     def summary(self) -> str:
         """Counts of cases and pairs."""
         seen = self.target.coverage
-        return (
-            f"{super().summary()}; {seen.options_met} of {seen.options_together} pairs of options that are "
-            f"read together, {seen.met} of {seen.together} pairs of their values"
-        )
+        return f"{super().summary()}; {seen.met} of {seen.together} pairs of values that are read together"
 
     def _count(self, case: Case, outcome: Outcome) -> None:
         super()._count(case, outcome)
         self.target.learn(case, outcome)
-
-
-def _nearer(setting: Setting) -> Iterator[str]:
-    """Values that a module may set, nearer to the registered one, the nearest first."""
-    option = registry()[setting.name]
-    least, between, most = option.trusted_values.partition("..")
-    if option.type not in INTEGER_RANGES or not between or not isinstance(option.default, int):
-        return
-    distance = int(setting.text or "0") - option.default
-    parts = (0, 1, 2, 4, 8, 16, 24, 31)  # of 32
-    for near in dict.fromkeys(option.default + distance * part // 32 for part in parts):
-        if float(least) <= near <= float(most) and abs(near - option.default) < abs(distance):
-            yield str(near)

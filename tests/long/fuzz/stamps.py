@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import io
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -17,13 +15,13 @@ from optctx import OptctxError, OptionContext, info
 from optctx.compiling import initialise_targets
 from optctx.lab.command import check_link_command
 from optctx.trust import CLASSES
-from tests.long.fuzz.bases import Part, draw_part, files
+from tests.long.fuzz.bases import Part, draw_part, files, whole
 from tests.long.fuzz.confined import Limits
-from tests.long.fuzz.module_case import attribute_text
-from tests.long.fuzz.modules import TRIPLES
-from tests.long.fuzz.nodes import fewer, stamp_lines
+from tests.long.fuzz.hunt import Target
+from tests.long.fuzz.modules import TRIPLES, attribute_text
+from tests.long.fuzz.nodes import Node, stamp_nodes
 
-__all__ = ["StampCase", "StampsTarget"]
+__all__ = ["Node", "Part", "StampCase", "StampsTarget"]
 
 _MEMORY = 1 << 30
 
@@ -33,9 +31,9 @@ class StampCase:
     """Modules of nothing but metadata, except for the first one; linked, maybe, and read."""
 
     body: Part
-    metadata: tuple[tuple[str, ...], ...]  # lines of each module
+    metadata: tuple[tuple[Node, ...], ...]  # of each module
     triple: str
-    passes: str
+    passes: str = ""
     linked: bool = False
     trust: tuple[str, ...] = ()
     opt_level: int = 2
@@ -44,18 +42,12 @@ class StampCase:
     def texts(self) -> list[str]:
         """The IR of each module."""
         bodies = [self.body.text({}), *[""] * (len(self.metadata) - 1)]
-        return ["\n".join((body, *lines)) for body, lines in zip(bodies, self.metadata, strict=True)]
+        pairs = zip(bodies, self.metadata, strict=True)
+        return ["\n".join((body, *map(str, nodes))) for body, nodes in pairs]
 
 
-class StampsTarget:
-    """See `Target` in tests/long/fuzz/hunt.py."""
-
+class StampsTarget(Target[StampCase]):
     name = "stamps"
-    again = (
-        "from tests.long.fuzz.bases import Part\n"
-        "from tests.long.fuzz.stamps import StampCase, StampsTarget\n"
-        "target = StampsTarget()"
-    )
 
     def __init__(self, seconds: float = 20) -> None:
         self.limits = Limits(seconds, _MEMORY)
@@ -64,27 +56,24 @@ class StampsTarget:
         initialise_targets()
         binding.initialize_all_asmprinters()
         optctx.attach()
-        body = Part("counted.ll")
+        body = whole("counted.ll")
         names = ("unroll-count", "stats", attribute_text("é\u3042\u0301\U0001f600".encode()))
-        for nodes in [f'!"{name}", {text}' for name in names for text in ('!"0"', '!"2"', "null")]:
-            one = ("!optctx.options = !{!0}", f'!0 = !{{!"1", !"m", !{{{nodes}}}}}')
-            two = ("!optctx.options = !{!0, !1}", one[1], '!1 = !{!"1", !"n"}')
+        for option in [f'!{{!"{name}", {text}}}' for name in names for text in ('!"0"', '!"2"', "null")]:
+            stamps = (Node("!0 = !", ('!"1"', '!"m"', option)), Node("!1 = !", ('!"1"', '!"n"')))
+            one = (Node("!optctx.options = !", ("!0",)), stamps[0])
+            two = (Node("!optctx.options = !", ("!0", "!1")), *stamps)
             self.perform(StampCase(body, (one,), "", "default<O1>"))
             self.perform(StampCase(body, (one, two), "", "default<O1>", trust=CLASSES))
         for triple in TRIPLES:
             self.perform(StampCase(body, ((),), triple, "default<O3>", read=False))
         for file in files():
-            Part(file).text({})
-        gc.collect()
-        gc.freeze()  # children share these pages
+            whole(file)  # read
 
     def make(self, random: Random) -> StampCase:
-        count = random.choice((1, 1, 2, 3, 8))
-        body = draw_part(random)
         triple = random.choice(TRIPLES)
         return StampCase(
-            body,
-            tuple(stamp_lines(random, triple) for _ in range(count)),
+            draw_part(random),
+            tuple(stamp_nodes(random, triple) for _ in range(random.choice((1, 1, 2, 3, 8)))),
             triple,
             random.choice(("default<O1>", "default<O2>", "default<O3>", "")),
             random.random() < 0.5,
@@ -110,36 +99,6 @@ class StampsTarget:
 
     def stock(self, case: StampCase) -> StampCase:
         return replace(case, read=False)
-
-    def smaller(self, case: StampCase) -> Iterator[StampCase]:
-        for at, lines in enumerate(case.metadata):
-            rest = case.metadata[:at], case.metadata[at + 1 :]
-            if at or len(case.metadata) == 1:
-                yield from (replace(case, metadata=(*rest[0], less, *rest[1])) for less in fewer(lines))
-            if at:
-                yield replace(case, metadata=(*rest[0], *rest[1]))
-            elif len(case.metadata) > 1:
-                yield replace(case, metadata=case.metadata[:1])
-                yield replace(case, metadata=case.metadata[1:])
-                yield from (replace(case, metadata=(less, *rest[1])) for less in fewer(lines))
-        if case.linked:
-            yield replace(case, linked=False)
-        if case.trust:
-            yield replace(case, trust=())
-        if case.passes:
-            yield replace(case, passes="")
-        for function in case.body.defined:
-            for body in case.body.without(function):
-                yield replace(case, body=body)
-
-    def words(self, case: StampCase) -> str:
-        lines = " ".join(line for lines in case.metadata for line in lines)
-        more = f" ({len(lines)} characters)" if len(lines) > 400 else ""
-        trust = ", ".join(case.trust) or "nothing"
-        return f"{lines[:400]}{more}, {case.triple}, {case.passes or 'no passes'}, trusting {trust}"
-
-    def avoid(self, case: StampCase) -> None:
-        pass  # what is found hardly ever lies at the option
 
     def _read(self, case: StampCase, modules: list[Any]) -> str:
         how = "refused"

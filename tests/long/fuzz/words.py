@@ -9,7 +9,9 @@ from random import Random
 
 from optctx import Option, registry
 from optctx.engine.attach import attach
+from optctx.image.abi import INTEGER_RANGES
 from optctx.plan import belongs_to_machine
+from tests.long.probe.values import hostile_values, spread_values
 
 __all__ = [
     "Setting",
@@ -124,7 +126,7 @@ def hostile(random: Random) -> Setting:
         return Setting(name, text or None)
     if dice < 0.5:
         option = random.choice(_others())
-        return Setting(option.name, random.choice((None, _value(random, option))))
+        return Setting(option.name, random.choice((None, *hostile_values(option))))
     option = random.choice(_tuning())
     if dice < 0.75:
         return Setting(option.name, random.choice((*EDGES, *TEXTS, _outside(random, option))))
@@ -153,23 +155,10 @@ def garbage(random: Random) -> bytes:
 
 def _inside(random: Random, option: Option) -> str:
     least, between, most = option.trusted_values.partition("..")
-    if not between:
-        return random.choice(least.split("|")) if least else _value(random, option)
-    dice = random.random()
-    if option.type in ("float", "double"):
-        low, high = float(least), float(most)
-        edges = [low, high, 0.0, 1.0, 0.5, 1e-300]
-        number = random.choice(edges) if dice < 0.6 else random.uniform(max(low, -1e6), min(high, 1e6))
-        return repr(min(max(number, low), high))
-    bottom, top = int(float(least)), int(float(most))
-    if dice < 0.35:
-        whole = random.choice((bottom, top, bottom + 1, top - 1))
-    elif dice < 0.65:
-        whole = random.randint(0, 40)
-    else:
-        whole = 1 << random.randrange(64)
-        whole += random.randrange(-1, whole)
-    return str(min(max(whole, bottom), top))
+    if between and option.type in INTEGER_RANGES and random.random() < 0.6:
+        whole = random.randrange(1 << random.randrange(1, 64))
+        return str(min(max(whole, int(float(least))), int(float(most))))
+    return random.choice(spread_values(option))
 
 
 def _outside(random: Random, option: Option) -> str:
@@ -182,16 +171,6 @@ def _outside(random: Random, option: Option) -> str:
     return str(
         random.choice((int(low) - 1, int(high) + 1, int(high) * 2 + 1, 2**31 - 1, 2**32 - 1, 2**64 - 1))
     )
-
-
-def _value(random: Random, option: Option) -> str:
-    if option.choices:
-        return random.choice(list(option.choices))
-    if option.type in ("bool", "boolOrDefault"):
-        return random.choice(("true", "false"))
-    if option.type in ("int", "uint", "int64", "uint64", "float", "double"):
-        return random.choice((str(random.randint(0, 100)), *EDGES))
-    return random.choice(TEXTS)
 
 
 def misspelt(random: Random, name: str) -> str:

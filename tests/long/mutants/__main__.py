@@ -11,19 +11,15 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from tests.long.mutants.core import CORE
-from tests.long.mutants.in_native import NATIVE
-from tests.long.mutants.in_python import PYTHON
-from tests.long.mutants.mutation import CannotMutateError, Mutation
+from tests.long.mutants.mutation import CORE, MUTATIONS, CannotMutateError, Mutation
 from tests.long.mutants.replica import CannotBuildError, Replica
 from tests.long.mutants.trial import Outcome, run_tests
 
-__all__ = ["MUTATIONS", "main"]
+__all__ = ["ROOT", "main"]
 
 ROOT = pathlib.Path(__file__).parents[3]
-MUTATIONS = {each.name: each for each in (*NATIVE, *PYTHON)}
 _NONE = "none"  # the name of the run without a mutation
-_SILENCE = 180.0  # seconds; no test of the core part has a limit of its own that is longer
+_JOBS = os.cpu_count() or 1  # processes that build and test
 
 _HEAD = """\
 | mutation | caught by | s of the test | s of the run | failed | s of the build |
@@ -40,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown := set(given.names) - {_NONE, *MUTATIONS}:
         print(f"no mutation is called {', '.join(sorted(unknown))}; --list shows all")
         return 2
-    replica = Replica(ROOT, ROOT / "build" / "mutants", given.jobs)
+    replica = Replica(ROOT, ROOT / "build" / "mutants", _JOBS)
     try:
         print(f"built without a mutation in {replica.make():.0f} s\n{_HEAD}", flush=True)
         wrong = [name for name in given.names or [_NONE, *MUTATIONS] if not _try(name, replica, given)]
@@ -56,11 +52,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.long.mutants", description=__doc__)
     parser.add_argument("names", nargs="*", help=f"the mutations to try, or {_NONE}: by default all")
     parser.add_argument("--list", action="store_true", help="print what each mutation breaks")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes that build and test")
     parser.add_argument("--keep", action="store_true", help="leave the copy for the next call to build on")
     parser.add_argument("--tests", nargs="+", default=CORE, help="as for pytest; by default the core part")
     parser.add_argument("--failures", type=int, default=1, help="how many failures end a run, 0 for none")
-    parser.add_argument("--silence", type=float, default=_SILENCE, help="seconds without news: a hang")
     return parser
 
 
@@ -83,7 +77,7 @@ def _try(name: str, replica: Replica, given: argparse.Namespace) -> bool:
 
 def _outcome(replica: Replica, mutation: Mutation | None, given: argparse.Namespace) -> Outcome:
     """Run the tests of the mutation's subject, and if they pass all those that were asked for."""
-    run = partial(run_tests, replica, failures=given.failures, jobs=given.jobs, silence=given.silence)
+    run = partial(run_tests, replica, failures=given.failures, jobs=_JOBS)
     if mutation is not None and given.tests is CORE:
         nearest = run([mutation.near])
         if nearest.verdict != "missed":
@@ -94,7 +88,7 @@ def _outcome(replica: Replica, mutation: Mutation | None, given: argparse.Namesp
 def _row(name: str, mutation: Mutation | None, built: float, outcome: Outcome) -> str:
     words = {
         "caught": f"`{outcome.test}`",
-        "hang": f"**a hang only**, in {outcome.test}",
+        "hang": "**a hang only**",
         "missed": "nothing fails" if mutation is None else "**nothing**",
         "no run": "**no test has run**",
     }[outcome.verdict]

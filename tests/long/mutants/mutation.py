@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import pathlib
+import re
 from dataclasses import dataclass
 
-__all__ = ["CannotMutateError", "Mutation", "mutated"]
+__all__ = ["CORE", "MUTATIONS", "CannotMutateError", "Mutation", "mutated"]
 
 _SUFFIXES = (".cpp", ".hpp", ".py")
 
@@ -46,3 +47,22 @@ def _code(root: pathlib.Path) -> dict[str, str]:
 def mutated(mutation: Mutation, root: pathlib.Path) -> str:
     """The text of the file with the mutation. Raises CannotMutateError."""
     return _code(root)[mutation.file(root)].replace(mutation.before, mutation.after)
+
+
+def _read(text: str) -> dict[str, list[Mutation]]:
+    """By the tests of their subject."""
+    found: dict[str, list[Mutation]] = {}
+    for group in re.split("(?m)^== ", text)[1:]:
+        near, _, changes = group.partition("\n")
+        found[near] = []
+        for change in re.split("(?m)^(?=[a-z-]+: )", changes)[1:]:
+            head, *lines = change.rstrip("\n").split("\n")
+            name, breaks = head.split(": ", 1)
+            before, after = ("\n".join(line[1:] for line in lines if line[:1] != sign) for sign in "+-")
+            found[near].append(Mutation(name, breaks, near, before, after))
+    return found
+
+
+_BY_TESTS = _read(pathlib.Path(__file__).with_name("mutations.txt").read_text())
+MUTATIONS = {each.name: each for group in _BY_TESTS.values() for each in group}
+CORE = tuple(_BY_TESTS)  # the tests, in the order in which they run

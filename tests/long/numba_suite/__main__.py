@@ -34,6 +34,7 @@ SOME = (
     *("recursion", "svml", "target_overloadselector", "tuples", "typedlist", "withlifting"),
 )
 PLACES_ITS_CACHE = ("numba.tests.test_caching", "numba.tests.test_parfors_caching")
+SECONDS = 1800.0  # that a process may take
 MOST_NAMED = 20  # on a line of what is done
 
 Outcomes = dict[str, tuple[str, str]]  # test -> outcome and why
@@ -44,40 +45,27 @@ def main() -> int:
         prog="make numba", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("modules", nargs="*", help="of numba.tests, such as dispatcher; a selection")
-    parser.add_argument(
-        "--options",
-        action="store_true",
-        help="a fourth way: the tests' functions decorated by optctx.numba, with an option",
-    )
     parser.add_argument("--all", action="store_true", help="every module (hours)")
     parser.add_argument(
         "--scope-first",
         action="store_true",
         help="what passes inside a scope is not run in the other ways (a third of the time)",
     )
-    jobs = os.cpu_count() or 1
-    parser.add_argument("--jobs", type=int, default=jobs, help="processes at once; one for each processor")
-    parser.add_argument("--seconds", type=float, default=1800, help="a process may take; 1800")
     options = parser.parse_args()
     chosen = options.modules or SOME
     modules = every_module() if options.all else [f"numba.tests.test_{each}" for each in chosen]
     missing = [each for each in modules if importlib.util.find_spec(each) is None]
     if missing:
         parser.error(f"this Numba has no {', '.join(missing)}")
-    modes = MODES if options.options else MODES[:3]
     groups = [[each] for each in modules]
-    if options.scope_first:
-        found, seconds = scope_first(groups, modes, options.jobs, options.seconds)
-        judged = {mode: without_passed(found[mode], found["scope"]) for mode in modes}
-    else:
-        found, seconds = run_all(groups, modes, options.jobs, options.seconds)
-        judged = found
-    differing = confirmed(judged, options.jobs, options.seconds)
+    found, seconds = scope_first(groups) if options.scope_first else run_all(groups, MODES)
+    passed = {test for test, end in found["scope"].items() if end[0] == "passed" and options.scope_first}
+    differing = confirmed(found, passed)
     print("\n".join(table(found, seconds)))
     for test in differing:
-        print(f"\n{test}: {', '.join(f'{mode} {judged[mode].get(test, NOT_RUN)[0]}' for mode in modes)}")
-        for mode in modes[1:]:
-            for line in judged[mode].get(test, NOT_RUN)[1].splitlines()[-4:]:
+        print(f"\n{test}: {', '.join(f'{mode} {found[mode].get(test, NOT_RUN)[0]}' for mode in MODES)}")
+        for mode in MODES[1:]:
+            for line in found[mode].get(test, NOT_RUN)[1].splitlines()[-4:]:
                 print(f"  {mode}: {line}")
     print(f"\n{len(differing)} tests end differently")
     return int(bool(differing))
@@ -91,47 +79,38 @@ def every_module() -> list[str]:
 
 
 def run_all(
-    groups: Sequence[Sequence[str]], modes: Sequence[str], jobs: int, limit: float
+    groups: Sequence[Sequence[str]], modes: Sequence[str]
 ) -> tuple[dict[str, Outcomes], dict[str, float]]:
     """What came of every test, and the seconds that processes took, by mode."""
     found: dict[str, Outcomes] = {mode: {} for mode in modes}
     seconds = dict.fromkeys(modes, 0.0)
 
     def work(modules: Sequence[str], mode: str) -> None:
-        outcomes, took = run(modules, mode, limit)
+        outcomes, took = run(modules, mode)
         found[mode].update(outcomes)
         seconds[mode] += took
         counts = Counter(outcome for outcome, _ in outcomes.values())
         named = " ".join(modules) if len(modules) <= MOST_NAMED else f"{len(modules)} like {modules[0]}"
         print(f"{named} {mode}: {dict(counts)} in {took:.0f} s", file=sys.stderr, flush=True)
 
-    with ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
         for done in [pool.submit(work, modules, mode) for modules in groups for mode in modes]:
             done.result()
     return found, seconds
 
 
-def scope_first(
-    groups: Sequence[Sequence[str]], modes: Sequence[str], jobs: int, limit: float
-) -> tuple[dict[str, Outcomes], dict[str, float]]:
+def scope_first(groups: Sequence[Sequence[str]]) -> tuple[dict[str, Outcomes], dict[str, float]]:
     """As `run_all`, but in the other ways only what does not pass inside a scope."""
-    found, seconds = run_all(groups, ("scope",), jobs, limit)
+    found, seconds = run_all(groups, ("scope",))
     left: dict[str, list[str]] = {}  # by module
     for test, (outcome, _) in sorted(found["scope"].items()):
         if outcome != "passed":
             left.setdefault(".".join(test.split(".")[:3]), []).append(test)
-    others = [mode for mode in modes if mode != "scope"]
-    there, more = run_all(list(left.values()), others, jobs, limit)
-    seconds.update(more)
-    return {mode: there.get(mode, found["scope"]) for mode in modes}, seconds
+    others, more = run_all(list(left.values()), [mode for mode in MODES if mode != "scope"])
+    return {**others, **found}, {**more, **seconds}
 
 
-def without_passed(outcomes: Outcomes, scope: Outcomes) -> Outcomes:
-    """The outcomes of tests that did not pass inside a scope."""
-    return {test: end for test, end in outcomes.items() if scope.get(test, NOT_RUN)[0] != "passed"}
-
-
-def run(names: Sequence[str], mode: str, limit: float) -> tuple[Outcomes, float]:
+def run(names: Sequence[str], mode: str) -> tuple[Outcomes, float]:
     """What came of the tests of these names, and the seconds that it took."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
@@ -147,7 +126,7 @@ def run(names: Sequence[str], mode: str, limit: float) -> tuple[Outcomes, float]
                 stderr=subprocess.PIPE,
                 text=True,
                 errors="replace",
-                timeout=limit,
+                timeout=SECONDS,
             )
             status = done.returncode
             ended = f"the process ended with status {status}: {done.stderr[-2000:]}"
@@ -183,15 +162,15 @@ def read(file: Path, ended: str) -> Outcomes:
 NOT_RUN = ("not run", "")
 
 
-def confirmed(found: dict[str, Outcomes], jobs: int, limit: float) -> list[str]:
-    """Tests that end differently, by themselves as well; what they end with then counts."""
-    tests = sorted(set().union(*found.values()))
+def confirmed(found: dict[str, Outcomes], passed: set[str]) -> list[str]:
+    """Tests that end differently, by themselves as well; what they end with then counts. Without some."""
+    tests = sorted(set().union(*found.values()) - passed)
     suspects = [test for test in tests if len({found[mode].get(test, NOT_RUN)[0] for mode in found}) > 1]
 
     def again(test: str, mode: str) -> None:
-        found[mode][test] = run([test], mode, limit)[0].get(test, NOT_RUN)
+        found[mode][test] = run([test], mode)[0].get(test, NOT_RUN)
 
-    with ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
         for done in [pool.submit(again, test, mode) for test in suspects for mode in found]:
             done.result()
     return [test for test in suspects if len({found[mode][test][0] for mode in found}) > 1]

@@ -13,7 +13,7 @@ import sys
 import unittest
 from typing import Any
 
-MODES = ("stock", "attached", "scope", "options")
+MODES = ("stock", "attached", "scope")
 
 
 class Writer(unittest.TestResult):
@@ -54,35 +54,12 @@ class Writer(unittest.TestResult):
         self._write(test, "failed", "unexpected success")
 
 
-def with_options(decorate: Any, ours: Any) -> Any:
-    """What stands for one of Numba's decorators: that of optctx.numba, but for what it refuses by name."""
-
-    def decorator(*args: Any, **named: Any) -> Any:
-        if named.get("forceobj") or "_target" in named:
-            return decorate(*args, **named)
-        return ours(*args, options={"unroll-count": 2}, **named)
-
-    return decorator
-
-
-def use_options() -> None:
-    """Have the tests that are loaded from now on decorate with optctx.numba."""
-    import numba
-
-    import optctx.numba
-
-    numba.njit = with_options(numba.njit, optctx.numba.njit)
-    numba.jit = with_options(numba.jit, optctx.numba.jit)
-
-
 def inside(mode: str) -> contextlib.AbstractContextManager[object]:
     if mode == "stock":
         return contextlib.nullcontext()
     import optctx
 
     optctx.attach()
-    if mode == "options":
-        use_options()
     return optctx.OptionContext() if mode == "scope" else contextlib.nullcontext()
 
 

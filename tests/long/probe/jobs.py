@@ -1,17 +1,23 @@
-"""What is compiled: the jobs of tests/programs/sample without their options, every file for every target."""
+"""What is compiled: the jobs of tests/programs/sample without their options, every file for every target.
+
+And commands of LLVM's own tests, if a module may set their options.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from evidence.conformance.job import Job, compile_job
 from evidence.conformance.runlines import read_jobs
-from optctx import record
+from evidence.conformance.source import default_cache, llvm_tests
+from optctx import OptctxError, OptionContext, record, registry
+from optctx.trust import judgement_of
 
-__all__ = ["PASSES", "jobs", "read_by_jobs"]
+__all__ = ["PASSES", "TRIPLES", "jobs", "may_be_set", "read_by_jobs", "tuning_jobs"]
 
 _ROOT = Path(__file__).parents[2] / "programs"
-_TRIPLES = [
+TRIPLES = [
     "x86_64-unknown-linux-gnu",
     "i386-unknown-linux-gnu",
     "aarch64-unknown-linux-gnu",
@@ -78,11 +84,11 @@ def jobs() -> list[Job]:
     for job in read_jobs(_ROOT, ["sample"], lambda _: False)[0]:
         found.setdefault(job.bare())
     for path in map(str, sorted((_ROOT / "sample").glob("*.ll"))):
-        for triple in _TRIPLES:
+        for triple in TRIPLES:
             found.setdefault(Job("llc", path, triple=triple))
             found.setdefault(Job("llc", path, triple=triple, opt_level=0, as_object=True))
         for passes in (*_PIPELINES, *PASSES):
-            found.setdefault(Job("opt", path, passes, triple=_TRIPLES[0]))
+            found.setdefault(Job("opt", path, passes, triple=TRIPLES[0]))
     return list(found)
 
 
@@ -96,3 +102,27 @@ def read_by_jobs(found: list[Job]) -> dict[str, list[Job]]:
             for name in log.names:
                 readers.setdefault(name, []).append(job)
     return readers
+
+
+def tuning_jobs(folders: Sequence[str]) -> list[Job]:
+    """The commands of folders of llvm/test whose options, with their values, may all come from modules."""
+    known = registry()
+
+    def needs_value(name: str) -> bool | None:
+        return known[name].type not in ("bool", "boolOrDefault") if name in known else None
+
+    found, _ = read_jobs(llvm_tests(default_cache()), folders, needs_value)
+    return [job for job in found if job.options and may_be_set(job)]
+
+
+def may_be_set(job: Job) -> bool:
+    """Whether all options of a job, with their values, may come from modules."""
+    try:
+        context = OptionContext.from_args(job.options, base="defaults")
+    except OptctxError:
+        return False
+    for name, value in context.overrides.items():
+        judged = judgement_of(registry()[name]._target)
+        if judged.trust != "tuning" or not judged.holds_for(value):
+            return False
+    return True

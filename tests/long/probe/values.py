@@ -5,7 +5,7 @@ from __future__ import annotations
 from optctx.image.abi import INTEGER_RANGES
 from optctx.values import Option
 
-__all__ = ["accepted_values", "hostile_values", "spread_values"]
+__all__ = ["hostile_values", "spread_values"]
 
 _NUMBERS = (0, 1, 2, 3, 7, 16, 31, 33, 64, 255, 1000, 65_536, 10**6, 2**31 - 1)
 _WIDE = {
@@ -18,23 +18,11 @@ _REALS = ("0", "0.5", "1", "-1", "1e-300", "1e300", "inf", "-inf", "nan")
 _TEXTS = ("", "x", "f", "f:x", "all", "main=f", "*", "1-2", "a" * 5000)
 
 
-def accepted_values(option: Option) -> list[str]:
-    """Of an option of class tuning: those that a module may set, and the bounds themselves."""
-    values = hostile_values(option)
-    least, between, most = option.trusted_values.partition("..")
-    if not between:
-        return option.trusted_values.split("|") if option.trusted_values else values
-    low, high = float(least), float(most)
-    inside = [value for value in values if low <= float(value) <= high]
-    return list(dict.fromkeys([least, *inside, f"{(low + high) // 2:.15g}", most]))
-
-
 def spread_values(option: Option) -> list[str]:
     """A few of the values that a module may set: the bounds, what is next to them, the middle, small ones."""
-    values = accepted_values(option)
     least, between, most = option.trusted_values.partition("..")
     if not between:
-        return values
+        return least.split("|") if least else hostile_values(option)
     low, high = float(least), float(most)
     if option.type in ("float", "double"):
         inside = [number for number in (0.0, 0.5, 1.0, (low + high) / 2) if low < number < high]
@@ -48,9 +36,7 @@ def spread_values(option: Option) -> list[str]:
 def hostile_values(option: Option) -> list[str]:
     """As command-line text, all different from each other."""
     kind = option.type
-    if kind == "bool":
-        return ["true", "false"]
-    if kind == "boolOrDefault":
+    if kind in ("bool", "boolOrDefault"):
         return ["true", "false"]
     if kind == "enum":
         return list(option.choices)

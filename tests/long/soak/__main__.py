@@ -37,15 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--minutes", type=float, default=1)
     parser.add_argument("--seed", type=int, default=1, help=f"of the first {_PROGRAMS} programs")
-    parser.add_argument(
-        "--only",
-        nargs="*",
-        choices=INSIDE,
-        default=list(INSIDE),
-        help="what threads do in scopes of their own",
-    )
     options = parser.parse_args(arguments)
-    more = More({name: INSIDE[name] for name in options.only}, interrupted)
+    more = More(INSIDE, interrupted)
     answers = known_answers()
     until = time.monotonic() + 60 * options.minutes
     number, found = options.seed, 0

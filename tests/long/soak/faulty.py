@@ -23,7 +23,7 @@ from optctx import OptctxError, OptionContext
 from tests.promises.answers import Answers, by_llvmlite
 from tests.promises.model import CHOICES, key_of
 from tests.promises.running import by_optctx, expect_code
-from tests.support.kernel_refusals import refuse
+from tests.support.seccomp import refuse
 
 __all__ = ["FAULTS", "run_with_fault"]
 

@@ -22,9 +22,9 @@ from optctx._native import Transaction, identity_view, read_bytes, read_words, t
 from optctx.hosts.llvmlite import llvmlite_image
 from tests.native.patch.patching import as_before, make_plan, prepare, prepared, refused
 from tests.support.alone import alone
-from tests.support.kernel_refusals import refuse
 from tests.support.library_code import changed_code
 from tests.support.scopes import in_threads, unrolled
+from tests.support.seccomp import refuse
 
 pytestmark = pytest.mark.redirected
 

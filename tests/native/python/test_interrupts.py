@@ -21,9 +21,9 @@ from tests.support.alone import alone, end_of
 from tests.support.audit import audit
 from tests.support.each_instruction import Interrupt, instructions, interrupt_at
 from tests.support.installed import SANITIZED
-from tests.support.interrupts import PACKAGE, PLACES, SMALL, four, leftovers, state, works
+from tests.support.interrupts import PACKAGE, PLACES, SMALL, leftovers, state, works
 from tests.support.processes import SECONDS
-from tests.support.scopes import scopes_become, unrolled
+from tests.support.scopes import four, scopes_become, unrolled
 
 pytestmark = pytest.mark.redirected
 

@@ -30,7 +30,7 @@ def fingerprint(source: str = SCALE, **overrides: Any) -> str:
 @alone
 def test_equal_fingerprints_mean_equal_output() -> None:
     """A part of what `python -m tests.long.pairs` does with 10,000 pairs."""
-    from tests.long.pairs.__main__ import judge_pairs
+    from tests.long.pairs import judge_pairs
 
     counts, wrong = judge_pairs(20, PAIRS)
     assert wrong == []

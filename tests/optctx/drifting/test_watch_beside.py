@@ -24,10 +24,10 @@ from optctx.engine.attach import attach
 from tests.optctx.drifting.watching import ignore, told
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED
-from tests.support.kernel_refusals import forbid_code
 from tests.support.library_code import LLVMLITE
 from tests.support.processes import forked, in_child
 from tests.support.scopes import in_threads, parse_module, set_option, unrolled_by_llvmlite, write
+from tests.support.seccomp import forbid_code
 
 pytestmark = pytest.mark.usefixtures("attached")
 

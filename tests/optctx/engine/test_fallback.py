@@ -18,10 +18,10 @@ from optctx._native import redirect
 from optctx.engine import thread_engine
 from optctx.engine.attach import attached
 from tests.support.alone import alone
-from tests.support.kernel_refusals import forbid_code, refuse
 from tests.support.library_code import changed_code
 from tests.support.processes import in_child
 from tests.support.scopes import unrolled
+from tests.support.seccomp import forbid_code, refuse
 
 
 def use_it(because: str) -> None:

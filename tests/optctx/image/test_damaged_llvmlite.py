@@ -17,11 +17,11 @@ from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.registry_reader import read_registry
 from tests.optctx.image.hand_made import Arena, wild_words
 from tests.support.alone import alone
-from tests.support.kernel_refusals import refuse
 from tests.support.library_code import changed_code
 from tests.support.processes import forked
 from tests.support.rows import rows
 from tests.support.scopes import both, unrolled
+from tests.support.seccomp import refuse
 
 
 class Registry:

@@ -1,7 +1,15 @@
-"""Pairs of option sets for one input, made by Hypothesis, and what compiling them gives."""
+"""Pairs of compilations that differ in their options: equal fingerprints must mean equal output.
+
+python -m tests.long.pairs --help
+"""
 
 from __future__ import annotations
 
+import argparse
+import multiprocessing
+import sys
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -10,12 +18,14 @@ from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from hypothesis import strategies as st
 
 import optctx
-from evidence.conformance.job import Job, compile_job, initialise
+from evidence.conformance.job import Job, compile_job, initialise, source
 from evidence.conformance.runlines import read_jobs
 from optctx import OptionContext
 from optctx.errors import OptctxError
+from tests.long.fuzz.confined import Limits, outcomes
+from tests.support.seccomp import FORBIDDEN
 
-__all__ = ["KINDS", "WRONG", "Pair", "judge", "make_pairs"]
+__all__ = ["DIED", "KINDS", "WRONG", "judge_pairs", "main"]
 
 WRONG = "equal fingerprints, different output"
 KINDS = (
@@ -24,9 +34,11 @@ KINDS = (
     "different fingerprints, different output",
     "different fingerprints, equal output",
 )
+DIED = "that LLVM does not survive"
 
-_TESTS = Path(__file__).parents[2] / "programs"
+_TESTS = Path(__file__).parents[1] / "programs"
 _MOST = 4  # options of one set, before the second one gets more
+_BATCH = 2500  # pairs of one seed
 
 
 @dataclass(frozen=True)
@@ -38,9 +50,12 @@ class Pair:
     second: tuple[str, ...]
 
 
-def make_pairs(number: int, count: int) -> list[Pair]:
-    """`count` pairs from seed `number`: the second set has an argument less, or others more, or both."""
-    made: list[Pair] = []
+def judge_pairs(number: int, count: int) -> tuple[Counter[str], list[str]]:
+    """Judge the pairs of a seed in a forked child, and another after each death.
+
+    Returns how often what was found, and the pairs that are wrong.
+    """
+    pairs: list[Pair] = []
 
     @seed(number)
     @settings(
@@ -52,13 +67,18 @@ def make_pairs(number: int, count: int) -> list[Pair]:
     )
     @given(_pairs())
     def collect(pair: Pair) -> None:
-        made.append(pair)
+        pairs.append(pair)
 
     collect()
-    return made
+    for path in {pair.job.path for pair in pairs}:
+        source(path)
+    limits = Limits(allowed=tuple(FORBIDDEN))  # what a pair reaches is not judged here
+    ends = [outcome.how if outcome.how in KINDS else DIED for outcome in outcomes(pairs, _judge, limits)]
+    wrong = [str(pair) for pair, end in zip(pairs, ends, strict=True) if end == WRONG]
+    return Counter(ends), wrong
 
 
-def judge(pair: Pair) -> str:
+def _judge(pair: Pair) -> str:
     """One of KINDS. Compiles both on this thread, each inside a context and a recording of its own."""
     (first, one), (second, other) = (_compile(pair.job, options) for options in (pair.first, pair.second))
     same = {True: "equal", False: "different"}
@@ -92,6 +112,7 @@ def _is_scoped(option: str) -> bool:
 
 @st.composite
 def _pairs(draw: st.DrawFn) -> Pair:
+    """The second set has an argument less, or others more, or both."""
     own, everything = _sample()
     job = draw(st.sampled_from(list(own)))
     argument = st.sampled_from(everything)
@@ -110,3 +131,25 @@ def _pairs(draw: st.DrawFn) -> Pair:
 
 def _name(argument: str) -> str:
     return argument.split("=")[0]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print what was found; exit status 1 if a pair is wrong."""
+    parser = argparse.ArgumentParser(prog="python -m tests.long.pairs", description=__doc__)
+    parser.add_argument("--count", type=int, default=10_000, help="pairs (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args(argv)
+    sizes = [min(_BATCH, given.count - at) for at in range(0, given.count, _BATCH)]
+    with multiprocessing.get_context("fork").Pool() as processes:
+        found = processes.starmap(judge_pairs, enumerate(sizes, given.seed))
+    counts = sum((counted for counted, _ in found), Counter[str]())
+    for words in (*KINDS, DIED):
+        print(f"{counts[words]:6}  {words}")
+    wrong = [pair for _, pairs in found for pair in pairs]
+    for pair in wrong:
+        print(f"WRONG: {pair}")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
