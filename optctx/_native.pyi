@@ -775,9 +775,6 @@ class AuditReport:
     def entitled(self) -> int: ...
 
     @property
-    def steps(self) -> int: ...
-
-    @property
     def regions(self) -> int: ...
 
     @property
