@@ -17,20 +17,43 @@ import pytest
 
 import optctx
 import optctx.engine.attach as attaching
-from optctx._native import Transaction, identity_view, read_bytes, read_words, thread_offset
+from optctx._native import (
+    SharedPointers,
+    Transaction,
+    identity_view,
+    is_attached,
+    read_bytes,
+    read_words,
+    redirect,
+    restore,
+    thread_offset,
+)
 from optctx.hosts.llvmlite import llvmlite_image
 from tests.native.patch.patching import as_before, make_plan, prepare, prepared, refused
 from tests.support.alone import alone
 from tests.support.kernel_refusals import refuse
-from tests.support.library_code import changed_code
+from tests.support.library_code import LLVMLITE, changed_code
 from tests.support.scopes import in_threads, unrolled
 
 pytestmark = pytest.mark.redirected
 
 
+def mapped(begin: int, end: int) -> set[str]:
+    """Access, place, file of the mappings there: profilers and debuggers name functions by them."""
+    found = []
+    with open("/proc/self/maps") as maps:
+        for line in maps:
+            span, access, offset, device, inode, *path = line.split()
+            first, last = (int(each, 16) for each in span.split("-"))
+            if first < end and last > begin:
+                found.append((access, first - int(offset, 16), device, inode, path))
+    return set(map(str, found))
+
+
 @prepared
 def test_every_byte_is_back_after_undo_and_nothing_else_ever_changed() -> None:
     sites, begin, end = prepare()
+    mappings = mapped(begin, end)
     transaction = Transaction(sites, begin, end)
     assert len(transaction) == len(sites)
     assert not transaction.committed
@@ -49,10 +72,12 @@ def test_every_byte_is_back_after_undo_and_nothing_else_ever_changed() -> None:
         places = {line - line % 64 for line in lines}
         assert {line - line % 64 for line in changed_code()} <= places
         assert unrolled() == 1
+        assert mapped(begin, end) == mappings
         transaction.commit()  # a second time: nothing to do
         transaction.undo()
         assert not transaction.committed
         assert as_before(sites)
+        assert mapped(begin, end) == mappings
         assert unrolled() == 1
         transaction.undo()
 
@@ -164,30 +189,6 @@ def test_what_another_library_has_changed_in_the_code_stays_so() -> None:
     assert unrolled() == 1
 
 
-@prepared
-def test_the_code_stays_a_private_mapping_of_the_librarys_file() -> None:
-    """Profilers and debuggers go on naming its functions. Other processes share pages without sites."""
-    sites, begin, end = prepare()
-
-    def mapped() -> set[str]:
-        found = []
-        with open("/proc/self/maps") as maps:
-            for line in maps:
-                span, access, offset, device, inode, *path = line.split()
-                first, last = (int(each, 16) for each in span.split("-"))
-                if first < end and last > begin:
-                    found.append((access, first - int(offset, 16), device, inode, path))
-        return set(map(str, found))
-
-    before = mapped()
-    transaction = Transaction(sites, begin, end)
-    transaction.commit()
-    assert mapped() == before
-    transaction.undo()
-    assert mapped() == before
-    assert as_before(sites)
-
-
 @alone
 def test_code_that_is_no_mapping_of_a_file_is_redirected_as_well() -> None:
     """Some launchers move the code of libraries into huge pages of no file."""
@@ -211,6 +212,64 @@ def test_code_that_is_no_mapping_of_a_file_is_redirected_as_well() -> None:
         optctx.detach()
         assert changed_code() == []
         assert unrolled() == 1
+
+
+# Attaching and detaching: a step that fails leaves the steps before it undone
+
+Steps = tuple[Transaction, SharedPointers, SharedPointers]
+
+
+def pointer(memory: mmap.mmap) -> list[tuple[int, int, int]]:
+    """A pointer at the beginning of the memory: from 0 to 1."""
+    return [(ctypes.addressof(ctypes.c_char.from_buffer(memory)), 0, 1)]
+
+
+def steps(tables: mmap.mmap, setters: mmap.mmap) -> Steps:
+    """One instruction, and a pointer of each kind. What was unmapped cannot be written."""
+    sites, begin, end = prepare()
+    return (
+        Transaction(sites[:1], begin, end),
+        SharedPointers(pointer(tables)),
+        SharedPointers(pointer(setters)),
+    )
+
+
+def done(own: Steps) -> list[bool]:
+    return [*(each.committed for each in own), is_attached(LLVMLITE)]
+
+
+def pointers(memory: tuple[mmap.mmap, ...]) -> set[int]:
+    """What the pointers are that are still mapped."""
+    return {int.from_bytes(each[:8], "little") for each in memory if not each.closed}
+
+
+@prepared
+def test_a_step_that_fails_leaves_all_as_it_was() -> None:
+    for which in range(2):
+        memory = mmap.mmap(-1, mmap.PAGESIZE), mmap.mmap(-1, mmap.PAGESIZE)
+        own = steps(*memory)
+        memory[which].close()
+        with pytest.raises(RuntimeError):
+            redirect(LLVMLITE, *own)
+        assert done(own) == [False] * 4
+        assert pointers(memory) == {0}
+    for which in range(2):
+        memory = mmap.mmap(-1, mmap.PAGESIZE), mmap.mmap(-1, mmap.PAGESIZE)
+        own = steps(*memory)
+        redirect(LLVMLITE, *own)
+        assert done(own) == [True] * 4
+        memory[which].close()
+        with pytest.raises(RuntimeError):
+            restore(LLVMLITE, *own)
+        assert done(own) == [True] * 4
+        assert pointers(memory) == {1}
+        own[0].undo()
+    memory = mmap.mmap(-1, mmap.PAGESIZE), mmap.mmap(-1, mmap.PAGESIZE)
+    own = steps(*memory)
+    redirect(LLVMLITE, *own)
+    assert restore(LLVMLITE, *own) == (0, 0, 0)
+    assert done(own) == [False] * 4
+    assert pointers(memory) == {0}
 
 
 @pytest.mark.iced
