@@ -7,6 +7,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct Misfit : std::runtime_error {
 
 constexpr std::size_t longest_text = 1 << 16;  // bytes; LLVM 22's longest help text has 758
 constexpr std::size_t most_bytes = 1 << 24;    // copied by one read
+
+// Whether the bytes are UTF-8, without code points that are no characters.
+bool is_utf8(std::string_view text) noexcept;
 
 // Throws Misfit if any byte cannot be read; its message calls the bytes `what`.
 void load_bytes(std::uintptr_t address, void* to, std::size_t size, const char* what);
@@ -40,8 +44,6 @@ public:
         return value;
     }
     std::string load_text(std::uintptr_t address, std::size_t size, const char* what, std::size_t most = longest_text);
-    // Throws as `load_text` does.
-    void prove_text(std::uintptr_t address, std::size_t size, const char* what, std::size_t most = longest_text);
 
 private:
     const std::uint8_t* page_at(std::uintptr_t begin);  // nullptr if it cannot be read

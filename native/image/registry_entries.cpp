@@ -72,8 +72,8 @@ std::string OptionProof::own_name(std::uintptr_t address) {
     if (address % alignof(RawOption) != 0) throw Misfit("the address of an option is not aligned");
     const auto raw = memory_.load<RawOption>(address, "an option");
     if (proven_.insert(address).second) {
-        memory_.prove_text(number(raw.help.data), raw.help.size, "the help text of an option");
-        memory_.prove_text(number(raw.value_name.data), raw.value_name.size, "the name of an option's value");
+        memory_.load_text(number(raw.help.data), raw.help.size, "the help text of an option");
+        memory_.load_text(number(raw.value_name.data), raw.value_name.size, "the name of an option's value");
         prove_categories(raw);
     }
     return memory_.load_text(number(raw.arg.data), raw.arg.size, "an option's own name", longest_key);
@@ -86,7 +86,7 @@ void OptionProof::prove_categories(const RawOption& raw) {
         const auto category = memory_.load<std::uintptr_t>(number(raw.categories + i), "a category of an option");
         if (!proven_.insert(category).second) continue;
         const auto name = memory_.load<RawStringRef>(category, "a category of options");
-        memory_.prove_text(number(name.data), name.size, "the name of a category");
+        memory_.load_text(number(name.data), name.size, "the name of a category");
     }
 }
 

@@ -1,6 +1,7 @@
 #include "interface/making.hpp"
 
 #include "image/layouts.hpp"
+#include "image/memory.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -16,36 +17,13 @@ namespace {
 
 constexpr std::size_t longest = 100;  // bytes of a text in a message
 
-// Returns whether the bytes are UTF-8, without code points that are no characters.
-bool is_utf8(std::string_view text) noexcept {
-    for (std::size_t i = 0; i < text.size();) {
-        const auto first = static_cast<unsigned char>(text[i]);
-        const std::size_t more = first < 0x80       ? 0
-                                 : first >> 5 == 6  ? 1
-                                 : first >> 4 == 14 ? 2
-                                 : first >> 3 == 30 ? 3
-                                                    : 4;
-        if (more == 4 || text.size() - i <= more) return false;
-        std::uint32_t point = more == 0 ? first : first & (0x3FU >> more);
-        for (std::size_t k = 1; k <= more; ++k) {
-            const auto next = static_cast<unsigned char>(text[i + k]);
-            if (next >> 6 != 2) return false;
-            point = point << 6 | (next & 0x3FU);
-        }
-        constexpr std::uint32_t least[] = {0, 0x80, 0x800, 0x10000};
-        if (point < least[more] || point > 0x10FFFF || (point >= 0xD800 && point <= 0xDFFF)) return false;
-        i += more + 1;
-    }
-    return true;
-}
-
 // Returns the text in quotes, for a message: shortened, and with '?' in place of what a message cannot show.
 std::string quoted(std::string_view text) {
     std::size_t end = std::min(text.size(), longest);
     while (end > 0 && end < text.size() && static_cast<unsigned char>(text[end]) >> 6 == 2)
         --end;  // inside a character
     const std::string_view kept = text.substr(0, end);
-    const bool plain = !is_utf8(kept);
+    const bool plain = !image::is_utf8(kept);
     std::string words = "'";
     words += kept;
     std::replace_if(
@@ -150,7 +128,7 @@ bool takes_no_value(const OptionEntry& entry) {
 bool splits_at_commas(const OptionEntry& entry) { return (object_of(entry).misc() & comma_separated) != 0; }
 
 void check_text(std::string_view name, std::string_view text) {
-    if (text.find('\0') == std::string_view::npos && is_utf8(text)) return;
+    if (text.find('\0') == std::string_view::npos && image::is_utf8(text)) return;
     refuse(OPTCTX_BAD_VALUE, name,
            " to " + quoted(text) + ": the text of an option is UTF-8 without NUL; take the other characters out");
 }

@@ -1,7 +1,6 @@
 #include "lab/audit.hpp"
 
 #include "arch/faults.hpp"
-#include "arch/loads.hpp"
 #include "arch/stepping.hpp"
 #include "lab/watched.hpp"
 #include "os/fork_locks.hpp"
@@ -26,11 +25,9 @@ struct Session {
     explicit Session(const values::Space& space) : watched(space) {}
     Watched watched;
     Log log;
-    std::optional<os::OwnMemory> memory;  // while the audit is on
     os::MappedRange own_code{};
     std::atomic<std::uint64_t> neighbours{0};
     std::atomic<std::uint64_t> entitled{0};
-    std::atomic<std::uint64_t> steps{0};
     std::atomic<bool> failed{false};
 };
 
@@ -80,11 +77,8 @@ bool on_fault(const siginfo_t& info, ucontext_t& context) noexcept {
     const arch::Attempt attempt = arch::attempt_of(context);
     if (page == nullptr || !allowed(*page, attempt)) return false;
     const std::uintptr_t instruction = arch::instruction_of(context);
-    const bool writes = attempt == arch::Attempt::write;
     if (!active.load()) return arch::stepping::retry(instruction);  // the fault happened while the audit was on
-    note(*audit, instruction, address, writes);
-    if (!writes && arch::do_load(context, address, *audit->memory)) return true;
-    audit->steps.fetch_add(1);
+    note(*audit, instruction, address, attempt == arch::Attempt::write);
     if (audit->watched.open(*page)) {
         if (!arch::stepping::begin(context, page->begin)) audit->failed = true;
         return true;
@@ -146,7 +140,6 @@ void start(const values::Space& space) {
     check_threads();
     auto made = std::make_unique<Session>(space);
     made->own_code = own_code();
-    made->memory.emplace();
     const std::unique_ptr<Session> earlier(session.exchange(made.release()));
     wait_for_handlers();
     try {
@@ -155,7 +148,6 @@ void start(const values::Space& space) {
         session.load()->watched.close();
     } catch (...) {
         active = false;
-        session.load()->memory.reset();
         uninstall();
         throw;
     }
@@ -168,15 +160,10 @@ Report stop() {
     active = false;
     wait_for_handlers();
     if (!audit->watched.open()) audit->failed = true;
-    audit->memory.reset();
     if (os::thread_count() == 1) uninstall();
-    return {audit->log.entries(),
-            audit->neighbours.load(),
-            audit->entitled.load(),
-            audit->steps.load(),
-            audit->watched.regions().size(),
-            audit->watched.pages().size(),
-            !audit->failed.load() && audit->log.lost() == 0};
+    return {audit->log.entries(),          audit->neighbours.load(),
+            audit->entitled.load(),        audit->watched.regions().size(),
+            audit->watched.pages().size(), !audit->failed.load() && audit->log.lost() == 0};
 }
 
 }  // namespace optctx::audit

@@ -21,16 +21,14 @@ struct Report {
     std::vector<Seen> seen;    // accesses past the view, by instruction and region
     std::uint64_t neighbours;  // to storage beside options
     std::uint64_t entitled;    // to options, by optctx or by threads whose view shows LLVM's own storage there
-    std::uint64_t steps;       // accesses of any kind that needed a single step
     std::size_t regions;       // watched
     std::size_t pages;         // protected
     bool complete;             // false: the system or the log failed, and accesses may be missing
 };
 
 // Notes an access if the thread's view has storage of its own for the region, where the access should have gone. Then
-// completes it, like every access to a neighbour: a plain load is emulated, any other instruction is single-stepped
-// with the page open. Affects every thread. While one thread steps, accesses of other threads to the same page may go
-// unnoticed.
+// completes it, like every access to a neighbour: single-steps the instruction with the page open. Affects every
+// thread. While one thread steps, accesses of other threads to the same page may go unnoticed.
 void start(const values::Space& space);
 // Restores the protections. Removes the handlers if no other thread exists; otherwise a thread may still meet a fault
 // of a formerly protected page, so they stay and pass everything else on.

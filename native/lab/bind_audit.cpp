@@ -97,7 +97,6 @@ void add_audit(nb::module_& m) {
         .def_ro("seen", &audit::Report::seen)
         .def_ro("neighbours", &audit::Report::neighbours)
         .def_ro("entitled", &audit::Report::entitled)
-        .def_ro("steps", &audit::Report::steps)
         .def_ro("regions", &audit::Report::regions)
         .def_ro("pages", &audit::Report::pages)
         .def_ro("complete", &audit::Report::complete);

@@ -141,17 +141,6 @@ void wake_all(const std::atomic<std::uint32_t>& word) noexcept;
 // Copies memory of this process, whatever the address is, also while another thread frees it: false if any byte cannot
 // be read. Never faults. Throws OsError if the kernel permits neither process_vm_readv nor /proc/self/mem.
 bool read_checked(std::uintptr_t address, void* to, std::size_t size);
-// Reads memory of this process regardless of its protection.
-class OwnMemory {
-public:
-    OwnMemory();
-    // Safe in a signal handler. Returns false on failure, and in the child of a fork, which has another address space.
-    bool read(std::uintptr_t address, void* to, std::size_t size) const noexcept;
-
-private:
-    Descriptor file_;
-    int process_;
-};
 
 // Returns the number of threads in this process now.
 std::size_t thread_count();

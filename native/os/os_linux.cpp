@@ -261,19 +261,9 @@ bool read_checked(std::uintptr_t address, void* to, std::size_t size) {
     if (got >= 0) return got == static_cast<ssize_t>(size);
     // A seccomp filter or a kernel without the call; any other error is about this address and this size.
     if (errno != EPERM && errno != ENOSYS) return false;
-    return OwnMemory().read(address, to, size);
-}
-
-OwnMemory::OwnMemory() : file_("/proc/self/mem"), process_(getpid()) {
-    if (!file_) throw OsError("open /proc/self/mem", 0, errno);
-}
-
-bool OwnMemory::read(std::uintptr_t address, void* to, std::size_t size) const noexcept {
-    if (getpid() != process_) return false;
-    const int before = errno;
-    const ssize_t got = pread(file_.number(), to, size, static_cast<off_t>(address));
-    errno = before;
-    return got == static_cast<ssize_t>(size);
+    const Descriptor memory("/proc/self/mem");
+    if (!memory) throw OsError("open /proc/self/mem", 0, errno);
+    return pread(memory.number(), to, size, static_cast<off_t>(address)) == static_cast<ssize_t>(size);
 }
 
 std::size_t thread_count() { return thread_ids().size(); }

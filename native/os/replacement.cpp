@@ -61,10 +61,6 @@ std::optional<std::vector<std::uint64_t>> page_entries(std::uintptr_t begin, std
 
 std::uintptr_t page_of(std::uintptr_t address) { return address & ~(page_size() - 1); }
 
-void check_step(std::size_t step, std::size_t fail_at, const char* call, std::uintptr_t address) {
-    if (step == fail_at) throw OsError(std::string(call) + " (asked to fail)", address, ENOMEM);
-}
-
 }  // namespace
 
 Replacement::Replacement(std::uintptr_t begin, std::uintptr_t end)
@@ -131,11 +127,9 @@ bool Replacement::is_in_file(std::uintptr_t page) {
     return got == static_cast<ssize_t>(in_file_.size()) && in_file_ == page_;
 }
 
-void Replacement::install(std::size_t fail_at) {
+void Replacement::install() {
     fill();
-    check_step(1, fail_at, "mprotect", mapping_.address());
     protect(mapping_.address(), mapping_.address() + mapping_.size(), Access::read_execute);
-    check_step(2, fail_at, "mremap of changed code", begin_);
     void* const target = reinterpret_cast<void*>(begin_);
     const auto move = [&] {
         return mremap(mapping_.data(), mapping_.size(), mapping_.size(), MREMAP_MAYMOVE | MREMAP_FIXED, target) ==

@@ -28,9 +28,8 @@ public:
     // Puts `bytes` at `address`. The caller keeps `bytes` alive. Calls must be in ascending order, without overlaps,
     // within [begin, end).
     void write(std::uintptr_t address, std::span<const std::uint8_t> bytes) { edits_.push_back({address, bytes}); }
-    // Throws OsError with nothing changed. For tests: `fail_at` makes a step fail as if the kernel had refused it. Step
-    // 1 makes the second mapping executable, step 2 moves it.
-    void install(std::size_t fail_at = 0);
+    // Throws OsError with nothing changed.
+    void install();
 
 private:
     struct Edit {

@@ -70,25 +70,25 @@ void Transaction::check_bytes(Bytes Placed::* expected) const {
     }
 }
 
-void Transaction::replace(Bytes Placed::* before, Bytes Placed::* after, std::size_t fail_at) const {
+void Transaction::replace(Bytes Placed::* before, Bytes Placed::* after) const {
     check_bytes(before);
     os::Replacement replacement(sites_.front().address, sites_.back().address + sites_.back().before.size());
     for (const Placed& site : sites_) replacement.write(site.address, {(site.*after).begin(), (site.*after).size()});
-    replacement.install(fail_at);
+    replacement.install();
 }
 
-void Transaction::commit(std::size_t fail_at) {
+void Transaction::commit() {
     const std::lock_guard lock(changing);
     if (committed_ || sites_.empty()) return;
-    replace(&Placed::before, &Placed::after, fail_at);
+    replace(&Placed::before, &Placed::after);
     trampolines_.leak();  // from here on a thread may be inside a trampoline, whatever happens to this transaction
     committed_ = true;
 }
 
-void Transaction::undo(std::size_t fail_at) {
+void Transaction::undo() {
     const std::lock_guard lock(changing);
     if (!committed_) return;
-    replace(&Placed::after, &Placed::before, fail_at);
+    replace(&Placed::after, &Placed::before);
     committed_ = false;
 }
 

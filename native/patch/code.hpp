@@ -34,12 +34,11 @@ public:
     Transaction(const Transaction&) = delete;
     Transaction& operator=(const Transaction&) = delete;
 
-    // Redirects every site, or throws and leaves every byte as it was. For tests: `fail_at` makes that step of
-    // os::Replacement fail.
-    void commit(std::size_t fail_at = 0);
+    // Redirects every site, or throws and leaves every byte as it was.
+    void commit();
     // Restores the original bytes, or throws with nothing changed. Trampolines stay mapped: a thread may still be
     // inside one.
-    void undo(std::size_t fail_at = 0);
+    void undo();
 
     bool committed() const noexcept { return committed_; }
     std::size_t size() const noexcept { return sites_.size(); }
@@ -69,7 +68,7 @@ private:
     void check_overlap() const;
     void write_trampolines(const std::vector<Site>& sites);
     void check_bytes(Bytes Placed::* expected) const;
-    void replace(Bytes Placed::* before, Bytes Placed::* after, std::size_t fail_at) const;
+    void replace(Bytes Placed::* before, Bytes Placed::* after) const;
 
     std::vector<Placed> sites_;  // by address
     os::Mapping trampolines_;

@@ -33,14 +33,13 @@ void or_back(const Next& next, const Back& back) {
     }
 }
 
-void redirect(unsigned image, patch::Transaction& code, patch::SharedPointers& tables, patch::SharedPointers& setters,
-              std::size_t fail_at) {
+void redirect(unsigned image, patch::Transaction& code, patch::SharedPointers& tables, patch::SharedPointers& setters) {
     views::checked_image(image);
     const auto change_tables = [&] {
         tables.use();
         or_back([&] { setters.use(); }, [&] { tables.give_up(); });
     };
-    code.commit(fail_at);
+    code.commit();
     or_back(change_tables, [&] { code.undo(); });
     views::set_attached(image, true);
 }
@@ -75,7 +74,7 @@ Users restore(unsigned image, patch::Transaction& code, patch::SharedPointers& t
 
 void add_attach(nb::module_& m) {
     m.def("is_attached", of_image(&views::is_attached), "image"_a, "Return whether scopes reach the image now.");
-    m.def("redirect", &redirect, "image"_a, "code"_a, "tables"_a, "setters"_a, "fail_at"_a = 0,
+    m.def("redirect", &redirect, "image"_a, "code"_a, "tables"_a, "setters"_a,
           "Commit both transactions and use `setters`, or none of them. Scopes reach the image from then on.");
     m.def("restore", &restore, "image"_a, "code"_a, "tables"_a, "setters"_a,
           "Undo `redirect` completely if nothing uses it. Returns the numbers of (bound LLVMContexts, entered scopes, "

@@ -159,8 +159,8 @@ void add_sites(nb::module_& m) {
             "sites"_a, "text_begin"_a, "text_end"_a, "trampolines"_a = nb::none(),
             "`sites`: (address, bytes of the instruction, what runs instead) of each site; beside them the "
             "`trampolines`.")
-        .def("commit", &patch::Transaction::commit, "fail_at"_a = 0)
-        .def("undo", &patch::Transaction::undo, "fail_at"_a = 0)
+        .def("commit", &patch::Transaction::commit)
+        .def("undo", &patch::Transaction::undo)
         .def_prop_ro("committed", &patch::Transaction::committed)
         .def_prop_ro("trampoline_bytes", &patch::Transaction::trampoline_bytes)
         .def_prop_ro("pages", &patch::Transaction::pages)

@@ -37,13 +37,12 @@ class Audit:
     """What an audit saw; filled in when its block ends.
 
     `neighbours` counts accesses to other storage on the same pages, `entitled` those to options by threads
-    whose own storage LLVM's is (no context), and by optctx itself; `steps` those that took a single step.
+    whose own storage LLVM's is (no context), and by optctx itself.
     """
 
     accesses: list[Access] = field(default_factory=list)
     neighbours: int = 0
     entitled: int = 0
-    steps: int = 0
     regions: int = 0
     pages: int = 0
 
@@ -106,7 +105,6 @@ def audit() -> AuditBlock:
 def _fill(audit: Audit, engine: Engine, report: AuditReport) -> None:
     audit.accesses = [_access(engine, seen) for seen in report.seen]
     audit.neighbours, audit.entitled = report.neighbours, report.entitled
-    audit.steps = report.steps
     audit.regions, audit.pages = report.regions, report.pages
 
 

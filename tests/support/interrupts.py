@@ -118,7 +118,7 @@ def frees_twice(frame: FrameType | None) -> bool:
 
 
 def repeat(work: Work, seconds: float) -> None:
-    """A function of its own because of what tests/native/python/back_edges.py says."""
+    """A function of its own because of what tests/native/python/test_back_edges.py says."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         work()

@@ -15,7 +15,6 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import TextIO
 
-import llvmlite
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,10 +36,8 @@ from optctx import (
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.testing import options, values
 from tests.support.alone import end_of
-from tests.support.each_instruction import instructions
-from tests.support.interrupts import PACKAGE, leftovers, works
 from tests.support.ir_texts import COUNTED, X86
-from tests.support.processes import SECONDS, in_child
+from tests.support.processes import SECONDS, forked, in_child
 from tests.support.scopes import UNROLLED_ONCE, both, four, in_threads, reset_all, set_option, unrolled
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "outside", "unchanged")]
@@ -54,11 +51,16 @@ def test_set_option_acts_on_its_scope_alone_as_in_a_process_of_its_own(fresh: Fr
     outside = fresh.compile(JOB)
     assert len({result.code for result in (*expected.values(), outside)}) == len(COUNTS) + 1
 
+    shared, together = OptionContext(), threading.Barrier(len(COUNTS), timeout=SECONDS)
+
     def work(count: int) -> None:
-        for _ in range(20):
-            with contained():
+        for own in (shared, *(contained() for _ in range(20))):
+            with own:
                 set_option("unroll-count", str(count))
+                if own is shared:
+                    together.wait()
                 assert compile_job(JOB) == expected[count]
+                assert own.with_sets()["unroll-count"] == count
             assert compile_job(JOB) == outside
 
     in_threads([partial(work, count) for count in COUNTS])
@@ -127,20 +129,18 @@ def test_a_reset_ends_with_the_scope_and_leaves_the_registered_values_in_it() ->
         assert both() == (4, 4)
 
 
+@forked
 def test_what_is_set_process_wide_before_does_not_come_back_with_a_reset() -> None:
-    def child() -> None:
-        set_option("unroll-count", "8")
-        with contained() as context:
-            assert both() == (8, 8)
-            reset_all()
-            assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
-            assert context.with_sets() == OptionContext(base="defaults")
+    set_option("unroll-count", "8")
+    with contained() as context:
         assert both() == (8, 8)
-        assert list(drift()) == ["unroll-count"]
         reset_all()
-        assert not drift()
-
-    in_child(child)
+        assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
+        assert context.with_sets() == OptionContext(base="defaults")
+    assert both() == (8, 8)
+    assert list(drift()) == ["unroll-count"]
+    reset_all()
+    assert not drift()
 
 
 BAD_VALUES = (
@@ -191,23 +191,6 @@ def test_bad_values_are_refused_in_llvms_words_and_change_nothing() -> None:
     ]
 
 
-def test_threads_inside_one_context_do_not_see_what_each_other_sets() -> None:
-    shared = OptionContext()
-    together = threading.Barrier(len(COUNTS))
-
-    def work(count: int) -> None:
-        with shared:
-            set_option("unroll-count", str(count))
-            together.wait()
-            assert both() == (count, count)
-            assert shared.with_sets()["unroll-count"] == count
-            together.wait()
-
-    in_threads([partial(work, count) for count in COUNTS])
-    with shared:
-        assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
-
-
 def test_a_forked_child_goes_on_with_what_was_set() -> None:
     def child() -> None:
         assert both() == (8, 8)
@@ -220,52 +203,46 @@ def test_a_forked_child_goes_on_with_what_was_set() -> None:
         assert both() == (8, 8)
 
 
+@forked
 def test_options_that_contexts_cannot_hold_are_set_for_the_process_with_a_warning() -> None:
-    def child() -> None:
-        with (
-            contained(),
-            pytest.warns(ContainmentWarning, match="'time-passes' was set for the whole") as told,
-        ):
-            set_option("time-passes")
-        assert told[0].filename == __file__ or "support" in told[0].filename
-        assert list(drift()) == ["time-passes"]
-        with OptionContext(stats=True, process_wide="exclusive"), warnings.catch_warnings():
-            warnings.simplefilter("error")
-            set_option("stats", "false")  # which that context puts back
-        assert list(drift()) == ["time-passes"]
-
-    in_child(child)
+    with (
+        contained(),
+        pytest.warns(ContainmentWarning, match="'time-passes' was set for the whole") as told,
+    ):
+        set_option("time-passes")
+    assert told[0].filename == __file__ or "support" in told[0].filename
+    assert list(drift()) == ["time-passes"]
+    with OptionContext(stats=True, process_wide="exclusive"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        set_option("stats", "false")  # which that context puts back
+    assert list(drift()) == ["time-passes"]
 
 
+@forked
 def test_sets_process_reaches_the_process_and_not_the_scope() -> None:
-    def child() -> None:
-        with OptionContext(sets="process") as context:
-            set_option("unroll-count", "8")
-            assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
-            assert context.with_sets() is context
-            assert list(drift()) == ["unroll-count"]
-        assert both() == (8, 8)
-        with OptionContext(sets="process"):
-            reset_all()
+    with OptionContext(sets="process") as context:
+        set_option("unroll-count", "8")
         assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
+        assert context.with_sets() is context
+        assert list(drift()) == ["unroll-count"]
+    assert both() == (8, 8)
+    with OptionContext(sets="process"):
+        reset_all()
+    assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
 
-    in_child(child)
 
-
+@forked
 def test_sets_error_refuses_and_nothing_is_set() -> None:
-    def child() -> None:
-        set_option("inline-threshold", "9")
-        with OptionContext(sets="error", base="defaults") as context:
-            with pytest.raises(ContainmentError, match="cannot set 'unroll-count' inside a context with"):
-                set_option("unroll-count", "8")
-            reset_all()
-            with pytest.raises(ContainmentError, match="cannot reset LLVM's options"):
-                set_option("no-such-option", "1")  # the next call through llvmlite says so
-            assert context.with_sets() is context
-            assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
-        assert list(drift()) == ["inline-threshold"]
-
-    in_child(child)
+    set_option("inline-threshold", "9")
+    with OptionContext(sets="error", base="defaults") as context:
+        with pytest.raises(ContainmentError, match="cannot set 'unroll-count' inside a context with"):
+            set_option("unroll-count", "8")
+        reset_all()
+        with pytest.raises(ContainmentError, match="cannot reset LLVM's options"):
+            set_option("no-such-option", "1")  # the next call through llvmlite says so
+        assert context.with_sets() is context
+        assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
+    assert list(drift()) == ["inline-threshold"]
 
 
 def test_a_context_keeps_its_policy() -> None:
@@ -348,50 +325,29 @@ def test_watchers_are_told_only_if_they_ask_for_it() -> None:
     )
 
 
-def debug_inside() -> None:
-    with optctx.contained():
-        binding.set_option("", "-debug")
-        in_threads([unrolled])
-        print("inside", flush=True)
-        unrolled()
-    print("outside", flush=True)
-    unrolled()
-
-
-def test_debug_output_set_inside_is_the_scopes() -> None:
-    end = end_of(debug_inside)
-    assert (end.status, end.failed) == (0, "")
-    before, rest = end.printed.split("inside\n")
-    inside, after = rest.split("outside\n")
-    assert (before, after) == ("Args:  -debug \n", "")  # which LLVM's parser prints
-    assert "Loop Unroll" in inside
-
-
+@forked
 def test_a_tool_starts_from_the_registered_values_and_leaves_no_trace() -> None:
-    def child() -> None:
-        set_option("unroll-count", "8")
-        with four() as outer:
-            set_option("inline-threshold", "3")
-            before = outer.with_sets()
-            with suppress(ZeroDivisionError), tool(["-unroll-count=2"]) as inner:
-                assert both() == (2, 2)
-                assert current()["inline-threshold"] == 225
-                set_option("unroll-count", "3")
-                with tool():
-                    assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
-                    set_option("unroll-count", "4")
-                    assert both() == (4, 4)
-                assert both() == (3, 3)
-                reset_all()
-                assert inner.with_sets() == tool()
+    set_option("unroll-count", "8")
+    with four() as outer:
+        set_option("inline-threshold", "3")
+        before = outer.with_sets()
+        with suppress(ZeroDivisionError), tool(["-unroll-count=2"]) as inner:
+            assert both() == (2, 2)
+            assert current()["inline-threshold"] == 225
+            set_option("unroll-count", "3")
+            with tool():
                 assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
-                1 / 0  # noqa: B018
-            assert outer.with_sets() == before == current()
-            assert both() == (4, 4)
-        assert both() == (8, 8)
-        reset_all()
-
-    in_child(child)
+                set_option("unroll-count", "4")
+                assert both() == (4, 4)
+            assert both() == (3, 3)
+            reset_all()
+            assert inner.with_sets() == tool()
+            assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
+            1 / 0  # noqa: B018
+        assert outer.with_sets() == before == current()
+        assert both() == (4, 4)
+    assert both() == (8, 8)
+    reset_all()
 
 
 def test_a_thread_waits_while_another_one_parses_and_a_child_of_fork_does_not(tmp_path: Path) -> None:
@@ -440,18 +396,3 @@ def _writer(fifo: Path) -> TextIO:
             return os.fdopen(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK), "w")
         sleep(0.01)
     raise AssertionError("no thread reads")
-
-
-def test_interrupts_leave_the_scope_whole() -> None:
-    """An exception at any instruction around a set, or in llvmlite, leaves the old value or the new one."""
-    end = end_of(interrupt_sets, SECONDS, works)  # what interrupts do to finalisers may be printed
-    assert (end.status, end.failed) == (0, ""), end.printed
-
-
-def interrupt_sets() -> None:
-    places = (PACKAGE, os.path.dirname(llvmlite.__file__) + os.sep)
-    assert instructions(works()["set inside"], places) > 100
-    found = leftovers(works()["set inside"], places=places)
-    assert not found, found
-    assert current() == OptionContext(base="defaults")
-    assert not drift()

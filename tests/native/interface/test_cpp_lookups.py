@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import pathlib
 import time
@@ -14,8 +15,7 @@ import pytest
 
 import optctx
 from optctx import OptionContext, current, registry, unbind
-from optctx._native import Kind, redirect
-from optctx.engine import thread_engine
+from optctx._native import Kind
 from optctx.engine.attach import attach
 from optctx.hosts.llvmlite import llvm_context_address
 from optctx.process import set_process_options
@@ -23,6 +23,7 @@ from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, Lookups, compile_cpp
 from tests.support.rows import rows
 from tests.support.scopes import in_threads
+from tests.support.seccomp import refuse
 
 SOURCES = pathlib.Path(__file__).parents[2] / "programs" / "cpp"
 
@@ -121,27 +122,13 @@ def test_every_option_reads_as_in_python_inside_a_scope(cpp: Lookups) -> None:
 @alone(OPTCTX_ENGINE="")
 def test_an_engine_that_took_the_place_of_another_has_its_own_values(library: pathlib.Path) -> None:
     """The plan of each gives other slots to the options."""
-    pytest.MonkeyPatch().setattr(thread_engine, "redirect", lambda a, b, c, d: redirect(a, b, c, d, 1))
+    refuse("mremap", errno.EPERM)
     with pytest.warns(optctx.EngineWarning):
         registry()
     cpp, context = Lookups(library), OptionContext(MANY)
     with context:
         compare(cpp, context)
     compare(cpp, current())
-
-
-@pytest.mark.redirected
-def test_scopes_nest_and_other_threads_see_their_own(cpp: Lookups) -> None:
-    with OptionContext({"unroll-count": 4}):
-        with OptionContext({"unroll-max-count": 9}):
-            assert (cpp.get("unroll-count", "unsigned"), cpp.get("unroll-max-count", "unsigned")) == (4, 9)
-        assert (cpp.get("unroll-count", "unsigned"), cpp.get("unroll-max-count", "unsigned")) == (
-            4,
-            current()["unroll-max-count"],
-        )
-        found: list[object] = []
-        in_threads([lambda: found.append(cpp.get("unroll-count", "unsigned"))])
-        assert found == [0]
 
 
 @alone

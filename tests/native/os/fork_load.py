@@ -1,10 +1,10 @@
-"""Forks under load: `python -m tests.native.os.fork_load --forks 10000`; `--stock` for llvmlite alone.
+"""Forks under load: `python -m tests.native.os.fork_load --forks 10000`.
 
 Threads attach and detach, enter and leave, compile, record and bind, while the main thread forks. Each child
 does three of these things by itself. gdb looks at a child that hangs, which tells the locks of optctx from
 those of LLVM, llvmlite and the C library. Prints a summary in JSON.
 
-llvmlite's own lock, which any thread may hold at a fork, is made anew in the children unless `--keep-lock`.
+llvmlite's own lock, which any thread may hold at a fork, is made anew in the children.
 """
 
 from __future__ import annotations
@@ -29,7 +29,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from llvmlite import binding as llvm
+from llvmlite.binding import ffi
 
+import optctx
+from optctx import (
+    OptionContext,
+    _native,
+    emit_object,
+    info,
+    record,
+    registry,
+    run_passes,
+    unbind,
+    watch,
+)
 from tests.support.forking import run_and_end
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 
@@ -57,23 +70,10 @@ def stores(made: Any) -> int:
     return str(made).count("store volatile")
 
 
-# What threads do, without optctx and with it
-
-
-def compile_stock() -> None:
-    made = module()
-    with llvm.create_pipeline_tuning_options() as tuning:
-        machine = llvm.Target.from_triple(X86).create_target_machine()
-        builder = llvm.create_pass_builder(machine, tuning)
-        manager = llvm.create_new_module_pass_manager()
-        manager.add_loop_unroll_pass()
-        manager.run(made, builder)
-        machine.emit_object(made)
+# What threads do
 
 
 def attach_and_detach() -> None:
-    import optctx
-
     optctx.attach()
     # Other threads may be inside, or start and so block signals.
     with contextlib.suppress(optctx.ScopeError, optctx.UnsupportedImageError):
@@ -81,8 +81,6 @@ def attach_and_detach() -> None:
 
 
 def enter_and_leave() -> None:
-    from optctx import OptionContext
-
     made = OptionContext(unroll_count=random.randrange(1, 9))
     for _ in range(20):
         with made, OptionContext(unroll_count=3, base="inherit", unread=random.choice(["warn", "ignore"])):
@@ -90,8 +88,6 @@ def enter_and_leave() -> None:
 
 
 def compile_in_scope() -> None:
-    from optctx import OptionContext, emit_object, run_passes
-
     made = module()
     machine = llvm.Target.from_triple(X86).create_target_machine()
     with OptionContext(unroll_count=4):
@@ -101,8 +97,6 @@ def compile_in_scope() -> None:
 
 
 def record_reads() -> None:
-    from optctx import OptionContext, record, run_passes
-
     made = module()
     with OptionContext(unroll_count=2), record() as log:
         run_passes(made, UNROLL)
@@ -110,8 +104,6 @@ def record_reads() -> None:
 
 
 def bind_and_run() -> None:
-    from optctx import OptionContext, run_passes, unbind
-
     with llvm.create_context() as llvm_context:
         made = llvm.parse_assembly(COUNTED, llvm_context)
         OptionContext(unroll_count=8).bind(llvm_context)
@@ -122,20 +114,15 @@ def bind_and_run() -> None:
 
 
 def change_process_wide() -> None:
-    from optctx import OptionContext
-
     with OptionContext(rng_seed=7, process_wide="exclusive"):
         pass
 
 
 def watch_values() -> None:
-    from optctx import watch
-
     with watch(lambda event: None):
         llvm.set_option("", "-inline-threshold=225")
 
 
-STOCK: dict[str, Callable[[], None]] = {"compile": compile_stock}
 LOADS: dict[str, Callable[[], None]] = {
     "attach": attach_and_detach,
     "enter": enter_and_leave,
@@ -147,16 +134,11 @@ LOADS: dict[str, Callable[[], None]] = {
 }
 
 
-def child_of_stock() -> None:
-    compile_stock()
-
-
-def child_of_optctx() -> None:
+def in_child() -> None:
     """Something of everything that optctx has a lock for."""
-    from optctx import info, registry
-
     assert info()["active_scopes"] == 0
     assert registry()["rng-seed"].value == 0
+    assert not _native.held()["changes in force"]
     for work in random.sample([*LOADS.values()], 3):
         work()
 
@@ -243,8 +225,6 @@ def fork_once(work: Callable[[], None], summary: Summary) -> None:
 
 def renew_lock() -> None:
     """llvmlite's own lock is free in a child."""
-    from llvmlite.binding import ffi
-
     ffi.lib._lock._lock = threading.RLock()
 
 
@@ -261,35 +241,25 @@ def main() -> None:
     parser.add_argument("--forks", type=int, default=10000)
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--hangs", type=int, default=5, help="in locks of optctx, which are enough")
-    parser.add_argument("--stock", action="store_true", help="without optctx")
-    parser.add_argument("--keep-lock", action="store_true", help="llvmlite's lock stays as the fork left it")
-    parser.add_argument("--loads", default="", help="comma-separated; all by default")
     given = parser.parse_args()
-    if not given.keep_lock:
-        os.register_at_fork(after_in_child=renew_lock)
+    os.register_at_fork(after_in_child=renew_lock)
     warnings.simplefilter("ignore", UserWarning)  # unread overrides
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    loads = STOCK if given.stock else LOADS
-    if given.loads:
-        loads = {name: loads[name] for name in given.loads.split(",")}
-    if not given.stock:
-        import optctx  # noqa: F401  not first in a child, which may find Python's import lock taken
     summary, stop = Summary(), threading.Event()
     threads = [
         threading.Thread(target=load, args=(name, work, summary, stop), daemon=True)
-        for name, work in loads.items()
+        for name, work in LOADS.items()
     ]
     begun = time.monotonic()
     for thread in threads:
         thread.start()
-    work = child_of_stock if given.stock else child_of_optctx
     while (
         summary.forks < given.forks
         and time.monotonic() - begun < given.seconds
         and summary.hangs["optctx"] < given.hangs
     ):
-        fork_once(work, summary)
+        fork_once(in_child, summary)
         time.sleep(random.random() * 0.005)
     stop.set()
     for thread in threads:

@@ -26,10 +26,8 @@ from optctx import (
     _native,
     attach,
     detach,
-    registry,
     watch,
 )
-from optctx._native import process_wide_epoch
 from optctx.compiling import FreshProcess, Job
 from tests.support.alone import alone
 from tests.support.library_code import LLVMLITE, changed_code
@@ -141,36 +139,6 @@ def test_forks_while_another_thread_attaches_and_detaches() -> None:
         child(work)
     stop.set()
     thread.join()
-
-
-@alone
-def test_forks_while_another_thread_changes_options_process_wide() -> None:
-    """The child has all of the changes undone, whatever step they were in, and can make its own."""
-    stop = threading.Event()
-    exclusive = OptionContext(rng_seed=7, process_wide="exclusive")
-
-    def work() -> None:
-        assert process_wide_epoch(LLVMLITE) % 2 == 0
-        assert registry()["rng-seed"].value == 0
-        with OptionContext(rng_seed=5, process_wide="exclusive"):
-            assert process_wide_epoch(LLVMLITE) % 2 == 1
-            assert registry()["rng-seed"].value == 5
-        assert (process_wide_epoch(LLVMLITE) % 2, registry()["rng-seed"].value) == (0, 0)
-
-    def change() -> None:
-        while not stop.is_set():
-            with exclusive:
-                pass
-
-    threads = [threading.Thread(target=change) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for _ in range(30):
-        child(work)
-    stop.set()
-    for thread in threads:
-        thread.join()
-    assert registry()["rng-seed"].value == 0
 
 
 @alone

@@ -11,6 +11,7 @@ import warnings
 import pytest
 
 from optctx import OptionContext, current, info, registry
+from optctx._native import held
 from tests.support.alone import alone, both_engines
 from tests.support.processes import in_child
 from tests.support.scopes import inside_elsewhere, outside, process_state, unrolled, waiting
@@ -50,6 +51,7 @@ def test_a_child_of_fork_has_nothing_of_other_threads_and_waits_for_none(engine:
     def child() -> None:
         assert info()["active_scopes"] == 0
         assert process_state() == before
+        assert not held()["changes in force"]
         assert unrolled() == 1
         with OptionContext(unroll_count=4, rng_seed=5, process_wide="exclusive"):
             assert (registry()["rng-seed"].value, unrolled()) == (5, 4)

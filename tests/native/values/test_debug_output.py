@@ -14,11 +14,22 @@ import pytest
 from llvmlite import binding
 
 import optctx
-from optctx import Log, OptionContext, OptionValueError, drift, record, registry, run_passes, watch, wrap
+from optctx import (
+    Log,
+    OptionContext,
+    OptionValueError,
+    contained,
+    drift,
+    record,
+    registry,
+    run_passes,
+    watch,
+    wrap,
+)
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.engine.attach import attach
 from tests.support.ir_texts import CALLS, X86
-from tests.support.processes import in_child
+from tests.support.processes import forked, in_child
 from tests.support.scopes import in_threads, inside_elsewhere, scoped, set_option
 
 # What does not change in the loop is taken out of it.
@@ -83,13 +94,35 @@ def of_the_pass(found: list[str]) -> list[str]:
     return [line for line in found if line.startswith("LICM")]
 
 
-def test_a_scope_prints_what_a_fresh_process_prints_and_nothing_after_it(lines: list[str]) -> None:
+def test_the_innermost_scope_prints_what_a_fresh_process_does_and_nothing_after_it(
+    lines: list[str],
+) -> None:
+    def nested() -> None:
+        with OptionContext(debug=True):
+            with OptionContext(debug=False):
+                compile_job(PLAIN)
+            with OptionContext(unroll_count=2):
+                compile_job(PLAIN)
+
     assert printed(lambda: compile_job(PLAIN)) == []
-    assert printed(lambda: scoped(DEBUGGED)) == lines
+    assert printed(nested) == lines
     assert printed(lambda: compile_job(PLAIN)) == []
 
 
-def test_threads_beside_it_print_nothing_and_compile_what_they_would(
+def test_what_is_set_inside_a_scope_is_printed_there(lines: list[str]) -> None:
+    def inside() -> None:
+        with contained():
+            set_option("debug")
+            in_threads([lambda: compile_job(PLAIN)])
+            compile_job(PLAIN)
+        compile_job(PLAIN)
+
+    parser, *found = printed(inside)
+    assert parser.startswith("Args: ")
+    assert found == lines
+
+
+def test_two_threads_print_each_its_own_and_those_beside_print_nothing_and_compile_what_they_would(
     lines: list[str], fresh: FreshProcess
 ) -> None:
     wanted, wanted_plain = fresh.compile(OTHER), fresh.compile(PLAIN)
@@ -110,33 +143,10 @@ def test_threads_beside_it_print_nothing_and_compile_what_they_would(
         with OptionContext(debug=False):
             return compile_job(OTHER)
 
-    found = printed(
-        lambda: in_threads(
-            [debugged, lambda: beside(lambda: compile_job(OTHER)), lambda: beside(in_a_context)]
-        )
-    )
-    assert found == lines * TIMES
-
-
-def test_two_threads_print_each_its_own(lines: list[str]) -> None:
-    def work() -> None:
-        for _ in range(TIMES):
-            scoped(DEBUGGED)
-
+    others = [lambda: beside(lambda: compile_job(OTHER)), lambda: beside(in_a_context)]
     # LLVM writes in pieces, which may come between each other's: what counts is every character.
-    found = printed(lambda: in_threads([work, work]))
+    found = printed(lambda: in_threads([debugged, debugged, *others]))
     assert Counter("".join(found)) == Counter("".join(lines * TIMES * 2))
-
-
-def test_the_innermost_scope_decides(lines: list[str]) -> None:
-    def nested() -> None:
-        with OptionContext(debug=True):
-            with OptionContext(debug=False):
-                compile_job(PLAIN)
-            with OptionContext(unroll_count=2):
-                compile_job(PLAIN)
-
-    assert printed(nested) == lines
 
 
 def test_llvms_flag_is_up_only_while_a_scope_needs_it_and_nobody_takes_it_for_drift() -> None:
@@ -161,68 +171,55 @@ def test_llvms_flag_is_up_only_while_a_scope_needs_it_and_nobody_takes_it_for_dr
     assert dict(drift()) == {}
 
 
+@forked
 def test_what_others_set_process_wide_meanwhile_is_theirs_and_stays() -> None:
-    def child() -> None:
-        with OptionContext(debug=True, sets="process"):
-            set_option("debug")
-            assert registry()["debug"].value is True
-            assert list(drift()) == ["debug"]
-            with OptionContext(base="defaults"):
-                assert printed(lambda: compile_job(PLAIN)) == []
-        assert flag()
-        assert printed(lambda: compile_job(PLAIN)) != []
-        with OptionContext():
-            assert printed(lambda: compile_job(PLAIN)) != []
-        with OptionContext(debug=False):
+    outside: list[list[str]] = []
+    with OptionContext(debug=True, sets="process"):
+        set_option("debug")
+        assert registry()["debug"].value is True
+        assert list(drift()) == ["debug"]
+        with OptionContext(base="defaults"):
             assert printed(lambda: compile_job(PLAIN)) == []
-        set_option("debug", "false")
-        assert not flag()
+    assert flag()
+    assert printed(lambda: compile_job(PLAIN)) != []
+    with OptionContext():
+        assert printed(lambda: compile_job(PLAIN)) != []
+    with OptionContext(debug=False):
         assert printed(lambda: compile_job(PLAIN)) == []
-
-    in_child(child)
+    with OptionContext(debug=True, sets="process"):
+        set_option("debug", "false")
+        in_threads([lambda: outside.append(printed(lambda: compile_job(PLAIN)))])
+        assert printed(lambda: compile_job(PLAIN)) != []
+    assert outside == [[]]
+    assert not flag()
+    assert printed(lambda: compile_job(PLAIN)) == []
 
 
 @pytest.mark.parametrize("when", ["before", "inside", "after"])
 @pytest.mark.parametrize("given", [("debug", None), ("debug-only", "licm")], ids=["debug", "debug-only"])
+@forked
 def test_threads_outside_follow_what_is_set_process_wide(when: str, given: tuple[str, str | None]) -> None:
-    def child() -> None:
-        outside: list[int] = []
+    outside: list[int] = []
 
-        def look() -> None:
-            in_threads([lambda: outside.append(len(printed(lambda: compile_job(PLAIN))))])
+    def look() -> None:
+        in_threads([lambda: outside.append(len(printed(lambda: compile_job(PLAIN))))])
 
-        if when == "before":
+    if when == "before":
+        set_option(*given)
+    with OptionContext(debug=True, sets="process"):
+        if when == "inside":
+            look()
+            assert outside.pop() == 0
             set_option(*given)
-        with OptionContext(debug=True, sets="process"):
-            if when == "inside":
-                look()
-                assert outside.pop() == 0
-                set_option(*given)
-                look()
-                assert outside.pop() > 0
-        if when == "after":
-            assert printed(lambda: compile_job(PLAIN)) == []
-            set_option(*given)
-        look()
-        assert outside.pop() > 0
-        assert flag()
-        assert registry()["debug"].value is True
-
-    in_child(child)
-
-
-def test_threads_outside_follow_as_well_when_it_is_taken_back() -> None:
-    def child() -> None:
-        set_option("debug")
-        outside: list[list[str]] = []
-        with OptionContext(debug=True, sets="process"):
-            set_option("debug", "false")
-            in_threads([lambda: outside.append(printed(lambda: compile_job(PLAIN)))])
-            assert printed(lambda: compile_job(PLAIN)) != []
-        assert outside == [[]]
-        assert not flag()
-
-    in_child(child)
+            look()
+            assert outside.pop() > 0
+    if when == "after":
+        assert printed(lambda: compile_job(PLAIN)) == []
+        set_option(*given)
+    look()
+    assert outside.pop() > 0
+    assert flag()
+    assert registry()["debug"].value is True
 
 
 def test_types_that_are_given_process_wide_count_in_every_scope_that_prints(fresh: FreshProcess) -> None:
@@ -342,17 +339,15 @@ def test_what_is_wrong_with_types_for_the_whole_process_leaves_the_flag_as_it_is
     assert printed(lambda: compile_job(PLAIN)) == []
 
 
+@forked
 def test_types_that_others_gave_are_there_again_after_a_context_that_gave_more() -> None:
-    def child() -> None:
-        set_option("debug-only", "gvn:2,loop-unroll")
-        assert printed(lambda: compile_job(PLAIN)) == []
-        with OptionContext(debug_only="licm", process_wide="exclusive"):
-            assert of_the_pass(printed(lambda: compile_job(PLAIN))) != []
-        assert printed(lambda: compile_job(PLAIN)) == []
-        set_option("debug-only", "licm")
+    set_option("debug-only", "gvn:2,loop-unroll")
+    assert printed(lambda: compile_job(PLAIN)) == []
+    with OptionContext(debug_only="licm", process_wide="exclusive"):
         assert of_the_pass(printed(lambda: compile_job(PLAIN))) != []
-
-    in_child(child)
+    assert printed(lambda: compile_job(PLAIN)) == []
+    set_option("debug-only", "licm")
+    assert of_the_pass(printed(lambda: compile_job(PLAIN))) != []
 
 
 def test_all_code_that_looks_at_the_flag_asks_for_the_type_as_well() -> None:

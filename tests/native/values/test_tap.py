@@ -14,19 +14,16 @@ import pytest
 from optctx import OptionContext, OptionValueError
 from optctx.engine.attach import attach
 from tests.support.cpp_build import ROOT, compile_cpp
-from tests.support.processes import in_child
+from tests.support.processes import forked
 
 REFUSING = 0.4  # seconds: some 6,000 values
 
 
 @pytest.mark.redirected
 @pytest.mark.usefixtures("attached", "outside")
+@forked
 def test_handlers_of_fatal_errors_come_and_go_while_another_thread_parses() -> None:
     """An LLVM with assertions aborts if one is installed while there is one."""
-    in_child(_refuse_while_handlers_come_and_go)
-
-
-def _refuse_while_handlers_come_and_go() -> None:
     symbol = attach().image.symbol
     install_at = symbol("_ZN4llvm27install_fatal_error_handlerEPFvPvPKcbES0_")
     remove_at = symbol("_ZN4llvm26remove_fatal_error_handlerEv")

@@ -14,8 +14,6 @@ from functools import partial
 import pytest
 
 import optctx
-from optctx._native import redirect
-from optctx.engine import thread_engine
 from optctx.engine.attach import attached
 from tests.support.alone import alone
 from tests.support.library_code import changed_code
@@ -78,11 +76,6 @@ def test_a_kernel_that_forbids_changing_code_is_an_error_for_who_wants_threads()
     assert unrolled() == 1
 
 
-def fail_at(step: int) -> None:
-    """Have a change of code fail half way."""
-    pytest.MonkeyPatch().setattr(thread_engine, "redirect", lambda a, b, c, d: redirect(a, b, c, d, step))
-
-
 def no_decoder() -> None:
     sys.modules["capstone"] = None  # type: ignore[assignment]
 
@@ -105,8 +98,6 @@ def other_processor() -> None:
 REASONS: list[tuple[Callable[[], None], str]] = [
     (forbid_code, "mprotect"),
     (partial(refuse, "mremap", errno.EPERM), "mremap"),
-    (partial(fail_at, 1), "asked to fail"),
-    (partial(fail_at, 2), "asked to fail"),
     (no_decoder, "capstone cannot be used"),
     (instruction_not_known, "not known: 90"),
     (other_processor, "riscv64"),
