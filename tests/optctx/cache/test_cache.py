@@ -18,7 +18,7 @@ from optctx import CompileCache, OptctxError, OptionContext
 from optctx.compiling import Emit, FreshProcess, Job, Result, compile_job
 from tests.support.cache_folders import UNROLL, USE, counts, unrolled
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
-from tests.support.processes import forked, run_python
+from tests.support.processes import forked, in_child, run_python
 
 # Read by nothing that works on these modules.
 IRRELEVANT = {"amdgpu-enable-delay-alu": False, "hexagon-vector-combine": False, "asan-stack": False}
@@ -69,15 +69,13 @@ def test_pipeline_target_and_emission_are_part_of_the_input(cache: CompileCache)
     assert counts(cache) == (0, len(inputs))
 
 
-@pytest.mark.parametrize("kept", ["in memory", "in a folder"])
-def test_a_result_comes_back_whole(tmp_path: Path, kept: str) -> None:
+def test_a_result_comes_back_whole(cache: CompileCache) -> None:
     emits: tuple[Emit, ...] = ("object", "assembly", "ir", "none")
-    with CompileCache(tmp_path / "cache" if kept == "in a folder" else None) as cache:
-        for emit in emits:
-            made = cache.compile(SCALE, triple=X86, emit=emit)
-            found = cache.compile(SCALE, triple=X86, emit=emit)
-            assert made == found == compile_job(Job(SCALE, triple=X86, emit=emit))
-        assert counts(cache) == (4, 4)
+    for emit in emits:
+        made = cache.compile(SCALE, triple=X86, emit=emit)
+        found = cache.compile(SCALE, triple=X86, emit=emit)
+        assert made == found == compile_job(Job(SCALE, triple=X86, emit=emit))
+    assert counts(cache) == (4, 4)
 
 
 @pytest.mark.redirected
@@ -141,7 +139,7 @@ def test_what_llvm_refuses_is_an_error_every_time_and_is_not_kept(cache: Compile
     assert unrolled(cache) == 1
 
 
-def test_any_number_of_threads_may_use_it(cache: CompileCache, fresh: FreshProcess) -> None:
+def test_any_number_of_threads_and_a_child_may_use_it(cache: CompileCache, fresh: FreshProcess) -> None:
     contexts = [OptionContext({"unroll-count": count}) for count in range(1, 5)]
 
     def work(number: int) -> Result:
@@ -156,6 +154,11 @@ def test_any_number_of_threads_may_use_it(cache: CompileCache, fresh: FreshProce
         assert all(result == reference for result in results[number::4])
     assert sum(counts(cache)) == 80
     assert cache.hits >= 80 - 4 * 4  # each may be compiled by every thread at once, but no more
+
+    def child() -> None:
+        assert (work(0) == results[0], sum(counts(cache))) == (True, 81)
+
+    in_child(child)
 
 
 # Values that LLVM survives, of options that matter here and of others.

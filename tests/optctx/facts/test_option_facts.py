@@ -138,15 +138,10 @@ def test_an_option_that_nothing_reads_has_no_reader(options: dict[str, OptionFac
 
 
 OWNERS = {
-    r"llvm::(LoopVectorizePass|VPlan|LoopVectorizationPlanner)::": "Vectorize",
     r"llvm::(SelectionDAG|DAGTypeLegalizer|SelectionDAGBuilder)::": "SelectionDAG",
     r"llvm::Hexagon\w*::": r"Hexagon\w+",
-    r"llvm::(AMDGPU|SI)[A-Z]\w*::": r"AMDGPU\w+",
-    r"llvm::(LLParser|LLLexer)::": "AsmParser",
-    r"llvm::(InstCombinerImpl)::": "InstCombine",
     r"llvm::(LoopUnrollPass|GVNPass|LICMPass|SROAPass)::": "ScalarOpts",
     r"llvm::(AttributorPass|GlobalOptPass|IROutliner)::": "ipo",
-    r"llvm::(ScalarEvolution|MemorySSA|LazyCallGraph|AliasSetTracker)::": "Analysis",
 }
 
 

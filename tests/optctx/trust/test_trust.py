@@ -17,7 +17,6 @@ from optctx import (
     UntrustedOptionError,
     UntrustedOptionWarning,
 )
-from optctx.errors import OptionTypeError
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED
 from tests.support.rows import rows
@@ -149,27 +148,20 @@ def test_attributes_count_only_after_the_program_asked_for_them(llvm_context: An
     optctx.attach(attributes="ignore")
     with pytest.raises(UnknownOptionError):
         optctx.attach(attributes="error", trust=("tunning",))
-    with pytest.raises(OptionTypeError):
-        optctx.attach(attributes="yes")  # type: ignore[arg-type]
     assert unrolled_with("-unroll-count=3", llvm_context) == 1
 
 
 @alone
 def test_detaching_ends_it() -> None:
-    def unrolled() -> int:
-        text = counted(("f", "-unroll-count=3"))
-        with binding.create_context() as own, binding.parse_assembly(text, own) as module:
-            optctx.run_passes(module, UNROLL)
-            return stores_of_each(module)["f"]
-
-    optctx.attach(attributes="error")
-    assert unrolled() == 3
-    optctx.detach()
-    assert unrolled() == 1
-    with optctx.OptionContext({"unroll-count": 2}):
-        assert unrolled() == 2
-    optctx.attach()
-    assert unrolled() == 1
+    with binding.create_context() as own:
+        optctx.attach(attributes="error")
+        assert unrolled_with("-unroll-count=3", own) == 3
+        optctx.detach()
+        assert unrolled_with("-unroll-count=3", own) == 1
+        with optctx.OptionContext({"unroll-count": 2}):
+            assert unrolled_with("-unroll-count=3", own) == 2
+        optctx.attach()
+        assert unrolled_with("-unroll-count=3", own) == 1
 
 
 REFUSED = {
@@ -177,7 +169,6 @@ REFUSED = {
     "-x86-lvi-load-opt-plugin=/tmp/evil.so": ("x86-lvi-load-opt-plugin", "code"),
     "-unroll-count=2 -cgscc-inline-replay=/etc/passwd": ("cgscc-inline-replay", "input"),
     "-verify-dom-info": ("verify-dom-info", "process"),
-    "-debug-only=licm": ("debug-only", "output"),
     "-unroll-count=4000000000": ("unroll-count", "process"),
     f"-unroll-count={'0' * 100}4": ("unroll-count", "process"),
 }
@@ -238,18 +229,6 @@ def test_a_stamp_sets_only_what_is_trusted() -> None:
     assert from_text(stamped('!"unroll-count", !"4000000000"'), trust=["unroll-count"])
 
 
-def hostile_attributes() -> dict[str, str]:
-    size = 1 << 20
-    return {
-        "one long word": "-" + "a" * size,
-        "quotes": "'" + "\\22" * (size // 3),
-        "backslashes": "-unroll-count=" + "\\5C" * (size // 3),
-        "many options": "-unroll-count=3 " * (size // 16),
-        "a long number": "-unroll-count=" + "0" * size,
-        "spaces": " " * size,
-    }
-
-
 @rows(
     ("arguments", "words"),
     [
@@ -273,11 +252,9 @@ def test_arguments_of_an_untrusted_source_set_only_what_is_trusted(
 
 def test_an_attribute_of_a_megabyte_is_refused_with_a_short_message(llvm_context: Any) -> None:
     optctx.attach(attributes="error")
-    for kind, attribute in hostile_attributes().items():
-        with binding.parse_assembly(counted(("f", attribute)), llvm_context) as module:
-            with pytest.raises(UntrustedOptionError, match="bytes long") as caught:
-                optctx.run_passes(module, UNROLL)
-            assert len(str(caught.value)) < 1000, kind
+    with pytest.raises(UntrustedOptionError, match="bytes long") as caught:
+        unrolled_with("-unroll-count=" + "\\5C" * (1 << 18), llvm_context)
+    assert len(str(caught.value)) < 1000
 
 
 STAMPS: dict[str, Callable[[], str]] = {
