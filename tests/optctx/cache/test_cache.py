@@ -16,9 +16,9 @@ from llvmlite import binding
 import optctx
 from optctx import CompileCache, OptctxError, OptionContext
 from optctx.compiling import Emit, FreshProcess, Job, Result, compile_job
-from tests.support.cache_folders import UNROLL, USE, counts, unrolled
+from tests.support.cache_folders import UNROLL, counts, unrolled
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
-from tests.support.processes import forked, in_child, run_python
+from tests.support.processes import forked, in_child
 
 # Read by nothing that works on these modules.
 IRRELEVANT = {"amdgpu-enable-delay-alu": False, "hexagon-vector-combine": False, "asan-stack": False}
@@ -196,11 +196,6 @@ def shared() -> Iterator[CompileCache]:
     with CompileCache() as made:
         yield made
         assert made.hits > 10
-
-
-def test_processes_share_a_folder(tmp_path: Path) -> None:
-    folder = str(tmp_path / "cache")
-    assert [run_python(USE, folder, count) for count in "44"] == ["4 0\n", "4 1\n"]
 
 
 @pytest.mark.redirected

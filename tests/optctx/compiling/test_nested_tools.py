@@ -152,29 +152,6 @@ def test_threads_wait_for_the_parser_where_a_subinterpreter_has_been(run_tool: T
     in_threads([work, work, work])
 
 
-def test_a_fork_while_tools_run_on_other_threads_leaves_a_child_that_can_run_them(run_tool: Tool) -> None:
-    done = False
-
-    def load() -> None:
-        while not done:
-            with tool():
-                assert run_tool("-unroll-count=4") == 4
-
-    def child() -> None:
-        with tool():
-            assert run_tool("-unroll-count=2") == 2
-
-    def fork() -> None:
-        nonlocal done
-        try:
-            for _ in range(5):
-                in_child(child)
-        finally:
-            done = True
-
-    in_threads([load, load, fork])
-
-
 def _raw_state() -> list[tuple[int, bytes]]:
     """Occurrences, flags and position of every option, as they are in LLVM's own objects."""
     addresses = sorted(attach().plan.options)

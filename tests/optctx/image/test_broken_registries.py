@@ -112,9 +112,9 @@ def test_a_bitmap_that_does_not_fit_is_no_layout() -> None:
         ("bits", -2, "3 entries found, 4 announced"),
         ("bits", 1 << 15, "expected the name of an option's value"),  # a free bucket, which holds anything
     ]
-    for epoch, (word, by, says) in itertools.product((False, True), damage):
+    for word, by, says in damage:
         arena = Arena()
-        map = MAPS["DenseMap with bitmap" + " and epoch" * epoch](arena, NAMES) + 8 * epoch
+        map = MAPS["DenseMap with bitmap"](arena, NAMES)
         table, bitmap = (ctypes.c_uint64.from_address(map + 8 * word).value for word in range(2))
         free = ctypes.c_uint64.from_address(table)
         free.value = arena.text(b"free")[0]
@@ -122,7 +122,7 @@ def test_a_bitmap_that_does_not_fit_is_no_layout() -> None:
         ctypes.c_uint64.from_address(table + 16).value = option(arena, b"free")
         at = map + 8 if word == "bitmap" else bitmap
         ctypes.c_uint32.from_address(at).value += by
-        refused(partial(walk_registry, map - 8 * epoch), says)
+        refused(partial(walk_registry, map), says)
 
 
 @alone
@@ -162,17 +162,13 @@ class Damaged:
 
 DAMAGE: list[tuple[Callable[[Damaged], None], str]] = [
     (lambda its: its.announce(entries=5), "4 entries found, 5 announced"),
-    (lambda its: its.announce(entries=1 << 31), "in 16 buckets"),
     (lambda its: its.announce(buckets=15), "in 15 buckets"),
-    (lambda its: its.announce(buckets=1 << 30), "in 1073741824 buckets"),
     (lambda its: its.announce(buckets=1 << 17), "found memory that cannot be read"),
     (lambda its: store(its.map, not_mapped()), "expected the buckets at"),
-    (lambda its: store(its.map, its.arena.end - 24), "expected the buckets at"),
     (lambda its: store(its.option + 0x10, not_mapped()), "expected an option's own name"),
     (lambda its: store(its.option + 0x18, 1 << 40), "expected an option's own name"),
     (lambda its: store(its.option + 0x18, 3), "is called 'unr'"),
     (lambda its: store(its.option + 0x20, EMPTY - 2), "expected the help text of an option"),
-    (lambda its: store(its.option + 0x28, 1 << 62), "expected the help text of an option"),
     (lambda its: store(its.option + 0x30, not_mapped()), "expected the name of an option's value"),
     (lambda its: store(its.option + 0x40, not_mapped()), "expected a category of an option"),
     (lambda its: store(its.option + 0x48, 0xFFFFFFFF), "an option has 4294967295 categories"),

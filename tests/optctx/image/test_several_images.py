@@ -19,7 +19,7 @@ from llvmlite import binding
 from llvmlite.binding import ffi
 
 import optctx
-from optctx import OptionContext, UnsupportedImageError, _native, current, drift, record
+from optctx import OptionContext, UnsupportedImageError, _native, drift, record
 from optctx._native import MAX_IMAGES, held, loaded_libraries
 from optctx.context import values_outside
 from optctx.engine.attach import attach, attached, detach, engines, is_default
@@ -94,38 +94,6 @@ def test_llvmlites_image_is_the_default_however_it_is_attached() -> None:
     assert attach() is engine
     with OptionContext(unroll_count=4, base=values_outside(engine)):
         assert unrolled_by_llvmlite() == 4
-
-
-def scopes_of_one_image_leave_the_other_alone(two: Two, expected: Digests) -> None:
-    other, own, second, first = two
-    scope, four = context_of(own, "-unroll-count=2"), context_of(other, "-unroll-count=4")
-
-    def compiled() -> tuple[str, ...]:
-        return tuple(
-            next((a for a, all in expected.items() if all == llvm.digests()), "unknown")
-            for llvm in (first, second)
-        )
-
-    assert compiled() == ("", "")
-    with scope:
-        assert compiled() == ("-unroll-count=2", "")
-        assert current()["unroll-count"] == 2
-        with four:
-            assert compiled() == ("-unroll-count=2", "-unroll-count=4")
-            assert current()["unroll-count"] == 2
-            assert current().overrides == {"unroll-count": 2}
-            with context_of(own, "-unroll-count=3"):
-                assert compiled() == ("-unroll-count=3", "-unroll-count=4")
-            assert compiled() == ("-unroll-count=2", "-unroll-count=4")
-        assert compiled() == ("-unroll-count=2", "")
-    with four:
-        assert compiled() == ("", "-unroll-count=4")
-        with scope:
-            assert compiled() == ("-unroll-count=2", "-unroll-count=4")
-            assert unrolled() == 2
-        assert unrolled() == 1
-    assert compiled() == ("", "")
-    assert not any(held().values()), held()
 
 
 @pytest.mark.redirected
@@ -326,7 +294,6 @@ def cpp_code_looks_up_in_the_image_that_it_names(two: Two, expected: Digests) ->
 
 EITHER_WAY: tuple[Part, ...] = (
     each_image_has_an_engine_of_its_own,
-    scopes_of_one_image_leave_the_other_alone,
     detaching_from_one_image_leaves_the_other_attached,
     contexts_of_another_image_say_where_they_cannot_be_used,
     cpp_code_looks_up_in_the_image_that_it_names,

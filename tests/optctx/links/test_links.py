@@ -125,11 +125,8 @@ def test_stamps_that_contradict_each_other_are_an_error_that_names_module_and_op
     words = r"'a\.c' and module 'c\.c'.*'inline-threshold' \(not given \(225\) and 3\), "
     with pytest.raises(LinkMismatchError, match=words + r"'unroll-count' \(0 and not given \(0\)\)"):
         OptionContext.from_module(both)
-    one, other = (
-        stamped("a.c", unroll_count="4"),
-        stamped("b.c", unroll_count="0x4"),
-    )  # the same in other words
-    assert OptionContext.from_module(linked(one, other)) == context_of({"unroll-count": 4})
+    same = [stamped("a.c", unroll_count="4"), stamped("b.c", unroll_count="0x4")]  # in other words
+    assert OptionContext.from_module(linked(*same)) == context_of({"unroll-count": 4})
 
 
 def test_passes_keep_a_stamp() -> None:
@@ -147,19 +144,14 @@ def test_passes_keep_a_stamp() -> None:
         assert OptionContext.from_module(module) == context_of({"unroll-count": 4}), passes
 
 
-def test_a_stamp_changes_no_code(fresh: FreshProcess) -> None:
-    module = module_of("a.c", body=SCALE)
-    plain = fresh.compile(Job(str(module), triple=X86))
-    stamp(module, context_of({"unroll-count": 4}))
-    assert fresh.compile(Job(str(module), triple=X86)) == plain
-    assert plain.error is None
-
-
 def test_a_step_in_another_process_runs_with_what_the_first_one_meant(
     fresh: FreshProcess, tmp_path: pathlib.Path
 ) -> None:
+    """A stamp by itself changes no code."""
     module = module_of("a.c", body=SCALE)
+    plain = fresh.compile(Job(str(module), triple=X86))
     stamp(module, context_of({"unroll-count": 4, "force-vector-interleave": 2}))
+    assert fresh.compile(Job(str(module), triple=X86)) == plain
     (tmp_path / "a.bc").write_bytes(module.as_bitcode())
     script = """
         import sys

@@ -18,7 +18,7 @@ from optctx import (
     UntrustedOptionWarning,
 )
 from tests.support.alone import alone
-from tests.support.ir_texts import COUNTED
+from tests.support.links_modules import noted
 from tests.support.rows import rows
 from tests.support.runs import UNROLL, counted, stores_of_each
 
@@ -39,16 +39,10 @@ def unrolled_with(text: str, llvm_context: Any) -> int:
         return stores_of_each(module)["f"]
 
 
-def stamped(*nodes: str) -> str:
+def stamped(*nodes: str) -> binding.ModuleRef:
     """A module with a stamp of these options."""
-    numbers = ", ".join(f"!{number}" for number in range(1, len(nodes) + 1))
-    lines = [f"!{number} = !{{{node}}}" for number, node in enumerate(nodes, 1)]
-    return "\n".join([COUNTED, "!optctx.options = !{!0}", f'!0 = !{{!"1", !"m", {numbers}}}', *lines])
-
-
-def from_text(text: str, **more: Any) -> OptionContext:
-    with binding.create_context() as own, binding.parse_assembly(text, own) as module:
-        return OptionContext.from_module(module, **more)
+    options = "".join(f", !{{{node}}}" for node in nodes)
+    return noted(f'!0 = !{{!"1", !"m"{options}}}', "m")
 
 
 # What `python -m tests.long.fuzz --target sets` found: with all of these LLVM ended the process, printed, or
@@ -130,7 +124,7 @@ def test_options_that_end_the_process_together_are_not_all_trusted(llvm_context:
         words = [word.lstrip("-").partition("=") for word in text.split()]
         nodes = (f'!"{name}", ' + (f'!"{value}"' if equals else "null") for name, equals, value in words)
         with pytest.raises(UntrustedOptionError) as stamp:
-            from_text(stamped(*nodes))
+            OptionContext.from_module(stamped(*nodes))
         if not caught.value.name == stamp.value.name == words[0][0]:
             wrong.append((text, caught.value.name, stamp.value.name))
     assert wrong == []
@@ -217,16 +211,16 @@ def test_a_program_can_trust_classes_and_single_options(
 
 @pytest.mark.llvm22
 def test_a_stamp_sets_only_what_is_trusted() -> None:
-    assert from_text(stamped('!"unroll-count", !"3"')).overrides == {"unroll-count": 3}
+    assert OptionContext.from_module(stamped('!"unroll-count", !"3"')).overrides == {"unroll-count": 3}
     dumps = stamped('!"print-after-all", null', '!"ir-dump-directory", !"/tmp/somewhere"')
     with pytest.raises(UntrustedOptionError, match=r"module 'm'.*'print-after-all'.*output") as caught:
-        from_text(dumps)
+        OptionContext.from_module(dumps)
     assert caught.value.trust == "output"
-    taken = from_text(dumps, trust=("output",))
+    taken = OptionContext.from_module(dumps, trust=("output",))
     assert taken.overrides == {"print-after-all": True, "ir-dump-directory": "/tmp/somewhere"}
     with pytest.raises(UntrustedOptionError, match="outside of"):
-        from_text(stamped('!"unroll-count", !"4000000000"'))
-    assert from_text(stamped('!"unroll-count", !"4000000000"'), trust=["unroll-count"])
+        OptionContext.from_module(stamped('!"unroll-count", !"4000000000"'))
+    assert OptionContext.from_module(stamped('!"unroll-count", !"4000000000"'), trust=["unroll-count"])
 
 
 @rows(
@@ -257,7 +251,7 @@ def test_an_attribute_of_a_megabyte_is_refused_with_a_short_message(llvm_context
     assert len(str(caught.value)) < 1000
 
 
-STAMPS: dict[str, Callable[[], str]] = {
+STAMPS: dict[str, Callable[[], binding.ModuleRef]] = {
     "one long text": lambda: stamped(f'!"unroll-count", !"{"a" * (1 << 20)}"'),
     "many texts": lambda: stamped('!"unroll-count"' + ', !"3"' * (1 << 17)),
     "many options": lambda: stamped(*(f'!"x{number:060}", !"3"' for number in range(1 << 14))),
@@ -265,14 +259,14 @@ STAMPS: dict[str, Callable[[], str]] = {
 }
 
 
-def test_a_stamp_of_a_megabyte_is_refused_with_a_short_message(llvm_context: Any) -> None:
-    for kind, text in STAMPS.items():
-        with binding.parse_assembly(text(), llvm_context) as module:
-            with pytest.raises(UntrustedOptionError, match="cannot read the stamps") as caught:
-                OptionContext.from_module(module)
-            assert len(str(caught.value)) < 1000, kind
-            with pytest.raises(OptctxError, match="cannot read the stamps"):
-                optctx.check_link([module])
+def test_a_stamp_of_a_megabyte_is_refused_with_a_short_message() -> None:
+    for kind, made in STAMPS.items():
+        module = made()
+        with pytest.raises(UntrustedOptionError, match="cannot read the stamps") as caught:
+            OptionContext.from_module(module)
+        assert len(str(caught.value)) < 1000, kind
+        with pytest.raises(OptctxError, match="cannot read the stamps"):
+            optctx.check_link([module])
 
 
 def test_functions_with_too_many_different_attributes_are_one_problem(llvm_context: Any) -> None:
