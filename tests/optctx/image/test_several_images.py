@@ -19,18 +19,17 @@ from llvmlite import binding
 from llvmlite.binding import ffi
 
 import optctx
-from optctx import OptionContext, UnsupportedImageError, _native, drift, record
-from optctx._native import MAX_IMAGES, held, loaded_libraries
+from optctx import OptionContext, UnsupportedImageError, _native, drift, loaded_image, record
+from optctx._native import MAX_IMAGES, held
 from optctx.context import values_outside
-from optctx.engine.attach import attach, attached, detach, engines, is_default
+from optctx.engine.attach import attach, attached, detach, engines
 from optctx.engine.engine import Engine
-from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.loaded import Image
 from tests.support.alone import alone
 from tests.support.bare_llvm import BareLlvm
 from tests.support.cpp_build import SHARED, compile_cpp
 from tests.support.processes import in_child
-from tests.support.scopes import in_threads, unrolled, unrolled_by_llvmlite
+from tests.support.scopes import in_threads, unrolled
 
 Digests = dict[str, dict[str, str]]
 
@@ -56,9 +55,8 @@ def _attach(way: str | None, image: Image | None = None) -> Engine:
 def attach_two(copy: pathlib.Path, ways: str = "") -> Two:
     """Attach to the copy, then to llvmlite's LLVM; the words choose how the latter and the former run."""
     second = BareLlvm(copy)  # loads it
-    (base,) = {base for name, base in loaded_libraries() if os.path.realpath(name) == os.path.realpath(copy)}
     own, other = ways.split() or (None, None)
-    return Two(_attach(other, Image(str(copy), base)), _attach(own), second, BareLlvm(ffi.lib._name))
+    return Two(_attach(other, loaded_image(copy)), _attach(own), second, BareLlvm(ffi.lib._name))
 
 
 def context_of(engine: Engine, *arguments: str, **more: Any) -> OptionContext:
@@ -84,16 +82,6 @@ def each_image_has_an_engine_of_its_own(two: Two, expected: Digests) -> None:
     assert [each["path"] for each in optctx.info()["images"]] == [second.path, ffi.lib._name]
     assert other.options["unroll-count"].address != own.options["unroll-count"].address
     assert second.digests() == first.digests() == expected[""], "attaching changes nothing"
-
-
-@alone
-def test_llvmlites_image_is_the_default_however_it_is_attached() -> None:
-    engine = attach(llvmlite_image())
-    assert is_default(engine)
-    assert attached() is engine
-    assert attach() is engine
-    with OptionContext(unroll_count=4, base=values_outside(engine)):
-        assert unrolled_by_llvmlite() == 4
 
 
 @pytest.mark.redirected

@@ -1,0 +1,90 @@
+"""A second plan of a survey begins anew, and the end of an array is no address of the option beside it."""
+
+from __future__ import annotations
+
+import ctypes
+import pathlib
+from collections.abc import Callable, Set
+from typing import Any
+
+import pytest
+
+from optctx import loaded_image
+from optctx.arch import processor
+from optctx.hosts.llvmlite import llvmlite_image
+from optctx.image.survey import Survey, survey
+from optctx.plan import Plan, find_ends, plan_redirected, read_references
+from optctx.plan.plan import plan_in_place
+from tests.support.alone import alone
+from tests.support.cpp_build import SHARED, compile_cpp
+
+
+def redirected(surveyed: Survey) -> Plan:
+    return plan_redirected(surveyed, read_references(surveyed))
+
+
+def decisions(plan: Plan) -> list[Any]:
+    return [
+        (option.names, option.scope, option.reason, option.slot, option.value_slot, option.readers)
+        for option in plan.options.values()
+    ]
+
+
+@pytest.mark.iced
+@alone
+def test_a_second_plan_of_a_survey_decides_as_the_first_of_another_one_does() -> None:
+    plans: list[Callable[[Survey], Plan]] = [redirected, plan_in_place]
+    firsts = [decisions(plan(survey(llvmlite_image(), ()))) for plan in plans]
+    assert firsts[0] != firsts[1]
+    surveyed = survey(llvmlite_image(), ())
+    for plan, first in zip([*plans, *plans], [*firsts, *firsts], strict=True):
+        assert decisions(plan(surveyed)) == first
+
+
+@alone
+def test_a_place_is_in_the_object_or_in_the_variable_behind_it() -> None:
+    plan = plan_in_place(survey(llvmlite_image(), ()))
+    inside = next(option for option in plan.options.values() if option.name == "unroll-count")
+    assert inside.place == (inside.address, inside.value_offset)
+    assert inside.value_slot == inside.slot
+    behind = [option for option in plan.options.values() if option.type.external and option.slot is not None]
+    assert len(behind) > 20
+    for option in behind:
+        assert option.place == (option.variable, 0)
+        assert len(option.slots) == 2
+        assert plan.regions[option.value_slot or 0].live == option.variable
+
+
+@pytest.mark.redirected
+@alone
+def test_an_address_that_may_be_the_end_of_another_object_is_refused(tmp_path: pathlib.Path) -> None:
+    source = pathlib.Path(__file__).parents[2] / "programs" / "cpp" / "ends.cpp"
+    flags = (*SHARED, "-Wl,--build-id=sha1", "-fno-stack-protector")
+    library = compile_cpp(source, tmp_path / "ends.so", *flags)
+    ctypes.CDLL(str(library))
+    image: Any = loaded_image(library)
+    option, behind, table = map(image.symbol, ("option", "behind_option", "table"))
+    spans = [(option, 32), (behind, 32), (table, 32)]
+
+    def settled(tables: Set[int] = frozenset()) -> tuple[set[object], set[object]]:
+        found = processor().find_references_to(image, spans, [])
+        assert not found.refusals
+        refusals = find_ends(image, found.sites, dict(spans), tables)
+        unsure = {refusal.address for refusal in refusals}
+        sites = found.sites.where(lambda site: site.address not in unsure)
+        for refusal in refusals:
+            assert "the end of an array beside" in refusal.reason
+        return {(s.function, s.region) for s in sites}, {(r.function, r.region) for r in refusals}
+
+    sites, refusals = settled()
+    assert sites == {
+        ("takes_the_option", option),  # refers to nothing else
+        ("reads_both", option),  # a load is no end
+        ("takes_the_next_one", option),
+        ("takes_the_next_one", behind),  # nothing goes over an option
+    }, sites
+    ends = {("goes_over_the_array", option), ("goes_over_members", option), ("goes_down", behind)}
+    assert refusals == {*ends, ("takes_the_table", table)}, refusals
+    # A constant that one instruction alone may refer to is what that refers to.
+    sites.add(("takes_the_table", table))
+    assert settled({table}) == (sites, ends)
