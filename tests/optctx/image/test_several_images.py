@@ -188,13 +188,8 @@ def process_wide_changes_of_one_image_are_not_those_of_the_other(two: Two, expec
     its = context_of(other, seed, process_wide="exclusive")
 
     def values() -> list[int]:
-        return [
-            int.from_bytes(
-                ctypes.string_at(engine.options["rng-seed"].place.address, 8),
-                "little",
-            )
-            for engine in (own, other)
-        ]
+        seeds = (engine.options["rng-seed"].place.address for engine in (own, other))
+        return [ctypes.c_uint64.from_address(seed).value for seed in seeds]
 
     assert values() == [0, 0]
     with mine:
