@@ -169,14 +169,9 @@ VALUES: dict[str, list[object]] = {
     "force-vector-interleave": [1, 2],
     "inline-threshold": [0, 225, 500],
     "enable-gvn-hoist": [True, False],
-    "memdep-block-scan-limit": [1, 100],
     "x86-early-ifcvt": [True, False],
     "align-all-blocks": [0, 4],
-    "amdgpu-enable-delay-alu": [True, False],
     "hexagon-vector-combine": [True, False],
-    "asan-stack": [True, False],
-    "aarch64-enable-ccmp": [True, False],
-    "max-sched-reorder": [1, 6],
 }
 overrides = st.fixed_dictionaries({}, optional={name: st.sampled_from(v) for name, v in VALUES.items()})
 

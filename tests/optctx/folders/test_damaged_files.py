@@ -10,6 +10,7 @@ import struct
 
 from optctx import loaded_image
 from optctx._native import Span, find_branches, find_data_pointers, find_references_to_each
+from optctx.children.limits import address_space
 from optctx.image.loaded import Image
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, compile_cpp
@@ -21,8 +22,7 @@ def test_any_bytes_of_the_headers_and_tables_may_be_wrong(tmp_path: pathlib.Path
     library = compile_cpp(source, tmp_path / "library.so", *SHARED, "-Wl,--build-id=sha1")
     ctypes.CDLL(str(library))
     base, whole, copy = loaded_image(library).base, library.read_bytes(), library.with_name("damaged.so")
-    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
-    resource.setrlimit(resource.RLIMIT_AS, (pages * 4096 + (1 << 28), resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_AS, (address_space() + (1 << 28), resource.RLIM_INFINITY))
 
     def ask(content: bytes) -> bool:
         """Whether every question has an answer."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import pathlib
 import resource
 from collections.abc import Callable
 from functools import partial
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 from optctx._native import MisfitError, RegistryCopy, registry_layouts, walk_registry
+from optctx.children.limits import address_space
 from optctx.image import options
 from optctx.image.findings import Findings
 from optctx.image.memory import walk_tree
@@ -31,13 +31,12 @@ from tests.support.alone import alone
 from tests.support.rows import rows
 
 NAMES = [b"unroll-count", b"inline-threshold", b"debug", b"a"]
-GIB = 1 << 30
+MORE = 1 << 28  # bytes
 
 
 def limit() -> None:
     """No room for what a broken size asks for: a MemoryError would end the test."""
-    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
-    resource.setrlimit(resource.RLIMIT_AS, (pages * 4096 + GIB // 4, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_AS, (address_space() + MORE, resource.RLIM_INFINITY))
 
 
 def walked(map: int) -> tuple[str, list[str]]:
