@@ -7,6 +7,7 @@ import itertools
 import resource
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +15,6 @@ import pytest
 from optctx._native import MisfitError, RegistryCopy, registry_layouts, walk_registry
 from optctx.children.limits import address_space
 from optctx.image import options
-from optctx.image.findings import Findings
 from optctx.image.memory import walk_tree
 from tests.optctx.image.hand_made import (
     EMPTY,
@@ -212,23 +212,9 @@ def test_a_tree_is_read_and_refused_with_any_of_its_links_wild() -> None:
 
 @alone
 def test_names_that_are_no_text_or_not_in_order_are_no_table() -> None:
-    class Fake:
-        def __init__(self, at: int, size: int = 48) -> None:
-            self.address, self.size, self.base, self.number = at, size, at, 1
-            self.name = "_ZL17SPIRVExtensionMap"
-            self.findings = Findings(self)  # type: ignore[arg-type]
-
-        def named(self, name: str) -> Fake | None:
-            return self if name == self.name else None
-
-        def numbered(self, _: int) -> Fake:
-            return self
-
-        def object_at(self, _: int) -> Fake:
-            return self
-
     def find(at: int) -> Any:
-        image: Any = Fake(at)
+        found = SimpleNamespace(address=at, size=48)
+        image: Any = SimpleNamespace(findings=SimpleNamespace(find_object=lambda _: found))
         return options.find_element_names(image, "NS_5SPIRV9Extension9ExtensionE")
 
     def table(*names: bytes) -> Any:
