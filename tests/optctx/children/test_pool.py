@@ -253,6 +253,7 @@ import os, signal, sys, threading, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from optctx.children.pool import Pool
 from tests.optctx.children import calls
+from tests.support.processes import children_of, wait_for
 
 def said():
     print("there", flush=True)
@@ -270,11 +271,8 @@ within.start()
 for each in (pool, within):
     for _ in range(2):
         each.submit(calls.hang, gives=int)
-def children(process):
-    return open(f"/proc/{process}/task/{process}/children").read().split()
-
-while step == "hanging" and not all(len(children(each.process)) >= 2 for each in (pool, within)):
-    time.sleep(0.01)
+if step == "hanging":
+    wait_for(lambda: all(len(children_of(each.process)) >= 2 for each in (pool, within)))
 said()
 try:
     time.sleep(3600)

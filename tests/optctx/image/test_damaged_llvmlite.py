@@ -11,7 +11,6 @@ import llvmlite
 import pytest
 
 import optctx
-from optctx._native import call_pointer
 from optctx.errors import UnsupportedImageError
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.registry_reader import read_registry
@@ -29,19 +28,9 @@ class Registry:
 
     def __init__(self) -> None:
         self.image = llvmlite_image()
-        top, options = (
-            self.image.symbol(name)
-            for name in (
-                "_ZN4llvm2cl10SubCommand11getTopLevelEv",
-                "_ZN4llvm2cl20getRegisteredOptionsERNS0_10SubCommandE",
-            )
-        )
-        assert top is not None
-        assert options is not None
-        self.map = call_pointer(options, call_pointer(top))
         self.wild = wild_words(Arena())
         found = read_registry(self.image)
-        self.offset = found.value_offset
+        self.map, self.offset = found.map, found.value_offset
         self.options = {name: option for option in found.options for name in option.names}
 
     def outcome(self, address: int, word: int) -> bool:
