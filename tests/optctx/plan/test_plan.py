@@ -41,20 +41,6 @@ def test_a_second_plan_of_a_survey_decides_as_the_first_of_another_one_does() ->
         assert decisions(plan(surveyed)) == first
 
 
-@alone
-def test_a_place_is_in_the_object_or_in_the_variable_behind_it() -> None:
-    plan = plan_in_place(survey(llvmlite_image(), ()))
-    inside = next(option for option in plan.options.values() if option.name == "unroll-count")
-    assert inside.place == (inside.address, inside.value_offset)
-    assert inside.value_slot == inside.slot
-    behind = [option for option in plan.options.values() if option.type.external and option.slot is not None]
-    assert len(behind) > 20
-    for option in behind:
-        assert option.place == (option.variable, 0)
-        assert len(option.slots) == 2
-        assert plan.regions[option.value_slot or 0].live == option.variable
-
-
 @pytest.mark.redirected
 @alone
 def test_an_address_that_may_be_the_end_of_another_object_is_refused(tmp_path: pathlib.Path) -> None:
