@@ -17,7 +17,6 @@ from llvmlite import binding
 from optctx import (
     OptctxError,
     OptionContext,
-    OptionTypeError,
     lower,
     lowering,
     registry,
@@ -191,17 +190,6 @@ def test_an_option_that_is_set_for_the_whole_process_stays() -> None:
         assert lower(context, module) is context
         with pytest.raises(OptctxError, match="set for the whole process"):
             lower(context, module, strict=True)
-
-
-def test_bad_arguments_are_named() -> None:
-    with pytest.raises(OptionTypeError, match="OptionContext, found 'O3'"):
-        lower("O3", None)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="module"):
-        lower(context_of({}), "a.ll")
-    module = binding.parse_assembly(STACK)
-    module.close()
-    with pytest.raises(OptctxError, match="closed"):
-        lower(context_of({"inline-max-stacksize": 9}), module)
 
 
 @pytest.mark.llvm22
