@@ -7,7 +7,6 @@ import os
 import pathlib
 import resource
 import stat
-import threading
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -68,26 +67,6 @@ def test_on_a_full_disk_the_old_file_stays_and_nothing_else(name: str, tmp_path:
     with full_disk(40), pytest.raises(OptctxError, match=name):
         WRITERS[name](path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_reader_never_finds_a_part(tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "file"
-    wholes = [letter * 200_000 for letter in "ab"]
-    write_whole(path, wholes[0])
-    found: set[str] = set()
-    ended = threading.Event()
-
-    def read() -> None:
-        while not ended.is_set():
-            found.add(path.read_text())
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    for place in range(50):
-        write_whole(path, wholes[place % 2])
-    ended.set()
-    reader.join()
-    assert found <= set(wholes)
 
 
 def test_links_permissions_and_devices_stay(tmp_path: pathlib.Path) -> None:

@@ -31,17 +31,11 @@ SECONDS = 60  # far more than any of it takes; nothing of it may hang
 DIGITS = "9" * 900_000
 DEEP = "[" * 100_000 + "]" * 100_000
 NUMBERS = {
-    DIGITS: r"found 9{40}\.\.\. \(900,000 characters\)",
-    "1e400": "found 1e400",
-    str(10**400): r"found 10{39}\.\.\. \(401 characters\)",
-    str(1 << 64): "found 18446744073709551616",
-    "NaN": "found NaN",
-    "-Infinity": "found -Infinity",
+    DIGITS: r"for opt-level, found 9{40}\.\.\. \(900,000 characters\)",
+    "1e400": "for opt-level, found 1e400",
+    str(1 << 64): "for opt-level, found 18446744073709551616",
+    "NaN": "for opt-level, found NaN",
 }
-
-
-def refused(work: Callable[[], object], words: str) -> None:
-    refused_all([(work, words)])
 
 
 def refused_all(works: Sequence[tuple[Callable[[], object], str]]) -> None:
@@ -69,9 +63,7 @@ def test_a_study_is_no_longer_than_one_that_can_go_on() -> None:
 TOML = {
     f"x = {DIGITS}": "found one of 900,000 digits in line 2",
     f"x = 0x{'f' * 900_000}": "for x, found",
-    f"x = {10**400}": "for x, found 1000",
     "x = [1, {y = 1e400}]": r"for x\[1\]\.y, found 1e400",
-    "x = -1e400": "for x, found -1e400",
     f"x = {'[' * 100_000}": "nests too deeply",
     f"x = {'[' * 40}{']' * 40}": r"at most 32 levels, found more for x\[0\]",
     f"x.{'a.' * 300_000}b = 1": "keys of at most 32 parts, found more in line 2",
@@ -125,27 +117,23 @@ def test_what_is_no_regular_file_is_not_read(tmp_path: pathlib.Path) -> None:
 
 def test_facts_and_a_target_have_numbers_that_python_holds() -> None:
     works: list[tuple[Callable[[], object], str]] = []
-    for number in (*NUMBERS, DEEP):
-        words = rf"for %s, {NUMBERS[number]}" if number in NUMBERS else "32 levels"
+    for number, words in {**NUMBERS, DEEP: "32 levels"}.items():
         option = {**OPTION, "readers": [{"function": "f", "library": "", "loads": "HERE"}]}
         facts = json.dumps({**FACTS, "options": [option]}).replace('"HERE"', number).encode()
         works.append(
             (functools.partial(load_facts, facts, "old.json"), "cannot use old.json as LLVM's options: ")
         )
-        target = f'{{"kind": "llvm", "opt-level": {number}}}'
-        works.append((functools.partial(Target, target), words.replace("%s", "opt-level")))
+        works.append((functools.partial(Target, f'{{"kind": "llvm", "opt-level": {number}}}'), words))
     refused_all(works)
 
 
-def test_facts_without_end_are_refused() -> None:
-    def read() -> None:
-        read_file("/dev/zero", "options as JSON", MOST_BYTES)
-
-    refused(read, "cannot use /dev/zero: expected options as JSON of at most 67,108,864 bytes, found more")
-
-
-def test_facts_of_many_options_that_have_one_twice_are_refused() -> None:
+def test_facts_without_end_and_of_many_options_with_one_twice_are_refused() -> None:
     names = [*(f"n{number}" for number in range(30_000)), "n29999"]
-    options = [{**OPTION, "name": name} for name in names]
-    facts = json.dumps({**FACTS, "options": options}).encode()
-    refused(lambda: load_facts(facts, "old.json"), "expected each option once, found 'n29999' twice")
+    facts = json.dumps({**FACTS, "options": [{**OPTION, "name": name} for name in names]}).encode()
+    endless = "cannot use /dev/zero: expected options as JSON of at most 67,108,864 bytes, found more"
+    refused_all(
+        [
+            (functools.partial(read_file, "/dev/zero", "options as JSON", MOST_BYTES), endless),
+            (functools.partial(load_facts, facts, "old.json"), "each option once, found 'n29999' twice"),
+        ]
+    )

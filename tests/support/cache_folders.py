@@ -16,14 +16,6 @@ from optctx.folders.files import TAG_SIZE, Seal
 from tests.support.ir_texts import COUNTED, X86
 
 UNROLL = "function(loop-unroll)"
-USE = """
-import sys
-from optctx import CompileCache, OptionContext
-from tests.support.ir_texts import COUNTED, X86
-with CompileCache(sys.argv[1]) as cache, OptionContext({"unroll-count": int(sys.argv[2])}):
-    text = cache.compile(COUNTED, "function(loop-unroll)", triple=X86, emit="ir").ir
-    print(text.count("store volatile"), cache.hits)
-"""
 SOON = 20.0  # seconds: far more than a compilation takes, and less than what another process can make it wait
 KEY = b"0123456789abcdef"
 

@@ -222,7 +222,7 @@ def outcome(found: Reference, size: int = 8) -> Any:
     return result.tactic, result.scratch, "".join(letter for letter, holds in letters if holds)
 
 
-RAX, RCX, RDX, R11, R15 = 0, 1, 2, 11, 15
+RAX, RCX, RDX, R11 = 0, 1, 2, 11
 FREE, KEPT = Tactic.DESTINATION, Tactic.SAVED
 
 
@@ -232,52 +232,31 @@ JUDGED: list[tuple[str, str, int, Any]] = [
     ("ff25", "", 8, (Tactic.CALL, R11, "r")),  # jmp [memory]
     ("3eff25", "", 8, "a branch of another kind than call or jmp through memory"),  # notrack jmp [memory]
     ("8b05", "", 8, (FREE, RAX, "r")),  # mov eax, [memory]
-    ("448b3d", "", 4, (FREE, R15, "r")),  # mov r15d, [memory]
     ("4c8b25", "", 8, (KEPT, RAX, "r")),  # mov r12, [memory]
     ("8b05", "", 3, "reaches past the storage"),
     ("8a05", "", 8, (KEPT, RCX, "r")),  # mov al, [memory]
-    ("8a25", "", 8, (KEPT, RCX, "r")),  # mov ah, [memory]
     ("668b05", "", 8, (KEPT, RCX, "r")),  # mov ax, [memory]
     ("488b25", "", 8, "uses the stack pointer"),  # mov rsp, [memory]
-    ("483b25", "", 8, "uses the stack pointer"),  # cmp rsp, [memory]
     ("ff35", "", 8, "uses the stack pointer"),  # push [memory]
-    ("8f05", "", 8, "uses the stack pointer"),  # pop [memory]
     ("0fb605", "", 1, (FREE, RAX, "r")),  # movzx eax, byte [memory]
-    ("660fb605", "", 1, (KEPT, RCX, "r")),  # movzx ax, byte [memory]
-    ("486305", "", 4, (FREE, RAX, "r")),  # movsxd rax, dword [memory]
     ("488d05", "", 0, (FREE, RAX, "ra")),  # lea rax, [memory]
     ("4c8d25", "", 0, (KEPT, RAX, "ra")),  # lea r12, [memory]
     ("668d05", "", 0, (KEPT, RCX, "ra")),  # lea ax, [memory]
     ("8905", "", 4, (KEPT, RCX, "w")),  # mov [memory], eax
     ("c705", "01000000", 4, (KEPT, RAX, "w")),  # mov dword [memory], 1
-    ("48c705", "01000000", 4, "reaches past the storage"),  # mov qword [memory], 1
-    ("0f9405", "", 1, (KEPT, RAX, "w")),  # sete [memory]
     ("8305", "01", 4, (KEPT, RAX, "rw")),  # add dword [memory], 1
     ("f00fc105", "", 4, (KEPT, RCX, "rw")),  # lock xadd [memory], eax
     ("f00fb10d", "", 4, (KEPT, RDX, "rw")),  # lock cmpxchg [memory], ecx: eax as well
-    ("8705", "", 4, (KEPT, RCX, "rw")),  # xchg [memory], eax
-    ("d325", "", 4, (KEPT, RAX, "rw")),  # shl dword [memory], cl
     ("803d", "00", 1, (KEPT, RAX, "r")),  # cmp byte [memory], 0
-    ("0f4405", "", 4, (KEPT, RCX, "r")),  # cmove eax, [memory]
     ("f735", "", 4, (KEPT, RCX, "r")),  # div dword [memory]: eax and edx
-    ("f635", "", 1, (KEPT, RCX, "r")),  # div byte [memory]: ax
     ("0faf05", "", 4, (KEPT, RCX, "r")),  # imul eax, [memory]
     ("f30f1005", "", 4, (KEPT, RAX, "r")),  # movss xmm0, [memory]
-    ("f20f1105", "", 8, (KEPT, RAX, "w")),  # movsd [memory], xmm0
-    ("660f2f05", "", 8, (KEPT, RAX, "r")),  # comisd xmm0, [memory]
-    ("f20f2a05", "", 4, (KEPT, RAX, "r")),  # cvtsi2sd xmm0, dword [memory]
     ("0f1005", "", 16, (KEPT, RAX, "r")),  # movups xmm0, [memory]
-    ("f30f7f05", "", 16, (KEPT, RAX, "w")),  # movdqu [memory], xmm0
     ("0f1005", "", 15, "reaches past the storage"),
     ("0f2805", "", 16, "may need storage that is aligned as LLVM's own is"),  # movaps xmm0, [memory]
-    ("0f5805", "", 16, "may need storage that is aligned as LLVM's own is"),  # addps xmm0, [memory]
     ("c5fa1005", "", 4, (KEPT, RAX, "r")),  # vmovss xmm0, [memory]
-    ("c5fb1105", "", 8, (KEPT, RAX, "w")),  # vmovsd [memory], xmm0
-    ("c5fa5805", "", 4, (KEPT, RAX, "r")),  # vaddss xmm0, xmm0, [memory]
-    ("c4e1fb2a05", "", 8, (KEPT, RAX, "r")),  # vcvtsi2sd xmm0, xmm0, qword [memory]
     ("c5fc1005", "", 32, (KEPT, RAX, "r")),  # vmovups ymm0, [memory]
     ("c5fc1005", "", 31, "reaches past the storage"),
-    ("c5fc2805", "", 32, "may need storage that is aligned as LLVM's own is"),  # vmovaps ymm0, [memory]
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from typing import TypeVar
 
 import pytest
 
@@ -15,6 +16,7 @@ from optctx.errors import EndedEarlyError
 from tests.optctx.children import calls
 from tests.support.processes import children_of
 
+R = TypeVar("R")
 Found = dict[int, Done[tuple[int, int]]]
 
 
@@ -33,16 +35,21 @@ def in_time() -> Iterator[None]:
 
 
 def finished(crowd: Crowd[tuple[int, int]], numbers: list[int]) -> Found:
-    found: Found = {}
     for number in numbers:
         crowd.submit(number, number)
-    while ended := crowd.results():
-        found.update(ended)
+    found = dict(results_of(crowd))
     assert sorted(found) == sorted(numbers)
     return found
 
 
+def results_of(crowd: Crowd[R]) -> Iterator[tuple[int, Done[R]]]:
+    """Of all calls that were submitted."""
+    while ended := crowd.results():
+        yield from ended
+
+
 def test_a_crash_an_exit_and_nonsense_among_calls_on_threads(pool: Pool) -> None:
+    """What is printed belongs to the call."""
     crowd = Crowd(pool, calls.each, tuple[int, int], threads=3, limit=lambda number: 60.0)
     found = finished(crowd, [number for number in range(40) if number != calls.HANGS])
     deaths = {number: done.death for number, done in found.items() if done.death is not None}
@@ -51,39 +58,30 @@ def test_a_crash_an_exit_and_nonsense_among_calls_on_threads(pool: Pool) -> None
         calls.EXITS: "LLVM ERROR: odd",
         calls.BABBLES: "it wrote to a descriptor that is not its own",
     }
-    assert all(done.value and done.value[0] == number for number, done in found.items() if not done.death)
-
-
-def test_a_hang_among_calls_on_threads_ends_and_disturbs_no_other(pool: Pool) -> None:
-    limit = {calls.HANGS: 0.5}
-    crowd = Crowd(pool, calls.each, tuple[int, int], threads=2, limit=lambda each: limit.get(each, 60.0))
-    found = finished(crowd, [calls.HANGS, *range(100, 120)])
-    hung = found.pop(calls.HANGS)
-    assert hung.death is not None
-    assert hung.death.how == "timed out"
-    assert all(done.value and done.value[0] == number for number, done in found.items())
-    assert len({done.value[1] for done in found.values() if done.value}) <= 2  # its child, and another one
+    alive = {number: done for number, done in found.items() if not done.death}
+    assert all(done.value and done.value[0] == number for number, done in alive.items())
+    assert [(number, done.printed) for number, done in alive.items() if done.printed] == [
+        (calls.PRINTS, f"printed by {calls.PRINTS}\n")
+    ]
 
 
 def test_a_call_beside_a_late_one_ends_and_is_not_made_again(pool: Pool) -> None:
-    limit = {calls.HANGS: 0.2, calls.SLOW: 60.0}
+    limit = {calls.HANGS: 0.2}
     crowd = Crowd(
-        pool, calls.each, tuple[int, int], threads=2, limit=limit.__getitem__, alone=calls.each_alone
+        *(pool, calls.each, tuple[int, int]),
+        threads=2,
+        limit=lambda number: limit.get(number, 60.0),
+        alone=calls.each_alone,
     )
-    slow, hung = (done for _, done in sorted(finished(crowd, list(limit)).items(), reverse=True))
-    assert slow.value is not None
-    assert slow.value[0] == calls.SLOW, "it was made alone"
+    numbers = [calls.SLOW, *range(100, 109)]
+    found = finished(crowd, [calls.HANGS, *numbers])
+    hung = found.pop(calls.HANGS)
     assert hung.death is not None
     assert hung.death.how == "timed out"
-
-
-def test_what_is_printed_belongs_to_the_call(pool: Pool) -> None:
-    numbers = list(range(300, 330))
-    found = finished(Crowd(pool, calls.each, tuple[int, int], threads=3, limit=lambda number: 60.0), numbers)
-    assert {number: done.printed for number, done in found.items() if done.printed} == {
-        309: "printed by 309\n"
-    }
-    assert len({done.value[1] for done in found.values() if done.value}) == 1
+    values = [done.value or (0, 0) for _, done in sorted(found.items())]
+    assert values[0][0] == calls.SLOW, "it was made alone"
+    assert [abs(number) for number, _ in values] == numbers
+    assert len({process for _, process in values}) <= 3  # its child, one for a call alone, and another one
 
 
 def test_what_only_died_so_far_makes_suspects_until_one_survives(pool: Pool) -> None:
@@ -99,9 +97,7 @@ def test_what_only_died_so_far_makes_suspects_until_one_survives(pool: Pool) -> 
     for number in range(10):
         for each in (number, 10 + number, 20 + number, 30 + number):
             crowd.submit(each, each)
-    found: dict[int, Done[int]] = {}
-    while ended := crowd.results():
-        found.update(ended)
+    found = dict(results_of(crowd))
     assert {number for number, done in found.items() if done.death} == set(range(10, 20))
     # The first that died took at most one more with it; both are called alone, and then the rest by another.
     processes = [done.value for number, done in sorted(found.items()) if not done.death]
@@ -112,8 +108,7 @@ def test_a_server_that_is_killed_is_an_error(pool: Pool) -> None:
     with Pool(calls.base, 1, within=pool, name="server") as own:
         crowd = Crowd(own, calls.each, tuple[int, int], threads=2, limit=lambda number: 60.0)
         crowd.submit(calls.HANGS, calls.HANGS)
-        server = own.process
-        os.kill(server, signal.SIGKILL)
+        os.kill(own.process, signal.SIGKILL)
         with pytest.raises(EndedEarlyError, match="the server ended with status -9"):
             crowd.results()
 
@@ -126,8 +121,7 @@ def test_a_child_that_is_killed_costs_no_call(pool: Pool) -> None:
         found = dict(crowd.results())
         for child in children_of(own.process):
             os.kill(child, signal.SIGKILL)
-        while ended := crowd.results():
-            found.update(ended)
+        found.update(results_of(crowd))
     assert sorted(found) == list(range(100, 140))
     assert all(done.value for done in found.values())
 

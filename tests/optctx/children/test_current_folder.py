@@ -32,14 +32,7 @@ COMMANDS = [  # one for each kind of process that commands start
     "sweep module.ll --try unroll-count=1,2 --verify",
     "sweep module.bc --cpu haswell --try unroll-count=1",
     "record module.bc",
-]
-MORE = [
-    "rank module.ll --only unroll-count",
-    "record module.ll",
     "check-link module.bc",
-    "tune module.ll --try unroll-count=1,2 --trials 2",
-    "info",
-    "show unroll-count",
 ]
 
 
@@ -81,39 +74,29 @@ def test_the_files_mark_what_runs(hostile: pathlib.Path, marks: pathlib.Path) ->
 
 
 @pytest.mark.redirected
-@pytest.mark.parametrize(
-    "lines", [COMMANDS, pytest.param(MORE, marks=pytest.mark.long)], ids=["commands", "more commands"]
-)
 def test_no_command_runs_a_file_of_the_current_folder(
-    lines: list[str], hostile: pathlib.Path, marks: pathlib.Path, tmp_path: pathlib.Path
+    hostile: pathlib.Path, marks: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
     """As the installed program runs: without the current folder."""
-    commands = map(str.split, lines)
+    commands = map(str.split, COMMANDS)
     ended = several(commands, environment=environment(), file=tmp_path / "run.py", cwd=hostile)
     assert ran(marks) == []
     assert [each for each in ended if each.status] == []
 
 
-def test_neither_does_a_child_of_a_process_that_ignores_the_environment(
-    hostile: pathlib.Path, marks: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
-    """Python would import from there before the first line of the child."""
-    (script := tmp_path / "run.py").write_text(
-        "import subprocess, sys\n"
-        "from optctx.children.python import python_command\n"
-        "sys.exit(subprocess.run(python_command('import this')).returncode)\n"
-    )
-    given = environment(PYTHONPATH=os.pathsep)
-    assert subprocess.run([sys.executable, "-E", str(script)], cwd=hostile, env=given).returncode == 0
-    assert ran(marks) == []
-
-
 def test_neither_does_a_process_of_the_library(
     hostile: pathlib.Path, marks: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
-    """Those that compile for property tests, call compiled code, and witness the end of a test run."""
+    """Those that compile for property tests, call compiled code, and witness the end of a test run.
+
+    Of one that ignores the environment: Python would import from there before the first line of a child.
+    """
     script, said = tmp_path / "run.py", tmp_path / "said"
     (tmp_path / "sum.o").write_bytes(compiled(SUM))
+    call = run_command(sum_harness(), tmp_path / "sum.o", 1)
+    for given in (environment(), environment(PYTHONPATH=f"{os.pathsep}.")):
+        done = subprocess.run(call, cwd=hostile, env=given, capture_output=True, text=True)
+        assert (done.returncode, ran(marks)) == (0, []), done.stderr
     script.write_text(
         textwrap.dedent("""
             import os, sys
@@ -131,26 +114,16 @@ def test_neither_does_a_process_of_the_library(
             os._exit(3)
         """)
     )
-    command = [sys.executable, str(script), sum_harness().dumps(), str(tmp_path / "sum.o")]
+    command = [sys.executable, "-E", str(script), sum_harness().dumps(), str(tmp_path / "sum.o")]
+    given = environment(PYTHONPATH=os.pathsep)
     with said.open("w+b") as file:
-        status = subprocess.run(command, cwd=hostile, env=environment(), stderr=file).returncode
+        status = subprocess.run(command, cwd=hostile, env=given, stderr=file).returncode
     deadline = time.monotonic() + SECONDS
     while not said.read_text() and not list(marks.iterdir()) and time.monotonic() < deadline:
         time.sleep(0.05)  # the witness writes when it has seen the end
     assert ran(marks) == []
     assert status == 3, said.read_text()
     assert said.read_text() == "\noptctx: the process ended in a test: it printed nothing\n"
-
-
-def test_neither_does_the_command_that_calls_an_object(
-    hostile: pathlib.Path, marks: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
-    (tmp_path / "sum.o").write_bytes(compiled(SUM))
-    command = run_command(sum_harness(), tmp_path / "sum.o", 1)
-    for given in (environment(), environment(PYTHONPATH=f"{os.pathsep}.")):
-        done = subprocess.run(command, cwd=hostile, env=given, capture_output=True, text=True)
-        assert ran(marks) == [], given.get("PYTHONPATH")
-        assert done.returncode == 0, done.stderr
 
 
 def printed_by_child(

@@ -1,26 +1,26 @@
-"""The fresh process: a clean state for every job, and an answer whatever becomes of it."""
+"""Jobs: in a fresh process each has a clean state, its target, and an answer whatever comes of it."""
 
 from __future__ import annotations
 
-import os
+import hashlib
+import json
 import pathlib
 import signal
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 
 import pytest
+from llvmlite import binding
 
 from optctx import OptionContext
 from optctx.children.server_process import popen
 from optctx.compiling import FreshProcess, Job, compile_job
-from optctx.compiling.fresh import llvm_pool
 from optctx.errors import OptctxError
+from optctx.lab.command.main import main
 from optctx.process import thread_arguments
 from tests.support.ir_texts import SCALE, X86
-from tests.support.processes import SECONDS, children_of, wait_for
-from tests.support.scopes import in_threads
+from tests.support.processes import SECONDS
+from tests.support.rows import rows
 
 BAD_ASSEMBLY = 'define void @f() {\n call void asm sideeffect "nonsense", ""()\n ret void\n}'
 JOB = Job(SCALE, triple=X86)
@@ -52,9 +52,10 @@ def test_options_change_the_job_and_nothing_after_it(fresh: FreshProcess) -> Non
     assert plain.code.startswith(b"\x7fELF")
     options = thread_arguments(OptionContext({"unroll-count": 16, "force-vector-width": 1}, base="defaults"))
     assert options == ("-unroll-count=16", "-force-vector-width=1")
-    unrolled = fresh.compile(replace(JOB, options=options))
+    unrolled = fresh.compile(replace(JOB, options=(*options, "-print-after=instcombine")))
     assert unrolled.error is None
     assert unrolled.instructions > plain.instructions
+    assert "IR Dump After InstCombinePass on scale" in unrolled.stderr
     assert fresh.compile(JOB) == plain == compile_job(JOB)
 
 
@@ -89,13 +90,6 @@ def test_bad_jobs_are_the_same_error_value_on_both_sides(fresh: FreshProcess) ->
         assert there.died is None, words
 
 
-def test_what_a_child_prints_comes_back(fresh: FreshProcess) -> None:
-    result = fresh.compile(replace(JOB, options=("-print-after=instcombine",)))
-    assert result.error is None
-    assert "IR Dump After InstCombinePass on scale" in result.stderr
-    assert result == compile_job(JOB)
-
-
 def test_a_job_that_takes_too_long_is_stopped() -> None:
     with FreshProcess(timeout=1e-6) as impatient:
         late = impatient.compile(JOB)
@@ -117,36 +111,6 @@ def test_a_job_leaves_its_files_in_the_folder_that_it_is_given(tmp_path: pathlib
     with FreshProcess(directory=str(tmp_path)) as fresh:
         assert fresh.compile(replace(JOB, options=("-print-changed=dot-cfg-quiet",))).error is None
     assert [path.name for path in tmp_path.iterdir()] == ["passes.html"]
-
-
-def test_several_threads_get_their_own_answers(fresh: FreshProcess) -> None:
-    counts = (1, 2, 4, 8)
-    jobs = {count: replace(JOB, options=(f"-unroll-count={count}",)) for count in counts}
-    expected = {count: fresh.compile(job) for count, job in jobs.items()}
-    assert len({result.code for result in expected.values()}) == len(counts)
-    wrong: list[int] = []
-
-    def work(count: int) -> None:
-        wrong.extend(count for _ in range(4) if fresh.compile(jobs[count]) != expected[count])
-
-    in_threads([partial(work, count) for count in counts])
-    assert wrong == []
-
-
-def test_a_server_that_is_killed_loses_what_was_under_way_and_nothing_else() -> None:
-    endless = replace(JOB, options=("-misched-limit=0",))
-    with FreshProcess() as fresh, ThreadPoolExecutor() as threads:
-        expected = fresh.compile(JOB)
-        server = llvm_pool().process
-        under_way = [threads.submit(fresh.compile, endless) for _ in range(2)]
-        wait_for(lambda: len(children_of(server)) == 2)
-        os.kill(server, signal.SIGKILL)
-        for each in under_way:
-            lost = each.result(SECONDS)
-            assert lost.died == "lost"
-            assert "the helper process ended with status -9" in (lost.error or "")
-        assert fresh.compile(JOB) == expected
-        assert llvm_pool().process != server
 
 
 def test_it_answers_only_inside_its_with_block() -> None:
@@ -185,3 +149,60 @@ def test_a_helper_that_starts_ignores_what_ends_the_group(tmp_path: pathlib.Path
             assert helper.wait(SECONDS) == 0
             helper.stdout.close()
     assert said.read_text() == ""
+
+
+AARCH64 = "aarch64-unknown-linux-gnu"
+OF_AARCH64 = f'target triple = "{AARCH64}"\n{SCALE}'
+
+
+@rows(("cpu", "features"), [("cortex-a72", "+sve"), ("", "+sve,-lse")])
+def test_what_the_modules_own_target_knows_is_taken(cpu: str, features: str, fresh: FreshProcess) -> None:
+    job = Job(OF_AARCH64, cpu=cpu, features=features)
+    result = compile_job(job)
+    assert result.error is None
+    assert fresh.compile(job) == result
+    assert result == compile_job(Job(SCALE, triple=AARCH64, cpu=cpu, features=features))
+
+
+def test_native_is_the_processor_of_this_machine_with_its_features(
+    fresh: FreshProcess, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    cpu, features = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
+    expected = compile_job(Job(SCALE, cpu=cpu, features=features))
+    assert expected.error is None
+    assert compile_job(Job(SCALE, cpu="native")) == expected
+    assert fresh.compile(Job(SCALE, cpu="native")) == expected
+    (tmp_path / "module.ll").write_text(SCALE)
+    assert main(["sweep", str(tmp_path / "module.ll"), "--cpu", "native", "--format", "json"]) == 0
+    [row] = json.loads(capfd.readouterr().out)
+    assert row["attributes"]["digest"] == hashlib.sha256(expected.code).hexdigest()
+    without = [Job(SCALE, cpu=name, features="-avx,-sse4.2", triple=X86) for name in ("native", cpu)]
+    assert compile_job(without[0]) == compile_job(without[1])  # what is given replaces the machine's
+
+
+def test_what_a_function_asks_for_is_for_llvm_to_judge(fresh: FreshProcess) -> None:
+    """A module may come from a newer compiler: LLVM remarks on it and goes on."""
+    ir = SCALE.replace("{", '"target-features"="+avx22" {', 1)
+    result = fresh.compile(Job(ir, triple=X86, cpu="haswell", emit="assembly"))
+    assert result.error is None
+    assert "'+avx22' is not a recognized feature" in result.stderr
+
+
+def test_a_target_is_tried_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = Job(SCALE, triple=X86, cpu="skylake", features="-avx2")
+    expected = compile_job(job)
+    assert expected.error is None
+    monkeypatch.setattr("optctx.compiling.fresh.FreshProcess", None)
+    assert compile_job(job) == expected
+
+
+def test_where_no_process_can_be_started_no_target_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start() -> FreshProcess:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("optctx.compiling.fresh.FreshProcess", start)
+    error = compile_job(Job(SCALE, triple=X86, cpu="skylake", features="-sse4.1")).error
+    assert error is not None
+    assert error == (
+        "cannot compile for skylake and -sse4.1: no process can be started to ask LLVM (Permission denied)"
+    )

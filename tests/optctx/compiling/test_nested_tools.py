@@ -7,7 +7,6 @@ import importlib
 import locale
 import pathlib
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -19,7 +18,7 @@ from optctx.engine.attach import attach
 from optctx.image.facts.mangled_names import PARSE_OPTIONS, RESET_OPTIONS
 from tests.support.cpp_build import ROOT, SHARED, compile_cpp
 from tests.support.ir_texts import COUNTED
-from tests.support.processes import forked, in_child
+from tests.support.processes import forked
 from tests.support.scopes import UNROLLED_ONCE, both, four, in_threads, process_state, set_option
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "outside")]
@@ -43,12 +42,12 @@ def run_tool(tmp_path_factory: pytest.TempPathFactory) -> Tool:
     link = [f"-L{library.parent}", f"-l:{library.name}", f"-Wl,-rpath,{library.parent}"]
     # The libraries come after the file that needs them.
     compile_cpp(ROOT / "tests/programs/cpp/nested_tool.cpp", out, *SHARED, "-Wl,--no-as-needed", *link)
-    released = ctypes.CDLL(str(out))
+    loaded = ctypes.CDLL(str(out))
+    loaded.run_tool.restype = ctypes.c_size_t
     need = attach().image.findings.need
     parser = (ctypes.c_void_p * 2)(need(RESET_OPTIONS).address, need(PARSE_OPTIONS).address)
 
-    def run(*arguments: str, loaded: ctypes.CDLL = released) -> int:
-        loaded.run_tool.restype = ctypes.c_size_t
+    def run(*arguments: str) -> int:
         given = [b"tool", *(each.encode() for each in arguments)]
         room = ctypes.create_string_buffer(1 << 16)
         size = loaded.run_tool(
@@ -62,7 +61,6 @@ def run_tool(tmp_path_factory: pytest.TempPathFactory) -> Tool:
         assert size == len(room.value) > 0
         return room.value.count(b"store volatile")
 
-    run.library = str(out)  # type: ignore[attr-defined]
     return run
 
 
@@ -116,27 +114,6 @@ def test_tools_on_four_threads_do_not_meet(run_tool: Tool) -> None:
     assert (process_state(), _raw_state()) == before
 
 
-def test_a_thread_that_waits_for_the_parser_lets_others_have_the_gil(run_tool: Tool) -> None:
-    """LLVM's parser may call back into Python, here to warn; its other callers need not release the GIL."""
-    holding = ctypes.PyDLL(run_tool.library)  # type: ignore[attr-defined]
-
-    def child() -> None:
-        def warned() -> None:
-            for _ in range(40):
-                with tool(), warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    run_tool("-time-passes=false", "-unroll-count=2")
-
-        def held() -> None:
-            for _ in range(40):
-                with tool():
-                    run_tool("-unroll-count=4", loaded=holding)
-
-        in_threads([warned, held, held])
-
-    in_child(child)
-
-
 @forked
 def test_threads_wait_for_the_parser_where_a_subinterpreter_has_been(run_tool: Tool) -> None:
     """From then on `PyGILState_Check` takes every thread for one that holds the GIL."""
@@ -150,29 +127,6 @@ def test_threads_wait_for_the_parser_where_a_subinterpreter_has_been(run_tool: T
                 assert run_tool("-unroll-count=4") == 4
 
     in_threads([work, work, work])
-
-
-def test_a_fork_while_tools_run_on_other_threads_leaves_a_child_that_can_run_them(run_tool: Tool) -> None:
-    done = False
-
-    def load() -> None:
-        while not done:
-            with tool():
-                assert run_tool("-unroll-count=4") == 4
-
-    def child() -> None:
-        with tool():
-            assert run_tool("-unroll-count=2") == 2
-
-    def fork() -> None:
-        nonlocal done
-        try:
-            for _ in range(5):
-                in_child(child)
-        finally:
-            done = True
-
-    in_threads([load, load, fork])
 
 
 def _raw_state() -> list[tuple[int, bytes]]:

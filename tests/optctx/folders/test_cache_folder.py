@@ -6,6 +6,7 @@ import os
 import resource
 import stat
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,6 @@ from tests.support.cache_folders import (
     warned,
 )
 from tests.support.processes import in_child
-from tests.support.scopes import in_threads
 
 
 def mode(path: Path) -> int:
@@ -51,25 +51,27 @@ def test_a_folder_is_made_for_this_user_alone_with_those_it_is_in(tmp_path: Path
         assert [mode(path) for path in (outermost, outermost / "a", outermost / "a" / "cache")] == [0o700] * 3
 
 
-def test_a_folder_that_others_can_write_to_is_refused_without_a_key(tmp_path: Path) -> None:
-    for permissions in (0o720, 0o702, 0o770, 0o777, 0o1777, 0o2775):
+def test_who_can_write_to_a_folder_decides_whether_it_needs_a_key(tmp_path: Path) -> None:
+    """With a key, its entries are for those whom the folder is for."""
+    for permissions, of_entries, taken in (
+        (0o700, 0o600, True),
+        (0o755, 0o644, True),
+        (0o720, 0o620, False),
+        (0o702, 0o602, False),
+        (0o2770, 0o660, False),
+        (0o1777, 0o666, False),
+    ):
         folder = tmp_path / oct(permissions)
         folder.mkdir()
         folder.chmod(permissions)
-        said = rf"other users can write to it \(mode {permissions:04o}\).*chmod go-w.*key="
-        with pytest.raises(OptctxError, match=said):
-            CompileCache(folder)
-        assert list(folder.iterdir()) == []
-        assert mode(folder) == permissions
-        assert [used(folder, KEY), used(folder, KEY)] == [((0, 1), []), ((1, 0), [])]
-
-
-def test_a_folder_that_others_can_only_read_is_taken(tmp_path: Path) -> None:
-    for permissions in (0o700, 0o750, 0o755, 0o711):
-        folder = tmp_path / oct(permissions)
-        folder.mkdir()
-        folder.chmod(permissions)
-        filled(folder)
+        if not taken:
+            said = rf"other users can write to it \(mode {permissions:04o}\).*chmod go-w.*key="
+            with pytest.raises(OptctxError, match=said):
+                CompileCache(folder)
+        assert {mode(file) for file in filled(folder, KEY)} == {of_entries}
+        assert used(folder, KEY) == ((1, 0), [])
+        if taken:
+            assert used(folder) == ((0, 1), [])
         assert mode(folder) == permissions
 
 
@@ -96,14 +98,6 @@ def test_the_entry_of_another_user_is_a_miss_without_a_key(tmp_path: Path) -> No
     for file in filled(tmp_path):
         os.chown(file, 12345, -1)
     assert "user 12345 owns it" in missed(tmp_path)
-
-
-def test_entries_under_a_key_have_the_folders_permissions(tmp_path: Path) -> None:
-    for permissions, expected in ((0o700, 0o600), (0o2770, 0o660), (0o1777, 0o666), (0o755, 0o644)):
-        folder = tmp_path / oct(permissions)
-        folder.mkdir()
-        folder.chmod(permissions)
-        assert {mode(file) for file in filled(folder, KEY)} == {expected}
 
 
 def test_a_folder_that_others_can_write_to_later_is_a_miss_from_then_on(tmp_path: Path) -> None:
@@ -162,29 +156,38 @@ def test_a_folder_that_is_removed_is_made_again(tmp_path: Path) -> None:
     assert texts == []
 
 
-def test_a_full_disk_is_a_miss_and_one_warning(tmp_path: Path, ready: None) -> None:
-    def work() -> None:
-        with warned() as texts, CompileCache(tmp_path) as cache:
-            soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))  # bytes of a file; the signal is ignored
+def test_where_the_system_has_no_more_of_something_is_a_miss_and_one_warning(
+    tmp_path: Path, ready: None
+) -> None:
+    def work(kind: int, most: int, said: str) -> None:
+        with warned() as texts, CompileCache(tmp_path / str(kind)) as cache:
+            soft, hard = resource.getrlimit(kind)
+            resource.setrlimit(kind, (most, hard))
             try:
                 assert [unrolled_by_four(cache) for _ in range(3)] == [4, 4, 4]
                 assert counts(cache) == (0, 3)
             finally:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-            assert list(tmp_path.iterdir()) == []  # no halves either
+                resource.setrlimit(kind, (soft, hard))
+            assert list((tmp_path / str(kind)).iterdir()) == []  # no halves either
             assert [unrolled_by_four(cache), unrolled_by_four(cache), counts(cache)] == [4, 4, (1, 4)]
         (text,) = texts
-        assert "could not keep an entry: File too large" in text
+        assert said in text
         assert str(tmp_path) in text
 
-    in_child(work)
+    # A full disk: so many bytes of a file. The signal is ignored.
+    in_child(partial(work, resource.RLIMIT_FSIZE, 100, "could not keep an entry: File too large"))
+    in_child(partial(work, resource.RLIMIT_NOFILE, 3, "Too many open files"))
 
 
-def test_a_folder_that_cannot_be_written_still_gives_what_it_has(tmp_path: Path, ready: None) -> None:
+def test_a_folder_that_cannot_be_written_gives_what_it_has_and_a_closed_one_is_an_error(
+    tmp_path: Path, ready: None
+) -> None:
     def work() -> None:
         drop_capabilities()
-        with warned() as texts, CompileCache(tmp_path) as cache:
+        for path in (closed, closed / "cache"):
+            with pytest.raises(OptctxError, match="Permission denied"):
+                CompileCache(path)
+        with warned() as texts, CompileCache(folder) as cache:
             assert [unrolled_by_four(cache), counts(cache)] == [4, (1, 0)]
             for file in files[:1]:
                 file.chmod(0)
@@ -196,36 +199,12 @@ def test_a_folder_that_cannot_be_written_still_gives_what_it_has(tmp_path: Path,
         assert "could not keep an entry: Permission denied" in writing
         assert "could not drop every entry: Permission denied" in clearing
 
-    files = filled(tmp_path)
-    tmp_path.chmod(0o500)
+    folder, closed = tmp_path / "cache", tmp_path / "closed"
+    files = filled(folder)
+    folder.chmod(0o500)
+    closed.mkdir(mode=0)
     in_child(work)
-    tmp_path.chmod(0o700)
-
-
-def test_a_folder_that_cannot_be_read_or_made_is_an_error_at_once(tmp_path: Path, ready: None) -> None:
-    def work() -> None:
-        drop_capabilities()
-        for path in (tmp_path / "closed", tmp_path / "closed" / "cache"):
-            with pytest.raises(OptctxError, match="Permission denied"):
-                CompileCache(path)
-
-    (tmp_path / "closed").mkdir(mode=0)
-    in_child(work)
-
-
-def test_no_file_descriptors_left_is_a_miss_and_one_warning(tmp_path: Path, ready: None) -> None:
-    def work() -> None:
-        with warned() as texts, CompileCache(tmp_path) as cache:
-            soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-            resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
-            try:
-                assert [unrolled_by_four(cache) for _ in range(2)] == [4, 4]
-            finally:
-                resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        (text,) = texts
-        assert "Too many open files" in text
-
-    in_child(work)
+    folder.chmod(0o700)
 
 
 def test_a_warning_that_is_an_error_reaches_the_caller(tmp_path: Path) -> None:
@@ -252,18 +231,6 @@ def test_what_a_signal_handler_raises_is_no_problem_of_the_folder(
             with pytest.raises(TimeoutError, match="the program's own"):
                 unrolled_by_four(cache)
     assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".new")] == []
-
-
-def test_children_and_threads_use_what_they_find(tmp_path: Path) -> None:
-    def found() -> None:
-        assert [unrolled_by_four(cache), cache.hits >= 1] == [4, True]
-
-    filled(tmp_path)
-    with warned() as texts, CompileCache(tmp_path) as cache:
-        in_child(found)
-        in_threads([found] * 4)
-        assert counts(cache) == (4, 0)
-    assert texts == []
 
 
 KEYS = [f"{number:064x}" for number in range(200)]

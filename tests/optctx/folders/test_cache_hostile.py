@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import itertools
-import json
 import os
-import pickle
 import socket
 import struct
 import subprocess
@@ -18,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from optctx import CompileCache, OptctxError
-from optctx.folders.files import TAG_SIZE, Seal
+from optctx.folders.files import TAG_SIZE
 from tests.support.cache_folders import KEY, counts, filled, missed, plant, unrolled_by_four, used, warned
 from tests.support.processes import SECONDS
 
@@ -55,14 +53,10 @@ def flip(file: Path) -> None:
 FILES: dict[str, Callable[[Path], object]] = {
     "empty": lambda file: file.write_bytes(b""),
     "shorter than a tag": lambda file: os.truncate(file, TAG_SIZE - 1),
-    "cut": lambda file: os.truncate(file, file.stat().st_size - 1),
     "one bit": flip,
-    "longer": lambda file: file.write_bytes(file.read_bytes() + b"\n"),
     "a terabyte": lambda file: os.truncate(file, 1 << 40),
     "as large as an entry may be": lambda file: os.truncate(file, (1 << 26) + TAG_SIZE),
     "link to a device that never ends": lambda file: link(file, "/dev/zero"),
-    "link to a file": lambda file: link(file, "/etc/passwd"),
-    "link to itself": lambda file: link(file, file.name),
     "link to nothing": lambda file: link(file, "nothing"),
     "FIFO": fifo,
     "socket": listening,
@@ -83,14 +77,8 @@ def test_an_entry_that_is_no_longer_one_is_a_miss_and_replaced(tmp_path: Path) -
 
 
 VALUES: dict[str, bytes] = {
-    "nested JSON": b"[" * 100_000,
-    "nested names": b'{"ir":' * 100_000,
-    "huge number": b"[" + b"9" * 1_000_000 + b"]",
-    "names that are no strings": json.dumps([[1, None, {}]]).encode(),
-    "pickle": pickle.dumps(["unroll-count"]),
     "a pickle that runs code": b"cbuiltins\nexec\n(Vraise SystemExit(7)\ntR.",
     "no UTF-8": b"\xff\n\n",
-    "UTF-8 of no character": b"\xed\xa0\x80\xff\n\n",
     "more ways than there are": b"a\n\n" * 300_000,
     "only ways": b"\n" * 1_000_000,
     "names without end": b"unroll-count\n" * 1_000,
@@ -130,7 +118,7 @@ def test_entries_under_each_others_names_are_a_miss(tmp_path: Path) -> None:
         one, other = reads.read_bytes(), result.read_bytes()
         reads.write_bytes(other)
         result.write_bytes(one)
-        assert missed(folder, key)
+        assert "damaged or forged" in missed(folder, key)
 
 
 def test_a_folder_in_place_of_an_entry_is_a_miss_every_time(tmp_path: Path) -> None:
@@ -158,9 +146,15 @@ sys.stdin.read()
 """
 
 
-def test_no_lease_of_another_process_makes_a_compilation_wait(tmp_path: Path) -> None:
-    """Opening such a file otherwise takes as long as /proc/sys/fs/lease-break-time, 45 seconds."""
+def test_no_lock_and_no_lease_of_another_process_makes_a_compilation_wait(tmp_path: Path) -> None:
+    """Opening a file with a lease otherwise takes as long as /proc/sys/fs/lease-break-time, 45 seconds."""
     files = filled(tmp_path / "cache")
+    opened = [os.open(path, os.O_RDONLY) for path in (*files, tmp_path / "cache")]
+    for file in opened:
+        fcntl.flock(file, fcntl.LOCK_EX)
+    assert used(tmp_path / "cache") == ((1, 0), [])
+    for file in opened:
+        os.close(file)
     command = [sys.executable, "-c", LEASE, *map(str, files)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
@@ -168,22 +162,6 @@ def test_no_lease_of_another_process_makes_a_compilation_wait(tmp_path: Path) ->
         found, texts = used(tmp_path / "cache")
         assert (found, len(texts)) == ((0, 1), 1)
         holder.communicate(timeout=SECONDS)
-
-
-def test_no_lock_of_another_process_makes_a_compilation_wait(tmp_path: Path) -> None:
-    files = [*filled(tmp_path / "cache"), tmp_path / "cache"]
-    opened = [os.open(path, os.O_RDONLY) for path in files]
-    try:
-        for file in opened:
-            fcntl.flock(file, fcntl.LOCK_EX)
-        with warned() as texts, CompileCache(tmp_path / "cache") as cache:
-            assert [unrolled_by_four(cache), counts(cache)] == [4, (1, 0)]
-            cache.clear()
-            assert [unrolled_by_four(cache), counts(cache)] == [4, (1, 1)]
-    finally:
-        for file in opened:
-            os.close(file)
-    assert texts == []
 
 
 def test_other_files_in_the_folder_are_left_alone(tmp_path: Path) -> None:
@@ -201,42 +179,23 @@ def test_other_files_in_the_folder_are_left_alone(tmp_path: Path) -> None:
     assert victim.read_text() == "precious"
 
 
-def test_without_a_key_who_may_write_to_the_folder_decides_what_is_found(tmp_path: Path) -> None:
-    _, result = filled(tmp_path / "cache")
-    plant(result, struct.pack("<?QQ", True, 7, 1) + b"planted")
-    with warned() as texts, CompileCache(tmp_path / "cache") as cache:
-        assert unrolled_by_four(cache) == 0
-        assert counts(cache) == (1, 0)
-    assert texts == []
-
-
 def test_nothing_is_found_that_was_not_stored_under_the_key(tmp_path: Path) -> None:
     """The attacker knows everything but the key: formats, names, and entries of before."""
+    planted = struct.pack("<?QQ", True, 7, 1) + b"planted"
     for forged_under in (None, OTHER_KEY):
         folder = tmp_path / repr(forged_under)
         reads, result = filled(folder, KEY)
         for file in (reads, result):
             plant(file, file.read_bytes()[TAG_SIZE:], forged_under)
         assert missed(folder, KEY)
-        # What was read is genuine.
-        plant(result, struct.pack("<?QQ", True, 7, 1) + b"planted", forged_under)
+        plant(result, planted, forged_under)  # what was read is genuine
         assert missed(folder, KEY)
-
-
-def test_a_tag_is_of_one_entry_and_of_this_use_of_the_key() -> None:
-    seal = Seal(KEY)
-    name = seal.name("0" * 64)
-    tag = seal.tag(name, b"value")
-    assert seal.matches(name, b"value", tag)
-    others = [
-        seal.matches(seal.name("1" * 64), b"value", tag),
-        seal.matches(name, b"valuf", tag),
-        seal.matches(name, b"", tag),
-        Seal(None).matches(name, b"value", tag),
-        Seal(OTHER_KEY).matches(name, b"value", tag),
-        seal.matches(name, b"value", tag[:-1]),
-    ]
-    assert not any(others)
+    # Without a key it is the others who may not write to the folder.
+    _, result = filled(tmp_path / "cache")
+    plant(result, planted)
+    with warned() as texts, CompileCache(tmp_path / "cache") as cache:
+        assert (unrolled_by_four(cache), counts(cache)) == (0, (1, 0))
+    assert texts == []
 
 
 def test_caches_with_different_keys_share_a_folder_and_no_entry(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ import random
 import resource
 import struct
 
-from optctx._native import Span, find_branches, find_data_pointers, find_references_to_each, loaded_libraries
+from optctx import loaded_image
+from optctx._native import Span, find_branches, find_data_pointers, find_references_to_each
+from optctx.children.limits import address_space
 from optctx.image.loaded import Image
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, compile_cpp
@@ -18,13 +20,9 @@ from tests.support.cpp_build import SHARED, compile_cpp
 def test_any_bytes_of_the_headers_and_tables_may_be_wrong(tmp_path: pathlib.Path) -> None:
     source = pathlib.Path(__file__).parents[2] / "programs" / "cpp" / "library.cpp"
     library = compile_cpp(source, tmp_path / "library.so", *SHARED, "-Wl,--build-id=sha1")
-    path = str(library)
-    ctypes.CDLL(path)
-    [base] = [base for name, base in loaded_libraries() if name == path]
-    whole = pathlib.Path(path).read_bytes()
-    copy = pathlib.Path(path).with_name("damaged.so")
-    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
-    resource.setrlimit(resource.RLIMIT_AS, (pages * 4096 + (1 << 28), resource.RLIM_INFINITY))
+    ctypes.CDLL(str(library))
+    base, whole, copy = loaded_image(library).base, library.read_bytes(), library.with_name("damaged.so")
+    resource.setrlimit(resource.RLIMIT_AS, (address_space() + (1 << 28), resource.RLIM_INFINITY))
 
     def ask(content: bytes) -> bool:
         """Whether every question has an answer."""

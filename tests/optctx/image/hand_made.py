@@ -65,21 +65,7 @@ def wild_words(arena: Arena) -> list[int]:
     ctypes.memset(junk.begin, 0xFF, PAGE)
     zeros = Arena(1)
     here = [arena.begin, arena.begin + 8, arena.end - 4, arena.end]
-    sizes = [
-        0,
-        1,
-        2,
-        255,
-        257,
-        1 << 20,
-        0x7FFFFFFF,
-        0xFFFFFFFF,
-        1 << 32,
-        1 << 63,
-        EMPTY,
-        EMPTY - 1,
-        EMPTY - 7,
-    ]
+    sizes = [0, 1, 255, 257, 1 << 20, 0x7FFFFFFF, 0xFFFFFFFF, 1 << 63, EMPTY, EMPTY - 1, EMPTY - 7]
     return [*sizes, *here, junk.begin, zeros.begin, not_mapped(), 1 << 47, 0xDEAD << 48]
 
 

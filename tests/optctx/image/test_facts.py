@@ -67,16 +67,12 @@ def facts_of(module: object) -> list[Fact[Any]]:
     return found
 
 
-def test_the_newest_name_that_an_image_has_counts() -> None:
-    fact = Fact("llvm::f", (("new", 16), ("old", 8)))
-    both = FakeImage({"old": 1, "new": 2}).findings.find(fact)
-    assert both is not None
-    assert (both.address, both.symbol, both.form) == (2, "new", 16)
-    assert FakeImage({"old": 1}).findings.need(fact).form == 8
-    assert FakeImage().findings.find(fact) is None
-
-
-def test_a_missing_fact_is_told_with_every_name_that_was_looked_for() -> None:
+def test_the_newest_name_counts_and_a_missing_fact_is_told_with_every_name() -> None:
+    forms = Fact("llvm::f", (("new", 16), ("old", 8)))
+    found = FakeImage({"old": 1, "new": 2}).findings.need(forms)
+    assert (found.address, found.symbol, found.form) == (2, "new", 16)
+    assert FakeImage({"old": 1}).findings.need(forms).form == 8
+    assert FakeImage().findings.find(forms) is None
     fact, family = named("llvm::f", "new", "old"), Family("llvm::g", "begins", "holds")
     with pytest.raises(
         UnsupportedImageError,
@@ -104,6 +100,7 @@ def test_this_llvm_has_every_fact() -> None:
     assert len(everything) > 70
     assert [fact.what for fact in everything if image.findings.find(fact) is None] == []
     assert missing_features(image) == {}
+    assert attach().plan.unavailable == {}
     assert mangled_names.VTABLE == "_ZTV"
 
 
@@ -145,7 +142,3 @@ def test_what_cannot_be_intercepted_is_told_where_a_context_is_bound() -> None:
     with context:
         pass
     optctx.detach()
-
-
-def test_the_image_in_use_lacks_nothing() -> None:
-    assert attach().plan.unavailable == {}

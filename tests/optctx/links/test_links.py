@@ -1,16 +1,28 @@
-"""Stamps: what a module was compiled with stays with it, through files, the linker and passes."""
+"""Stamps: what a module was compiled with stays with it, and what is no stamp of ours is a clear error."""
 
 from __future__ import annotations
 
 import pathlib
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from llvmlite import binding
 
-from optctx import Option, OptionContext, ProcessWideOptionError, current, registry, run_passes, stamp
+from optctx import (
+    OptctxError,
+    Option,
+    OptionContext,
+    OptionValueError,
+    ProcessWideOptionError,
+    check_link,
+    current,
+    registry,
+    run_passes,
+    stamp,
+)
 from optctx.compiling import FreshProcess, Job
 from optctx.engine.attach import attach
 from optctx.errors import LinkMismatchError
@@ -18,10 +30,18 @@ from optctx.testing.option import own_name
 from optctx.trust import CLASSES
 from tests.support.alone import alone
 from tests.support.ir_texts import CALLS, SCALE, X86
-from tests.support.links_modules import context_of, linked, module_of, stamped, through_bitcode, through_text
+from tests.support.links_modules import (
+    context_of,
+    linked,
+    module_of,
+    noted,
+    stamped,
+    through_bitcode,
+    through_text,
+)
 from tests.support.option_values import VALUES, one
 from tests.support.processes import run_python
-from tests.support.scopes import in_threads
+from tests.support.scopes import in_threads, process_state
 
 WAYS: dict[str, Callable[[binding.ModuleRef], binding.ModuleRef]] = {
     "as it is": lambda module: module,
@@ -125,11 +145,8 @@ def test_stamps_that_contradict_each_other_are_an_error_that_names_module_and_op
     words = r"'a\.c' and module 'c\.c'.*'inline-threshold' \(not given \(225\) and 3\), "
     with pytest.raises(LinkMismatchError, match=words + r"'unroll-count' \(0 and not given \(0\)\)"):
         OptionContext.from_module(both)
-    one, other = (
-        stamped("a.c", unroll_count="4"),
-        stamped("b.c", unroll_count="0x4"),
-    )  # the same in other words
-    assert OptionContext.from_module(linked(one, other)) == context_of({"unroll-count": 4})
+    same = [stamped("a.c", unroll_count="4"), stamped("b.c", unroll_count="0x4")]  # in other words
+    assert OptionContext.from_module(linked(*same)) == context_of({"unroll-count": 4})
 
 
 def test_passes_keep_a_stamp() -> None:
@@ -147,19 +164,14 @@ def test_passes_keep_a_stamp() -> None:
         assert OptionContext.from_module(module) == context_of({"unroll-count": 4}), passes
 
 
-def test_a_stamp_changes_no_code(fresh: FreshProcess) -> None:
-    module = module_of("a.c", body=SCALE)
-    plain = fresh.compile(Job(str(module), triple=X86))
-    stamp(module, context_of({"unroll-count": 4}))
-    assert fresh.compile(Job(str(module), triple=X86)) == plain
-    assert plain.error is None
-
-
 def test_a_step_in_another_process_runs_with_what_the_first_one_meant(
     fresh: FreshProcess, tmp_path: pathlib.Path
 ) -> None:
+    """A stamp by itself changes no code."""
     module = module_of("a.c", body=SCALE)
+    plain = fresh.compile(Job(str(module), triple=X86))
     stamp(module, context_of({"unroll-count": 4, "force-vector-interleave": 2}))
+    assert fresh.compile(Job(str(module), triple=X86)) == plain
     (tmp_path / "a.bc").write_bytes(module.as_bitcode())
     script = """
         import sys
@@ -190,3 +202,79 @@ def test_threads_stamp_and_read_in_one_llvm_context(llvm_context: binding.Contex
             assert OptionContext.from_module(module) == context
 
     in_threads([lambda m=m, n=n: work(m, n) for n, m in enumerate(modules)])  # type: ignore[misc]
+
+
+def test_metadata_that_is_no_stamp_stays_an_error_until_the_module_is_stamped() -> None:
+    for nodes in ("!0 = !{}", "!0 = distinct !{!0, !0, !0}", '!0 = !DIFile(filename: "a.c", directory: "/")'):
+        module = noted(nodes)
+        before = str(module)
+        for read in (OptionContext.from_module, lambda module: check_link([module])):
+            with pytest.raises(OptctxError):
+                read(module)
+        assert str(module) == before
+        stamp(module, context_of({"unroll-count": 4}))
+        assert OptionContext.from_module(module) == context_of({"unroll-count": 4})
+
+
+@alone
+def test_a_context_without_a_text_form_leaves_the_module_as_it_was() -> None:
+    binding.set_option("", "-x86-align-branch=jcc")
+    module = stamped("a.c", unroll_count=4)
+    before = str(module)
+    with pytest.raises(OptionValueError) as caught:
+        stamp(module, current())
+    assert "cannot pickle or stamp" in str(caught.value)
+    assert "'x86-align-branch'" in str(caught.value)
+    assert str(module) == before
+
+
+# Operands as text; option names and values that mean something among them.
+TEXTS = st.sampled_from(
+    ["1", "unroll-count", "4", "stats", "true", "print-after", "help", "version"]
+) | st.text(st.characters(min_codepoint=32, max_codepoint=126, exclude_characters='"\\'), max_size=8)
+LEAVES = TEXTS.map(lambda text: f'!"{text}"') | st.sampled_from(["null", "i32 1", '!"\\ff\\00"', "!0", "!9"])
+NODES = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=4).map(lambda each: f"!{{{', '.join(each)}}}")
+)
+
+
+@settings(max_examples=60)
+@given(st.lists(NODES, max_size=5))
+def test_any_metadata_is_read_or_refused(operands: list[str]) -> None:
+    module = noted(f"!0 = distinct !{{{', '.join(operands)}}}\n!9 = !{{}}")
+    read_or_refuse(module)
+
+
+NAMES = st.deferred(lambda: st.sampled_from(sorted(registry())))
+
+
+@settings(max_examples=80)
+@given(st.dictionaries(NAMES, st.lists(TEXTS | st.none(), max_size=3), max_size=3))
+def test_any_texts_of_any_options_are_read_or_refused(options: dict[str, list[str | None]]) -> None:
+    nodes = [
+        ", ".join([f'!"{name}"', *("null" if text is None else f'!"{text}"' for text in texts)])
+        for name, texts in options.items()
+    ]
+    read_or_refuse(noted('!0 = !{!"1", !"odd.c"' + "".join(f", !{{{node}}}" for node in nodes) + "}"))
+
+
+def read_or_refuse(module: binding.ModuleRef) -> None:
+    """Whatever its stamps say: a context that can be entered, or an error of ours; nothing else happens."""
+    before = str(module)
+    try:
+        context = OptionContext.from_module(module)
+    except OptctxError:
+        pass
+    else:
+        assert not check_link([module], context)
+    with suppress(OptctxError):
+        str(check_link([module, stamped("a.c", unroll_count=4)]))
+    assert str(module) == before
+
+
+def test_reading_changes_nothing_in_the_process(capfd: pytest.CaptureFixture[str]) -> None:
+    before = process_state()
+    for options in ('!{!"stats", !"true"}', '!{!"help", null}', '!{!"opt-bisect-limit", !"3"}'):
+        check_link([noted(f'!0 = !{{!"1", !"a.c", {options}}}')], context_of({}))
+    assert process_state() == before
+    assert capfd.readouterr() == ("", "")

@@ -17,7 +17,6 @@ from llvmlite import binding
 from optctx import (
     OptctxError,
     OptionContext,
-    OptionTypeError,
     lower,
     lowering,
     registry,
@@ -30,7 +29,7 @@ from optctx.lowering import EQUIVALENTS, NOT_EXACT
 from optctx.travelling import write_module_flag
 from tests.support.alone import alone
 from tests.support.each_instruction import interrupt_at
-from tests.support.ir_texts import X86, counted
+from tests.support.ir_texts import X86
 from tests.support.links_modules import context_of
 from tests.support.lowering_modules import ALLOCA, BRANCHES, KERNEL, STACK
 from tests.support.scopes import in_threads
@@ -131,18 +130,6 @@ def test_what_stays_is_a_context_and_named_on_demand() -> None:
         assert lower(rest, module) is rest
 
 
-def test_loops_with_metadata_are_compiled_otherwise_than_under_the_option() -> None:
-    """If an option stays, a compilation shows why."""
-    loop = counted("f").replace("label %done\n", "label %done, !llvm.loop !0\n")
-    count = loop + '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.count", i32 100}'
-    with FreshProcess() as fresh:
-        passes = "function(loop-unroll)"
-        under = fresh.compile(Job(counted("f"), passes, ("-unroll-count=100",), X86, emit="ir"))
-        there = fresh.compile(Job(count, passes, (), X86, emit="ir"))
-    assert (under.error, there.error) == (None, None)
-    assert under.instructions != there.instructions
-
-
 def test_what_a_module_cannot_say_stays() -> None:
     hardening = {"x86-speculative-load-hardening": True}
     number = '{f "amdgpu-max-memory-clause"="0x10"}'
@@ -203,17 +190,6 @@ def test_an_option_that_is_set_for_the_whole_process_stays() -> None:
         assert lower(context, module) is context
         with pytest.raises(OptctxError, match="set for the whole process"):
             lower(context, module, strict=True)
-
-
-def test_bad_arguments_are_named() -> None:
-    with pytest.raises(OptionTypeError, match="OptionContext, found 'O3'"):
-        lower("O3", None)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="module"):
-        lower(context_of({}), "a.ll")
-    module = binding.parse_assembly(STACK)
-    module.close()
-    with pytest.raises(OptctxError, match="closed"):
-        lower(context_of({"inline-max-stacksize": 9}), module)
 
 
 @pytest.mark.llvm22

@@ -133,17 +133,3 @@ def test_what_reads_a_tuning_option_loads_nothing_and_opens_and_prints_for_other
         for kind in reaches:
             assert words[kind] in option.trust_reason, (option.name, kind)
     assert seen > 100
-
-
-KNOWN = {
-    "code": ["x86-lvi-load-opt-plugin", "view-isel-dags", "exec-on-ir-change"],
-    "output": ["ir-dump-directory", "x86-lvi-load-dot", "print-after-all", "pass-remarks"],
-    "input": ["sample-profile-file"],
-    "process": ["verify-machineinstrs", "opt-bisect-limit"],
-    "tuning": ["unroll-count", "inline-threshold", "enable-gvn-hoist", "misched"],
-}
-
-
-def test_options_that_everybody_knows_are_where_they_belong() -> None:
-    expected = {name: trust for trust, names in KNOWN.items() for name in names}
-    assert {name: registry()[name].trust for name in expected} == expected

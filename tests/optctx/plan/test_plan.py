@@ -1,33 +1,54 @@
-"""An address past the end of an array is no address of the option that begins there."""
+"""A second plan of a survey begins anew, and the end of an array is no address of the option beside it."""
 
 from __future__ import annotations
 
 import ctypes
 import pathlib
-from collections.abc import Set
+from collections.abc import Callable, Set
 from typing import Any
 
 import pytest
 
-from optctx._native import loaded_libraries
+from optctx import loaded_image
 from optctx.arch import processor
-from optctx.image.loaded import Image
-from optctx.plan import find_ends
+from optctx.hosts.llvmlite import llvmlite_image
+from optctx.image.survey import Survey, survey
+from optctx.plan import Plan, find_ends, plan_redirected, read_references
+from optctx.plan.plan import plan_in_place
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, compile_cpp
 
-pytestmark = pytest.mark.redirected
+
+def redirected(surveyed: Survey) -> Plan:
+    return plan_redirected(surveyed, read_references(surveyed))
 
 
+def decisions(plan: Plan) -> list[Any]:
+    return [
+        (option.names, option.scope, option.reason, option.slot, option.value_slot, option.readers)
+        for option in plan.options.values()
+    ]
+
+
+@pytest.mark.iced
+@alone
+def test_a_second_plan_of_a_survey_decides_as_the_first_of_another_one_does() -> None:
+    plans: list[Callable[[Survey], Plan]] = [redirected, plan_in_place]
+    firsts = [decisions(plan(survey(llvmlite_image(), ()))) for plan in plans]
+    assert firsts[0] != firsts[1]
+    surveyed = survey(llvmlite_image(), ())
+    for plan, first in zip([*plans, *plans], [*firsts, *firsts], strict=True):
+        assert decisions(plan(surveyed)) == first
+
+
+@pytest.mark.redirected
 @alone
 def test_an_address_that_may_be_the_end_of_another_object_is_refused(tmp_path: pathlib.Path) -> None:
     source = pathlib.Path(__file__).parents[2] / "programs" / "cpp" / "ends.cpp"
     flags = (*SHARED, "-Wl,--build-id=sha1", "-fno-stack-protector")
     library = compile_cpp(source, tmp_path / "ends.so", *flags)
-    path = str(library)
-    ctypes.CDLL(path)
-    [base] = [base for name, base in loaded_libraries() if name == path]
-    image: Any = Image(path, base)
+    ctypes.CDLL(str(library))
+    image: Any = loaded_image(library)
     option, behind, table = map(image.symbol, ("option", "behind_option", "table"))
     spans = [(option, 32), (behind, 32), (table, 32)]
 
