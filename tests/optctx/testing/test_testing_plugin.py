@@ -12,7 +12,7 @@ import optctx.testing.compiler  # noqa: F401
 from optctx import current
 from optctx.testing.plugin import LlvmOptions
 from tests.support.ir_texts import COUNTED, SCALE, UNROLL
-from tests.support.processes import SECONDS, run_python
+from tests.support.processes import SECONDS
 
 pytest_plugins = ["pytester"]
 
@@ -264,7 +264,3 @@ def test_nothing(pytestconfig):
     result = pytester.runpytest_subprocess("-p", "no:hypothesispytest", "--llvm-options=-unroll-count=4")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines("ERROR: cannot run tests inside LLVM options: *")
-
-
-def test_optctx_loads_neither_pytest_nor_hypothesis() -> None:
-    run_python("import sys, optctx; assert not {'pytest', 'hypothesis'} & set(sys.modules)")

@@ -21,7 +21,6 @@ from optctx.tvm import (
 )
 from optctx.tvm.notation import items, without_quotes
 from tests.support.ir_texts import SCALE, X86
-from tests.support.processes import run_python
 
 FOUR = "llvm -cl-opt=-unroll-count:uint=4"
 
@@ -29,10 +28,6 @@ FOUR = "llvm -cl-opt=-unroll-count:uint=4"
 @pytest.fixture
 def instance() -> LLVMInstance:
     return LLVMInstance()
-
-
-def test_importing_optctx_does_not_import_the_notation() -> None:
-    assert run_python("import optctx, sys; print('optctx.tvm' in sys.modules)") == "False\n"
 
 
 # -name[[:type]=value]
