@@ -320,6 +320,8 @@ def test_every_value_is_settled_once_and_those_that_matter_alone() -> None:
     assert settled.keys() == every
     assert all(settled[number] == 1 for number in [*effects, 550, 552])
     assert count < len(every) / 3
+    single, count = resolved(Screen(values, {}, groups=False), effects, {550, 552})
+    assert (set(single.values()), count) == ({1}, len(every))
 
     first, spare = [own[:1] for own in values], [own[1:] for own in values]
     effects, likely = {10: 0.5, 330: 0.2, 72: 0.1}, [33, 3, 7]
