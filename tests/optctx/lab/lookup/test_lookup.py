@@ -53,6 +53,8 @@ def test_each_kind_of_change_is_found(taken: Facts) -> None:
     for what, changes, old, new in CHANGES:
         [found] = compare(taken, changed(taken, **changes)).changes
         assert (found.name, found.what, found.old, found.new) == ("unroll-count", what, old, new)
+    [back] = compare(changed(taken, scope="process", reason="why"), taken).changes
+    assert (back.what, back.old, back.new) == ("no longer refused", "why", "thread")
     same, fewer = compare(taken, taken), taken.only(lambda option: option.name != "unroll-count")
     assert (same.changes, same.totals) == ((), {"names in both": len(registry()), "added": 0, "removed": 0})
     assert compare(fewer, taken).added == compare(taken, fewer).removed == ("unroll-count",)
