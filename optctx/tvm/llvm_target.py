@@ -59,7 +59,7 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
         check_unknown(unknown)
         self._options = read_options(described, process_wide, unknown)
         self._describe(instance, described, unknown)
-        texts = self._options.texts
+        texts = {each.name: each.text for each in self._options}
         OptionContext.__init__(self, texts, base=base, process_wide=process_wide, unread=unread)
 
     @classmethod

@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, TypeAlias, cast
+from typing import Final, Literal, TypeAlias, cast
 
 from optctx import OptctxError, OptionContext, OptionTypeError, registry
 from optctx.errors import TargetError, TargetWarning, level_outside, shown
@@ -16,7 +16,6 @@ from optctx.tvm.target import Target, TargetLike
 __all__ = [
     "Base",
     "ClOption",
-    "LlvmOptions",
     "ProcessWideMode",
     "UnknownMode",
     "UnreadMode",
@@ -70,13 +69,6 @@ class ClOption:
         return str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
 
 
-class LlvmOptions(NamedTuple):
-    """The options of a target that this LLVM has: as given, and the text of the last one of each name."""
-
-    options: tuple[ClOption, ...]
-    texts: dict[str, str]
-
-
 def parse_option_string(text: str) -> ClOption:
     """Read `-name[[:type]=value]`. The type is bool, int, uint or string; without one it is bool.
 
@@ -119,8 +111,8 @@ def from_target(
         UnsupportedImageError: The process has no LLVM that optctx can use.
     """
     check_unknown(unknown)
-    read = read_options(Target(target), process_wide, unknown)
-    return OptionContext(read.texts, base=base, process_wide=process_wide, unread=unread)
+    texts = {each.name: each.text for each in read_options(Target(target), process_wide, unknown)}
+    return OptionContext(texts, base=base, process_wide=process_wide, unread=unread)
 
 
 def read_options(
@@ -130,7 +122,7 @@ def read_options(
     *,
     trust: Iterable[str] | None = None,
     whose: str = "the target",
-) -> LlvmOptions:
+) -> tuple[ClOption, ...]:
     """Read the options of a target, and have LLVM judge each. Errors call the target `whose`.
 
     `trust`: what the target may set, as for `OptionContext.from_args`; None for everything. Raises as
@@ -138,7 +130,6 @@ def read_options(
     """
     known = registry()
     options: list[ClOption] = []
-    texts: dict[str, str] = {}
     for index, text in enumerate(target.attrs.get("cl-opt", ())):
         try:
             option = _read_option(text)
@@ -155,9 +146,7 @@ def read_options(
         except OptctxError as error:
             raise _placed(f"cannot use cl-opt[{index}] {shown(text)} of {whose}", error) from None
         options.append(option)
-        texts.pop(option.name, None)
-        texts[option.name] = option.text
-    return LlvmOptions(tuple(options), texts)
+    return tuple(options)
 
 
 def check_type(option: ClOption, registered: str) -> None:

@@ -19,7 +19,7 @@ from optctx.tvm.machine import (
     make_machine,
     process_triple,
 )
-from optctx.tvm.options import ClOption, LlvmOptions, UnknownMode, check_unknown, read_options
+from optctx.tvm.options import ClOption, UnknownMode, check_unknown, read_options
 from optctx.tvm.target import FAST_MATH, Target, TargetLike
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class LLVMTargetInfo:
         ScopeError: The instance is closed.
     """
 
-    _options: LlvmOptions
+    _options: tuple[ClOption, ...]
 
     def __init__(self, instance: LLVMInstance, target: TargetLike, *, unknown: UnknownMode = "error") -> None:
         check_unknown(unknown)
@@ -141,11 +141,11 @@ class LLVMTargetInfo:
     @property
     def command_line_options(self) -> tuple[ClOption, ...]:
         """The LLVM options that the target sets, in its order."""
-        return self._options.options
+        return self._options
 
     def matches_global_state(self) -> bool:
         """Return whether this thread sees the options of the target with the values that it asks for."""
-        wanted = {option.name: option.value for option in self._options.options}
+        wanted = {option.name: option.value for option in self._options}
         return all(lookup(name) == value for name, value in wanted.items())
 
     def get_or_create_target_machine(self) -> TargetMachine:
@@ -174,7 +174,7 @@ class LLVMTargetInfo:
         """The keys in TVM's order, without values that are the defaults."""
         attrs = self._target.attrs
         flags = self.fast_math_flags
-        options = [str(option) for option in self._options.options]
+        options = [str(option) for option in self._options]
         fast = dict.fromkeys(
             ("fast-math",) if flags == ("fast",) else (f"fast-math-{flag}" for flag in flags), True
         )

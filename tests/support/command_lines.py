@@ -33,7 +33,6 @@ class Line:
     words: Sequence[str | bytes]
     given: bytes
     redirected: dict[int, str]
-    unbuffered: bool
     folder: str
 
 
@@ -57,17 +56,16 @@ def command_line(
     given: bytes = b"",
     folder: str | os.PathLike[str] = ".",
     variables: dict[str, str] | None = None,
-    unbuffered: bool = False,
 ) -> Ended:
     """Run a command to its end; it shows no traceback.
 
     `redirections`: as a shell writes them, such as "<&- 2>/dev/full"; ">|" is to a reader that has left.
-    `given`: on standard input. `variables`: of the environment. `unbuffered`: as of PYTHONUNBUFFERED.
+    `given`: on standard input. `variables`: of the environment.
     """
     redirected = {}
     for sign, closed, gone, file in _REDIRECTION.findall(redirections):
         redirected[_NUMBERS[sign]] = "" if closed else GONE if gone else file
-    line = Line(words, given, redirected, unbuffered, os.path.abspath(folder))
+    line = Line(words, given, redirected, os.path.abspath(folder))
     ended = Ended(*server(__name__, {**os.environ, **(variables or {})}).ask(line))
     assert "Traceback" not in ended.err, ended.err
     assert "Exception ignored" not in ended.err, ended.err
@@ -157,18 +155,16 @@ def _redirect(line: Line, files: Sequence[int]) -> None:
             os.close(number)
     os.chdir(line.folder)
     for number, name in enumerate(("stdin", "stdout", "stderr")):
-        setattr(sys, name, _stream(number, getattr(sys, name), line.unbuffered))
+        setattr(sys, name, _stream(number, getattr(sys, name)))
 
 
-def _stream(number: int, before: io.TextIOWrapper, unbuffered: bool) -> io.TextIOWrapper | None:
+def _stream(number: int, before: io.TextIOWrapper) -> io.TextIOWrapper | None:
     """The stream on a descriptor; None if that is closed."""
     try:
         os.fstat(number)
     except OSError:
         return None
     mode = "rb" if number == 0 else "wb"
-    file = open(number, mode, 0 if unbuffered and number else -1, closefd=False)  # noqa: SIM115
+    file = open(number, mode, closefd=False)  # noqa: SIM115
     encoding, errors = before.encoding, before.errors
-    return io.TextIOWrapper(
-        file, encoding, errors, line_buffering=number == 2, write_through=unbuffered and number > 0
-    )
+    return io.TextIOWrapper(file, encoding, errors, line_buffering=number == 2)

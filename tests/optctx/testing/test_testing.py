@@ -35,7 +35,6 @@ from tests.support.runs import bitcode
 CRASH = "-force-vector-width=3"  # LLVM asserts that it is a power of two
 HANG = "-misched-limit=0"
 HARMLESS = "-disable-branch-fold"
-DRAWN = settings(max_examples=20)
 # LLVM survives every set of them.
 TUNING = overrides(
     {
@@ -53,37 +52,27 @@ def compiler() -> Iterator[Compiler]:
         yield compiler
 
 
-def simplest(name: str) -> object:
-    return find(values(registry()[name]), lambda _: True)
-
-
-@rows(
-    "name",
-    [
-        "unroll-count", "inline-threshold", "vectorize-loops", "enable-gvn-hoist", "chr-bias-threshold",
-        "x86-asm-syntax", "print-after", "asan-memory-access-callback-prefix",
-    ],
-)  # fmt: skip
-def test_the_simplest_value_is_the_registered_one(name: str) -> None:
-    assert simplest(name) == registry()[name].default
-
-
-def test_values_of_an_unknown_parser_are_not_guessed() -> None:
-    with pytest.raises(
-        OptctxError, match="cannot draw values of 'debug-counter': its type, other, has a parser"
-    ):
-        values(registry()["debug-counter"])
-
-
 def test_values_shrink_towards_the_registered_one() -> None:
+    for name in (
+        "vectorize-loops",
+        "enable-gvn-hoist",
+        "chr-bias-threshold",
+        "x86-asm-syntax",
+        "print-after",
+        "asan-memory-access-callback-prefix",
+    ):
+        option = registry()[name]
+        assert find(values(option), lambda _: True) == option.default, name
     option = registry()["inline-threshold"]
-    assert option.default == 225
+    assert find(values(option), lambda _: True) == option.default == 225
     assert find(values(option), lambda value: value != 225) == 226
     assert find(values(option), lambda value: value < 0) == -1
     assert find(values(option), lambda value: value > 1000) == 1001
+    with pytest.raises(OptctxError, match="values of 'debug-counter': its type, other, has a parser"):
+        values(registry()["debug-counter"])
 
 
-@DRAWN
+@settings(max_examples=20)
 @given(st.data())
 def test_trusted_values_stay_in_their_bounds(data: st.DataObject) -> None:
     for name in ("aarch64-b-offset-bits", "chr-bias-threshold"):
@@ -115,22 +104,14 @@ def test_options_are_drawn_by_what_they_are(
     fits()
 
 
-@pytest.mark.redirected
 def test_options_are_drawn_by_what_reads_them() -> None:
     option = find(options(reader="LoopUnroll"), lambda option: option.type == "uint")
     assert "LoopUnroll" in " ".join(option.read_by)
-
-
-@pytest.mark.redirected
-def test_options_that_a_compilation_reads() -> None:
     unrolling = Job(SCALE, "function(loop-unroll)", triple=X86, emit="ir")
     read = options("unroll-*", read_by=unrolling)
     assert find(read, lambda option: option.name == "unroll-count").name == "unroll-count"
     with pytest.raises(OptctxError, match=r"no option .* matches options\('unroll-\*', read_by=Job"):
         find(options("unroll-*", read_by=Job(SCALE, "verify", emit="ir")), lambda _: True)
-
-
-def test_no_option_left_says_what_was_asked_for() -> None:
     with pytest.raises(OptctxError, match=r"options\('unroll-\*', type='string'\); `optctx options`"):
         find(options("unroll-*", type="string"), lambda _: True)
 
@@ -141,12 +122,6 @@ def test_overrides_shrink_to_the_smallest_set_and_the_smallest_value() -> None:
     assert find(drawn, lambda found: found.get("unroll-count", 0) > 6) == {"unroll-count": 7}
     named = overrides({"unroll-count": st.integers(1, 8), "inline-threshold": st.just(3)}, min_size=1)
     assert find(named, lambda found: "unroll-count" in found) == {"unroll-count": 1}
-
-
-@DRAWN
-@given(contexts())
-def test_contexts_hold_what_was_drawn(context: OptionContext) -> None:
-    assert context == OptionContext.from_args(context.args(), base="defaults")
 
 
 @settings(max_examples=15)
@@ -203,19 +178,12 @@ def test_a_crash_of_llvm_shrinks_to_the_option_and_the_value_that_it_takes(compi
     assert caught.value.result.died == "signal"
 
 
-def test_what_llvm_refuses_is_a_result(compiler: Compiler) -> None:
+def test_what_llvm_refuses_is_a_result_and_a_hang_is_an_error(compiler: Compiler) -> None:
     assert "cannot read the module" in (compiler.compile(Job("no IR")).error or "")
     assert compiler.compile(Job(SCALE, options=arguments({"unroll-count": 2}))).error is None
-
-
-def test_a_compiler_answers_only_inside_its_with_block() -> None:
+    with Compiler(timeout=0.5) as impatient:
+        late = f"took longer than 0.5 s with {HARMLESS} {HANG}"
+        with pytest.raises(HangError, match=late):
+            impatient.compile(Job(SCALE, options=(HARMLESS, HANG), triple=X86))
     with pytest.raises(OptctxError, match="not running; use it inside its `with` block"):
-        Compiler().compile(Job(SCALE))
-
-
-def test_a_hang_is_an_error_with_its_options() -> None:
-    with (
-        Compiler(timeout=0.5) as compiler,
-        pytest.raises(HangError, match=f"took longer than 0.5 s with {HARMLESS} {HANG}"),
-    ):
-        compiler.compile(Job(SCALE, options=(HARMLESS, HANG), triple=X86))
+        impatient.compile(Job(SCALE))

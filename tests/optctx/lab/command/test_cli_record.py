@@ -9,7 +9,7 @@ import pathlib
 
 import pytest
 
-from optctx import OptionContext, record, registry
+from optctx import OptionContext, record
 from optctx.compiling import Job, compile_job
 from optctx.lab.command.main import main
 from tests.support.ir_texts import COUNTED, UNROLL, X86
@@ -17,7 +17,12 @@ from tests.support.ir_texts import COUNTED, UNROLL, X86
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 
 # The last is of another target, so it is not read.
-SETTINGS = {"unroll-count": "4", "unroll-threshold": "150", "hexagon-initial-cfg-cleanup": "false"}
+SETTINGS = {
+    "unroll-count": "4",
+    "unroll-max-count": "0",
+    "unroll-threshold": "150",
+    "hexagon-initial-cfg-cleanup": "false",
+}
 
 
 @pytest.fixture
@@ -27,41 +32,33 @@ def command(tmp_path: pathlib.Path) -> list[str]:
     return ["record", str(tmp_path / "counted.ll"), "--passes", UNROLL, "--triple", X86, *settings]
 
 
-def test_it_is_what_a_recording_of_the_same_compilation_sees(
+def test_it_is_what_a_recording_of_the_same_compilation_sees_in_any_form(
     command: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*command, "--format", "json"]) == 0
-    found = json.loads(capfd.readouterr().out)
+    shown = {}
+    for form in ("json", "csv", "table"):
+        assert main([*command, "--format", form]) == 0
+        shown[form] = capfd.readouterr().out
+    found = json.loads(shown["json"])
     with OptionContext(SETTINGS), record() as log:
         assert compile_job(Job(COUNTED, UNROLL, triple=X86)).error is None
     assert [entry["name"] for entry in found["read"]] == list(log.reads)
     for entry in found["read"]:
         read = log.reads[entry["name"]]
-        assert entry["functions"] == list(read.functions)
-        assert entry["values"] == list(read.values)
-    assert [entry["name"] for entry in found["unread"]] == ["hexagon-initial-cfg-cleanup"]
-    assert found["unread"][0]["cause"] == log.unread[0].cause
-
-
-def test_a_read_that_changes_nothing_says_so(command: list[str], capfd: pytest.CaptureFixture[str]) -> None:
-    default = registry()["unroll-max-count"].default
-    assert main([*command, f"--set=unroll-max-count={default}", "--format", "json"]) == 0
-    notes = {entry["name"]: entry["note"] for entry in json.loads(capfd.readouterr().out)["read"]}
-    noted = {name: note for name, note in notes.items() if note}
-    assert noted == {"unroll-max-count": "read, but equal to its process-wide value"}
-
-
-def test_table_and_csv_say_the_same(command: list[str], capfd: pytest.CaptureFixture[str]) -> None:
-    assert main([*command, "--format", "csv"]) == 0
-    lines = list(csv.DictReader(io.StringIO(capfd.readouterr().out)))
-    assert main(command) == 0
-    table = capfd.readouterr().out.splitlines()
+        assert (entry["functions"], entry["values"]) == (list(read.functions), list(read.values))
+        assert entry["note"] == read.note
+    assert log.reads["unroll-max-count"].note == "read, but equal to its process-wide value"
+    [unread] = found["unread"]
+    assert (unread["name"], unread["cause"]) == ("hexagon-initial-cfg-cleanup", log.unread[0].cause)
+    lines = list(csv.DictReader(io.StringIO(shown["csv"])))
+    table = shown["table"].splitlines()
     for line in lines:
         [row] = [row for row in table if row.split()[:1] == [line["option"]]]
         assert row.endswith("  " + (line["value"] or '""'))
-    read = [line for line in lines if line["read"] == "true"]
-    assert {line["option"]: line["value"] for line in read}["unroll-count"] == "4"
-    assert table[-1] == f"{len(read)} options read, 1 override not read"
+    read_too = {line["option"]: line["value"] for line in lines if line["read"] == "true"}
+    assert read_too.keys() == log.reads.keys()
+    assert read_too["unroll-count"] == "4"
+    assert table[-1] == f"{len(read_too)} options read, 1 override not read"
     assert any(row.startswith("hexagon-initial-cfg-cleanup") and "only Hexagon code" in row for row in table)
     assert [line for line in table if line != line.rstrip()] == []
 

@@ -38,7 +38,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path
 
 
-def replies(script: str, *words: str, folder: pathlib.Path | None = None) -> set[str]:
+def replies(script: str, *words: str, folder: pathlib.Path) -> set[str]:
     """What bash would offer for the last word of a line."""
     done = subprocess.run(
         [BASH, "--norc", "-c", ASK, "bash", script, "optctx", *words],
@@ -51,28 +51,27 @@ def replies(script: str, *words: str, folder: pathlib.Path | None = None) -> set
     return set(done.stdout.split())
 
 
-def test_commands_and_their_arguments_are_completed(script: str) -> None:
-    assert replies(script, "") == set(COMMANDS)
-    assert replies(script, "sw") == {"sweep"}
-    assert replies(script, "record", "--clang-o") == {"--clang-options"}
-    assert replies(script, "record", "--format", "") == {"table", "json", "csv"}
-    assert replies(script, "tune", "x.ll", "--sampler", "") == set(SAMPLERS)
-    assert replies(script, "tune", "x.ll", "--pruner", "") == set(PRUNERS)
-    assert replies(script, "completion", "") == {"bash", "zsh", "fish"}
-
-
-def test_names_of_llvm_options_are_completed(script: str) -> None:
-    wanted = {name for name in registry() if name.startswith("unroll-")}
-    assert replies(script, "show", "unroll-") == replies(script, "options", "unroll-") == wanted
-    for command in ("sweep", "record", "rank"):
-        assert replies(script, command, "x.ll", "--set", "unroll-") == {f"{name}=" for name in wanted}
-
-
-def test_files_are_completed(script: str, tmp_path: pathlib.Path) -> None:
+def test_commands_arguments_names_and_files_are_completed(script: str, tmp_path: pathlib.Path) -> None:
     (tmp_path / "kernel.ll").touch()
     (tmp_path / "other.bc").touch()
-    assert replies(script, "sweep", "k", folder=tmp_path) == {"kernel.ll"}
-    assert replies(script, "check-link", "o", folder=tmp_path) == {"other.bc"}
+    names = {name for name in registry() if name.startswith("unroll-")}
+    settings = {f"{name}=" for name in names}
+    lines: dict[str, set[str]] = {
+        "": set(COMMANDS),
+        "sw": {"sweep"},
+        "record --clang-o": {"--clang-options"},
+        "record --format ": {"table", "json", "csv"},
+        "tune x.ll --sampler ": set(SAMPLERS),
+        "tune x.ll --pruner ": set(PRUNERS),
+        "completion ": {"bash", "zsh", "fish"},
+        "show unroll-": names,
+        "options unroll-": names,
+        "rank x.ll --set unroll-": settings,
+        "sweep k": {"kernel.ll"},
+        "check-link o": {"other.bc"},
+    }
+    offered = {line: replies(script, *line.split(" "), folder=tmp_path) for line in lines}
+    assert offered == lines
 
 
 @pytest.fixture(scope="module")

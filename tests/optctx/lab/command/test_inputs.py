@@ -72,7 +72,7 @@ def stand_in(tmp_path: pathlib.Path) -> pathlib.Path:
     return program
 
 
-def test_clang_gets_the_target_and_the_options_and_does_not_optimise(
+def test_clang_gets_the_target_and_the_options_and_what_it_says_is_one_line(
     stand_in: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
     path = str(tmp_path / "a.cpp")
@@ -82,12 +82,6 @@ def test_clang_gets_the_target_and_the_options_and_does_not_optimise(
     assert arguments[-6:] == ["-Dx=a b", "-Iinclude", "-o", "-", "--", path]
     for each in ("-disable-llvm-passes", f"--target={X86}", "-target-cpu", "haswell", "+avx2", "-fma"):
         assert each in arguments
-
-
-def test_what_clang_says_and_bitcode_that_is_too_new_are_one_line(
-    stand_in: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
-    path = str(tmp_path / "a.cpp")
     (tmp_path / "module").write_bytes(bitcode(SCALE)[:40])
     with pytest.raises(OptctxError, match=r"cannot read the bitcode of .* older clang than .* with --clang"):
         read_input(path, TARGET, str(stand_in))

@@ -10,9 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import pytest
 
@@ -118,27 +116,22 @@ SOME = [
 ]
 
 
-def swallowed(work: Callable[[], object]) -> Callable[..., object]:
-    """As a finaliser does it, or a weakref's callback in an import: what is raised is printed and lost."""
-
-    class Finaliser:
-        def __del__(self) -> None:
-            work()
-
-    def wait() -> None:
-        Finaliser()
-        for _ in range(5000):  # far more than it takes to come again
-            time.sleep(0.001)
-        raise AssertionError("it was lost")
-
-    return lambda *arguments: wait()
-
-
 @pytest.mark.parametrize("number", SOME)
 def test_an_interrupt_that_a_finaliser_swallows_comes_again(
     number: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("optctx.lab.command.main._run", swallowed(partial(os.kill, os.getpid(), number)))
+    """As a finaliser does it, or a weakref's callback in an import: what is raised is printed and lost."""
+
+    class Finaliser:
+        def __del__(self) -> None:
+            os.kill(os.getpid(), number)
+
+    def wait(argv: object) -> int:
+        Finaliser()
+        time.sleep(5)  # far more than it takes to come again
+        raise AssertionError("it was lost")
+
+    monkeypatch.setattr("optctx.lab.command.main._run", wait)
     before = signal.signal(number, signal.default_int_handler)  # in the background it may be ignored
     try:
         assert main(["options"]) == STATUS[number]

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from optctx import OptctxError, registry
+from optctx import registry
 from optctx.facts import Facts, OptionFacts, Reader, facts
 from optctx.lab.command import options_command, show_command
 from optctx.lab.command.main import main
@@ -37,41 +37,27 @@ def changed(taken: Facts, **changes: Any) -> Facts:
     return msgspec.structs.replace(taken, options=tuple(map(change, taken.options)))
 
 
-def test_equal_libraries_do_not_differ(taken: Facts) -> None:
-    found = compare(taken, taken)
-    assert (found.added, found.removed, found.changes) == ((), (), ())
-    assert found.totals == {"names in both": len(registry()), "added": 0, "removed": 0}
+CHANGES: list[tuple[str, dict[str, Any], str, str]] = [
+    ("type", {"type": "int"}, "uint", "int"),
+    ("storage", {"storage": "external"}, "internal", "external"),
+    ("default", {"default": 7}, "0", "7"),
+    ("library", {"library": "ipo"}, "ScalarOpts", "ipo"),
+    ("refused", {"scope": "process", "reason": "why"}, "thread", "why"),
+    ("copied once", {"copied_once": True}, "no", "yes"),
+    ("callback", {"callback": True}, "no", "yes"),
+    ("readers", {"readers": (Reader("f(int)", "ipo", 3, occurrences=2),)}, "llvm::computeUnrollCount", "f"),
+]
 
 
-@rows(
-    ("what", "changes", "old", "new"),
-    [
-        ("type", {"type": "int"}, "uint", "int"),
-        ("storage", {"storage": "external"}, "internal", "external"),
-        ("default", {"default": 7}, "0", "7"),
-        ("library", {"library": "ipo"}, "ScalarOpts", "ipo"),
-        ("refused", {"scope": "process", "reason": "why"}, "thread", "why"),
-        ("copied once", {"copied_once": True}, "no", "yes"),
-        ("callback", {"callback": True}, "no", "yes"),
-        (
-            "readers",
-            {"readers": (Reader("f(int)", "ipo", 3, occurrences=2),)},
-            "llvm::computeUnrollCount",
-            "f",
-        ),
-    ],
-)
-def test_each_kind_of_change_is_found(
-    taken: Facts, what: str, changes: dict[str, Any], old: str, new: str
-) -> None:
-    [found] = compare(taken, changed(taken, **changes)).changes
-    assert (found.name, found.what, found.old, found.new) == ("unroll-count", what, old, new)
-
-
-def test_names_that_come_and_go(taken: Facts) -> None:
-    older = taken.only(lambda option: option.name != "unroll-count")
-    assert compare(older, taken).added == ("unroll-count",)
-    assert compare(taken, older).removed == ("unroll-count",)
+def test_each_kind_of_change_is_found(taken: Facts) -> None:
+    for what, changes, old, new in CHANGES:
+        [found] = compare(taken, changed(taken, **changes)).changes
+        assert (found.name, found.what, found.old, found.new) == ("unroll-count", what, old, new)
+    [back] = compare(changed(taken, scope="process", reason="why"), taken).changes
+    assert (back.what, back.old, back.new) == ("no longer refused", "why", "thread")
+    same, fewer = compare(taken, taken), taken.only(lambda option: option.name != "unroll-count")
+    assert (same.changes, same.totals) == ((), {"names in both": len(registry()), "added": 0, "removed": 0})
+    assert compare(fewer, taken).added == compare(taken, fewer).removed == ("unroll-count",)
 
 
 def test_diff_compares_files_and_the_library_in_use(
@@ -88,28 +74,20 @@ def test_diff_compares_files_and_the_library_in_use(
     assert change == {"name": "unroll-count", "what": "default", "old": "9", "new": "0"}
 
 
-OPTION_TWICE = json.dumps({**HEAD, "options": [OPTION, OPTION]})
-
-
 @rows(
     ("text", "words"),
     [
         ("{", "input data was truncated"),
         ("[]", "expected `object`, got `array`"),
         (json.dumps({**HEAD, "format": "optctx options 2", "options": []}), "invalid enum value"),
-        ("[" * 100_000 + "]" * 100_000, "expected `object`, got `array`"),
-        ('{"library": ' + "[" * 100_000 + "]" * 100_000 + "}", "expected `str`, got `array`"),
         (json.dumps(HEAD), "missing required field `options`"),
-        (json.dumps({**HEAD, "options": [1]}), "expected `object`, got `int` - at `$.options[0]`"),
         (
             json.dumps({**HEAD, "options": [{**OPTION, "callback": 1}]}),
             "got `int` - at `$.options[0].callback`",
         ),
-        (json.dumps({**HEAD, "options": [{**OPTION, "readers": [{}]}]}), "missing required field `function`"),
         (json.dumps({**HEAD, "options": [{**OPTION, "more": 1}]}), "unknown field `more`"),
         (json.dumps({**HEAD, "options": [{**OPTION, "help": "x" * 70_000}]}), "length <= 65536"),
         (json.dumps({**HEAD, "options": [{**OPTION, "value": [2**64]}]}), "'a' of at most 64 bits"),
-        (OPTION_TWICE, "expected each option once, found 'a' twice"),
     ],
 )
 def test_another_file_gets_one_clear_error(
@@ -122,8 +100,6 @@ def test_another_file_gets_one_clear_error(
     assert (out, err.count("\n")) == ("", 1)
     assert words in err
     assert str(path) in err
-    with pytest.raises(OptctxError):
-        load_facts(text.encode(), "it")
 
 
 @pytest.fixture
@@ -141,27 +117,23 @@ def test_options_takes_parts_globs_types_scopes_libraries_and_readers(
         assert main(["options", *arguments, "--format", "json"]) == 0
         return {option["name"] for option in json.loads(capfd.readouterr().out)["options"]}
 
-    everything = names()
-    assert everything == set(registry())
-    assert names("oll-c") == {name for name in everything if "oll-c" in name}
-    assert names("unroll-*") == {name for name in everything if name.startswith("unroll-")}
-    assert "unroll-count" in names("--type", "uint", "--scope", "thread")
-    assert "unroll-count" not in names("--type", "bool")
-    assert "unroll-count" in names("--library", "ScalarOpts")
-    assert "unroll-count" not in names("--library", "ipo")
-    assert "unroll-count" in names("--read-by", "computeUnrollCount") < everything
-
-
-@pytest.mark.usefixtures("known")
-def test_options_is_a_line_for_each_option_in_a_pipe(capfd: pytest.CaptureFixture[str]) -> None:
+    options = registry()
+    assert names() == set(options)
+    assert names("oll-c") == {name for name in options if "oll-c" in name}
+    assert names("unroll-*") == {name for name in options if name.startswith("unroll-")}
+    own = names("--type", "uint", "--scope", "thread")
+    assert own == {name for name, each in options.items() if (each.type, each.scope) == ("uint", "thread")}
+    assert "unroll-count" in names("--library", "ScalarOpts") < set(options)
+    assert "unroll-count" in names("--read-by", "computeUnrollCount") < set(options)
+    # For people a line for each, in a pipe without spaces at its end.
     assert main(["options", "unroll-count"]) == 0
-    lines = capfd.readouterr().out.splitlines()
-    assert lines[0].split() == ["name", "type", "value", "scope", "help"]
+    head, *lines = capfd.readouterr().out.splitlines()
+    assert head.split() == ["name", "type", "value", "scope", "help"]
     assert any(line.split()[:4] == ["unroll-count", "uint", "0", "thread"] for line in lines)
     assert all(line == line.rstrip() for line in lines)
     assert main(["options", "unroll-c*", "--format", "csv"]) == 0
-    rows = {row["name"]: row for row in csv.DictReader(io.StringIO(capfd.readouterr().out))}
-    assert rows["unroll-count"]["read_by"].startswith("llvm::computeUnrollCount(")
+    found = {row["name"]: row for row in csv.DictReader(io.StringIO(capfd.readouterr().out))}
+    assert found["unroll-count"]["read_by"].startswith("llvm::computeUnrollCount(")
 
 
 @pytest.mark.redirected
@@ -172,10 +144,9 @@ def test_show_prints_everything_about_an_option(capfd: pytest.CaptureFixture[str
     assert main(["show", "--format", "json", "--", "-unroll-count"]) == 0
     data = json.loads(capfd.readouterr().out)
     assert (data["name"], data["type"], data["scope"]) == ("unroll-count", "uint", "thread")
-    readers = [reader["function"].partition("(")[0] for reader in data["readers"]]
-    assert readers == ["llvm::computeUnrollCount"]
-    for field in data:
-        assert any(line.startswith(field.replace("_", " ")) for line in text.splitlines())
+    assert [each["function"].partition("(")[0] for each in data["readers"]] == ["llvm::computeUnrollCount"]
+    labels = {line.partition("  ")[0] for line in text.splitlines()}
+    assert labels >= {field.replace("_", " ") for field in data}
     assert data["help"] in text
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from optctx.errors import OptctxError
-from optctx.lab.report import Source, check_report, write_report
+from optctx.lab.report import Source, check_report
 from optctx.lab.report.figures import figures_of
 from optctx.lab.report.importance import importances
 from optctx.lab.report.page import as_page
@@ -205,23 +205,24 @@ def test_the_table_has_what_trials_have() -> None:
 
 
 def test_only_a_confirmed_run_time_is_a_gain() -> None:
+    def text_of(found: Study) -> str:
+        return "\n".join(Page(as_page(found, SOURCE, "title")).texts)
+
     whole = study(50, (TIME,))
     best = [t for t in whole.trials if t.state == "ok"][3].number
     said = {"trial": best, "gain": True, "text": "1.25 times as fast (1.2 to 1.3), confirmed"}
-    text = "\n".join(Page(as_page(whole, SOURCE, "title")).texts)
+    text = text_of(whole)
     assert "No gain in run time was found and confirmed." in text
     assert "Noise of this machine: the base differed from itself by -1.00 % to +1.00 %." in text
     assert "OptionContext" not in text
-    text = "\n".join(Page(as_page(replace(whole, confirmation=said), SOURCE, "title")).texts)
+    text = text_of(replace(whole, confirmation=said))
     assert f"Best by time: trial {best}, " in text
     assert f"Second check of trial {best}: 1.25 times as fast (1.2 to 1.3), confirmed." in text
     assert "OptionContext" in text
-    lost = replace(whole, confirmation={**said, "gain": False, "text": "no gain: 0.99"})
-    text = "\n".join(Page(as_page(lost, SOURCE, "title")).texts)
+    text = text_of(replace(whole, confirmation={**said, "gain": False, "text": "no gain: 0.99"}))
     assert "No gain in run time was found and confirmed." in text
     assert f"Second check of trial {best}: no gain: 0.99." in text
-    text = "\n".join(Page(as_page(study(50, (SIZE, TIME)), SOURCE, "title")).texts)
-    assert "No second check has confirmed the run times." in text
+    assert "No second check has confirmed the run times." in text_of(study(50, (SIZE, TIME)))
 
 
 def test_the_lines_have_the_options_alone_that_the_best_stands_on() -> None:
@@ -251,24 +252,16 @@ def test_the_options_that_matter_are_the_important_ones() -> None:
     assert shares["speed"]["fast"] > 0.7
     assert all(sum(own.values()) == pytest.approx(1) for own in shares.values())
     assert next(iter(shares["size"])) == "unroll-count"
-
-
-def test_an_option_with_a_condition_can_be_the_important_one() -> None:
-    trials = [
+    trials = [  # one with a condition
         replace(trial, objectives={"size": abs(int(trial.options.get("depth", "9")) - 3)})
         for trial in study(200, lost=0.0).trials
     ]
-    shares = importances(replace(study(0), trials=tuple(trials)))["size"]
-    assert next(iter(shares)) == "depth"
-    assert shares["unroll-count"] < 0.1
-
-
-def test_where_nothing_matters_nothing_is_important() -> None:
-    nothing: dict[str, dict[str, float]] = {"size": {}}
-    assert importances(STUDIES["equal figures"]) == nothing
-    assert importances(study(1, lost=0.0)) == importances(study(0)) == nothing
+    shares = importances(replace(study(0), trials=tuple(trials)))
+    assert next(iter(shares["size"])) == "depth"
+    assert shares["size"]["unroll-count"] < 0.1
     same = tuple(replace(trial, options={"a": "1"}) for trial in study(30).trials)
-    assert importances(replace(study(0), trials=same)) == nothing
+    idle = STUDIES["equal figures"], study(1, lost=0.0), study(0), replace(study(0), trials=same)
+    assert [importances(each) for each in idle] == [{"size": {}}] * len(idle)
 
 
 def test_figures_as_people_read_them() -> None:
@@ -280,27 +273,16 @@ def test_figures_as_people_read_them() -> None:
 # What cannot be written
 
 
-@rows("name", ["report.png", "report", "html", "report.html.gz"])
-def test_another_name_is_refused_before_anything_is_done(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Study, "best", property(lambda study: pytest.fail("it computed")))
-    with pytest.raises(OptctxError) as refusal:
-        write_report(study(3), name, source=SOURCE)
-    assert str(refusal.value) == (f"cannot write a report to {name!r}: expected a name that ends with .html")
-
-
-def test_a_file_that_cannot_be_written_is_refused(tmp_path: pathlib.Path) -> None:
+def test_what_cannot_be_written_is_refused(tmp_path: pathlib.Path) -> None:
     missing = str(tmp_path / "no" / "report.html")
     with pytest.raises(OptctxError, match=f"cannot write a report to '{missing}': there is no directory"):
         check_report(missing)
+    for module, called in (("plotly", "plotly"), ("optuna", "Optuna"), ("jinja2", "Jinja2")):
+        with pytest.MonkeyPatch.context() as patch:
+            for each in [each for each in sys.modules if each.partition(".")[0] == module]:
+                patch.delitem(sys.modules, each)
+            patch.setitem(sys.modules, module, None)
+            with pytest.raises(OptctxError) as refusal:
+                check_report(tmp_path / "a.html")
+        assert str(refusal.value) == f"cannot write a report without {called}: pip install 'optctx[tune]'"
     assert list(tmp_path.iterdir()) == []
-
-
-@rows(("module", "called"), [("plotly", "plotly"), ("optuna", "Optuna"), ("jinja2", "Jinja2")])
-def test_a_missing_extra_is_named(module: str, called: str, tmp_path: pathlib.Path) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        for each in [each for each in sys.modules if each.partition(".")[0] == module]:
-            patch.delitem(sys.modules, each)
-        patch.setitem(sys.modules, module, None)
-        with pytest.raises(OptctxError) as refusal:
-            check_report(tmp_path / "a.html")
-    assert str(refusal.value) == f"cannot write a report without {called}: pip install 'optctx[tune]'"

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from optctx.compiling import FreshProcess, Job
-from optctx.lab.report import Reproduction, Source, reproduction
+from optctx.lab.report import Source, reproduction
 from optctx.lab.trials import Trial
 from tests.support.ir_texts import SCALE, X86
 from tests.support.rows import rows
 from tests.support.runs import bitcode
-from tests.support.tuning_cases import JOB, TINY
+from tests.support.tuning_cases import TINY
 
 HOSTILE = "'; touch hacked; '\"$(touch hacked)`touch hacked`\\ \n\x1b\u202e\udcff7*?~ #{x}%s!"
 SHELLS = [shell for shell in ("sh", "bash") if shutil.which(shell)]
@@ -29,38 +29,24 @@ def trial(options: dict[str, str], passes: str = "default<O2>") -> Trial:
     return Trial(3, options, passes, "ok", {"size": 1.0})
 
 
-def run_python(lines: Reproduction) -> bytes:
-    """The object that the Python program makes."""
+@rows("kind", ["text", "bitcode", "standard input"])
+def test_the_python_program_makes_the_object_of_a_fresh_process(
+    kind: str, fresh: FreshProcess, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ir = bitcode(SCALE) if kind == "bitcode" else SCALE
+    module = tmp_path / "a 'module'\n{x}.ll"
+    module.write_bytes(ir if isinstance(ir, bytes) else ir.encode())
+    monkeypatch.setattr(sys, "stdin", io.StringIO(SCALE))
+    job = Job(ir, "default<O3>", triple=X86, cpu="haswell", opt_level=1)
+    options = {"unroll-count": "4", "force-vector-width": "default", "force-vector-interleave": "2"}
+    source = Source.of("-" if kind == "standard input" else str(module), job)
+    lines = reproduction(trial(options, "default<O3>"), source)
+    given = ("-unroll-count=4", "-force-vector-interleave=2")
     names: dict[str, Any] = {}
     exec(lines.python, names)
-    code = names["code"]
-    assert isinstance(code, bytes)
-    return code
-
-
-@rows("as_bitcode", [False, True])
-def test_the_python_program_makes_the_object_of_a_fresh_process(
-    as_bitcode: bool, fresh: FreshProcess, tmp_path: pathlib.Path
-) -> None:
-    module = tmp_path / "a 'module'\n{x}.ll"
-    module.write_bytes(bitcode(SCALE) if as_bitcode else SCALE.encode())
-    job = Job(
-        module.read_bytes() if as_bitcode else SCALE, "default<O3>", triple=X86, cpu="haswell", opt_level=1
-    )
-    options = {"unroll-count": "4", "force-vector-width": "default", "force-vector-interleave": "2"}
-    lines = reproduction(trial(options, "default<O3>"), Source.of(str(module), job))
-    expected = fresh.compile(replace(job, options=("-unroll-count=4", "-force-vector-interleave=2")))
-    assert run_python(lines) == expected.code != fresh.compile(job).code
-    assert eval(lines.context, {"OptionContext": dict}) == {
-        "unroll-count": "4",
-        "force-vector-interleave": "2",
-    }
-
-
-def test_the_program_reads_standard_input(fresh: FreshProcess, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO(SCALE))
-    lines = reproduction(trial({"unroll-count": "2"}), Source.of("-", JOB))
-    assert run_python(lines) == fresh.compile(replace(JOB, options=("-unroll-count=2",))).code
+    assert names["code"] == fresh.compile(replace(job, options=given)).code != fresh.compile(job).code
+    found = eval(lines.context, {"OptionContext": dict})
+    assert found == {"unroll-count": "4", "force-vector-interleave": "2"}
 
 
 def test_the_lines_for_a_shell() -> None:

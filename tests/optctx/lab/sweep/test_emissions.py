@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import tempfile
 from dataclasses import replace
@@ -18,7 +17,7 @@ from optctx.lab.sweep.emissions import Emission, Emissions, digest_of
 from optctx.lab.sweep.plan import Answer, Asked, Limits, Plan
 from optctx.lab.sweep.worker import _compile
 from optctx.lab.trials import Trial
-from optctx.lab.tuning import Study, parse_space
+from optctx.lab.tuning import parse_space
 from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, search_plan
 from optctx.process import all_arguments
 from tests.support.ir_texts import SCALE
@@ -63,14 +62,9 @@ SETTINGS = [
 ]
 
 
-@functools.cache
-def _one_by_one(*settings: str, job: Job = JOB) -> Study:
-    return tuned(job, parse_space(settings), sampler="grid", jobs=1, window=1)
-
-
 @pytest.mark.redirected
 def test_objects_are_those_of_fresh_processes(fresh: FreshProcess) -> None:
-    study = _one_by_one(*SETTINGS)
+    study = tuned(JOB, parse_space(SETTINGS), sampler="grid", jobs=1, window=1)
     assert len(study.trials) == study.compiled == 32
     found: dict[str, list[Trial]] = {}
     for trial in study.trials:
@@ -80,13 +74,10 @@ def test_objects_are_those_of_fresh_processes(fresh: FreshProcess) -> None:
         assert first.options == {**again.options, "inline-threshold": first.options["inline-threshold"]}
         options = all_arguments(OptionContext(dict(again.options)))
         assert hashlib.sha256(fresh.compile(replace(JOB, options=options)).code).hexdigest() == digest
-
-
-@pytest.mark.redirected
-def test_threads_find_what_others_have_emitted() -> None:
-    alone, together = _one_by_one(*SETTINGS), tuned(JOB, parse_space(SETTINGS), sampler="grid", jobs=3)
-    assert [trial.attributes for trial in alone.trials] == [trial.attributes for trial in together.trials]
-    assert alone.emitted <= together.emitted < together.compiled
+    # Threads find what others have emitted.
+    together = tuned(JOB, parse_space(SETTINGS), sampler="grid", jobs=3)
+    assert [trial.attributes for trial in study.trials] == [trial.attributes for trial in together.trials]
+    assert study.emitted <= together.emitted < together.compiled
 
 
 def _plan(job: Job, *settings: str) -> Plan:

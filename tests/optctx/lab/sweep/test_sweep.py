@@ -7,10 +7,10 @@ import pathlib
 
 import pytest
 
-from optctx.compiling import FreshProcess, Job, Result, compile_job
+from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import OptctxError
 from optctx.lab.space import parse_space
-from optctx.lab.sweep import Limits, sweep
+from optctx.lab.sweep import sweep
 from tests.support.rows import rows
 
 KERNEL = (pathlib.Path(__file__).parents[4] / "examples" / "kernel.ll").read_text()
@@ -82,15 +82,6 @@ def test_every_combination_is_what_a_fresh_process_gives() -> None:
     assert all(each.objectives == {"instructions": each.attributes["instructions"]} for each in found)
     assert all(each.attributes["size"] > 0 and each.seconds > 0 for each in found)
     assert steps == [12] * 12
-
-
-def test_a_combination_of_defaults_is_the_plain_compilation_and_nothing_leaks() -> None:
-    before = compile_job(JOB)
-    (row,) = sweep(JOB, ["unroll-count=default"], limits=Limits(1))
-    sweep(JOB, ["unroll-count=3,5"], limits=Limits(2))
-    assert row.agrees is None
-    assert (row.attributes["instructions"], row.attributes["size"]) == (before.instructions, len(before.code))
-    assert compile_job(JOB) == before
 
 
 def test_a_fresh_process_that_differs_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,20 +60,14 @@ def test_the_table_has_the_baseline_first_the_best_last_and_the_dead_with_their_
     first, second = shown(compared)
     assert "[b]x" in first
     assert (first[-1], second[-1]) == ("same", "DIFFERS")
-
-
-def test_several_files_have_a_column_and_a_best_row_each() -> None:
-    rows = [replace(each, file=name) for name in ("a.ll", "b.ll") for each in TRIALS]
-    assert [line[:2] for line in shown(rows, SIZE)][-2:] == [["best", "a.ll"], ["best", "b.ll"]]
-    assert summary(rows, INSTRUCTIONS)[1] == "b.ll: best by IR instructions: -width=1"
-    assert {line[1] for line in as_rows(rows)} == {"file", "a.ll", "b.ll"}
-
-
-def test_the_best_is_the_one_with_the_fewest_options_of_those_that_tie() -> None:
+    # Of those that tie, the one with the fewest options is the best.
     more = Trial(4, {"count": "2", "width": "default"}, "p", "ok", {"size": 20.0}, attributes={"size": 20})
-    lines = summary([*TRIALS, more], SIZE)
-    assert lines[0] == "best by object bytes: -count=2; 1 other is as good"
-    assert summary([*TRIALS, more], goal_named("size:max"))[0] == "best by object bytes: -width=1"
+    best = [summary([*TRIALS, more], goal_named(goal))[0] for goal in ("size", "size:max")]
+    assert best == ["best by object bytes: -count=2; 1 other is as good", "best by object bytes: -width=1"]
+    files = [replace(each, file=name) for name in ("a.ll", "b.ll") for each in TRIALS]
+    assert [line[:2] for line in shown(files, SIZE)][-2:] == [["best", "a.ll"], ["best", "b.ll"]]
+    assert summary(files, INSTRUCTIONS)[1] == "b.ll: best by IR instructions: -width=1"
+    assert {line[1] for line in as_rows(files)} == {"file", "a.ll", "b.ll"}
 
 
 def test_trials_sort_by_number_where_there_is_one() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 import pathlib
 import subprocess
 import sys
@@ -17,33 +16,22 @@ from optctx.errors import Interrupted
 from optctx.lab.command.main import main
 from optctx.lab.sweep import Limits, sweep
 from optctx.lab.trials import Trial, read_trials
-from tests.support.ir_texts import SCALE, X86
+from tests.support.ir_texts import SCALE
 from tests.support.processes import SECONDS, of_session, wait_for
 from tests.support.tuning_cases import TINY
 
-OPTCTX = [sys.executable, "-m", "optctx"]
-SMALL = Job(SCALE, triple=X86)
 
-
-@pytest.mark.parametrize(
-    ("size", "hangs"), [(150, False), pytest.param(500, True, marks=pytest.mark.long)], ids=["150", "500"]
-)
-def test_a_sweep_of_hundreds_with_crashes_and_a_hang_survives_a_kill(
-    size: int, hangs: bool, tmp_path: pathlib.Path
-) -> None:
-    # The pass `chr` reads a file by this name. LLVM ends the process if there is none, and waits without end
-    # for a pipe that no process writes to.
+def test_a_sweep_of_hundreds_with_crashes_survives_a_kill(tmp_path: pathlib.Path) -> None:
+    """The pass `chr` reads a file by this name. LLVM ends the process if there is none."""
+    size = 150
     values = [f"/dev/{'/' * extra}null" for extra in range(size)]
     dead = {str(tmp_path / f"none{number}"): "crashed" for number in range(2)}
-    if hangs:
-        os.mkfifo(tmp_path / "pipe")
-        dead[str(tmp_path / "pipe")] = "timed out"
     for place, value in enumerate(dead):
         values.insert(size * (place + 1) // 4, value)
     (tmp_path / "tiny.ll").write_text(TINY)
     file = tmp_path / "kept"
     command = [
-        *(*OPTCTX, "sweep", str(tmp_path / "tiny.ll"), "--passes", "chr", "-j", "2", "--timeout", "2"),
+        *(sys.executable, "-m", "optctx", "sweep", str(tmp_path / "tiny.ll"), "--passes", "chr", "-j", "2"),
         *("--try", f"chr-module-list={','.join(values)}", "--format", "csv", "--keep", str(file)),
     ]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True) as process:
@@ -78,7 +66,7 @@ def test_ctrl_c_in_python_hands_over_the_trials_so_far() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted) as caught:
-        sweep(SMALL, ["unroll-count=1..9"], limits=Limits(1), on_trial=interrupt)
+        sweep(Job(SCALE), ["unroll-count=1..9"], limits=Limits(1), on_trial=interrupt)
     assert [trial.number for trial in caught.value.partial] == [0, 1, 2]
 
 
@@ -91,15 +79,13 @@ def test_what_is_there_is_not_compiled_again(
     file = tmp_path / "kept"
     arguments = [*SWEEP, scale, "--format", "csv", "--keep", str(file), "--resume"]
     assert main(arguments) == 0  # there is nothing yet
-    first = capfd.readouterr().out
-    whole = file.read_bytes()
-    lines = whole.splitlines(keepends=True)
+    lines = file.read_bytes().splitlines(keepends=True)
     # As if the first trial had crashed; the base is before it.
     file.write_bytes(b"".join(lines[:-1]).replace(b'"state":"ok"', b'"state":"crashed"', 2))
+    capfd.readouterr()
     assert main(arguments) == 0
     second = capfd.readouterr().out
     assert second.count(",crashed,") == 1
-    assert second.replace(",crashed,", ",ok,").split(",")[0] == first.split(",")[0]
     assert sorted(read_trials(str(file)).trials) == [0, 1, 2, 3]
 
     def refuse(*_: object) -> None:
@@ -154,9 +140,8 @@ def test_a_file_that_vanishes_midway_ends_the_sweep_early_with_what_was_found(
     scale: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "kept"
-    monkeypatch.setattr(
-        "optctx.lab.trials.trialfile._now", lambda: file.unlink(missing_ok=True) or "2026-01-01"
-    )
+    now = "optctx.lab.trials.trialfile._now"
+    monkeypatch.setattr(now, lambda: file.unlink(missing_ok=True) or "2026-01-01")
     assert main([*SWEEP, scale, "--keep", str(file), "--format", "csv"]) == 3
     out, err = capfd.readouterr()
     assert "deleted, moved or replaced" in err
