@@ -41,13 +41,8 @@ def stop_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tune_command._Progress, "add", add)
 
 
-def stop_in(owner: type, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have Ctrl-C come in a method."""
-
-    def method(*arguments: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(owner, name, method)
+def interrupted(*arguments: object) -> None:
+    raise KeyboardInterrupt
 
 
 def run(words: list[str], capfd: pytest.CaptureFixture[str]) -> tuple[str, str]:
@@ -67,7 +62,7 @@ def test_text_json_and_report_say_how_far_a_search_by_run_time_came(
     words = [*timed, "--keep", study, "--resume"]
     # Before the first trial
     with monkeypatch.context() as patch:
-        stop_in(Tuning, "_ask", patch)
+        patch.setattr(Tuning, "_ask", interrupted)
         out, err = run([*words, "--report", str(page)], capfd)
     assert err == f"optctx: interrupted after 0 of 4 trials; they are in {study}: go on with --resume\n"
     assert out.splitlines()[-1] == "interrupted after 0 of 4 trials"
@@ -88,7 +83,7 @@ def test_text_json_and_report_say_how_far_a_search_by_run_time_came(
     assert "Interrupted after 3 of 4 trials." in said
     assert re.search(r"Best so far by time: trial \d+, [\d.]+ times the base, not confirmed", said)
     # Before the second check
-    stop_in(Winner, "confirm", monkeypatch)
+    monkeypatch.setattr(Winner, "confirm", interrupted)
     out, err = run([*words, "--trials", "3", "--format", "json"], capfd)
     assert err.splitlines()[-1].startswith("optctx: interrupted after 3 of 3 trials; ")
     data = json.loads(out)
@@ -137,6 +132,5 @@ def test_a_study_that_vanishes_midway_is_an_error(
         words = ["tune", str(tmp_path / "tiny.ll"), "--try", "unroll-count=1..6"]
         assert main([*words, "--keep", str(file)]) == 3
         out, err = capfd.readouterr()
-        [line] = err.splitlines()
-        assert line.startswith(f"optctx: cannot write to {str(file)!r}: it was deleted, moved or replaced")
+        assert err.startswith(f"optctx: cannot write to {str(file)!r}: it was deleted, moved or replaced")
         assert f"not finished: {at} of 6 trials" in out  # what is nowhere else

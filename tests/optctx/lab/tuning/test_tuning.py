@@ -52,20 +52,15 @@ def test_a_grid_finds_what_a_sweep_finds_and_changes_nothing_here(
     assert study.ended == "every point of the space was tried"
     best = study.best
     assert best is not None
-    assert (
-        best.objectives["size"] == min(row.objectives["size"] for row in rows) < study.base.objectives["size"]
-    )
+    assert best.objectives["size"] == min(found.values()) < study.base.objectives["size"]
     options = all_arguments(OptionContext(dict(best.options)))
     code = fresh.compile(replace(JOB, options=options)).code
-    assert (hashlib.sha256(code).hexdigest(), len(code)) == (
-        best.attributes["digest"],
-        best.objectives["size"],
-    )
+    assert hashlib.sha256(code).hexdigest() == best.attributes["digest"]
+    assert len(code) == best.objectives["size"]
 
 
 def test_equal_seeds_give_equal_trials_on_any_number_of_threads() -> None:
-    one = tuned(JOB, loops(), seed=7, trials=14, jobs=1)
-    two = tuned(JOB, loops(), seed=7, trials=14, jobs=3)
+    one, two = (tuned(JOB, loops(), seed=7, trials=14, jobs=jobs) for jobs in (1, 3))
     assert told(one) == told(two)
     assert len({tuple(trial.options.items()) for trial in one.trials}) == len(one.trials) == 14
 
@@ -113,11 +108,6 @@ def test_pipelines_are_a_dimension_and_conditions_leave_options_out() -> None:
 def test_several_objectives_give_a_front() -> None:
     study = tuned(JOB, loops(), (Size(), Instructions()), sampler="nsga2", trials=20)
     assert study.best is None
-    done = [trial for trial in study.trials if trial.state == "ok"]
-    for trial in study.front:
-        for other in done:
-            figures = [(other.objectives[name], trial.objectives[name]) for name in ("size", "instructions")]
-            assert not all(a <= b for a, b in figures) or all(a == b for a, b in figures)
     table = study._repr_html_()
     first = study.front[0]
     assert table.index("<td>base</td>") < table.index(f"<td>{first.number}</td><td>")
@@ -242,8 +232,6 @@ def test_the_calling_threads_options_are_the_base() -> None:
     ("job", "expected"),
     [
         (Job("define"), "cannot read the module"),
-        (Job(TINY, "no-such-pass"), "unknown pass name 'no-such-pass'"),
-        (Job(TINY, cpu="no-such-cpu"), "it is no processor of"),
         (Job(TINY, "trigger-crash-module"), "without any option the module crashes LLVM"),
     ],
 )
