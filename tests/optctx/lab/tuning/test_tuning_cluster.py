@@ -85,21 +85,17 @@ class Cluster:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        self._processes.enter_context(_killed(process))
+        self._processes.callback(_end, process)
         return process
 
 
-@contextlib.contextmanager
-def _killed(process: subprocess.Popen[bytes]) -> Iterator[None]:
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
     try:
-        yield
-    finally:
-        process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def another_library(folder: pathlib.Path) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -20,19 +21,6 @@ from tests.support.processes import SECONDS
 from tests.support.tuning_cases import HARNESS, JOB, deadly, told, tuned
 
 _LONG = 60.0  # seconds, which nothing here takes
-
-
-class _Forgetful(Executor):
-    """What a pool is that breaks between its check and the entry of a task: it forgets that task."""
-
-    def __init__(self) -> None:
-        self._broken = False
-
-    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        if self._broken:
-            raise BrokenProcessPool("a process died")
-        self._broken = True
-        return Future()
 
 
 class _Held(ThreadPoolExecutor):
@@ -168,9 +156,12 @@ def test_a_pool_that_breaks_behind_a_search_leaves_no_process() -> None:
 
 
 def test_work_that_a_broken_executor_forgot_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pool that breaks between its check and the entry of a task forgets that task."""
     monkeypatch.setattr(workers, "_LOOK", 0.01)
+    pool = Mock(Executor)
+    pool.submit.side_effect = [Future(), BrokenProcessPool("a process died")]
     with (
-        Workers(_Forgetful(), here()) as searched,
+        Workers(pool, here()) as searched,
         pytest.raises(OptctxError, match=r"takes no more work \(BrokenProcessPool: .*--resume"),
     ):
         searched.do(len, "abc")
