@@ -32,7 +32,7 @@ from tests.support.timing_kernels import HASH, SUM, compiled, hash_harness, loop
 
 # Ten rounds, however long they take.
 SHORT = Budget(seconds=0, width=1.0)
-# The hash depends on itself: each step waits for the one before. Here all bytes are read twice, twice the work.
+# The hash depends on itself: each step waits for the one before. Here all bytes are read twice.
 # What comes out is not compared.
 TWICE = HASH.replace(
     "%p = getelementptr i8, ptr %bytes, i64 %i",
