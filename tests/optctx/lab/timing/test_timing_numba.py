@@ -77,7 +77,8 @@ def found(call: Call, other: Call) -> Any:
 
 
 def test_a_call_computes_what_the_function_does() -> None:
-    for kind, order in {"f4": "C", "u2": "F"}.items():
+    orders: dict[str, Any] = {"f4": "C", "u2": "F"}
+    for kind, order in orders.items():
         array = np.asarray(np.arange(12).reshape(3, 4), dtype=kind, order=order)
         arguments = (array, 2.0, kind[0] != "u")
         call = call_of(running, *arguments)

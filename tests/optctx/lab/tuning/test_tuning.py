@@ -19,7 +19,7 @@ from optctx.children.death import Death
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
 from optctx.lab.sweep import Limits, sweep
-from optctx.lab.sweep.plan import Answer, Asked, Plan
+from optctx.lab.sweep.plan import Answer, Asked
 from optctx.lab.sweep.process import SweepProcess
 from optctx.lab.tuning import (
     CompilationTime,
@@ -37,7 +37,7 @@ from optctx.process import all_arguments
 from tests.support.endless import LIST, endless
 from tests.support.processes import too_long
 from tests.support.rows import rows
-from tests.support.tuning_cases import JOB, TINY, loops, told, tuned
+from tests.support.tuning_cases import JOB, TINY, loops, told, tuned, tuning_of
 
 
 def test_a_grid_finds_what_a_sweep_finds_and_changes_nothing_here(
@@ -147,21 +147,13 @@ def test_a_function_is_an_objective_and_its_exception_the_error_of_a_trial() -> 
     assert study.ranked[0].objectives["stores"] > 1
 
 
-def test_compile_times_are_of_one_compilation_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    plans: list[Plan] = []
-    prepare = SweepProcess.prepare
-
-    def prepared(self: SweepProcess, plan: Plan) -> None:
-        plans.append(plan)
-        prepare(self, plan)
-
-    monkeypatch.setattr(SweepProcess, "prepare", prepared)
+def test_compile_times_are_of_one_compilation_at_a_time() -> None:
     space = parse_space(["unroll-count=2,4"])
-    study = tuned(JOB, space, (CompilationTime(),), sampler="grid", jobs=4)
+    with tuning_of(JOB, space, (CompilationTime(),), sampler="grid", jobs=4) as tuning:
+        study, plan = tuning.run(), tuning._plan
     assert all(each.objectives["compile-time"] == each.seconds > 0 for each in (study.base, *study.trials))
     assert study.emitted == study.compiled == 6, "equal modules, too"
-    ((at_once, repeats, once),) = ((plan.limits.at_once, plan.repeats, plan.emit_once) for plan in plans)
-    assert (at_once, repeats, once) == (1, 3, False)
+    assert (plan.limits.at_once, plan.repeats, plan.emit_once) == (1, 3, False)
 
 
 @rows(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
@@ -17,41 +15,9 @@ import pytest
 from optctx.errors import OptctxError
 from optctx.lab.tuning import CompilationTime, RunTime, evaluate, parse_space, workers
 from optctx.lab.tuning.workers import Workers, here, perform
-from tests.support.processes import SECONDS
 from tests.support.tuning_cases import HARNESS, JOB, deadly, told, tuned
 
 _LONG = 60.0  # seconds, which nothing here takes
-
-
-class _Held(ThreadPoolExecutor):
-    """Does nothing after the first task until so many tasks are under way, and counts these.
-
-    What is submitted only to see whether an executor takes work is no task.
-    """
-
-    def __init__(self, expected: int) -> None:
-        super().__init__(2)
-        self._expected = expected
-        self._enough = threading.Event()
-        self._begun = self._ended = self.most = 0
-
-    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        if function is not perform:
-            return super().submit(function, *arguments)
-        self._begun += 1
-        self.most = max(self.most, self._begun - self._ended)
-        if self.most == self._expected:
-            self._enough.set()
-        future = super().submit(self._held, self._begun, function, *arguments)
-        future.add_done_callback(self._count)
-        return future
-
-    def _held(self, number: int, function: Callable[..., Any], *arguments: Any) -> Any:
-        assert number == 1 or self._enough.wait(SECONDS)
-        return function(*arguments)
-
-    def _count(self, future: Future[Any]) -> None:
-        self._ended += 1
 
 
 @pytest.mark.parametrize(
@@ -63,14 +29,21 @@ class _Held(ThreadPoolExecutor):
     ],
 )
 def test_a_search_keeps_as_many_tasks_under_way_as_it_may(
-    sampler: str, window: int | None, expected: int
+    sampler: str, window: int | None, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    start, counts = Workers._start, list[int]()
+
+    def counted(self: Workers, task: Any) -> None:
+        start(self, task)
+        counts.append(len(self._running))
+
+    monkeypatch.setattr(Workers, "_start", counted)
     space = parse_space(["unroll-count=1..20", "force-vector-width=1,2,4"])
     arguments = {"sampler": sampler, "window": window, "trials": expected + 4, "timeout": 60.0}
-    with _Held(expected) as executor:
+    with ThreadPoolExecutor(2) as executor:
         there = tuned(JOB, space, executor=executor, **arguments)
         executor.submit(evaluate.end_helpers).result()
-    assert executor.most == expected
+    assert max(counts) == expected
     assert told(there) == told(tuned(JOB, space, **arguments))
 
 

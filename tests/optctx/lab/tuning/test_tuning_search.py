@@ -79,7 +79,7 @@ def test_trials_depend_on_the_seed_and_on_figures_alone(sampler: str) -> None:
 
 @rows("sampler", SAMPLERS)
 def test_a_small_space_is_tried_to_the_last_point(sampler: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    space = Space((Dimension("a", Integers(1, 6)), Dimension("b", Floats(0.1, 0.3, 0.1))))
+    space = Space((Dimension("a", Integers(1, 6)), Dimension("b", Floats(0.1, 0.35, 0.1))))
     trials = searched(space, sampler, 0, 4, 1000)
     points = {(("a", str(a)), ("b", b)) for a in range(1, 7) for b in ("0.1", "0.2", "0.3")}
     assert {tuple(trial.options.items()) for trial in trials} == points
