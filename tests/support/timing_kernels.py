@@ -72,8 +72,8 @@ end:
 """
 
 
-def sum_harness(length: int = 2048) -> Harness:
-    return Harness("total", (Array("i32", (length,), low=-50, high=50), Value(length)), "i32")
+def sum_harness(length: int = 2048, repeat: int | None = None) -> Harness:
+    return Harness("total", (Array("i32", (length,), low=-50, high=50), Value(length)), "i32", repeat)
 
 
 def hash_harness() -> Harness:

@@ -15,10 +15,10 @@ from optctx.errors import OptctxError
 from optctx.lab.objects import load
 from optctx.lab.timing.harness import KINDS, Array, Harness
 
-__all__ = ["CLOCKS", "TIMES", "Caller", "caller_ir", "compile_caller", "load_caller"]
+__all__ = ["TIMES", "compile_caller", "load_caller"]
 
 # clockid_t of <time.h>: the time that the process ran, and the time that went by.
-CLOCKS = {"cpu": 2, "wall": 1}
+_CLOCKS = {"cpu": 2, "wall": 1}
 TIMES = 8  # words of the record that a call fills: two pairs of clocks
 _STACK = 1 << 16  # bytes below the caller that are spoilt
 # (function, arguments, result, calls, times, byte to spoil the stack with)
@@ -61,7 +61,7 @@ end:
 """
 
 
-def caller_ir(harness: Harness, around: tuple[str, str] = ("", "")) -> str:
+def _caller_ir(harness: Harness, around: tuple[str, str] = ("", "")) -> str:
     """The module that calls entry points of this form. `around`: lines of IR before and after the calls."""
     loads, passed = [], []
     for place, argument in enumerate(harness.arguments):
@@ -85,14 +85,14 @@ def caller_ir(harness: Harness, around: tuple[str, str] = ("", "")) -> str:
         store=store,
         before=around[0],
         after=around[1],
-        **CLOCKS,
+        **_CLOCKS,
     )
 
 
 def compile_caller(harness: Harness, around: tuple[str, str] = ("", "")) -> bytes:
     """The object of that module, compiled in a fresh process. Raises OptctxError if LLVM does not make it."""
     with FreshProcess() as fresh:
-        result = fresh.compile(Job(caller_ir(harness, around), "verify"))
+        result = fresh.compile(Job(_caller_ir(harness, around), "verify"))
     if result.error is not None:
         raise OptctxError(f"LLVM could not make the code that calls: {result.error}")
     return result.code

@@ -29,7 +29,6 @@ __all__ = [
     "Value",
     "callable_function",
     "check_call",
-    "from_table",
     "kinds_of",
     "opened_module",
 ]
@@ -204,12 +203,12 @@ class Harness(_Checked, frozen=True):
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Harness:
         """Read a harness from a file. Raises OptctxError, which names the file and the place in it."""
-        return from_table(read_toml(path), os.fsdecode(path))
+        return _from_table(read_toml(path), os.fsdecode(path))
 
     @classmethod
     def loads(cls, text: str, name: str = "harness") -> Harness:
         """Read a harness from a text in TOML; `name` stands for it in an OptctxError."""
-        return from_table(parse_toml(text, name), name)
+        return _from_table(parse_toml(text, name), name)
 
     def dumps(self) -> str:
         """The harness in TOML, without what is as by default: `Harness.loads` gives an equal one."""
@@ -248,7 +247,7 @@ def _check_number(value: bool | float, name: Kind, kind: NumberKind) -> None:
 # In TOML
 
 
-def from_table(table: Mapping[str, Any], name: str) -> Harness:
+def _from_table(table: Mapping[str, Any], name: str) -> Harness:
     """The harness in a table of TOML. Which of `array` and `value` an argument has tells what it is."""
     told = dict(table)
     if told.get("returns") == "none":

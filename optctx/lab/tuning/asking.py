@@ -72,7 +72,7 @@ class Asking:
             self._study = optuna.create_study(
                 directions=["minimize" if goal.sign > 0 else "maximize" for goal in goals],
                 sampler=make_sampler(search.sampler, search.seed),
-                pruner=make_pruner(search.pruner, goals[0].direction),
+                pruner=make_pruner(search.pruner),
                 study_name=_NAME,  # by which hyperband picks brackets
             )
         self._dice = random.Random(search.seed)

@@ -303,7 +303,6 @@ class Command(Measured):
     command: str = ""
     timeout: float = 60.0
     name: ClassVar[str] = "command"
-    unit: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         object_words(self.command)  # raises

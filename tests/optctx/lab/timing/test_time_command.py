@@ -6,14 +6,26 @@ import json
 import os
 import pathlib
 import re
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from optctx.compiling import FreshProcess, Job
 from optctx.lab.command.main import main
-from optctx.lab.timing import Bench, Measuring, ProcessorLock, check, compare_settings
+from optctx.lab.timing import (
+    Bench,
+    Compared,
+    Conditions,
+    Confirmation,
+    Interval,
+    Measurement,
+    Outcome,
+    ProcessorLock,
+    Row,
+    Timing,
+)
 from tests.support.rows import rows
 from tests.support.timing_kernels import SUM, sum_harness
 from tests.support.tuning_cases import HARNESS as FLOATS_HARNESS
@@ -88,14 +100,22 @@ def test_what_was_measured_once_is_printed_after_ctrl_c(
 
 
 def test_a_comparison_is_a_table_in_a_notebook() -> None:
-    against = "-unroll-count=1"  # the same code, so nothing but the noise is measured
-    found = compare_settings(
-        Job(SUM, "verify"), sum_harness(), [against], measuring=Measuring(measure_seconds=0.1)
+    noise, ratio, unused = Interval(1.0, 0.99, 1.01), Interval(2.0, 1.5, 2.5), cast("Measurement", None)
+    fast, same = (Timing(Outcome("ok"), Interval(1e-6, 9e-7, 2e-6), each) for each in (ratio, noise))
+    gain = Confirmation(True, ratio, Interval(1.8, 1.7, 1.9), noise, unused, fast.outcome)
+    rows = (
+        Row(("-a",), fast, faster=True, confirmation=gain),
+        Row(("-b",), fast, faster=True, confirmation=replace(gain, gain=False)),
+        Row(("-c",), same),
     )
-    assert repr(found) == "<Compared: 1 set of options, 0 with a gain>"
+    found = Compared((), fast, rows, noise, 0.0, Conditions(0))
+    verdicts = ["base", "faster, confirmed", "faster once, not confirmed", "no difference"]
+    assert [cells[0] for cells in found.cells()] == verdicts
+    assert found.cells()[1][1:] == ("1.800 (1.700 to 1.900)", "1 µs (0.9 to 2)", "-a")
+    assert repr(found) == "<Compared: 3 sets of options, 1 with a gain>"
     html = found._repr_html_()
-    assert f"<td>{against}</td>" in html
-    assert html.count("<tr>") == 3
+    assert "<td>-a</td>" in html
+    assert html.count("<tr>") == 5
 
 
 def test_a_processor_that_stays_taken_ends_the_command_early(
@@ -115,16 +135,9 @@ def test_an_output_that_differs_is_said_and_a_tolerance_allows_it(
     file = tmp_path / "floats.ll"
     file.write_text(FLOATS)
     (tmp_path / "floats.toml").write_text(f"repeat = 100\n{FLOATS_HARNESS.dumps()}")
-    base, other = ("-force-vector-width=1", "-force-vector-interleave=1"), ("-force-vector-width=8",)
-    with FreshProcess() as fresh:
-        codes = [fresh.compile(Job(FLOATS, options=each)).code for each in (base, (*base[1:], *other))]
-    difference = check(FLOATS_HARNESS, codes[0], {"wide": codes[1]})["wide"]
-    assert difference.difference is not None
-    assert difference.difference.argument is None
-    assert difference.difference.found == pytest.approx(difference.difference.expected, rel=1e-4)
-    words = ["time", str(file), *SCALAR, *QUICK, f"--against={other[0]}"]
+    words = ["time", str(file), *SCALAR, *QUICK, "--against=-force-vector-width=8"]
     assert main(words) == 1
-    assert f"wrong result: {difference.error}" in capfd.readouterr().out
+    assert "wrong result: the returned value is " in capfd.readouterr().out
     main([*words, "--tolerance=1e-3,1e-5"])
     assert "wrong result" not in capfd.readouterr().out
 
@@ -142,29 +155,23 @@ def test_without_a_harness_one_to_fill_in_is_printed(kernel: str, capfd: pytest.
     assert "processor " in capfd.readouterr().out
 
 
-def mistakes() -> list[tuple[list[str], str]]:
-    against = "--against=-unroll-count=2"
-    return [
-        ([], "nothing to time: name a FILE and options"),
-        (["sum.ll"], "nothing to compare: give options with --against"),
-        (["sum.ll", "--set", "unroll-count=2", against], "'-unroll-count=2' says what the base says already"),
-        (["sum.ll", "--against=unroll-count"], "cannot read 'unroll-count' as an option: expected -name"),
-        (["sum.ll", "--against=-unroll-cont=2"], "did you mean unroll-count"),
-        (["sum.ll", "--against=-unroll-count=x"], "cannot set 'unroll-count' to 'x'"),
-        (["sum.ll", "--cpu", "nonsense", against], "cannot compile the base: "),
-        (["sum.ll", "--entry", "totel", against], "no function of that name; did you mean total?"),
-        (["sum.ll", "--set", "force-vector-width=3", against], "cannot compile the base: "),
-        (["sum.ll", "--processor", "4000", against], "cannot measure on processor 4000"),
-        (["sum.ll", against, "--command=false {object}"], "measured: the command ended with status 1"),
-        (["sum.ll", against, "--command=echo {object} 0"], "expected a number above 0"),
-        (["sum.ll", against, "--command=true"], "with '{object}' in it"),
-        (["sum.ll", against, "--command=true {object}", "--entry=total"], "leave out --command, or --entry"),
-        (["sum.ll", "--again", "case.toml"], "leave out FILE and --against"),
-        (["--again", "case.toml"], "cannot read 'case.toml': No such file"),
-    ]
+AGAINST = "--against=-unroll-count=2"
+MISTAKES = [
+    ([], "nothing to time: name a FILE and options"),
+    (["sum.ll"], "nothing to compare: give options with --against"),
+    (["sum.ll", "--set", "unroll-count=2", AGAINST], "'-unroll-count=2' says what the base says already"),
+    (["sum.ll", "--against=-unroll-count=x"], "cannot set 'unroll-count' to 'x'"),
+    (["sum.ll", "--entry", "totel", AGAINST], "no function of that name; did you mean total?"),
+    (["sum.ll", "--set", "force-vector-width=3", AGAINST], "cannot compile the base: "),
+    (["sum.ll", AGAINST, "--command=false {object}"], "measured: the command ended with status 1"),
+    (["sum.ll", AGAINST, "--command=echo {object} 0"], "expected a number above 0"),
+    (["sum.ll", AGAINST, "--command=true {object}", "--entry=total"], "leave out --command, or --entry"),
+    (["sum.ll", "--again", "case.toml"], "leave out FILE and --against"),
+    (["--again", "case.toml"], "cannot read 'case.toml': No such file"),
+]
 
 
-@rows(("words", "expected"), mistakes())
+@rows(("words", "expected"), MISTAKES)
 def test_what_cannot_be_timed_is_one_line(
     words: list[str], expected: str, kernel: str, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pathlib
-import pickle
 import struct
 from array import array
-from typing import Any
 
 import pytest
 
@@ -20,28 +17,73 @@ from optctx.lab.timing import (
     Bench,
     Budget,
     Case,
+    Difference,
     Harness,
     Kind,
     Outcome,
+    Tolerance,
     Value,
     check,
     read_case,
 )
-from optctx.lab.timing.arrays import Outputs, array_bytes
+from optctx.lab.timing.arrays import Outputs, array_bytes, compare
 from optctx.lab.timing.caller import compile_caller
 from optctx.lab.timing.harness import KINDS
 from optctx.lab.timing.helper import Examine
 from optctx.lab.timing.worker import Kernel, Order
-from tests.support.processes import wait_for
+from tests.support.processes import children_of, wait_for
 from tests.support.rows import rows
 from tests.support.scopes import process_state
-from tests.support.timing_kernels import (
-    SUM,
-    compiled,
-    loop,
-    pid_of,
-    sum_harness,
+from tests.support.timing_kernels import SUM, compiled, loop, pid_of, sum_harness
+
+NAN, INF = float("nan"), float("inf")
+FLOATS = Harness("f", (Value(1), Array("f64", (2, 3), output=True)))
+INTEGERS = Harness("f", (Array("i32", (4,), output=True),), "i32")
+
+
+def floats(*numbers: float) -> Outputs:
+    return Outputs(bytes(8), {1: array("d", numbers).tobytes()})
+
+
+def integers(returned: int, *numbers: int) -> Outputs:
+    return Outputs(returned.to_bytes(4, "little", signed=True) + b"junk", {0: array("i", numbers).tobytes()})
+
+
+BASE = floats(1, 2, 3, NAN, INF, 0)
+
+
+def test_the_first_difference_is_told_with_its_place() -> None:
+    found = compare(FLOATS, BASE, floats(1, 2, 3, NAN, 7, 1e-30), Tolerance())
+    assert found == Difference(1, (1, 1), INF, 7.0, 2)
+    assert str(found) == "argument 2[1, 1] is 7.0, and the base leaves inf; 2 elements differ"
+    # Integers have no tolerance.
+    integer = integers(5, 1, 2, 3, 4)
+    found = compare(INTEGERS, integer, integers(-5, 1, 2, 3, 4), Tolerance(1, 1))
+    assert found == Difference(None, (), 5, -5, 1)
+    assert str(found) == "the returned value is -5, and the base returns 5"
+    found = compare(INTEGERS, integer, integers(5, 1, 2, 3, 5), Tolerance(1, 1))
+    assert found == Difference(0, (3,), 4, 5, 1)
+
+
+@rows(
+    ("found", "tolerance", "differs"),
+    [
+        (floats(1, 2, 3, -NAN, INF, 0), Tolerance(), False),
+        (floats(1, 2, 3, NAN, INF, -0.0), Tolerance(), True),  # bytes
+        (floats(1, 2, 3, NAN, INF, -0.0), Tolerance(relative=1e-9), False),
+        (floats(1 + 1e-7, 2, 3, NAN, INF, 0), Tolerance(relative=1e-6), False),
+        (floats(1 + 1e-5, 2, 3, NAN, INF, 0), Tolerance(relative=1e-6), True),
+        (floats(1, 2, 3, NAN, INF, 1e-7), Tolerance(relative=1e-6), True),  # relative to 0
+        (floats(1, 2, 3, NAN, INF, 1e-7), Tolerance(absolute=1e-6), False),
+        (floats(1, 2, 3, 0, INF, 0), Tolerance(relative=1e9, absolute=1e9), True),
+        (floats(1, 2, NAN, NAN, INF, 0), Tolerance(relative=1e9, absolute=1e9), True),
+        (floats(1, 2, 3, NAN, 1e300, 0), Tolerance(relative=1e9, absolute=1e9), True),
+        (floats(1, 2, INF, NAN, INF, 0), Tolerance(relative=1e9, absolute=1e9), True),
+    ],
 )
+def test_a_tolerance_is_for_numbers(found: Outputs, tolerance: Tolerance, differs: bool) -> None:
+    assert (compare(FLOATS, BASE, found, tolerance) is not None) == differs
+
 
 LIBC = """
 declare void @exit(i32)
@@ -51,49 +93,21 @@ declare i32 @close(i32)
 @text = constant [6 x i8] c"hello\\0A"
 """
 CALL = "%v = add i32 %e, 0"
-
-
-HOSTILE = {
+CRASHES = loop(CALL, before="store i32 1, ptr inttoptr (i64 8 to ptr)")
+HANGS = loop(CALL, before="%r = call i32 @pause()", declared=LIBC)
+BEYOND = loop(CALL, before="%far = getelementptr i32, ptr %a, i64 %n\n  store i32 1, ptr %far")
+CLOSES = "%d = trunc i64 %i to i32\n  %r = call i32 @close(i32 %d)\n  "
+WRITES = "%d = trunc i64 %i to i32\n  %t = call i64 @write(i32 %d, ptr @text, i64 6)\n  "
+ABSENT = loop(CALL, before="call void @nowhere()", declared="declare void @nowhere()")
+HOSTILE = {  # how each ends, and what is said of it
     "wrong": (loop("%v = add i32 %e, 1"), "wrong result", "the returned value is "),
-    "crashes": (
-        loop(CALL, before="store i32 1, ptr inttoptr (i64 8 to ptr)"),
-        "crashed",
-        "killed by SIGSEGV",
-    ),
+    "crashes": (CRASHES, "crashed", "killed by SIGSEGV"),
     "exits": (loop(CALL, "call void @exit(i32 3)", LIBC), "crashed", "exited with status 3"),
-    "hangs": (
-        loop(CALL, before="%r = call i32 @pause()", declared=LIBC),
-        "timed out",
-        "it ran for longer than",
-    ),
-    "recurses": (
-        loop("%w = call i32 @total(ptr %a, i64 %n)\n  %v = add i32 %e, %w"),
-        "crashed",
-        "killed by SIGSEGV",
-    ),
-    "closes everything": (
-        loop("%d = trunc i64 %i to i32\n  %r = call i32 @close(i32 %d)\n  " + CALL, declared=LIBC),
-        "crashed",
-        "exited with status 1",
-    ),
-    "writes to every descriptor": (
-        loop(
-            "%d = trunc i64 %i to i32\n  %t = call i64 @write(i32 %d, ptr @text, i64 6)\n  " + CALL,
-            declared=LIBC,
-        ),
-        "crashed",
-        "it wrote to a descriptor that is not its own",
-    ),
-    "writes beyond its array": (
-        loop(CALL, before="%far = getelementptr i32, ptr %a, i64 %n\n  store i32 1, ptr %far"),
-        "wrong result",
-        "it writes beyond the array of argument 1",
-    ),
-    "needs what is not there": (
-        loop(CALL, before="call void @nowhere()", declared="declare void @nowhere()"),
-        "failed",
-        "it needs nowhere, which no library defines",
-    ),
+    "hangs": (HANGS, "timed out", "it ran for longer than"),
+    "closes everything": (loop(CLOSES + CALL, declared=LIBC), "crashed", "exited with status 1"),
+    "writes everywhere": (loop(WRITES + CALL, declared=LIBC), "crashed", "a descriptor that is not its own"),
+    "writes beyond": (BEYOND, "wrong result", "it writes beyond the array of argument 1"),
+    "needs what is not there": (ABSENT, "failed", "it needs nowhere, which no library defines"),
     "has another name": (loop(CALL, name="totals"), "failed", "it does not define total"),
     "has less to say": (SUM, "ok", ""),
 }
@@ -116,24 +130,21 @@ def test_what_candidates_do_reaches_neither_each_other_nor_this_process() -> Non
 
 def test_what_dies_only_while_it_is_timed_is_a_row_as_well() -> None:
     """The first call is right; the third crashes, or never returns."""
-    counts = (
-        "@calls = internal global i32 0\n"
-        "declare i32 @pause()\ndeclare i32 @raise(i32)\n"
-        "define internal i32 @third(i32 %what) {{\n"
-        "  %old = load i32, ptr @calls\n  %new = add i32 %old, 1\n  store i32 %new, ptr @calls\n"
-        "  %is = icmp eq i32 %new, 3\n  br i1 %is, label %now, label %not\n"
-        "now:\n  {now}\n  br label %not\nnot:\n  ret i32 0\n}}"
+    third = (
+        "%old = load i32, ptr @calls\n  %new = add i32 %old, 1\n  store i32 %new, ptr @calls\n"
+        "  %is = icmp eq i32 %new, 3\n  "
     )
-    third = "%r = call i32 @third(i32 0)"
-    crash, hang = "%x = call i32 @raise(i32 11)", "%x = call i32 @pause()"
+    ends = {
+        "crash": "%to = select i1 %is, ptr inttoptr (i64 8 to ptr), ptr @calls\n  store i32 %new, ptr %to",
+        "hang": "%ms = select i1 %is, i32 -1, i32 0\n  %r = call i32 @poll(ptr null, i64 0, i32 %ms)",
+    }
+    declared = "@calls = internal global i32 0\ndeclare i32 @poll(ptr, i64, i32)"
     objects = {
-        name: compiled(loop(CALL, before=third, declared=counts.format(now=now)), passes="default<O1>")
-        for name, now in (("crash", crash), ("hang", hang))
+        name: compiled(loop(CALL, third + end, declared), passes="verify") for name, end in ends.items()
     }
     objects["fine"] = compiled(SUM, "-unroll-count=2")
-    harness = Harness("total", sum_harness().arguments, "i32", repeat=1)
-    with Bench(harness, compiled(SUM)) as bench:
-        found = bench.measure(objects, budget=quick())
+    with Bench(sum_harness(repeat=1), compiled(SUM)) as bench:
+        found = bench.measure(objects, budget=Budget(seconds=0))
     assert found.candidates["crash"].outcome == Outcome("crashed", "in round 1 killed by SIGSEGV")
     assert found.candidates["hang"].outcome.state == "timed out"
     assert found.candidates["hang"].ratio is None
@@ -141,20 +152,11 @@ def test_what_dies_only_while_it_is_timed_is_a_row_as_well() -> None:
     assert found.candidates["fine"].rounds == 10
 
 
-def quick() -> Budget:
-    return Budget(seconds=0)
-
-
 @rows(
     ("ir", "words"),
     [
-        (HOSTILE["crashes"][0], "the base cannot be measured: killed by SIGSEGV"),
-        (HOSTILE["hangs"][0], "the base cannot be measured: it ran for longer than 0.5 s"),
-        (
-            HOSTILE["needs what is not there"][0],
-            "the base cannot be measured: it cannot be loaded: it needs nowhere",
-        ),
-        (HOSTILE["writes beyond its array"][0], "the base writes beyond the array of argument 1"),
+        (HANGS, "the base cannot be measured: it ran for longer than 0.5 s"),
+        (BEYOND, "the base writes beyond the array of argument 1"),
         # Reads beyond its array, and a variable on the stack that it never wrote.
         (
             loop("%q = getelementptr i32, ptr %p, i64 8\n  %v = load i32, ptr %q"),
@@ -201,45 +203,28 @@ def test_arguments_of_every_type_arrive_as_they_are() -> None:
 
 
 def test_a_file_that_is_no_case_is_one_clear_error(tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "case.toml"
-    path.write_text('module = "module.ll"')
-    with pytest.raises(OptctxError, match=r"cannot use the case .*: Object missing required field `harness`"):
-        read_case(path)
-    for more, words in {
-        "option = 1": "unknown field `option`; did you mean options?",
-        "opt_level = 9": r"Expected `int` <= 3 - at `\$.opt_level`",
-        "relative_tolerance = -1.0": "a tolerance is a number that is not negative",
-    }.items():
-        case = Case(sum_harness(), Job(SUM)).write(tmp_path, base=b"", candidate=b"", outcome=Outcome("ok"))
-        lines = pathlib.Path(case).read_text().splitlines()
-        key = more.partition(" ")[0]
-        pathlib.Path(case).write_text("\n".join([each for each in lines if each.split()[0] != key] + [more]))
+    case = Case(sum_harness(), Job(SUM))
+    path = pathlib.Path(case.write(tmp_path, base=b"", candidate=b"", outcome=Outcome("ok")))
+    text = path.read_text()
+    for old, new, words in (
+        ("options =", "option =", "unknown field `option`; did you mean options?"),
+        ("relative_tolerance = 0.0", "relative_tolerance = -1.0", "a tolerance is a number that is not"),
+    ):
+        path.write_text(text.replace(old, new))
         with pytest.raises(OptctxError, match=words):
-            read_case(case)
+            read_case(path)
     with pytest.raises(OptctxError, match="cannot write a case into"):
-        Case(sum_harness(), Job(SUM)).write(path, base=b"", candidate=b"", outcome=Outcome("ok"))
-
-
-class _Bomb:
-    """Makes a file where it is unpickled."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return os.mkdir, (self._path,)
+        case.write(path, base=b"", candidate=b"", outcome=Outcome("ok"))
 
 
 def test_what_a_kernel_says_in_place_of_its_worker_is_decoded_and_checked(tmp_path: pathlib.Path) -> None:
     """It writes frames to every descriptor: a pickle, another message, outputs of other sizes, a long one."""
     mark = tmp_path / "unpickled"
-    bomb = pickle.dumps(_Bomb(str(mark)))
+    bomb = f"cos\nmkdir\n(V{mark}\ntR.".encode()  # unpickling it calls os.mkdir
     frames = {
         "a pickle": struct.pack("<Q", len(bomb)) + bomb,
         "a text": encode("well"),
-        "no array": encode(Outputs(bytes(8), {})),
         "a short array": encode(Outputs(bytes(8), {0: b"1234"})),
-        "another array": encode(Outputs(bytes(8), {0: bytes(256), 7: b""})),
         "a short word": encode(Outputs(b"", {0: bytes(256)})),
         "a long frame": struct.pack("<Q", 1 << 40) + bytes(64),
     }
@@ -258,30 +243,17 @@ def test_what_a_kernel_says_in_place_of_its_worker_is_decoded_and_checked(tmp_pa
     assert not mark.exists()
 
 
-def named(name: str) -> int:
-    """How many processes have the name."""
-    found = 0
-    for comm in pathlib.Path("/proc").glob("[0-9]*/comm"):
-        with contextlib.suppress(OSError):
-            found += comm.read_text() == f"{name}\n"
-    return found
+def below(process: int) -> list[int]:
+    """Its children and theirs."""
+    return [each for child in children_of(process) for each in (child, *children_of(child))]
 
 
 def test_what_a_kernel_has_started_ends_with_an_interrupted_measurement() -> None:
-    name = f"left{os.getpid()}"
-    before = (
-        "%forked = call i32 @fork()\n  %set = call i32 (i32, ...) @prctl(i32 15, ptr @name)\n"
-        "  %r = call i32 @pause()"
-    )
-    declared = (
-        f'declare i32 @fork()\ndeclare i32 @prctl(i32, ...)\n@name = constant [16 x i8] c"{name:\0<16}"'
-    )
-    code = compiled(
-        loop(CALL, before=before, declared=LIBC + declared.replace("\0", "\\00")), passes="default<O1>"
-    )
+    forks = loop(CALL, "%f = call i32 @fork()\n  %r = call i32 @pause()", f"{LIBC}declare i32 @fork()")
     slow = loop(CALL, "%w = call i32 @usleep(i32 100000)", "declare i32 @usleep(i32)")  # so it may take 2 s
     with Bench(sum_harness(), compiled(slow), lock=False) as bench:
         assert bench._helper is not None
-        bench._helper.line.tell(Examine("forks", code))
-        wait_for(lambda: named(name) == 2)
-    wait_for(lambda: named(name) == 0)
+        bench._helper.line.tell(Examine("forks", compiled(forks, passes="default<O1>")))
+        wait_for(lambda: len(below(pid_of(bench))) == 2)
+        started = below(pid_of(bench))
+    wait_for(lambda: not any(os.path.exists(f"/proc/{each}") for each in started))

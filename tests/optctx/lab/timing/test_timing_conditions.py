@@ -76,12 +76,10 @@ def test_the_settings_of_a_measurement_are_flags_and_python_has_the_same_checks(
     for words, expected in {
         "--tolerance=1,2,3": "expected REL or REL,ABS",
         "--tolerance=-1": "expected REL or REL,ABS",
+        "--tolerance=nan": "expected REL or REL,ABS",
         "--tolerance=x": "such as 1e-6 or 0,1e-9, found 'x'",
-        "--measure-seconds=0": "expected seconds above 0",
-        "--processor=-1": "expected the number of a processor",
     }.items():
         with pytest.raises(argparse.ArgumentError, match=expected):
             measuring(words)
-    for wrong in (Measuring(measure_seconds=-1), Measuring(processor=-1)):
-        with pytest.raises(OptctxError, match=r"expected .*, found -1"):
-            checked(wrong)
+    with pytest.raises(OptctxError, match="expected the number of a processor"):
+        checked(Measuring(processor=-1))

@@ -32,14 +32,8 @@ def test_intervals_cover_the_median_as_often_as_they_say(count: int, confidence:
         lambda source: 2 ** source.expovariate(1) / 2**0.693147,
     ):
         assert covered(count, confidence, draw) >= TRIALS * confidence - slack
-
-
-def test_an_interval_is_the_same_for_the_same_seed_and_lies_around_its_median() -> None:
-    numbers = [random.Random(1).gauss(1, 0.1) for _ in range(20)]
-    one = interval(numbers, 0.95, 1)
-    assert one == interval(numbers, 0.95, 1)
-    assert min(numbers) <= one.low <= one.middle <= one.high <= max(numbers)
-    assert interval(numbers, 0.99, 1).width >= one.width
+    numbers = [random.Random(1).random() for _ in range(count)]
+    assert interval(numbers, confidence, 1) == interval(numbers, confidence, 1)
 
 
 def synthetic(source: random.Random, speed: float) -> Rounded:
@@ -68,11 +62,8 @@ def announced(seed: int, speed: float) -> tuple[bool, float]:
     return all(gains), ratio.middle
 
 
-def test_no_gain_is_announced_for_equal_programs_on_a_busy_machine() -> None:
+def test_a_gain_is_announced_for_a_faster_program_alone_on_a_busy_machine() -> None:
     assert not any(announced(seed, 1.0)[0] for seed in range(40))
-
-
-def test_a_gain_is_announced_for_a_faster_program_on_a_busy_machine() -> None:
     found = [announced(seed, 1.5) for seed in range(10)]
     assert sum(gain for gain, _ in found) >= 9
     assert all(abs(ratio - 1.5) < 0.15 for _, ratio in found)

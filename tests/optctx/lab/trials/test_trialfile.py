@@ -9,6 +9,7 @@ import os
 import pathlib
 import resource
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -56,6 +57,7 @@ def path(tmp_path: pathlib.Path) -> pathlib.Path:
 def test_optuna_reads_it_with_the_same_numbers(path: pathlib.Path) -> None:
     optuna = pytest.importorskip("optuna")
     trials = [trial(number, state) for number, state in zip((2, 0, 5, 1, 7, 6), STATES, strict=True)]
+    trials[1] = replace(trials[1], error="\udcff")  # bytes that are not UTF-8
     with kept(path) as file:
         for each in trials:
             file.append(each)
@@ -71,11 +73,9 @@ def test_optuna_reads_it_with_the_same_numbers(path: pathlib.Path) -> None:
     assert found[7].params == dict(point(7))
     assert isinstance(found[7].params["unroll-count"], int)
     again = read_trials(str(path))
-    assert (again.trials, again.notes, again.identity) == (
-        {t.number: t for t in trials},
-        {"base": {"size": 7}},
-        PARTS,
-    )
+    trials[1] = replace(trials[1], error="\\udcff")
+    assert again.trials == {t.number: t for t in trials}
+    assert (again.notes, again.identity) == ({"base": {"size": 7}}, PARTS)
 
 
 @pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.long)])
@@ -116,19 +116,14 @@ def test_another_experiment_is_refused_by_what_differs(path: pathlib.Path) -> No
     with kept(path) as file:
         file.append(trial(0))
     refused(path, "exists already; go on with --resume")
-    refused(
-        path, "a sweep that differs in space and input", resume=True, parts=PARTS | {"space": [], "input": {}}
-    )
-    refused(path, "differs in seed", resume=True, parts=PARTS | {"seed": 3})
-    fewer = {name: part for name, part in PARTS.items() if name != "space"}
-    refused(path, "differs in space", resume=True, parts=fewer)
-    refused(
-        path,
-        "expected experiment 'rank', found experiment 'sweep'",
-        resume=True,
-        parts=PARTS | {"experiment": "rank"},
-    )
-    refused(path, "expected format 2, found format '1'", resume=True, parts=PARTS | {"format": 2})
+    for words, parts in {
+        "a sweep that differs in space and input": PARTS | {"space": [], "input": {}},
+        "differs in seed": PARTS | {"seed": 3},
+        "differs in space": {name: part for name, part in PARTS.items() if name != "space"},
+        "expected experiment 'rank', found experiment 'sweep'": PARTS | {"experiment": "rank"},
+        "expected format 2, found format '1'": PARTS | {"format": 2},
+    }.items():
+        refused(path, words, resume=True, parts=parts)
 
 
 DEEP = b"[" * 1_000_000 + b"]" * 1_000_000  # Python 3.15 counts the bytes of the stack, not levels
@@ -140,9 +135,9 @@ HOSTILE: dict[bytes, str] = {
 }
 
 
-def record(number: int = 0, trial: int = 0, state: str = "ok", options: str = "{}", more: str = "") -> bytes:
+def record(number: int = 0, trial: int = 0, options: str = "{}", more: str = "") -> bytes:
     """The line of a trial, of which something may be odd."""
-    text = f'{{"number":{trial},"options":{options},"passes":"","state":"{state}"{more}}}'
+    text = f'{{"number":{trial},"options":{options},"passes":"","state":"ok"{more}}}'
     return b'{"op_code":8,"trial_id":%d,"user_attr":{"optctx":%s}}\n' % (number, text.encode())
 
 
@@ -152,46 +147,28 @@ APPENDED: dict[bytes, str] = {
     b'{"op_code":6,"trial_id":' + b"9" * 900_000 + b"}\n": "",
     record(more=f',"attributes":{{"a":{"9" * 30}}}'): "at most 64 bits",
     record(more=',"seconds":1e999'): "out of range",
-    record(state="good"): "Invalid enum value 'good'",
     record(options='{"a":1}'): "Expected `str`, got `int`",
     record(9, 9): "expected a trial that has begun",
     record(0, 1): "has begun",
     b'{"op_code":0,"study_name":"optctx"}\n': "alone",
     b'{"op_code":1,"study_id":0}\n': "found 1",
-    b"[]\n": "Expected `object`",
     b'{"op_code":3,"x":"' + b"x" * (5 << 20): "at most 4,194,304 bytes",
-    b'{"op_code":2,"user_attr":{"optctx:x":"\xff"}}\n': "utf-8",
 }
 
 
-@rows(("content", "words"), HOSTILE.items())
-def test_a_file_of_something_else_is_refused_and_stays(
-    path: pathlib.Path, content: bytes, words: str
-) -> None:
-    path.write_bytes(content)
-    refused(path, words, resume=True)
-    with pytest.raises(OptctxError, match=words):
-        read_trials(str(path))
-
-
-def test_a_line_that_no_experiment_writes_is_refused_by_its_number(path: pathlib.Path) -> None:
+def test_a_file_of_something_else_is_refused_by_the_number_of_a_line_and_stays(path: pathlib.Path) -> None:
+    for content, words in HOSTILE.items():
+        path.write_bytes(content)
+        refused(path, words, resume=True)
+        with pytest.raises(OptctxError, match=words):
+            read_trials(str(path))
+    path.unlink()
     with kept(path) as file:
         file.append(trial(0))
     whole = path.read_bytes()
     for content, words in APPENDED.items():
         path.write_bytes(whole + content)
         refused(path, f"line 6 .*{words}", resume=True)
-
-
-def test_what_a_dashboard_adds_is_left_alone(path: pathlib.Path) -> None:
-    with kept(path) as file:
-        file.append(trial(0))
-    with path.open("ab") as appended:
-        appended.write(b'{"op_code":3,"study_id":0,"system_attr":{"dashboard:note":"x"}}\n')
-        appended.write(b'{"op_code":9,"trial_id":0,"system_attr":{"a":[1]}}\n')
-    with kept(path, resume=True) as file:
-        file.append(trial(1))
-    assert list(read_trials(str(path)).trials) == [0, 1]
 
 
 def test_two_processes_one_link_and_what_is_no_file(path: pathlib.Path) -> None:
@@ -204,16 +181,15 @@ def test_two_processes_one_link_and_what_is_no_file(path: pathlib.Path) -> None:
     refused(path.parent, "directory")
     (large := path.with_suffix(".large")).touch()
     os.truncate(large, 1 << 40)
-    with (
-        pytest.raises(OptctxError, match="it has 1,099,511,627,776 bytes, of at most 1,073,741,824"),
-        kept(large, resume=True),
-    ):
-        pass
+    with pytest.raises(OptctxError, match="it has 1,099,511,627,776 bytes, of at most 1,073,741,824"):
+        read_trials(str(large))
     refused(path.parent / "none" / "x", "there is no directory")
 
 
 def vanish(path: pathlib.Path, *, at_the_end: bool) -> None:
-    with kept(path, resume=True) as file:
+    path.unlink(missing_ok=True)
+    with kept(path) as file:
+        file.append(trial(0))
         path.unlink()
         if at_the_end:
             path.write_bytes(b"")
@@ -223,8 +199,6 @@ def vanish(path: pathlib.Path, *, at_the_end: bool) -> None:
 
 @rows("at_the_end", [True, False])
 def test_a_file_that_goes_is_an_error(path: pathlib.Path, at_the_end: bool) -> None:
-    with kept(path) as file:
-        file.append(trial(0))
     with pytest.raises(GoneError, match="deleted, moved or replaced"):
         vanish(path, at_the_end=at_the_end)
 
@@ -240,13 +214,10 @@ def test_a_full_disk_leaves_whole_trials(path: pathlib.Path) -> None:
             assert path.stat().st_size == size
 
     in_child(work)
+    with path.open("ab") as appended:  # what a dashboard adds is left alone
+        appended.write(b'{"op_code":3,"study_id":0,"system_attr":{"dashboard:note":"x"}}\n')
+        appended.write(b'{"op_code":9,"trial_id":0,"system_attr":{"a":[1]}}\n')
     with kept(path, resume=True) as file:
         assert list(file.kept.trials) == [0]
         file.append(trial(1))
     assert list(read_trials(str(path)).trials) == [0, 1]
-
-
-def test_bytes_that_are_not_utf_8_are_kept_with_escapes(path: pathlib.Path) -> None:
-    with kept(path) as file:
-        file.append(Trial(0, {}, "", "failed", error="\udcff"))
-    assert read_trials(str(path)).trials[0].error == "\\udcff"

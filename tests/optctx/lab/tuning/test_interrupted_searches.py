@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import pathlib
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -12,7 +14,7 @@ from optctx import OptionContext
 from optctx.errors import OptctxError
 from optctx.lab.command import tune_command
 from optctx.lab.command.main import main
-from optctx.lab.tuning import Trial, Tuning
+from optctx.lab.tuning import Tuning
 from optctx.lab.tuning.winner import Winner
 from tests.support.tuning_cases import HARNESS, SUM, TINY
 
@@ -29,25 +31,14 @@ def timed(tmp_path: pathlib.Path) -> list[str]:
     return [*words, "--try", "force-vector-width=1,4", "--try", "unroll-count=1,2"]
 
 
-def stop_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have Ctrl-C come when so many trials have ended."""
-    ended: list[Trial] = []
-
-    def add(self: object, trial: Trial) -> None:
-        ended.append(trial)
-        if len(ended) == count:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(tune_command._Progress, "add", add)
+def interrupted(*arguments: object) -> None:
+    raise KeyboardInterrupt
 
 
-def stop_in(owner: type, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have Ctrl-C come in a method."""
-
-    def method(*arguments: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(owner, name, method)
+def after(count: int, work: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have something done when so many trials have ended, not always in the order of their numbers."""
+    ended = itertools.count(1)
+    monkeypatch.setattr(tune_command._Progress, "add", lambda *_: work() if next(ended) == count else None)
 
 
 def run(words: list[str], capfd: pytest.CaptureFixture[str]) -> tuple[str, str]:
@@ -67,14 +58,14 @@ def test_text_json_and_report_say_how_far_a_search_by_run_time_came(
     words = [*timed, "--keep", study, "--resume"]
     # Before the first trial
     with monkeypatch.context() as patch:
-        stop_in(Tuning, "_ask", patch)
+        patch.setattr(Tuning, "_ask", interrupted)
         out, err = run([*words, "--report", str(page)], capfd)
     assert err == f"optctx: interrupted after 0 of 4 trials; they are in {study}: go on with --resume\n"
     assert out.splitlines()[-1] == "interrupted after 0 of 4 trials"
     assert not UNTRUE.search(out)
     assert not UNTRUE.search(page.read_text().partition("<h2>")[0])
     # Between trials
-    stop_after(3, monkeypatch)
+    after(3, interrupted, monkeypatch)
     out, err = run([*words, "--report", str(page)], capfd)
     assert err == f"optctx: interrupted after 3 of 4 trials; they are in {study}: go on with --resume\n"
     assert not UNTRUE.search(out)
@@ -88,7 +79,7 @@ def test_text_json_and_report_say_how_far_a_search_by_run_time_came(
     assert "Interrupted after 3 of 4 trials." in said
     assert re.search(r"Best so far by time: trial \d+, [\d.]+ times the base, not confirmed", said)
     # Before the second check
-    stop_in(Winner, "confirm", monkeypatch)
+    monkeypatch.setattr(Winner, "confirm", interrupted)
     out, err = run([*words, "--trials", "3", "--format", "json"], capfd)
     assert err.splitlines()[-1].startswith("optctx: interrupted after 3 of 3 trials; ")
     data = json.loads(out)
@@ -106,7 +97,7 @@ def test_a_report_that_cannot_be_written_hides_no_interrupt(
 
     (tmp_path / "tiny.ll").write_text(TINY)
     monkeypatch.setattr("optctx.lab.report.write_report", full)
-    stop_after(2, monkeypatch)
+    after(2, interrupted, monkeypatch)
     words = ["tune", str(tmp_path / "tiny.ll"), "--try", "unroll-count=1..3"]
     out, err = run([*words, "--report", str(tmp_path / "tiny.html")], capfd)
     assert "interrupted after 2 of 3 trials" in out
@@ -120,23 +111,17 @@ def test_a_study_that_vanishes_midway_is_an_error(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "tiny.ll").write_text(TINY)
-    file, left = tmp_path / "tiny.journal", 0
+    file = tmp_path / "tiny.journal"
 
-    def add(*_: object) -> None:  # not always in the order of the trials' numbers
-        nonlocal left
-        left -= 1
-        if not left:
-            content = file.read_bytes()
-            file.unlink()
-            if at == 6:  # replaced, after the last trial
-                file.write_bytes(content)
+    def replace_it() -> None:
+        content = file.read_bytes()
+        file.unlink()
+        file.write_bytes(content)
 
-    monkeypatch.setattr(tune_command._Progress, "add", add)
-    for at in (2, 6):
-        left = at
+    for at, work in ((2, file.unlink), (6, replace_it)):
+        after(at, work, monkeypatch)
         words = ["tune", str(tmp_path / "tiny.ll"), "--try", "unroll-count=1..6"]
         assert main([*words, "--keep", str(file)]) == 3
         out, err = capfd.readouterr()
-        [line] = err.splitlines()
-        assert line.startswith(f"optctx: cannot write to {str(file)!r}: it was deleted, moved or replaced")
+        assert err.startswith(f"optctx: cannot write to {str(file)!r}: it was deleted, moved or replaced")
         assert f"not finished: {at} of 6 trials" in out  # what is nowhere else

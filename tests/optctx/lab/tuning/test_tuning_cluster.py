@@ -1,33 +1,114 @@
-"""Searches on a Dask cluster of which workers die and differ."""
+"""Searches on a Dask cluster of which workers die and differ, of processes on this machine."""
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import dask
+import llvmlite
 import pytest
 import trustme
 
 from optctx.engine.attach import attach
-from optctx.errors import OptctxError
+from optctx.errors import Interrupted, OptctxError
 from optctx.lab.tuning import Study, Trial, parse_space, workers
 from optctx.lab.tuning import dask as dask_module
 from optctx.lab.tuning.dask import dask_executor
-from tests.optctx.lab.tuning.dask_cluster import Cluster, another_library
-from tests.support.processes import LISTENING, SECONDS, wait_for
-from tests.support.tuning_cases import JOB, TINY, deadly, kept, loops, told, tuned, tuned_by_time
+from tests.support.processes import SECONDS, wait_for
+from tests.support.tuning_cases import JOB, deadly, kept, loops, told, tuned, tuned_by_time
 
+ROOT = str(pathlib.Path(__file__).parents[4])
 pytestmark = pytest.mark.cluster
 ARGUMENTS: dict[str, Any] = {"seed": 7, "trials": 24, "timeout": 60.0}
+
+
+class Cluster:
+    """A scheduler and its workers, by name. A context manager: leaving it kills what is left.
+
+    `protocol`: tcp, or tls with certificates that `environment` names, as Dask has it.
+    """
+
+    def __init__(
+        self, folder: pathlib.Path, protocol: str = "tcp", environment: Mapping[str, str] | None = None
+    ) -> None:
+        self._folder = folder
+        self._protocol = protocol
+        self._environment = dict(environment or {})
+        self._processes = contextlib.ExitStack()
+        self.workers: dict[str, subprocess.Popen[bytes]] = {}
+
+    def __enter__(self) -> Cluster:
+        self.address = f"{self._protocol}://127.0.0.1:{self._start_scheduler()}"
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._processes.close()
+
+    def start(self, name: str, *words: str, modules: pathlib.Path | None = None) -> None:
+        """Start a worker of one thread. `modules`: a folder whose modules it finds first."""
+        path = os.pathsep.join([*([str(modules)] if modules else []), ROOT])
+        command = ["distributed.cli.dask_worker", self.address, "--nthreads", "1", "--name", name]
+        self.workers[name] = self._run(*command, "--no-dashboard", *words, PYTHONPATH=path)
+
+    def wait_for(self, count: int) -> None:
+        """Until so many workers are there."""
+        from distributed import Client
+
+        with Client(self.address, set_as_default=False) as client:
+            client.wait_for_workers(count, timeout=SECONDS)
+
+    def _start_scheduler(self) -> int:
+        file = self._folder / "scheduler.json"
+        words = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
+        words += ["--protocol", self._protocol]
+        given = {"PYTHONPATH": ROOT, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
+        self.scheduler = self._run("distributed.cli.dask_scheduler", *words, **given)
+        wait_for(lambda: file.exists() and file.read_text().endswith("}"))
+        return int(json.loads(file.read_text())["address"].rpartition(":")[2])
+
+    def _run(self, module: str, *words: str, **environment: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, *words],
+            cwd=self._folder,
+            env={**os.environ, **self._environment, **environment},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self._processes.callback(_end, process)
+        return process
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def another_library(folder: pathlib.Path) -> str:
+    """Make a package llvmlite there whose library is another one by its build id, which is returned."""
+    source = pathlib.Path(llvmlite.__file__).parent
+    shutil.copytree(source, folder / "llvmlite", ignore=shutil.ignore_patterns("*.so", "tests"))
+    code = bytearray((source / "binding" / "libllvmlite.so").read_bytes())
+    build_id = bytes.fromhex(attach().image.build_id)
+    place = code.find(build_id)
+    assert place > 0
+    code[place] ^= 0xFF
+    (folder / "llvmlite" / "binding" / "libllvmlite.so").write_bytes(code)
+    return bytes([build_id[0] ^ 0xFF, *build_id[1:]]).hex()
 
 
 @pytest.fixture
@@ -126,30 +207,7 @@ def test_a_cluster_may_encrypt(tmp_path: pathlib.Path) -> None:
                 tuned_there(address, JOB, loops(), **ARGUMENTS)
 
 
-def test_ctrl_c_keeps_what_is_done(cluster: Cluster, tmp_path: pathlib.Path) -> None:
-    cluster.start("first", "--no-nanny")
-    cluster.wait_for(1)
-    (tmp_path / "tiny.ll").write_text(TINY)
-    study = tmp_path / "night.journal"
-    # The last value never ends.
-    words = ["--try", "misched-limit=default,0", "--try", "unroll-count=1,2", "--sampler", "grid"]
-    words += ["--timeout", "100", "--cluster", cluster.address, "--keep", str(study), "--format", "json"]
-    with subprocess.Popen(
-        [sys.executable, "-c", LISTENING, "tune", str(tmp_path / "tiny.ll"), *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        text=True,
-    ) as process:
-        wait_for(lambda: kept(study) >= 1)
-        os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=SECONDS)
-    assert process.returncode == 130
-    assert "go on with --resume" in err
-    assert 1 <= len(json.loads(out)["trials"]) == kept(study) <= 2
-
-
-def test_a_scheduler_that_ends_is_an_error_and_the_study_goes_on(
+def test_after_ctrl_c_and_the_end_of_the_scheduler_a_study_goes_on(
     cluster: Cluster, tmp_path: pathlib.Path
 ) -> None:
     cluster.start("first", "--no-nanny")
@@ -157,12 +215,17 @@ def test_a_scheduler_that_ends_is_an_error_and_the_study_goes_on(
     arguments = {**ARGUMENTS, "keep": str(tmp_path / "night.journal")}
 
     def end(trial: Trial) -> None:
-        if trial.number == 5:
+        if trial.number == 2:
+            raise KeyboardInterrupt  # keeps what is done
+        if trial.number == 9:
             cluster.scheduler.kill()
             cluster.scheduler.wait()
 
-    with pytest.raises(OptctxError, match=r"the executor takes no more work .*--resume"):
+    with pytest.raises(Interrupted) as caught:
         tuned_there(cluster.address, JOB, loops(), on_trial=end, **arguments)
+    assert len(caught.value.partial.trials) == kept(tmp_path / "night.journal") >= 1
+    with pytest.raises(OptctxError, match=r"the executor takes no more work .*--resume"):
+        tuned_there(cluster.address, JOB, loops(), on_trial=end, resume=True, **arguments)
     assert told(tuned(JOB, loops(), resume=True, **arguments)) == told(tuned(JOB, loops(), **ARGUMENTS))
 
 

@@ -4,66 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from optctx.errors import OptctxError
 from optctx.lab.tuning import CompilationTime, RunTime, evaluate, parse_space, workers
 from optctx.lab.tuning.workers import Workers, here, perform
-from tests.support.processes import SECONDS
 from tests.support.tuning_cases import HARNESS, JOB, deadly, told, tuned
 
 _LONG = 60.0  # seconds, which nothing here takes
-
-
-class _Forgetful(Executor):
-    """What a pool is that breaks between its check and the entry of a task: it forgets that task."""
-
-    def __init__(self) -> None:
-        self._broken = False
-
-    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        if self._broken:
-            raise BrokenProcessPool("a process died")
-        self._broken = True
-        return Future()
-
-
-class _Held(ThreadPoolExecutor):
-    """Does nothing after the first task until so many tasks are under way, and counts these.
-
-    What is submitted only to see whether an executor takes work is no task.
-    """
-
-    def __init__(self, expected: int) -> None:
-        super().__init__(2)
-        self._expected = expected
-        self._enough = threading.Event()
-        self._begun = self._ended = self.most = 0
-
-    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        if function is not perform:
-            return super().submit(function, *arguments)
-        self._begun += 1
-        self.most = max(self.most, self._begun - self._ended)
-        if self.most == self._expected:
-            self._enough.set()
-        future = super().submit(self._held, self._begun, function, *arguments)
-        future.add_done_callback(self._count)
-        return future
-
-    def _held(self, number: int, function: Callable[..., Any], *arguments: Any) -> Any:
-        assert number == 1 or self._enough.wait(SECONDS)
-        return function(*arguments)
-
-    def _count(self, future: Future[Any]) -> None:
-        self._ended += 1
 
 
 @pytest.mark.parametrize(
@@ -75,58 +29,58 @@ class _Held(ThreadPoolExecutor):
     ],
 )
 def test_a_search_keeps_as_many_tasks_under_way_as_it_may(
-    sampler: str, window: int | None, expected: int
+    sampler: str, window: int | None, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    start, counts = Workers._start, list[int]()
+
+    def counted(self: Workers, task: Any) -> None:
+        start(self, task)
+        counts.append(len(self._running))
+
+    monkeypatch.setattr(Workers, "_start", counted)
     space = parse_space(["unroll-count=1..20", "force-vector-width=1,2,4"])
     arguments = {"sampler": sampler, "window": window, "trials": expected + 4, "timeout": 60.0}
-    with _Held(expected) as executor:
+    with ThreadPoolExecutor(2) as executor:
         there = tuned(JOB, space, executor=executor, **arguments)
         executor.submit(evaluate.end_helpers).result()
-    assert executor.most == expected
+    assert max(counts) == expected
     assert told(there) == told(tuned(JOB, space, **arguments))
 
 
 def test_work_whose_worker_died_is_done_again_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """As Dask and Ray say it: so what ran beside it is not suspected, and it is given up the second time."""
 
-    class LostError(Exception):
-        pass
-
-    monkeypatch.setattr(workers, "_is_loss", lambda error: isinstance(error, LostError))
+    monkeypatch.setattr(workers, "_is_loss", lambda error: isinstance(error, EOFError))
     running: set[int] = set()
-    beside: list[tuple[int, int]] = []
+    beside: list[int] = []
 
-    def work(number: int, deadly: int) -> int:
+    def work(number: int) -> int:
         running.add(number)
         try:
             time.sleep(0.05)
-            beside.append((number, len(running)))
-            if number == deadly or (number == 3 and len(running) > 1):
-                raise LostError(f"worker of {number}")
+            beside.append(len(running))
+            if number == 2 or (number == 3 and len(running) > 1):
+                raise EOFError(f"worker of {number}")
             return number
         finally:
             running.discard(number)
 
     with ThreadPoolExecutor(3) as pool, Workers(pool, here()) as searched:
         for number in range(6):
-            searched.send(number, work, number, 2)
+            searched.send(number, work, number)
         results: dict[Any, Any] = {}
         while len(results) < 6:
             results.update(searched.results())
-    assert results[2].error == "its worker was lost with it: LostError: worker of 2"
+    assert results[2].error == "its worker was lost with it: EOFError: worker of 2"
     assert [results[number].value for number in (0, 1, 3, 4, 5)] == [0, 1, 3, 4, 5]
-    assert all(at_once == 1 for number, at_once in beside[-2:])
+    assert beside[-2:] == [1, 1]
 
 
 def test_a_worker_that_differs_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_LONGEST_PAUSE", 0.01)  # before each of its many refusals
     expected = {"release of llvmlite": "0.1", "release of optctx": "9", "processor": "Z80"}
     reply = perform(expected, 0, 0, os._exit, (1,))
-    assert [each.partition(":")[0] for each in reply.mismatches] == [
-        "release of llvmlite",
-        "release of optctx",
-        "processor",
-    ]
+    assert [each.partition(":")[0] for each in reply.mismatches] == list(expected)
     assert perform(here(), 0, 0, len, ("abc",)).value == 3
     with (
         ThreadPoolExecutor(1) as pool,
@@ -175,9 +129,12 @@ def test_a_pool_that_breaks_behind_a_search_leaves_no_process() -> None:
 
 
 def test_work_that_a_broken_executor_forgot_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pool that breaks between its check and the entry of a task forgets that task."""
     monkeypatch.setattr(workers, "_LOOK", 0.01)
+    pool = Mock(Executor)
+    pool.submit.side_effect = [Future(), BrokenProcessPool("a process died")]
     with (
-        Workers(_Forgetful(), here()) as searched,
+        Workers(pool, here()) as searched,
         pytest.raises(OptctxError, match=r"takes no more work \(BrokenProcessPool: .*--resume"),
     ):
         searched.do(len, "abc")

@@ -19,18 +19,29 @@ from optctx.lab.tuning import Command, Dimension, RunTime, Size, Space, parse_sp
 from optctx.lab.tuning.objectives import Callgrind, objective_named
 from optctx.lab.tuning.winner import minimised
 from tests.support.ir_texts import SCALE
-from tests.support.tuning_cases import HARNESS, JOB, KERNEL, SUM, TINY, loops, tuned, tuned_by_time
+from tests.support.tuning_cases import (
+    HARNESS,
+    JOB,
+    KERNEL,
+    LOOSE,
+    SUM,
+    TINY,
+    cut_short,
+    loops,
+    told,
+    tuned,
+    tuned_by_time,
+)
 
 
 @pytest.mark.long
-def test_run_time_is_searched_and_confirmed(tmp_path: pathlib.Path) -> None:
-    study = tuned_by_time(keep=str(tmp_path / "night.db"))
+def test_run_time_is_searched_and_confirmed() -> None:
+    study = tuned_by_time()
     assert study.base.objectives["time"] == pytest.approx(1, abs=0.5)
     assert {trial.state for trial in study.trials} == {"ok"}
-    best = study.best
-    assert best is not None
-    assert best.objectives["time"] < 0.7
-    assert best.attributes["time"]["ratio"]["low"] > 1
+    assert study.best is not None
+    assert study.best.objectives["time"] < 0.7
+    assert study.best.attributes["time"]["ratio"]["low"] > 1
 
 
 def test_a_run_time_is_searched_for_gains_alone() -> None:
@@ -67,12 +78,57 @@ def test_a_command_gives_the_figure(tmp_path: pathlib.Path, capfd: pytest.Captur
     for bad, expected in {
         "sh -c 'echo no luck >&2; exit 1' {object}": "status 1: no luck",
         "sh -c 'echo 1 x' {object}": "no number last: 1 x",
-        "sh -c 'echo nan' {object}": "no number last: nan",
         "sh -c 'sleep 60' {object}": "took longer than 0.5 s",
     }.items():
         with pytest.raises(OptctxError, match=expected):
             tuned(JOB, loops(), (Command(command=bad, timeout=0.5),))
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.long
+def test_a_slow_trial_is_stopped_and_kept(tmp_path: pathlib.Path) -> None:
+    """One addition after the other is several times slower than what -O2 makes of the loop."""
+    arguments = {
+        "job": KERNEL,
+        "space": parse_space(["force-vector-width=1,4", "force-vector-interleave=1,4"]),
+        "objectives": (RunTime(harness=HARNESS, tolerance=LOOSE, seconds=1.0),),
+        "sampler": "grid",
+        "pruner": "threshold:1.8",
+        "keep": str(tmp_path / "night.db"),
+    }
+    study = tuned(**arguments)
+    (slow,) = (trial for trial in study.trials if tuple(trial.options.values()) == ("1", "1"))
+    assert (slow.state, slow.objectives, slow.attributes["time"]["rounds"]) == ("pruned", {}, 5)
+    assert "ok" in {trial.state for trial in study.trials}
+    assert "times the base after 5 rounds" in slow.error
+    ((step, ratio),) = slow.attributes["intermediate"]
+    assert step == 5
+    assert ratio > 1.8
+    again = tuned(**arguments, resume=True)
+    assert (again.trials, again.compiled) == (study.trials, 0)
+    with pytest.raises(OptctxError, match="differs in pruner"):
+        tuned(**{**arguments, "pruner": "none"}, resume=True)
+
+
+def test_equal_objects_are_measured_once_and_not_again_after_a_resume(tmp_path: pathlib.Path) -> None:
+    log, script = tmp_path / "log", tmp_path / "score.sh"
+    script.write_text(f'echo x >> {log}\nwc -c < "$1"\n')
+    arguments = {
+        "job": JOB,
+        # The second option changes nothing in this module, but LLVM reads it.
+        "space": parse_space(["force-vector-width=1,2", "inline-threshold=100,200,300,400,500,600"]),
+        "objectives": (Command(command=f"sh {script} {{object}}"),),
+        "sampler": "grid",
+        "trials": 12,
+    }
+    cut_short(8, **arguments, keep=str(tmp_path / "night.db"))
+    assert log.read_text().count("x") <= 3  # the base's object and two
+    study = tuned(**arguments, keep=str(tmp_path / "night.db"), resume=True)
+    found = {trial.attributes["digest"] for trial in (study.base, *study.trials)}
+    # The base is measured by each run; nothing else is measured twice.
+    assert log.read_text().count("x") <= len(found) + 1
+    assert told(study) == told(tuned(**arguments))
+    assert len(study.trials) == 12
 
 
 @pytest.mark.long

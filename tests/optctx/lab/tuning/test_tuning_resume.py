@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import pathlib
-import pickle
-import signal
-import subprocess
-import sys
-from collections.abc import Callable
+import shutil
 from typing import Any
 
 import pytest
@@ -21,68 +16,11 @@ from optctx.lab.trials import TrialFile
 from optctx.lab.tuning import Instructions, Study, Trial, Tuning, parse_space
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.evaluate import LocalEvaluator
-from tests.support.processes import SECONDS, of_session, wait_for
+from tests.support.processes import wait_for
 from tests.support.rows import rows
 from tests.support.tuning_cases import JOB, TINY, cut_short, kept, loops, told, tuned, tuning_of
 
-# The command, which stands still after so many more rows, while workers compile. 0: goes through.
-PAUSING = """
-import signal, sys
-from optctx.lab.command.main import main
-from optctx.lab.trials import TrialFile
-
-left, append = int(sys.argv.pop(1)), TrialFile.append
-
-def pausing(self, trial):
-    global left
-    append(self, trial)
-    left -= 1
-    if not left:
-        signal.pause()
-
-TrialFile.append = pausing
-sys.exit(main())
-"""
-OPTCTX = [sys.executable, "-m", "optctx"]
 ARGUMENTS: dict[str, Any] = {"job": JOB, "space": loops(), "seed": 5, "trials": 16}
-
-
-@pytest.mark.long
-def test_a_study_that_is_killed_five_times_has_each_trial_once(tmp_path: pathlib.Path) -> None:
-    trials = 200
-    (tmp_path / "tiny.ll").write_text(TINY)
-    study = tmp_path / "night.journal"
-    command = [
-        *(sys.executable, "-c", PAUSING, "0"),
-        *("tune", str(tmp_path / "tiny.ll"), "--passes", "default<O1>", "--jobs", "2"),
-        *("--try", "unroll-count=1..100", "--try", "inline-threshold=1..100", "--sampler", "random"),
-        *("--trials", str(trials), "--keep", str(study), "--resume", "--format", "json"),
-    ]
-    ended = 0
-    for percent in (8, 16, 29, 1, 44):
-        more = trials * percent // 100
-        command[3], ended = str(more), ended + more
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True) as process:
-            wait_for(functools.partial(lambda enough: kept(study) == enough, ended))
-            process.kill()
-        assert process.returncode == -signal.SIGKILL
-        wait_for(lambda: not of_session(process.pid))
-        assert kept(study) == ended
-    command[3] = "0"
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
-    said = [line for line in done.stderr.splitlines() if not line.startswith("optctx: tuning: ")]
-    assert (done.returncode, said) == (0, [])
-    found = json.loads(done.stdout)["trials"]
-    assert len(found) == len({json.dumps(trial["options"]) for trial in found}) == trials
-    assert [trial["number"] for trial in found] == list(range(trials))
-    assert kept(study) == trials
-    whole = tuned(
-        Job(TINY, "default<O1>"),
-        parse_space(["unroll-count=1..100", "inline-threshold=1..100"]),
-        sampler="random",
-        trials=trials,
-    )
-    assert [trial["options"] for trial in found] == [trial.options for trial in whole.trials]
 
 
 def test_a_search_goes_on_as_if_nothing_had_happened(tmp_path: pathlib.Path) -> None:
@@ -93,9 +31,7 @@ def test_a_search_goes_on_as_if_nothing_had_happened(tmp_path: pathlib.Path) -> 
     assert told(study) == told(tuned(**ARGUMENTS))
     assert study.compiled <= 16 - 5
     again = tuned(**arguments, resume=True)
-    assert told(again) == told(study)
-    assert again.compiled == 0
-    assert again.trials == study.trials
+    assert (again.trials, again.compiled) == (study.trials, 0)
     more = tuned(**{**arguments, "trials": 18}, resume=True)
     assert told(more)[:16] == told(study)
     assert len(more.trials) == 18
@@ -147,48 +83,27 @@ def test_an_interrupt_while_measuring_ends_leaves_no_process(monkeypatch: pytest
 
 
 @pytest.fixture(scope="module")
-def ended(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The file of a study that ended after four trials."""
-    file = tmp_path_factory.mktemp("study") / "study.journal"
-    tuned(**{**ARGUMENTS, "keep": str(file), "trials": 4})
-    return file.read_bytes()
+def ended(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The file of a study that ended after four trials, which tests leave as it is."""
+    file = str(tmp_path_factory.mktemp("study") / "study.journal")
+    tuned(**{**ARGUMENTS, "keep": file, "trials": 4})
+    return file
 
 
-@pytest.fixture
-def study(ended: bytes, tmp_path: pathlib.Path) -> str:
-    file = tmp_path / "study.journal"
-    file.write_bytes(ended)
-    return str(file)
-
-
-DIFFERENT: dict[str, dict[str, Any]] = {
-    "input": {"job": Job(TINY, JOB.passes)},
-    "space": {"space": parse_space(["unroll-count=1..8"])},
-    "objectives": {"objectives": (Instructions(),)},
-    "sampler": {"sampler": "random"},
-    "seed": {"seed": 6},
-    "window": {"window": 2},
-}
-
-
-def test_a_study_of_something_else_is_refused_by_name(study: str) -> None:
-    before = pathlib.Path(study).read_bytes()
-    for name, different in DIFFERENT.items():
+def test_a_study_of_something_else_is_refused_by_name(ended: str) -> None:
+    before = pathlib.Path(ended).read_bytes()
+    others: dict[str, dict[str, Any]] = {
+        "input": {"job": Job(TINY, JOB.passes)},
+        "space": {"space": parse_space(["unroll-count=1..8"])},
+        "objectives": {"objectives": (Instructions(),)},
+        "sampler": {"sampler": "random"},
+        "seed": {"seed": 6},
+        "window": {"window": 2},
+    }
+    for name, value in others.items():
         with pytest.raises(OptctxError, match=f"its trials are of a tune that differs in {name};"):
-            tuned(**{**ARGUMENTS, **different, "keep": study, "resume": True})
-    with pytest.raises(OptctxError, match="it exists already; go on with --resume"):
-        tuned(**ARGUMENTS, keep=study)
-    assert pathlib.Path(study).read_bytes() == before
-
-
-class Planted:
-    """Makes a file when it is unpickled."""
-
-    def __init__(self, path: pathlib.Path) -> None:
-        self._path = path
-
-    def __reduce__(self) -> tuple[Callable[..., None], tuple[pathlib.Path]]:
-        return pathlib.Path.touch, (self._path,)
+            tuned(**{**ARGUMENTS, **value, "keep": ended, "resume": True})
+    assert pathlib.Path(ended).read_bytes() == before
 
 
 def test_a_planted_pickle_is_not_read(tmp_path: pathlib.Path) -> None:
@@ -198,7 +113,8 @@ def test_a_planted_pickle_is_not_read(tmp_path: pathlib.Path) -> None:
     marker, file = tmp_path / "marker", tmp_path / "study.journal"
     arguments = {**ARGUMENTS, "sampler": "cmaes", "keep": str(file)}
     cut_short(8, **arguments)
-    found = {"cma:optimizer:0": pickle.dumps(Planted(marker)).hex(), "cma:generation": 0}
+    pickled = f"cos\nmkdir\n(V{marker}\ntR.".encode()  # unpickling it calls os.mkdir
+    found = {"cma:optimizer:0": pickled.hex(), "cma:generation": 0}
     lines = []
     for line in file.read_text().splitlines():
         if (operation := json.loads(line))["op_code"] == 6:  # Optuna takes nothing for a trial that has ended
@@ -233,9 +149,9 @@ def test_a_planted_pickle_is_not_read(tmp_path: pathlib.Path) -> None:
     ],
 )
 def test_a_trial_that_is_not_of_the_study_is_refused(
-    old: str, new: str, ended: bytes, tmp_path: pathlib.Path
+    old: str, new: str, ended: str, tmp_path: pathlib.Path
 ) -> None:
-    head, mark, rest = ended.decode().partition('"optctx":{"number":2')
+    head, mark, rest = pathlib.Path(ended).read_text().partition('"optctx":{"number":2')
     assert mark
     (file := tmp_path / "forged.journal").write_text(head + mark + rest.replace(old, new, 1))
     with pytest.raises(OptctxError, match="its trial 2 is not of this study; name another file"):
@@ -243,14 +159,15 @@ def test_a_trial_that_is_not_of_the_study_is_refused(
 
 
 def test_a_study_of_another_optuna_goes_on_without_doing_anything_twice(
-    study: str, monkeypatch: pytest.MonkeyPatch
+    ended: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One whose samplers ask for other points."""
     import optuna
 
-    first = tuned(**{**ARGUMENTS, "trials": 4}, keep=study, resume=True)
+    study = shutil.copy(ended, tmp_path / "study.journal")
+    first = tuned(**{**ARGUMENTS, "trials": 4}, keep=str(study), resume=True)
     real = optuna.samplers.TPESampler
     monkeypatch.setattr(optuna.samplers, "TPESampler", lambda seed: real(seed=seed + 1))
-    other = tuned(**ARGUMENTS, keep=study, resume=True)
+    other = tuned(**ARGUMENTS, keep=str(study), resume=True)
     assert told(other)[:4] == told(first)
     assert len({tuple(trial.options.items()) for trial in other.trials}) == len(other.trials) == 16
