@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     jobs = [jobs[index] for index in shuffled(len(jobs), options.seed)]
     reads = Reads()
     given = ((job.where, job) for job in jobs)
-    for ended in run_in_children(reads_of, given, jobs=options.jobs, seconds=options.timeout):
+    for ended in run_in_children(reads_of, given, jobs=2, seconds=options.timeout):
         if ended.problem:
             reads.failed[ended.name] = ended.problem
         else:
@@ -85,7 +85,6 @@ def _short(function: str) -> str:
 def make_parser() -> argparse.ArgumentParser:
     parser = new_parser(".reads", __doc__)
     add_choice(parser, seed="of the choice", seconds=30.0)
-    parser.add_argument("--jobs", type=int, default=2, help="children at once")
     parser.add_argument("--json", type=absolute, help="write every place there")
     parser.add_argument("--without", type=absolute, help="write stacks without a context there")
     return parser
