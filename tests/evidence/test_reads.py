@@ -14,7 +14,7 @@ import pytest
 from evidence.main import main
 from evidence.reads import stacks
 from evidence.reads.children import run_in_children
-from evidence.reads.contexts import reached, reaches_in
+from evidence.reads.contexts import reaches_in
 from evidence.reads.places import ReadPlace, Reads, first_reads
 from evidence.reads.signature import pointee, signature_of
 from evidence.reads.stacks import FirstRead, RecordingStacks, stacks_in
@@ -216,11 +216,6 @@ def test_the_farthest_stack_of_several_compilations_counts() -> None:
 )
 def test_what_a_function_reaches(function: str, contexts: set[str]) -> None:
     assert {reach.context for reach in reaches_in(function)} == contexts
-
-
-def test_the_nearest_of_each_context_counts() -> None:
-    stack = ("f(llvm::Loop*)", "g(llvm::Module&)", "h(llvm::Function&)")
-    assert {name: frames for name, (frames, _) in reached(stack).items()} == {"Function": 0, "Module": 1}
 
 
 @rows(

@@ -199,7 +199,8 @@ def test_copies_are_unloaded() -> None:
     def mapped() -> int:
         return sum("optctx-copy-" in line for line in Path("/proc/self/maps").read_text().splitlines())
 
-    with PrivateCopyStrategy(kept=1) as strategy:
+    strategy = PrivateCopyStrategy(kept=1)
+    with strategy:
         for options in OPTIONS:
             assert strategy.compile(Job(KERNEL, options=options)).error is None
             assert strategy.loaded == 1
