@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from evidence.conformance.audited import find_sightings, sightings_as_text
 from evidence.conformance.cache import ReferenceCache
@@ -13,7 +14,6 @@ from evidence.conformance.judging import Settings, compute_references, judge_all
 from evidence.conformance.machines import SharedMachines
 from evidence.conformance.recorded import (
     find_recorded,
-    recorded_as_json,
     recorded_as_text,
     removals,
     sensitive_jobs,
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.json:
         told = as_json(verdicts, left_out)
         if recorded is not None:
-            told["record"] = recorded_as_json(recorded)
+            told["record"] = asdict(recorded)
         options.json.write_text(json.dumps(told, indent=1) + "\n")
     return int(
         bool(find_sightings(verdicts))
