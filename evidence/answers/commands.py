@@ -15,7 +15,6 @@ from typing import Final
 
 from evidence.benchmarks.__main__ import ALL as BENCHMARKS
 from evidence.main import make_parser as make_evidence_parser
-from evidence.strategies import command as compare_command
 from optctx.errors import OptctxError
 from optctx.lab.command.main import parse as parse_optctx
 
@@ -124,10 +123,7 @@ def _check_optctx(words: Sequence[str], made: set[str]) -> None:
 
 def _check_evidence(words: Sequence[str], made: set[str]) -> None:
     try:
-        given = make_evidence_parser().parse_args(list(words))
-        if words[0] == "compare":
-            compare_command.check_names(given)
-        _check_given(given, made)
+        _check_given(make_evidence_parser().parse_args(list(words)), made)
     except OptctxError as error:
         raise CommandError(str(error)) from error
 
