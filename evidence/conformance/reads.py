@@ -13,11 +13,9 @@ import argparse
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from evidence.census.tables import totals_lines
 from evidence.conformance.choice import absolute, add_choice, choose, new_parser, tests_root, value_needs
-from evidence.conformance.job import Job
 from evidence.conformance.recorded import reads_of
 from evidence.conformance.runlines import read_jobs
 from evidence.conformance.scoped import shuffled
@@ -35,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0; 1 if nothing could be compiled; 2 if there is no source."""
     options = make_parser().parse_args(arguments)
     root = tests_root(options, "reads")
-    jobs = choose(_jobs(root, options.folders), options)
+    jobs = choose(read_jobs(root, options.folders, value_needs())[0], options)
     jobs = [jobs[index] for index in shuffled(len(jobs), options.seed)]
     reads = Reads()
     given = ((job.where, job) for job in jobs)
@@ -50,10 +48,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.without.write_text(as_markdown([place for place in reads.places if place.without]))
     print(*totals_lines(reads.totals), "", reads_summary(reads), sep="\n")
     return int(not reads.compilations)
-
-
-def _jobs(root: Path, folders: Sequence[str]) -> list[Job]:
-    return read_jobs(root, folders, value_needs())[0]
 
 
 def as_markdown(places: Iterable[ReadPlace]) -> str:
@@ -75,8 +69,7 @@ def _section(reader: str, places: list[ReadPlace]) -> str:
 
 def _short(function: str) -> str:
     """A function without parameters and template arguments."""
-    signature = signature_of(function)
-    name = f"{signature.scope}::{signature.name}" if signature.scope else signature.name
+    name = signature_of(function).qualified
     while (shorter := re.sub(r"<[^<>]*>", "", name)) != name:
         name = shorter
     return name

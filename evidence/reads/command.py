@@ -130,8 +130,7 @@ def _print(reads: Reads, arguments: argparse.Namespace) -> None:
 def _cells(place: ReadPlace) -> tuple[str, ...]:
     frames = "" if place.frames < 0 else str(place.frames)
     by = place.via or (f"while a {place.making} is made" if place.making else "")
-    signature = signature_of(place.function)
-    function = f"{signature.scope}::{signature.name}" if signature.scope else signature.name
+    function = signature_of(place.function).qualified
     return place.option, place.nearest, frames, by, function, place.library
 
 

@@ -57,8 +57,7 @@ def places(*jobs: Job) -> dict[str, list[ReadPlace]]:
 
 def names(stack: tuple[str, ...]) -> list[str]:
     """The functions of a stack without parameters and clones."""
-    signatures = map(signature_of, stack)
-    return [f"{each.scope}::{each.name}" if each.scope else each.name for each in signatures]
+    return [signature_of(function).qualified for function in stack]
 
 
 def test_the_count_of_an_unrolling_is_read_below_the_pass() -> None:
