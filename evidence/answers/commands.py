@@ -5,21 +5,16 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from evidence import conformance
 from evidence.benchmarks.__main__ import ALL as BENCHMARKS
-from evidence.conformance import experiments, reads, usage
-from evidence.conformance.designs import main as designs
-from evidence.conformance.main import make_parser as make_conformance_parser
 from evidence.main import make_parser as make_evidence_parser
-from evidence.strategies import command as compare_command
-from evidence.upstream import moved
-from evidence.upstream.__main__ import make_parser as make_upstream_parser
 from optctx.errors import OptctxError
 from optctx.lab.command.main import parse as parse_optctx
 
@@ -27,15 +22,6 @@ __all__ = ["PAGES", "ROOT", "Command", "CommandError", "check", "commands"]
 
 ROOT: Final = Path(__file__).parents[2]
 PAGES: Final = tuple(sorted((ROOT / "design" / "upstream").glob("*.md")))
-PARSERS: Final[dict[str, Callable[[], argparse.ArgumentParser]]] = {
-    conformance.__name__: make_conformance_parser,
-    reads.__name__: reads.make_parser,
-    designs.__package__ or "": designs.make_parser,
-    experiments.__name__: experiments.make_parser,
-    usage.__name__: usage.make_parser,
-    moved.__name__: moved.make_parser,
-    "evidence.upstream": make_upstream_parser,
-}
 _CODE = re.compile(r"^```\w*\n(?P<block>.*?)^```$|(?<!`)`(?P<span>[^`]+)`(?!`)", re.DOTALL | re.MULTILINE)
 _PROGRAM = re.compile(r"(?:\$ )?(?:[A-Z_]+=\S+ )*(?:optctx|python -[mc]|make) ")
 _FILE = re.compile(r"\.(?:ll|bc|json|md|tsv|csv|td)$")
@@ -137,10 +123,7 @@ def _check_optctx(words: Sequence[str], made: set[str]) -> None:
 
 def _check_evidence(words: Sequence[str], made: set[str]) -> None:
     try:
-        given = make_evidence_parser().parse_args(list(words))
-        if words[0] == "compare":
-            compare_command.check_names(given)
-        _check_given(given, made)
+        _check_given(make_evidence_parser().parse_args(list(words)), made)
     except OptctxError as error:
         raise CommandError(str(error)) from error
 
@@ -150,15 +133,24 @@ def _check_given(given: argparse.Namespace, made: set[str]) -> None:
 
 
 def _check_module(module: str, words: Sequence[str]) -> None:
-    if module not in PARSERS:
-        raise CommandError(f"{module}: no such program; there are {', '.join(PARSERS)}")
-    parser = PARSERS[module]()
+    parser = _parser(module)
 
     def refuse(message: str) -> None:
         raise CommandError(f"{module}: {message}")
 
     parser.error = refuse  # type: ignore[assignment,method-assign]
     parser.parse_args(list(words))
+
+
+def _parser(program: str) -> argparse.ArgumentParser:
+    """That of a module, or of a folder's command."""
+    for name in (program, f"{program}.main", f"{program}.__main__"):
+        with suppress(ModuleNotFoundError):
+            module = import_module(name)
+            if hasattr(module, "make_parser"):
+                parser: argparse.ArgumentParser = module.make_parser()
+                return parser
+    raise CommandError(f"{program}: no such program")
 
 
 def _check_make(words: Sequence[str]) -> None:

@@ -18,9 +18,9 @@ from contextlib import AbstractContextManager
 from llvmlite import binding
 
 from evidence.benchmarks._callgrind import counted, is_missing, run_python_counted
-from evidence.benchmarks._module import module_text
+from evidence.benchmarks._module import compile_native, module_text
 from evidence.benchmarks._report import Report, Spread, spread
-from optctx import OptionContext, attach, emit_object, record, run_passes
+from optctx import OptionContext, attach, record
 
 _STATES = (
     "untouched",
@@ -85,9 +85,9 @@ def run(state: str) -> None:
     if state.startswith("beside"):
         context = _another_thread(record if state == "beside a recording" else contextlib.nullcontext)
     with context:
-        _compile(module_text(1), contextlib.nullcontext())  # what LLVM and Python do once in a process
+        compile_native(module_text(1), contextlib.nullcontext())  # what LLVM and Python do once in a process
         with record() if state == "recording" else contextlib.nullcontext():
-            code = _compile(module_text(), counted())
+            code = compile_native(module_text(), counted())
     print(len(code), hashlib.sha256(code).hexdigest())
 
 
@@ -97,7 +97,7 @@ def _another_thread(inside: Callable[[], AbstractContextManager[object]]) -> Ite
 
     def work() -> None:
         with inside():
-            _compile(module_text(1), contextlib.nullcontext())
+            compile_native(module_text(1), contextlib.nullcontext())
             begun.set()
             done.wait()
 
@@ -109,16 +109,6 @@ def _another_thread(inside: Callable[[], AbstractContextManager[object]]) -> Ite
     finally:
         done.set()
         thread.join()
-
-
-def _compile(text: str, counting: AbstractContextManager[object]) -> bytes:
-    machine = binding.Target.from_default_triple().create_target_machine(opt=3)
-    with binding.parse_assembly(text, binding.create_context()) as module:
-        module.data_layout = str(machine.target_data)
-        module.triple = machine.triple
-        with counting:
-            run_passes(module, "default<O3>", target_machine=machine)
-            return emit_object(module, machine)
 
 
 if __name__ == "__main__":

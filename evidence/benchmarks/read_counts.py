@@ -1,7 +1,5 @@
 """How often LLVM reads each option in a fixed compile: instructions of the untouched library (callgrind).
 
-    python -m evidence.benchmarks.read_counts [--json FILE] [IR FILE]
-
 The census of the library says which instructions load from an option, store to it or take its address.
 callgrind counts how often each ran in an -O3 compile and object emission, in a process that optctx never
 attached to.
@@ -9,8 +7,6 @@ attached to.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import sys
 import tempfile
@@ -21,25 +17,22 @@ from pathlib import Path
 from llvmlite import binding
 
 from evidence.benchmarks._callgrind import counted, is_missing, run_python_counted
-from evidence.benchmarks._module import module_text
+from evidence.benchmarks._module import compile_native, module_text
 from evidence.benchmarks._report import Report
-from optctx import emit_object, run_passes
 from optctx.engine.attach import attach
 from optctx.reads.readers import reader_index
 
 _SHOWN = 25
 
 
-def main(arguments: argparse.Namespace) -> int:
+def main() -> int:
     if is_missing():
         return 2
     report = Report("Reads of each option in one compile")
-    text = arguments.file.read_text() if arguments.file else module_text()
-    print(f"module    {len(text.splitlines())} lines of IR, x86-64, default<O3> and object emission")
+    lines = len(module_text().splitlines())
+    print(f"module    {lines} lines of IR, x86-64, default<O3> and object emission")
     with tempfile.TemporaryDirectory() as folder:
-        module = Path(folder, "module.ll")
-        module.write_text(text)
-        executed, total = _executed(module, Path(folder, "profile"))
+        executed, total = _executed(Path(folder, "profile"))
     found, sites = _by_option(executed)
     report.line("instructions executed", f"{total:,}")
     report.line(
@@ -48,29 +41,20 @@ def main(arguments: argparse.Namespace) -> int:
     report.line("options read, instructions that read", f"{len(found):,}, {sites:,}")
     for name, number in found.most_common(_SHOWN):
         report.line(name, f"{number:,}")
-    if arguments.json:
-        data = {"instructions": total, "reads": dict(found.most_common())}
-        arguments.json.write_text(json.dumps(data, indent=1) + "\n")
     return report.end()
 
 
-def compile_once(path: str) -> None:
+def compile_once() -> None:
     """For a process of its own, under callgrind. Attaches nothing."""
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
-    machine = binding.Target.from_default_triple().create_target_machine(opt=3)
-    with binding.parse_assembly(Path(path).read_text(), binding.create_context()) as module:
-        module.data_layout = str(machine.target_data)
-        module.triple = machine.triple
-        with counted():
-            run_passes(module, "default<O3>", target_machine=machine)
-            emit_object(module, machine)
+    compile_native(module_text(), counted())
 
 
-def _executed(module: Path, profile: Path) -> tuple[dict[int, int], int]:
+def _executed(profile: Path) -> tuple[dict[int, int], int]:
     """(address in the library's file -> how often the instruction ran, instructions in all)."""
     run_python_counted(
-        *("evidence.benchmarks.read_counts", "--compile", str(module)),
+        *("evidence.benchmarks.read_counts", "compile"),
         flags=("--dump-instr=yes", "--compress-pos=no", "--compress-strings=no"),
         profile=profile,
     )
@@ -116,12 +100,7 @@ def _by_option(executed: dict[int, int]) -> tuple[Counter[str], int]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("file", nargs="?", type=Path, help="LLVM IR (the benchmarks' module)")
-    parser.add_argument("--json", type=Path, help="write every option there")
-    parser.add_argument("--compile", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.compile:
-        compile_once(options.compile)
+    if sys.argv[1:]:
+        compile_once()
     else:
-        sys.exit(main(options))
+        sys.exit(main())

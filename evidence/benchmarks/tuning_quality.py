@@ -3,15 +3,12 @@
 Every point of a space is compiled and, where the object is new, run under callgrind. Then searches with ten
 seeds ask for a tenth of the points. Their figures are those of the same compilations: a search is a function
 of its seed and its figures (design/tuning.md), so they need not be taken again.
-
-Callgrind takes five seconds for each object: `--static` does without, and names of kernels leave the others
-out.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from evidence.benchmarks._report import Report
@@ -20,7 +17,6 @@ from optctx.lab.timing import Harness, Tolerance
 from optctx.lab.tuning import (
     Callgrind,
     Goal,
-    Instructions,
     Limits,
     Size,
     Space,
@@ -49,12 +45,11 @@ _SAMPLERS = ("tpe", "random")
 _Points = Mapping[tuple[tuple[str, str], ...], Trial]
 
 
-def main(words: Sequence[str]) -> int:
-    kernels = [word for word in words if word in _KERNELS] or list(_KERNELS)
+def main() -> int:
     report = Report("A tenth of the trials against all of them")
     space = parse_space(_OPTIONS)
-    for kernel in kernels:
-        study = _everything(kernel, space, static="--static" in words)
+    for kernel in _KERNELS:
+        study = _everything(kernel, space)
         done = [trial for trial in study.trials if trial.state == "ok"]
         objects = len({trial.attributes["digest"] for trial in done})
         failed = len(study.trials) - len(done)
@@ -68,13 +63,13 @@ def main(words: Sequence[str]) -> int:
     return report.end()
 
 
-def _everything(kernel: str, space: Space, *, static: bool) -> Study:
+def _everything(kernel: str, space: Space) -> Study:
     harness = Harness.from_toml(_EXAMPLES / f"{kernel}.toml")
     counted = Callgrind(harness=harness, tolerance=Tolerance(relative=_KERNELS[kernel]))
     return tune(
         Job((_EXAMPLES / f"{kernel}.ll").read_text(), "default<O3>"),
         space,
-        (Instructions(), Size()) if static else (counted, Size()),
+        (counted, Size()),
         Search("grid", trials=int(space.count)),
         limits=Limits(timeout=30.0),
     )
@@ -115,4 +110,4 @@ def _search(space: Space, goal: Goal, points: _Points, sampler: str, seed: int) 
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

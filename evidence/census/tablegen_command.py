@@ -7,12 +7,10 @@ import os
 from typing import TYPE_CHECKING
 
 from evidence.census.tablegen import as_tablegen
-from optctx.errors import OptctxError, shown
+from optctx.errors import OptctxError
 from optctx.facts import facts
-from optctx.lab.command.console import put
 from optctx.lab.lookup import by_library
 from optctx.outputs import write_whole
-from optctx.wording import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -28,30 +26,19 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         "tablegen",
         help="write LLVM's options as TableGen records",
         description="Write the options of the LLVM that llvmlite loads as records in the form of LLVM's "
-        "LibraryOptions.td: those of one library, or a file for each library into a folder. Exit status 2 "
-        "for bad input.",
-        example="python -m evidence tablegen --library ScalarOpts\npython -m evidence tablegen --output .",
+        "LibraryOptions.td, a file for each library. Exit status 2 for bad input.",
+        example="python -m evidence tablegen --output .",
     )
-    wanted = parser.add_mutually_exclusive_group(required=True)
-    wanted.add_argument("--library", metavar="NAME", help="print the options of this library of LLVM")
-    wanted.add_argument("--output", metavar="FOLDER", help="write a file for each library there")
+    parser.add_argument("--output", metavar="FOLDER", required=True, help="write the files there")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the records. Raises OptctxError and OSError."""
-    folder, libraries = (
-        arguments.output,
-        by_library(each for each in facts(readers=False).options if not each.alias_of),
-    )
-    if folder is None:
-        if arguments.library not in libraries:
-            near = did_you_mean(nearest(arguments.library, libraries)) or f"there are {', '.join(libraries)}"
-            raise OptctxError(f"no library of LLVM with options is called {shown(arguments.library)}; {near}")
-        put(as_tablegen(arguments.library, libraries[arguments.library], _title(arguments.library)), end="")
-        return 0
+    folder: str = arguments.output
     if not os.path.isdir(folder):
         raise OptctxError(f"cannot write to {folder}: expected a folder; make it first")
+    libraries = by_library(each for each in facts(readers=False).options if not each.alias_of)
     for library, options in libraries.items():
         path = os.path.join(folder, f"{library[:1].upper()}{library[1:]}Options.td")
         write_whole(path, as_tablegen(library, options, _title(library)))

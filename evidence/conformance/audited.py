@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from evidence.conformance.job import Job, Outcome, compile_job
 from evidence.conformance.verdict import Verdict
@@ -12,7 +11,7 @@ from optctx import OptionContext
 from optctx.engine.attach import attach
 from tests.support.audit import audit
 
-__all__ = ["compile_audited", "find_sightings", "sightings_as_json", "sightings_as_text"]
+__all__ = ["compile_audited", "find_sightings", "sightings_as_text"]
 
 _SHOWN = 5  # jobs listed for one access
 
@@ -67,24 +66,12 @@ def sightings_as_text(verdicts: Sequence[Verdict]) -> list[str]:
     """Lines for the report."""
     sightings = find_sightings(verdicts)
     lines = [f"Accesses that were not redirected: {len(sightings)}", *(_line(s) for s in sightings)]
-    jobs, neighbours = _effort(verdicts)
-    return [*lines, f"{jobs} jobs audited, {neighbours} accesses to neighbours of options let through"]
-
-
-def sightings_as_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """The same as plain data, with every job."""
-    jobs, neighbours = _effort(verdicts)
-    return {
-        "jobs": jobs,
-        "neighbours": neighbours,
-        "accesses": [asdict(sighting) for sighting in find_sightings(verdicts)],
-    }
-
-
-def _effort(verdicts: Sequence[Verdict]) -> tuple[int, int]:
     outcomes = [verdict.scoped for verdict in verdicts if verdict.scoped is not None]
     audited = [outcome.neighbours for outcome in outcomes if outcome.neighbours is not None]
-    return len(audited), sum(audited)
+    return [
+        *lines,
+        f"{len(audited)} jobs audited, {sum(audited)} accesses to neighbours of options let through",
+    ]
 
 
 def _line(sighting: Sighting) -> str:

@@ -1,7 +1,6 @@
 """Objects of llvmlite's that are made under some options and used under others, on LLVM's own tests.
 
-    python -m evidence.conformance.crossed [FOLDER...] [--limit N] [--per-option N]
-        [--object NAME] [--place NAME]
+    python -m evidence.conformance.crossed [FOLDER...] [--limit N] [--per-option N] [--places N]
 
 Each use happens in a child of its own: the object is made under the options of another test, and used under
 those of the test, in every place that options can come from. It has to give what it gives in a process that
@@ -383,7 +382,7 @@ def _references(jobs: Sequence[Job], options: argparse.Namespace) -> Known:
     pairs = [
         (job, name)
         for job in jobs
-        for name in options.object or OBJECTS
+        for name in OBJECTS
         if not OBJECTS[name].native_only or _NATIVE.match(job.triple)
     ]
     tasks = [
@@ -403,7 +402,7 @@ def _references(jobs: Sequence[Job], options: argparse.Namespace) -> Known:
 def _rows(known: Known, options: argparse.Namespace) -> Iterator[_Row]:
     """The other options are those of a test that they matter for as well."""
     rng = random.Random(options.seed)
-    places = sorted(options.place or PLACES)
+    places = sorted(PLACES)
     for job, name in known:
         others = [other for other, its in known if its == name]
         for place in rng.sample(places, k=min(options.places, len(places))):
@@ -439,10 +438,6 @@ def make_parser() -> argparse.ArgumentParser:
     """Of the command's arguments."""
     parser = new_parser(".crossed", __doc__)
     add_choice(parser, seed="of the choice and of the other tests", seconds=30.0)
-    parser.add_argument(
-        "--object", action="append", choices=list(OBJECTS), help="only these kinds of objects"
-    )
-    parser.add_argument("--place", action="append", choices=list(PLACES), help="only these places")
     parser.add_argument(
         "--places", type=int, default=len(PLACES), help="so many places for each object of a test"
     )

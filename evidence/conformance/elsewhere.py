@@ -5,7 +5,6 @@ As a program: reads pickled (jobs, timeout) from standard input and writes the p
 
 from __future__ import annotations
 
-import os
 import pickle
 import subprocess
 import sys
@@ -15,18 +14,17 @@ from functools import partial
 
 from evidence.conformance.forked import reference, run_forked
 from evidence.conformance.job import Job, Outcome, compile_job, initialise
+from optctx.children.python import python_command
 
 __all__ = ["elsewhere"]
 
 _ALLOCATIONS = 1000
-_START = "import sys; sys.path[:] = {path!r}; from evidence.conformance.elsewhere import main; main()"
 
 
 def elsewhere(jobs: Sequence[Job], timeout: float, *, on_thread: bool) -> list[Outcome]:
     """The jobs in fresh processes of a new parent; `on_thread`: in a second thread, whose heap is another."""
-    path = [os.path.abspath(entry) for entry in sys.path]
     done = subprocess.run(
-        [sys.executable, "-c", _START.format(path=path)],
+        python_command("from evidence.conformance.elsewhere import main; main()"),
         input=pickle.dumps((list(jobs), timeout, on_thread)),
         stdout=subprocess.PIPE,
         check=True,

@@ -28,7 +28,7 @@ from typing import Final
 from llvmlite import binding
 
 from evidence.conformance.cache import ReferenceCache
-from evidence.conformance.choice import absolute, add_choice, choose, new_parser, read_tests, work_apart
+from evidence.conformance.choice import add_choice, choose, new_parser, read_tests, work_apart
 from evidence.conformance.forked import reference, run_forked
 from evidence.conformance.job import Job, Outcome, compile_job, make_machine, source
 from evidence.conformance.judging import compute_references
@@ -116,9 +116,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = dict(run_forked(_tasks(run, [job for job, _ in well], options.seed), options.timeout))
     rows = [_Row(job, expected, found[index]) for index, (job, expected) in enumerate(well)]
     print(_summary(rows))
-    if options.list:
-        lines = (f"{row.job.where}\t{' '.join(row.job.options)}\t{row.what}\n" for row in rows if row.what)
-        options.list.write_text("".join(lines))
     return int(not rows)
 
 
@@ -168,7 +165,6 @@ def make_parser() -> argparse.ArgumentParser:
     parser = new_parser(".experiments", __doc__)
     parser.add_argument("experiment", choices=list(EXPERIMENTS))
     add_choice(parser, seed="of the choice and of the strangers")
-    parser.add_argument("--list", type=absolute, metavar="FILE.tsv", help="write what differs there")
     return parser
 
 

@@ -44,9 +44,34 @@ def reference(job: Job, before: Callable[[], None] | None = None) -> Outcome:
 def run_forked(
     tasks: Iterable[tuple[T, Callable[[], Outcome]]], timeout: float
 ) -> Iterator[tuple[T, Outcome]]:
-    """Runs each task in a child of its own; yields (its name, how it ended) in order of ending."""
-    for ending in _endings(tasks, timeout):
-        yield ending.name, _outcome(ending)
+    """Runs each task in a child of its own; yields (its name, how it ended) in order of ending.
+
+    A child sees this process as it is at that moment: tasks are closures, so `optctx.children` cannot take
+    them. It has `timeout` seconds to end. Call while this process has one thread.
+    """
+    waiting = iter(tasks)
+    children: dict[int, _Child[T]] = {}
+    with selectors.DefaultSelector() as selector:
+        try:
+            while True:
+                for name, task in itertools.islice(waiting, _PARALLEL - len(children)):
+                    reading, child = _start(name, task, timeout)
+                    children[reading] = child
+                    selector.register(reading, selectors.EVENT_READ)
+                if not children:
+                    return
+                for reading in _ready(selector, children):
+                    selector.unregister(reading)
+                    os.close(reading)
+                    child = children.pop(reading)
+                    yield child.name, _outcome(child)
+                _stop_late(children, timeout)
+        finally:
+            for reading, child in children.items():  # the caller stopped asking
+                os.close(reading)
+                os.close(child.stderr)
+                os.kill(child.pid, signal.SIGKILL)
+                os.waitpid(child.pid, 0)
 
 
 def ask_child(work: Callable[[], T]) -> T:
@@ -55,35 +80,6 @@ def ask_child(work: Callable[[], T]) -> T:
     if isinstance(found, Outcome):
         raise RuntimeError(f"a child failed: {found.text}")
     return cast(T, found)
-
-
-def _outcome(ending: _Ending[T]) -> Outcome:
-    said = ending.said
-    if ending.data:
-        outcome: Outcome = pickle.loads(ending.data)
-        return outcome
-    words = " ".join(said.decode(errors="replace").replace("\1", "").replace("\2", "").split())[:_TEXT]
-    if ending.late:
-        return Outcome("late", text=words)
-    if ending.status > 0 and b"\1" in said and b"\2" not in said:
-        return Outcome("rejected", text=words)
-    how = signal.Signals(-ending.status).name if ending.status < 0 else f"status {ending.status}"
-    return Outcome("died", text=f"{how}: {words}")
-
-
-@dataclass(frozen=True)
-class _Ending(Generic[T]):
-    """How the child of a task ended.
-
-    `status`: as `os.waitstatus_to_exitcode` has it. `data`: the pickled result, if it got so far. `said`:
-    what it wrote on standard error. `late`: whether it was killed for the time that it took.
-    """
-
-    name: T
-    status: int
-    data: bytes
-    said: bytes
-    late: bool
 
 
 @dataclass
@@ -96,34 +92,20 @@ class _Child(Generic[T]):
     late: bool = False
 
 
-def _endings(tasks: Iterable[tuple[T, Callable[[], object]]], seconds: float) -> Iterator[_Ending[T]]:
-    """Run each task in a child of this process; yield how the child ended, in that order.
-
-    A child sees this process as it is at that moment: tasks are closures, so `optctx.children` cannot take
-    them. It has `seconds` to end. Results are pickled. Call while this process has one thread.
-    """
-    waiting = iter(tasks)
-    children: dict[int, _Child[T]] = {}
-    with selectors.DefaultSelector() as selector:
-        try:
-            while True:
-                for name, task in itertools.islice(waiting, _PARALLEL - len(children)):
-                    reading, child = _start(name, task, seconds)
-                    children[reading] = child
-                    selector.register(reading, selectors.EVENT_READ)
-                if not children:
-                    return
-                for reading in _ready(selector, children):
-                    selector.unregister(reading)
-                    os.close(reading)
-                    yield _ending(children.pop(reading))
-                _stop_late(children, seconds)
-        finally:
-            for reading, child in children.items():  # the caller stopped asking
-                os.close(reading)
-                os.close(child.stderr)
-                os.kill(child.pid, signal.SIGKILL)
-                os.waitpid(child.pid, 0)
+def _outcome(child: _Child[T]) -> Outcome:
+    status = os.waitstatus_to_exitcode(os.waitpid(child.pid, 0)[1])
+    said = os.pread(child.stderr, os.fstat(child.stderr).st_size, 0)
+    os.close(child.stderr)
+    if child.data:
+        outcome: Outcome = pickle.loads(child.data)
+        return outcome
+    words = " ".join(said.decode(errors="replace").replace("\1", "").replace("\2", "").split())[:_TEXT]
+    if child.late:
+        return Outcome("late", text=words)
+    if status > 0 and b"\1" in said and b"\2" not in said:
+        return Outcome("rejected", text=words)
+    how = signal.Signals(-status).name if status < 0 else f"status {status}"
+    return Outcome("died", text=f"{how}: {words}")
 
 
 def _start(name: T, task: Callable[[], object], seconds: float) -> tuple[int, _Child[T]]:
@@ -166,10 +148,3 @@ def _stop_late(children: dict[int, _Child[T]], seconds: float) -> None:
         if not child.late and time.monotonic() - child.began > seconds:
             child.late = True
             os.kill(child.pid, signal.SIGKILL)
-
-
-def _ending(child: _Child[T]) -> _Ending[T]:
-    _, status = os.waitpid(child.pid, 0)
-    said = os.pread(child.stderr, os.fstat(child.stderr).st_size, 0)
-    os.close(child.stderr)
-    return _Ending(child.name, os.waitstatus_to_exitcode(status), bytes(child.data), said, child.late)

@@ -25,7 +25,6 @@ class Settings:
     """How to run the jobs."""
 
     seed: int = 1  # of their order
-    threads: int = 2  # inside contexts at once
     timeout: float = 20.0  # seconds for one job in a fresh process
 
 
@@ -38,7 +37,7 @@ def judge_all(jobs: Sequence[Job], cache: ReferenceCache, settings: Settings) ->
     usable = [i for i, outcome in enumerate(expected) if outcome.kind not in ("died", "late")]
     order = [usable[i] for i in shuffled(len(usable), settings.seed)]
     limit = timeout * _SCOPED
-    run = run_all(jobs, order, settings.threads, limit)
+    run = run_all(jobs, order, limit)
     print(f"{len(run.crashes)} crashes", flush=True)
     blames, innocent = assign_blame(jobs, run.crashes, limit)
     scoped = {**run.outcomes, **innocent}
@@ -73,11 +72,11 @@ def judge_all(jobs: Sequence[Job], cache: ReferenceCache, settings: Settings) ->
     ]
 
 
-def run_all(jobs: Sequence[Job], order: Sequence[int], threads: int, limit: float) -> ScopedRun:
-    """In one process, on all threads; what is solitary in a process of its own each."""
+def run_all(jobs: Sequence[Job], order: Sequence[int], limit: float) -> ScopedRun:
+    """In one process, on two threads; what is solitary in a process of its own each."""
     together = [i for i in order if not jobs[i].solitary]
     meter = _Meter("inside contexts", len(order))
-    run = run_scoped(jobs, together, threads=threads, timeout=limit, progress=meter.show)
+    run = run_scoped(jobs, together, timeout=limit, progress=meter.show)
     for i in order:
         if jobs[i].solitary:
             single = run_scoped(jobs, [i], threads=1, timeout=limit)

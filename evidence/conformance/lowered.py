@@ -25,7 +25,7 @@ from typing import Final, NamedTuple
 
 from llvmlite import binding
 
-from evidence.conformance.choice import absolute, add_choice, choose, new_parser, read_tests, work_apart
+from evidence.conformance.choice import add_choice, choose, new_parser, read_tests, work_apart
 from evidence.conformance.forked import run_forked
 from evidence.conformance.job import Job, Outcome, compile_job, source
 from evidence.conformance.scoped import shuffled
@@ -86,8 +86,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         rows = [*_rows(cases, Path(folder), options.timeout)]
     print(_summary(rows))
-    if options.list:
-        options.list.write_text("".join(f"{row}\n" for row in rows))
     return int(any(row.what == "differs" for row in rows))
 
 
@@ -233,7 +231,6 @@ def make_parser() -> argparse.ArgumentParser:
     parser = new_parser(".lowered", __doc__)
     add_choice(parser, seed="of the choice")
     parser.add_argument("--crossed", type=int, default=0, help="so many other tests for each option")
-    parser.add_argument("--list", type=absolute, help="write every case there")
     return parser
 
 

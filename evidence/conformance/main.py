@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 
-from evidence.conformance.audited import find_sightings, sightings_as_json, sightings_as_text
+from evidence.conformance.audited import find_sightings, sightings_as_text
 from evidence.conformance.cache import ReferenceCache
 from evidence.conformance.choice import absolute, add_choice, choose, new_parser, read_tests, work_apart
 from evidence.conformance.judging import Settings, compute_references, judge_all
 from evidence.conformance.machines import SharedMachines
 from evidence.conformance.recorded import (
     find_recorded,
-    recorded_as_json,
     recorded_as_text,
     removals,
     sensitive_jobs,
@@ -39,12 +39,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Mode.audit = options.audit
     Mode.record = options.record
     Mode.machines = SharedMachines() if options.shared_machines else None
-    options.threads = 1 if options.audit else options.threads
     jobs, left_out, build_id = read_tests(options, "conformance")
     jobs = choose(jobs, options)
     print(f"{len(jobs)} jobs in {', '.join(options.folders)}", flush=True)
     work_apart(options)
-    how = Settings(options.seed, options.threads, options.timeout)
+    how = Settings(options.seed, options.timeout)
     with ReferenceCache(options.cache, build_id) as cache:
         verdicts = judge_all(jobs, cache, how)
         recorded = None
@@ -52,25 +51,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             without = {changed: None for job in sensitive_jobs(verdicts) for _, changed in removals(job)}
             compute_references([*without], cache, options.timeout)
             recorded = find_recorded(verdicts, cache)
-    settings = {
-        name: getattr(options, name)
-        for name in (
-            *("folders", "limit", "seed", "threads", "timeout"),
-            *("process_wide", "spoil", "audit", "record", "shared_machines"),
-        )
-    }
-    settings["library"] = build_id
     print(as_text(verdicts, left_out))
     if options.audit:
         print(*sightings_as_text(verdicts), "", sep="\n")
     if recorded is not None:
         print(*recorded_as_text(recorded), "", sep="\n")
     if options.json:
-        told = as_json(verdicts, left_out, settings)
-        if options.audit:
-            told["audit"] = sightings_as_json(verdicts)
+        told = as_json(verdicts, left_out)
         if recorded is not None:
-            told["record"] = recorded_as_json(recorded)
+            told["record"] = asdict(recorded)
         options.json.write_text(json.dumps(told, indent=1) + "\n")
     return int(
         bool(find_sightings(verdicts))
@@ -83,7 +72,6 @@ def make_parser() -> argparse.ArgumentParser:
     """Of the command's arguments."""
     parser = new_parser("", __doc__)
     add_choice(parser, seed="of the order of jobs and of the choice")
-    parser.add_argument("--threads", type=int, default=2, help="inside contexts at once")
     parser.add_argument(
         "--process-wide", choices=("refuse", "exclusive"), default="refuse", help="as OptionContext takes it"
     )
@@ -99,5 +87,5 @@ def make_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="one target machine for each triple, processor and other property, used by all contexts",
     )
-    parser.add_argument("--json", type=absolute, help="write the whole report there")
+    parser.add_argument("--json", type=absolute, help="write the report there")
     return parser

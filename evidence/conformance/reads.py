@@ -13,11 +13,9 @@ import argparse
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from evidence.census.tables import totals_lines
 from evidence.conformance.choice import absolute, add_choice, choose, new_parser, tests_root, value_needs
-from evidence.conformance.job import Job
 from evidence.conformance.recorded import reads_of
 from evidence.conformance.runlines import read_jobs
 from evidence.conformance.scoped import shuffled
@@ -35,11 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0; 1 if nothing could be compiled; 2 if there is no source."""
     options = make_parser().parse_args(arguments)
     root = tests_root(options, "reads")
-    jobs = choose(_jobs(root, options.folders), options)
+    jobs = choose(read_jobs(root, options.folders, value_needs())[0], options)
     jobs = [jobs[index] for index in shuffled(len(jobs), options.seed)]
     reads = Reads()
     given = ((job.where, job) for job in jobs)
-    for ended in run_in_children(reads_of, given, jobs=options.jobs, seconds=options.timeout):
+    for ended in run_in_children(reads_of, given, jobs=2, seconds=options.timeout):
         if ended.problem:
             reads.failed[ended.name] = ended.problem
         else:
@@ -50,10 +48,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.without.write_text(as_markdown([place for place in reads.places if place.without]))
     print(*totals_lines(reads.totals), "", reads_summary(reads), sep="\n")
     return int(not reads.compilations)
-
-
-def _jobs(root: Path, folders: Sequence[str]) -> list[Job]:
-    return read_jobs(root, folders, value_needs())[0]
 
 
 def as_markdown(places: Iterable[ReadPlace]) -> str:
@@ -75,8 +69,7 @@ def _section(reader: str, places: list[ReadPlace]) -> str:
 
 def _short(function: str) -> str:
     """A function without parameters and template arguments."""
-    signature = signature_of(function)
-    name = f"{signature.scope}::{signature.name}" if signature.scope else signature.name
+    name = signature_of(function).qualified
     while (shorter := re.sub(r"<[^<>]*>", "", name)) != name:
         name = shorter
     return name
@@ -85,7 +78,6 @@ def _short(function: str) -> str:
 def make_parser() -> argparse.ArgumentParser:
     parser = new_parser(".reads", __doc__)
     add_choice(parser, seed="of the choice", seconds=30.0)
-    parser.add_argument("--jobs", type=int, default=2, help="children at once")
     parser.add_argument("--json", type=absolute, help="write every place there")
     parser.add_argument("--without", type=absolute, help="write stacks without a context there")
     return parser

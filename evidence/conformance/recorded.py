@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import NamedTuple
 
 from evidence.conformance.cache import ReferenceCache
 from evidence.conformance.job import Job, Outcome, compile_job
@@ -21,7 +21,6 @@ __all__ = [
     "compile_recorded",
     "find_recorded",
     "reads_of",
-    "recorded_as_json",
     "recorded_as_text",
     "removals",
     "sensitive_jobs",
@@ -30,8 +29,7 @@ __all__ = [
 _SHOWN = 5  # jobs listed for one option
 
 
-@dataclass(frozen=True)
-class Missing:
+class Missing(NamedTuple):
     """An option of a job that changes its output and was not recorded as read."""
 
     option: str
@@ -109,17 +107,6 @@ def recorded_as_text(found: Recorded) -> list[str]:
         shown = ", ".join(jobs[:_SHOWN]) + (", ..." if len(jobs) > _SHOWN else "")
         lines.append(f"{number:8}  {name} ({shown})")
     return lines
-
-
-def recorded_as_json(found: Recorded) -> dict[str, Any]:
-    """The same as plain data, with every job."""
-    return {
-        "jobs": found.jobs,
-        "pairs": found.pairs,
-        "process": found.process,
-        "options": found.options,
-        "missing": [[missing.option, missing.where] for missing in found.missing],
-    }
 
 
 def sensitive_jobs(verdicts: Sequence[Verdict]) -> list[Job]:

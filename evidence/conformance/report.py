@@ -14,10 +14,9 @@ __all__ = ["as_json", "as_text"]
 _SHOWN = 60  # jobs listed by name
 
 
-def as_json(verdicts: Sequence[Verdict], left_out: Counter[str], settings: dict[str, Any]) -> dict[str, Any]:
+def as_json(verdicts: Sequence[Verdict], left_out: Counter[str]) -> dict[str, Any]:
     """Everything that can be told, as plain data; agreeing jobs only as numbers."""
     return {
-        "settings": settings,
         "totals": _totals(verdicts),
         "left_out": dict(left_out.most_common()),
         "not_applicable": dict(_not_applicable(verdicts)),

@@ -20,13 +20,12 @@ _NUMBERS: dict[Kind, Callable[[int], ctypes._SimpleCData]] = {  # type: ignore[t
 }
 
 
-def spoil() -> int:
-    """Changes every plain value that contexts have storage of their own for, and says how many those are.
+def spoil() -> None:
+    """Changes every plain value that contexts have storage of their own for.
 
     For this process and for good; only contexts with base="defaults" are of use after that.
     """
     engine = attach()
-    count = 0
     for option in engine.plan.options.values():
         kind = option.type.kind
         if option.scope != "thread" or option.alias_of:
@@ -38,7 +37,3 @@ def spoil() -> int:
         elif kind in _NUMBERS:
             number = _NUMBERS[kind](address)
             number.value = number.value + 3
-        else:
-            continue
-        count += 1
-    return count

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from evidence.census.tables import totals_lines
 from evidence.reads.children import recorded, run_in_children
-from evidence.reads.places import ReadPlace, Reads, reads_as_csv, reads_as_json
+from evidence.reads.places import ReadPlace, Reads, reads_as_json
 from evidence.reads.signature import signature_of
 from evidence.reads.stacks import FirstRead
 from optctx.compiling import Job, compile_job
@@ -20,7 +20,7 @@ from optctx.lab.command.console import encodable, progress_bar, put, say, show
 from optctx.lab.command.files import read_file
 from optctx.lab.command.groups import Files, Input
 from optctx.lab.command.inputs import read_input
-from optctx.lab.settings import add_flags, positive, seconds, taken
+from optctx.lab.settings import add_flags, taken
 from optctx.tables import Table
 from optctx.wording import counted
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["add", "reads_summary", "run"]
 
 _SUFFIXES = (".ll", ".bc")
+_SECONDS = 60.0  # for a compilation
 _HEADINGS = ("option", "context", "frames", "by", "read by", "library")
 
 
@@ -48,16 +49,9 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     )
     add_flags(parser, Files, Input)
     parser.add_argument("--options", metavar="GLOB", default="*", help="only options with such names")
-    parser.add_argument("--totals", action="store_true", help="print the totals only")
     parser.add_argument("--without", action="store_true", help="only reads without a context")
     parser.add_argument(
-        "--jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help="compilations at once"
-    )
-    parser.add_argument(
-        "--timeout", type=seconds, default=60.0, metavar="S", help="seconds for a compilation (%(default)g)"
-    )
-    parser.add_argument(
-        "--format", choices=("table", "json", "csv"), default="table", help="how to print (default: table)"
+        "--format", choices=("table", "json"), default="table", help="how to print (default: table)"
     )
     parser.set_defaults(run=run)
 
@@ -68,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     reads = Reads()
     with progress_bar() as step:
         given = _given(paths, arguments, reads)
-        for ended in run_in_children(reads_of, given, jobs=arguments.jobs, seconds=arguments.timeout):
+        for ended in run_in_children(reads_of, given, jobs=os.cpu_count() or 1, seconds=_SECONDS):
             if ended.problem:
                 reads.failed[ended.name] = ended.problem
             else:
@@ -123,24 +117,20 @@ def _print(reads: Reads, arguments: argparse.Namespace) -> None:
         for place in reads.places
         if fnmatch.fnmatchcase(place.option, arguments.options) and (place.without or not arguments.without)
     ]
-    match arguments.format:
-        case "json":
-            put(reads_as_json(reads, places))
-        case "csv":
-            put(reads_as_csv(places), end="")
-        case _:
-            if places and not arguments.totals:
-                show(Table(_HEADINGS, [_cells(place) for place in places], whole=("option",)))
-                say("")
-            failed = [f"not compiled: {name}: {problem}" for name, problem in reads.failed.items()]
-            say(*totals_lines(reads.totals), "", *failed, reads_summary(reads))
+    if arguments.format == "json":
+        put(reads_as_json(reads, places))
+        return
+    if places:
+        show(Table(_HEADINGS, [_cells(place) for place in places], whole=("option",)))
+        say("")
+    failed = [f"not compiled: {name}: {problem}" for name, problem in reads.failed.items()]
+    say(*totals_lines(reads.totals), "", *failed, reads_summary(reads))
 
 
 def _cells(place: ReadPlace) -> tuple[str, ...]:
     frames = "" if place.frames < 0 else str(place.frames)
     by = place.via or (f"while a {place.making} is made" if place.making else "")
-    signature = signature_of(place.function)
-    function = f"{signature.scope}::{signature.name}" if signature.scope else signature.name
+    function = signature_of(place.function).qualified
     return place.option, place.nearest, frames, by, function, place.library
 
 

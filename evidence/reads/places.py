@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 
 from evidence.reads.contexts import nearest, reached
 from evidence.reads.signature import signature_of
 from evidence.reads.stacks import FirstRead, RecordingStacks, stacks_in
 from optctx._native import demangle
 from optctx.engine.attach import attach
-from optctx.engine.engine import Engine
 from optctx.facts.origins import Origins
 from optctx.reads.readers import ReaderIndex, reader_index
 
-__all__ = ["NONE", "ReadPlace", "Reads", "first_reads", "reads_as_csv", "reads_as_json"]
+__all__ = ["NONE", "ReadPlace", "Reads", "first_reads", "reads_as_json"]
 
 NONE = "none"
 _OF_LLVM_CONTEXT = ("Function", "Module", "MachineFunction", "LLVMContext")  # each leads to its LLVMContext
@@ -85,9 +82,9 @@ def _made(function: str) -> str:
 class Reads:
     """Every place in LLVM that read an option, over any number of compilations."""
 
-    def __init__(self, engine: Engine | None = None) -> None:
-        """`engine`: by default that of llvmlite's image, which is attached. Raises as `record()` does."""
-        self._engine = attach() if engine is None else engine
+    def __init__(self) -> None:
+        """Attach. Raises as `record()` does."""
+        self._engine = attach()
         self._index: ReaderIndex = reader_index(self._engine)
         self._origins = Origins(self._engine.image)
         self._names: dict[int, str] = {}
@@ -214,19 +211,6 @@ def _how_near(place: ReadPlace) -> str:
 
 def _counts(values: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(values).items(), key=lambda item: (-item[1], item[0])))
-
-
-def reads_as_csv(places: Iterable[ReadPlace]) -> str:
-    """A header, and a line for each place. Contexts and the functions of a stack are separated by "; "."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    names = [each.name for each in fields(ReadPlace)]
-    writer.writerow(names)
-    for place in places:
-        contexts = "; ".join(f"{name} {frames}" for name, frames in place.contexts.items())
-        joined = {"contexts": contexts, "example": "; ".join(place.example)}
-        writer.writerow([joined.get(name, getattr(place, name)) for name in names])
-    return out.getvalue()
 
 
 def reads_as_json(reads: Reads, places: Iterable[ReadPlace]) -> str:

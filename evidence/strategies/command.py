@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from evidence.strategies import STRATEGIES
 from evidence.strategies.comparison import Comparison, compare
 from evidence.strategies.output import as_lines
 from evidence.strategies.properties import PROPERTIES
-from optctx.errors import Interrupted, OptctxError
+from optctx.errors import Interrupted
 from optctx.lab.command.console import put, say, status
 from optctx.lab.command.groups import File, Input
 from optctx.lab.settings import add_flags, positive, seconds, taken
-from optctx.wording import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
     from optctx.lab.command.parser import Parser
 
-__all__ = ["add", "check_names", "run"]
+__all__ = ["add", "run"]
 
 
 def add(commands: _SubParsersAction[Parser]) -> None:
@@ -37,12 +35,11 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         "python -m evidence compare kernel.ll --properties isolation nesting --no-figures --format json",
     )
     add_flags(parser, File, Input)
-    parser.add_argument(
-        "--strategies", nargs="+", default=list(STRATEGIES), metavar="NAME", help=f"({' '.join(STRATEGIES)})"
-    )
-    parser.add_argument(
-        "--properties", nargs="+", default=list(PROPERTIES), metavar="NAME", help=f"({' '.join(PROPERTIES)})"
-    )
+    for flag, known in (("--strategies", STRATEGIES), ("--properties", PROPERTIES)):
+        names = list(known)
+        parser.add_argument(
+            flag, nargs="+", default=names, choices=names, metavar="NAME", help=f"({' '.join(names)})"
+        )
     parser.add_argument("--no-properties", action="store_true", help="measure only")
     parser.add_argument("--no-figures", action="store_true", help="measure nothing")
     parser.add_argument(
@@ -70,7 +67,6 @@ def add(commands: _SubParsersAction[Parser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare, and print what was found, so far after Ctrl-C. Raises OptctxError and OSError."""
-    check_names(arguments)
     job = taken(arguments, Input).job(arguments.file)
     try:
         with status() as told:
@@ -97,18 +93,3 @@ def _print(found: Comparison, form: str) -> None:
         put(json.dumps(found.as_dict(), indent=2))
     else:
         say(*as_lines(found))
-
-
-def check_names(arguments: argparse.Namespace) -> None:
-    """Raise OptctxError for a strategy or property that there is not."""
-    _check("strategy", "strategies", arguments.strategies, list(STRATEGIES))
-    _check("property", "properties", arguments.properties, list(PROPERTIES))
-
-
-def _check(one: str, several: str, given: Sequence[str], known: Sequence[str]) -> None:
-    for name in given:
-        if name not in known:
-            hint = did_you_mean(nearest(name, known))
-            raise OptctxError(
-                f"--{several}: no {one} is called {name!r}; {hint or 'there are ' + ', '.join(known)}"
-            )

@@ -114,9 +114,8 @@ def compare(
         throughput_seconds: For each throughput.
         told: Called with a line for each step, on any thread.
 
-    Raises OptctxError for names that are none, and if a process of a strategy ends where it must not. Ctrl-C
-    raises Interrupted, a KeyboardInterrupt, with the Comparison so far as `partial`. Whatever ends it, the
-    processes end at once.
+    Raises OptctxError if a process of a strategy ends where it must not. Ctrl-C raises Interrupted, a
+    KeyboardInterrupt, with the Comparison so far as `partial`. Whatever ends it, the processes end at once.
     """
     opened = [open_strategy(name) for name in names]
     wanted = (*properties, *(["figures"] if job is not None else []))

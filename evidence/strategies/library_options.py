@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 from evidence.reads.contexts import reaches_in
 from evidence.strategies.reach import Reach
 from evidence.strategies.scoped import LlvmContextStrategy
 from optctx._native import demangle
-from optctx.arch.processor import Site
 from optctx.engine.attach import attached
 from optctx.errors import OptctxError
 
-__all__ = ["CONTEXTS", "LibraryDefaultsStrategy", "LibraryOptionsStrategy", "ReadSites", "has_context"]
+__all__ = ["CONTEXTS", "LibraryDefaultsStrategy", "LibraryOptionsStrategy", "has_context"]
 
 # From these LLVM main reaches an LLVMContext, or the options that one has left in MCTargetOptions.
 CONTEXTS = frozenset({"Function", "Module", "MachineFunction", "LLVMContext", "MCContext"})
 
 
-class ReadSites(NamedTuple):
-    """In this process: instructions that refer to options, by whether their function has a context."""
-
-    with_context: int
-    without: int
+_modelled: list[str] = []  # what other readers see in this process, once it has attached
 
 
 class LibraryOptionsStrategy(LlvmContextStrategy):
@@ -42,20 +37,15 @@ class LibraryOptionsStrategy(LlvmContextStrategy):
 
     def __enter__(self) -> LibraryOptionsStrategy:
         """Raises OptctxError in a process that has attached for another use."""
-        if attached() is None and not _model.sites:
-            Reach(_model.sees, self.others).attach()
-            _model.others = self.others
-        if _model.others != self.others:
+        if attached() is None:
+            Reach(lambda site: has_context(demangle(site.function)), self.others).attach()
+            _modelled.append(self.others)
+        if self.others not in _modelled:
             raise OptctxError(
                 f"{self.name!r} models another LLVM in a process of its own, and this process has attached "
                 "to LLVM already; use it in a new process, as `python -m evidence compare` does"
             )
         return self
-
-    @property
-    def sites(self) -> ReadSites:
-        """How far the model reaches. For a strategy that is open."""
-        return ReadSites(sum(_model.sites.values()), len(_model.sites) - sum(_model.sites.values()))
 
 
 class LibraryDefaultsStrategy(LibraryOptionsStrategy):
@@ -68,21 +58,6 @@ class LibraryDefaultsStrategy(LibraryOptionsStrategy):
     name = "library-options-default"
     source = "LLVM main (24git): cl::LibraryOptions, LLVMContext::getLibraryOptions(), T::Default"
     others = "registered"
-
-
-class _Model:
-    """What this process redirects. `sites`: address of an instruction -> whether its function has one."""
-
-    def __init__(self) -> None:
-        self.sites: dict[int, bool] = {}
-        self.others = ""  # not attached
-
-    def sees(self, site: Site) -> bool:
-        seen = self.sites[site.address] = has_context(demangle(site.function))
-        return seen
-
-
-_model = _Model()
 
 
 @cache

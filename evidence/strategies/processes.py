@@ -13,7 +13,7 @@ from optctx.locks import lock_left_behind
 
 __all__ = ["ColdProcessStrategy", "ForkServerStrategy", "WarmProcessStrategy"]
 
-_KEPT = 8  # workers
+_KEPT = 8  # workers that nothing uses
 
 
 class _ProcessStrategy(Strategy):
@@ -68,10 +68,8 @@ class WarmProcessStrategy(_ProcessStrategy):
 
     name = "process"
 
-    def __init__(self, kept: int = _KEPT) -> None:
-        """`kept`: workers that stay although nothing uses them."""
+    def __init__(self) -> None:
         super().__init__()
-        self._kept = kept
         self._lock = lock_left_behind()
         self._free: OrderedDict[tuple[tuple[str, ...], int], Worker] = OrderedDict()
         self._started = 0
@@ -103,7 +101,7 @@ class WarmProcessStrategy(_ProcessStrategy):
         with self._lock:
             self._started += 1
             self._free[worker.options, self._started] = worker
-            late = [self._free.popitem(last=False)[1] for _ in range(len(self._free) - self._kept)]
+            late = [self._free.popitem(last=False)[1] for _ in range(len(self._free) - _KEPT)]
         for each in late:
             each.close()
 

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from evidence.strategies.strategy import Strategy
 from optctx.compiling import Job, Result
 from optctx.compiling.job import compile_unchecked
 from optctx.context import OptionContext, tool
 from optctx.context.wrap import wrap
-
-if TYPE_CHECKING:
-    from llvmlite.binding import ContextRef
 
 __all__ = ["LlvmContextStrategy", "ThreadStrategy"]
 
@@ -52,9 +48,4 @@ class LlvmContextStrategy(Strategy):
         OptionContext.from_args(inside, base="defaults")  # raises for what cannot be bound
 
     def _compile(self, job: Job) -> Result:
-        values = OptionContext.from_args(job.options, base="defaults")
-
-        def bind(llvm_context: ContextRef) -> None:
-            values.bind(llvm_context)
-
-        return compile_unchecked(job, prepare=bind)
+        return compile_unchecked(job, prepare=OptionContext.from_args(job.options, base="defaults").bind)

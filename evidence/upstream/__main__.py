@@ -72,9 +72,8 @@ def make_parser() -> argparse.ArgumentParser:
         "--all", action="store_true", help="rebuild every file that knows options, not the first ones"
     )
     parser.add_argument(
-        "--lit", nargs="*", metavar="FOLDER", help="run these folders of llvm/test (Transforms/LICM)"
+        "--lit", nargs="+", metavar="FOLDER", help="run these folders of llvm/test (Transforms/LICM)"
     )
-    parser.add_argument("--no-breaks", action="store_true", help="do not count the places that break")
     parser.add_argument("--llvm", type=Path, default=Path("/usr/lib/llvm-19"), help="prefix of llvm-19-dev")
     parser.add_argument(
         "--build", type=Path, default=_ROOT / "build" / "upstream", help="where everything is made"
@@ -114,9 +113,9 @@ def _run(setup: Setup, asked: argparse.Namespace) -> None:
     )
     held = _step("properties", lambda: judge_prototype(setup, programs["program"]), _print_held)
     costs = _step("cost of a read", lambda: measure_reads(setup), _print_costs)
-    breaks = None if asked.no_breaks else _step("what breaks", lambda: count_breaks(setup), _print_breaks)
+    breaks = _step("what breaks", lambda: count_breaks(setup), _print_breaks)
     _keep(setup, asked.all, rebuilt, (dict(unit), same, outcome, held, costs, breaks))
-    if asked.lit is not None:
+    if asked.lit:
         _step("lit", lambda: run_lit(setup, programs["opt"], asked.lit), str)
 
 
@@ -203,7 +202,7 @@ def _keep(
     setup: Setup,
     everything: bool,
     rebuilt: int,
-    found: tuple[dict[str, object], int, Outcome, list[Verdict], list[Cost], Breaks | None],
+    found: tuple[dict[str, object], int, Outcome, list[Verdict], list[Cost], Breaks],
 ) -> None:
     unit, same, outcome, held, costs, breaks = found
     report = {
@@ -214,7 +213,7 @@ def _keep(
         "threads": asdict(outcome),
         "properties": [each._asdict() for each in held],
         "reads": [asdict(cost) for cost in costs],
-        "breaks": asdict(breaks) if breaks else None,
+        "breaks": asdict(breaks),
     }
     path = setup.results / "report.json"
     path.write_text(json.dumps(report, indent=1) + "\n")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .setup import Setup
 from .shell import UpstreamError, run
-from .stamps import Stamp, digest
+from .stamps import digest, step
 
 __all__ = ["Breaks", "Kind", "count_breaks", "without_helpers"]
 
@@ -52,17 +52,21 @@ def count_breaks(setup: Setup) -> Breaks:
     support = setup.source / "llvm" / "include" / "llvm" / "Support"
     state = digest(support / "CommandLine.h", support / "OptionContext.h", Path(__file__))
     kept = setup.results / "breaks.json"
-    stamp = Stamp(setup.stamps, "breaks")
-    if stamp.holds(state) and kept.exists():
-        said = json.loads(kept.read_text())
-        return Breaks([Kind(**kind) for kind in said.pop("kinds")], **said)
-    stamp.clear()
+
+    def work() -> None:
+        kept.write_text(json.dumps(asdict(_counted(setup, support / "CommandLine.h")), indent=1))
+
+    step(setup.stamps, "breaks", state, kept, work)
+    said = json.loads(kept.read_text())
+    return Breaks([Kind(**kind) for kind in said.pop("kinds")], **said)
+
+
+def _counted(setup: Setup, header: Path) -> Breaks:
     commands = _commands(setup)
     texts = {path: path.read_text(errors="replace") for path in commands}
     strings = [path for path, text in texts.items() if re.search(r"cl::opt<std::string\b", text)]
     lists = [path for path, text in texts.items() if re.search(r"cl::(list|bits)<", text)]
     overlay = setup.build / "bare-strings"
-    header = support / "CommandLine.h"
     (overlay / "llvm" / "Support").mkdir(parents=True, exist_ok=True)
     (overlay / "llvm" / "Support" / "CommandLine.h").write_text(without_helpers(header.read_text()))
     kinds = [
@@ -70,11 +74,7 @@ def count_breaks(setup: Setup) -> Breaks:
         _kind(setup, "strings, with the members and operators that the header adds", strings, commands, None),
         _kind(setup, "lists and bits, elements read-only", lists, commands, None),
     ]
-    located, held = _locations(texts.values())
-    found = Breaks(kinds, located, held)
-    kept.write_text(json.dumps(asdict(found), indent=1))
-    stamp.set(state)
-    return found
+    return Breaks(kinds, *_locations(texts.values()))
 
 
 def without_helpers(header: str) -> str:

@@ -14,7 +14,6 @@ from .shell import UpstreamError
 
 __all__ = ["LitOutcome", "run_lit"]
 
-DEFAULT = ("Transforms/LoopUnroll", "Transforms/LICM", "Transforms/Inline", "Transforms/SimplifyCFG")
 # A suite of one format: tests whose RUN lines need no other program than these and opt.
 _CONFIG = """\
 import lit.formats
@@ -53,7 +52,7 @@ class LitOutcome:
 def run_lit(setup: Setup, opt: Path, folders: Sequence[str]) -> LitOutcome:
     """Runs the folders of llvm/test twice. Raises UpstreamError if lit itself fails or a test fails newly."""
     tests = setup.source / "llvm" / "test"
-    places = [tests / folder for folder in (folders or DEFAULT)]
+    places = [tests / folder for folder in folders]
     missing = [str(place) for place in places if not place.is_dir()]
     if missing:
         raise UpstreamError(f"no such folder of tests: {', '.join(missing)}")

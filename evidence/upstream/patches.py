@@ -1,4 +1,4 @@
-"""The patch series: what it touches, whether it is well-formed, and how it comes into a source tree."""
+"""The patch series: what it touches, and how it comes into a source tree."""
 
 from __future__ import annotations
 
@@ -6,70 +6,30 @@ import re
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from .shell import UpstreamError, run
 
-__all__ = ["Patch", "apply", "read_patch", "series"]
+__all__ = ["Patch", "apply", "series"]
 
 FOLDER = Path(__file__).parent / "patches"
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_CHANGED = re.compile(r"^\+\+\+ b/(.*)$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Patch:
-    """One file of the series."""
+class Patch(NamedTuple):
+    """One file of the series. `files`: what it changes, from the top of LLVM's repository."""
 
     path: Path
-    subject: str
     files: tuple[str, ...]
-    """Paths from the top of LLVM's repository."""
-    added: int
-    removed: int
 
 
 def series(folder: Path = FOLDER) -> list[Patch]:
-    """The patches in their order. Raises UpstreamError if one is malformed or none is there."""
-    patches = [read_patch(path) for path in sorted(folder.glob("*.patch"))]
-    if not patches:
+    """The patches in their order. Raises UpstreamError if none is there."""
+    paths = sorted(folder.glob("*.patch"))
+    if not paths:
         raise UpstreamError(f"no patches in {folder}: is the checkout complete?")
-    return patches
-
-
-def read_patch(path: Path) -> Patch:
-    """Reads a patch and counts its lines. Raises UpstreamError where a hunk is not as long as it says."""
-    lines = path.read_text().splitlines()
-    subject = lines[0].removeprefix("Subject: ") if lines and lines[0].startswith("Subject: ") else ""
-    if not subject:
-        raise UpstreamError(f"{path.name}: the first line must be 'Subject: ...'")
-    files: list[str] = []
-    added = removed = at = 0
-    while at < len(lines):
-        if lines[at].startswith("+++ b/"):
-            files.append(lines[at].removeprefix("+++ b/"))
-        hunk = _HUNK.match(lines[at])
-        at += 1
-        if hunk:
-            count = _hunk(path, lines, at, int(hunk[2] or 1), int(hunk[4] or 1))
-            added, removed, at = added + count[0], removed + count[1], count[2]
-    if not files or not added + removed:
-        raise UpstreamError(f"{path.name}: changes nothing")
-    return Patch(path, subject, tuple(files), added, removed)
-
-
-def _hunk(path: Path, lines: list[str], at: int, old: int, new: int) -> tuple[int, int, int]:
-    """Lines added and removed by the hunk whose text begins at `at`, and where the text after it begins."""
-    start, added, removed = at, 0, 0
-    while old > 0 or new > 0:
-        kind = lines[at][:1] if at < len(lines) else "end of file"
-        if kind not in (" ", "", "+", "-"):
-            raise UpstreamError(f"{path.name}:{start}: the hunk has fewer lines than it says ({kind!r})")
-        added, removed = added + (kind == "+"), removed + (kind == "-")
-        old, new, at = old - (kind != "+"), new - (kind != "-"), at + 1
-    if old or new:
-        raise UpstreamError(f"{path.name}:{start}: the hunk has more lines than it says")
-    return added, removed, at
+    return [Patch(path, tuple(_CHANGED.findall(path.read_text()))) for path in paths]
 
 
 def apply(patches: Sequence[Patch], source: Path) -> None:

@@ -51,7 +51,6 @@ class Outcome:
     """What was compared."""
 
     inputs: int
-    option_sets: int
     runs: int
     """Processes with two or more threads."""
     threads: int
@@ -84,7 +83,7 @@ def prove(setup: Setup, programs: dict[str, Path], kernel: Path, *, all_files: b
             groups += mine
         emitted, distinct_emitted = _prove_emission(setup, programs["threads"], folder, all_files)
     threads = sum(len(group) for _, _, group in groups)
-    return Outcome(len(inputs), len(OPTION_SETS), len(groups), threads, distinct, emitted, distinct_emitted)
+    return Outcome(len(inputs), len(groups), threads, distinct, emitted, distinct_emitted)
 
 
 def _prove_emission(setup: Setup, threads: Path, folder: Path, all_files: bool) -> tuple[int, int]:

@@ -14,25 +14,11 @@ class UpstreamError(Exception):
     """A step failed; the message says which, why, and what to do."""
 
 
-def run(
-    command: Iterable[str | Path],
-    *,
-    folder: Path | None = None,
-    environment: Mapping[str, str] | None = None,
-    stdin: str | None = None,
-) -> str:
+def run(command: Iterable[str | Path], *, folder: Path | None = None) -> str:
     """What the command writes to stdout. Raises UpstreamError if it cannot be started or fails."""
     words = [str(word) for word in command]
     try:
-        done = subprocess.run(
-            words,
-            cwd=folder,
-            env={**os.environ, **(environment or {})},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            errors="replace",
-        )
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, errors="replace")
     except OSError as error:
         raise UpstreamError(f"cannot run {words[0]}: {error}") from error
     if done.returncode:

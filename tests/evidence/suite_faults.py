@@ -137,7 +137,7 @@ def judge_jobs(cache: str, *names: str) -> None:
         ReferenceCache(pathlib.Path(cache), "library") as known,
     ):
         verdicts = judge_all(chosen, known, Settings(timeout=_SOON_LATE if "hangs" in names else _LATE))
-    report, text = as_json(verdicts, Counter(), {}), as_text(verdicts, Counter())
+    report, text = as_json(verdicts, Counter()), as_text(verdicts, Counter())
     found = {verdict.job.where: asdict(verdict) for verdict in verdicts}
     json.dump({"verdicts": found, "report": report, "text": text}, sys.stdout)
 

@@ -85,14 +85,12 @@ def test_what_is_excepted_or_made_small_is_on_the_pages() -> None:
         ("optctx shwo unroll-count", "shwo"),
         ("python -c 'print('", "never closed"),
         ("python -m evidence.conformance.designs --handed-on reeds.json", "no such file"),
-        ("python -m evidence.conformance.designs --design bread", "bread"),
         ("python -m evidence.conformance.experiments strangers", "strangers"),
         ("python -m tests.conformity", "no such program"),
         ("python -m evidence.benchmarks reeds", "reeds"),
         ("python -m evidence.benchmarks.reads --loops 3", "--loops"),
         ("make downstream", "downstream"),
         ("make upstream LIGHT=Transforms/LICM", "LIGHT"),
-        ("python -m evidence.upstream.moved llvm-project --sensus x", "--sensus"),
     ],
 )
 def test_a_command_with_a_mistake_is_refused(text: str, said: str) -> None:

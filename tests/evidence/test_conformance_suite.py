@@ -47,10 +47,7 @@ def test_run_lines_are_read_with_their_continuations() -> None:
         (3, "llc -mtriple=x86_64  -regalloc=fast  < %s"),
         (7, "last"),
     ]
-
-
-def test_a_continuation_that_never_ends_is_no_command() -> None:
-    assert list(commands("; RUN: opt %s \\\n; RUN: -S \\")) == []
+    assert list(commands("; RUN: opt %s \\\n; RUN: -S \\")) == [], "a continuation that never ends"
 
 
 @pytest.fixture

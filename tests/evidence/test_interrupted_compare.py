@@ -5,14 +5,10 @@ from __future__ import annotations
 import pathlib
 import signal
 import subprocess
-import threading
 import time
 
 import pytest
 
-from evidence.strategies.comparison import Comparison, compare
-from optctx import Interrupted
-from optctx.compiling import Job
 from tests.support.interrupted_commands import STATUS, interrupted
 from tests.support.ir_texts import SCALE
 from tests.support.processes import of_session, wait_for
@@ -70,36 +66,3 @@ def test_while_figures_are_measured_verdicts_are_kept(tmp_path: pathlib.Path) ->
     [thread] = ended.data["strategies"]
     assert thread["properties"]["isolation"]["holds"] is True
     assert (thread["figures"], thread["left"]) == (None, ["figures"])
-
-
-@pytest.mark.long
-def test_from_python_its_threads_and_processes_end() -> None:
-    children = set(children_of_this_process())
-
-    def told(step: str) -> None:
-        if step.endswith("nesting"):  # isolation has its verdict
-            # This thread, as the kernel may choose one that forks: the main one is not woken up by that.
-            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
-            time.sleep(2)
-
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt) as caught:
-            compare(["thread"], properties=["isolation", "nesting"], programs=3, job=Job(SCALE), told=told)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert isinstance(caught.value, Interrupted)
-    found = caught.value.partial
-    assert isinstance(found, Comparison)
-    [thread] = found.strategies
-    assert (list(thread.verdicts), thread.left) == (["isolation"], ("nesting", "figures"))
-    wait_for(lambda: set(children_of_this_process()) <= children)
-
-
-def children_of_this_process() -> list[str]:
-    return [
-        pid
-        for task in pathlib.Path("/proc/self/task").iterdir()
-        for pid in (task / "children").read_text().split()
-        if "Z" not in pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:1]
-    ]

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from tests.support.alone import alone, end_of
+from tests.support.alone import alone
 from tests.support.processes import of_session, wait_for
 
 HERE = os.getpid()
@@ -49,44 +49,13 @@ def test_a_process_has_nothing_of_the_one_before() -> None:
     assert not hasattr(os, "remembered")
 
 
-class Given:
-    """A value of this module."""
-
-
-@alone
-def arrive(number: int, given: object, folder: pathlib.Path) -> None:
-    assert os.getpid() == HERE
-    assert (number, given) == (1, Given) or (number == 2 and type(given) is Given)
-    (folder / "file").write_text(str(number))
-
-
-def test_values_arrive_also_those_of_the_tests_own_module(tmp_path: pathlib.Path) -> None:
-    for number, given in ((1, Given), (2, Given())):
-        arrive(number=number, given=given, folder=tmp_path)
-        assert (tmp_path / "file").read_text() == str(number)
-
-
-@alone
-def compares(values: list[int]) -> None:
-    assert sum(values) == len(values)
-
-
-def test_an_assertion_shows_its_values(capsys: pytest.CaptureFixture[str]) -> None:
-    compares(values=[1, 1])
-    failure = told(capsys, compares, values=[1, 2])
-    assert "E       assert 3 == 2" in failure
-    assert "where 3 = sum([1, 2])" in failure
-    assert "test_alone.py:" in failure
-    assert "alone.py" not in failure.replace("test_alone.py", "")  # how it was run is not shown
-
-
 @alone
 def ends(how: str) -> None:
     match how:
+        case "an assertion":
+            assert sum([1, 2]) == 2
         case "crash":
             os.kill(os.getpid(), signal.SIGSEGV)
-        case "hang":
-            time.sleep(1000)
         case "exit":
             os._exit(3)
         case "a request to exit":
@@ -105,6 +74,7 @@ def ends(how: str) -> None:
 
 
 ENDS = {
+    "an assertion": "where 3 = sum([1, 2])",
     "crash": "ends was ended by SIGSEGV",
     "exit": "ends ended with status 3",
     "a request to exit": "SystemExit: 0",
@@ -116,7 +86,9 @@ ENDS = {
 
 def test_any_other_end_than_a_silent_one_is_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
     ends(how="well")
-    assert [how for how, says in ENDS.items() if says not in told(capsys, ends, how=how)] == []
+    said = {how: told(capsys, ends, how=how) for how in ENDS}
+    assert [how for how, says in ENDS.items() if says not in said[how]] == []
+    assert "/alone.py" not in said["an assertion"]  # how it was run is not shown
 
 
 @alone(seconds=0.5)
@@ -137,12 +109,6 @@ def test_one_that_hangs_is_ended_with_its_children(
     wait_for(lambda: of_session(session) == [])  # a child that was killed takes a moment to end
 
 
-def test_how_a_function_ends_can_be_looked_at() -> None:
-    end = end_of(ends, how="crash")
-    assert (end.status, end.failed, end.printed) == (-signal.SIGSEGV, "", "")
-    assert "AssertionError" in end_of(compares, values=[3]).failed
-
-
 @alone
 def ends_its_server() -> None:
     os.kill(os.getppid(), signal.SIGKILL)
@@ -152,16 +118,6 @@ def test_a_server_that_was_ended_is_started_again() -> None:
     with pytest.raises(EOFError):
         ends_its_server()
     remember()
-
-
-@alone
-def skips() -> None:
-    pytest.skip("for a reason")
-
-
-def test_one_may_be_skipped() -> None:
-    with pytest.raises(pytest.skip.Exception, match="for a reason"):
-        skips()
 
 
 @alone(PYTHONHASHSEED="7")

@@ -1,4 +1,7 @@
-"""What `make` installs and asks of the build, and which systems the built module can be loaded on."""
+"""What `make` installs and asks of the build, and where the built module can be loaded.
+
+Python 3.12 and later build against the limited API. Older ones do not notice what is outside it.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,27 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
 
 from optctx import _native
+from tests.support.cpp_build import ROOT, compile_cpp
+from tests.support.installed import FREE_THREADED
 
-PROJECT = Path(__file__).parents[2]
 # Of manylinux_2_28. auditwheel has the same table.
 NEWEST = {"GLIBC": (2, 28), "GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11), "GCC": (7, 0, 0)}
 VERSION = re.compile(r"\((?P<family>[A-Z]+)_(?P<number>[0-9.]+)\)\s+(?P<symbol>\S+)")
 SHIM = "_ZNSt15__exception_ptr13exception_ptrC1EPv"  # native/os/older_system.cpp alone calls it
+
+SOURCES = [*(ROOT / "native").rglob("*.cpp"), *(ROOT / "native").rglob("*.hpp")]
+COMMENTS_AND_TEXTS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+# What Python's headers define: no member, and nothing of another namespace.
+NAMES = re.compile(r"(?<![\w:.>])_?Py[A-Z]?[a-zA-Z]*_\w+")
+# In the limited API since 3.12: older headers hide them. From "Stable ABI Contents" in Python's manual.
+SINCE_3_12 = {"PyVectorcall_Call", "PyVectorcall_NARGS", "Py_TPFLAGS_HAVE_VECTORCALL"}
 
 
 def pip_commands(target: str, venv: Path) -> list[list[str]]:
@@ -25,7 +38,7 @@ def pip_commands(target: str, venv: Path) -> list[list[str]]:
     command = ["make", "--no-print-directory", "-n", target, f"VENV={venv}"]
     clean = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     printed = subprocess.run(
-        command, cwd=PROJECT, env=clean, capture_output=True, text=True, check=True
+        command, cwd=ROOT, env=clean, capture_output=True, text=True, check=True
     ).stdout.replace("\\\n", " ")
     return [
         line.split(" install ", 1)[1].split() for line in printed.splitlines() if "/bin/pip install " in line
@@ -35,7 +48,7 @@ def pip_commands(target: str, venv: Path) -> list[list[str]]:
 def test_a_demo_installs_what_it_needs_and_a_test_builds_nothing_again(tmp_path: Path) -> None:
     demo, test = (pip_commands(target, tmp_path / "venv") for target in ("demo", "test"))
     wanted = [[word.strip("\"'") for word in words if not word.startswith("-")] for words in test]
-    project = (PROJECT / "pyproject.toml").read_text()
+    project = (ROOT / "pyproject.toml").read_text()
     [requires] = re.findall(r"^requires = \[(.*)\]$", project, re.MULTILINE)
     tools = ["cmake", "ninja", *re.findall(r'"(.*?)"', requires)]
     assert wanted == [tools, [".[demo]"], ["optctx[test]"]]
@@ -61,3 +74,35 @@ def test_the_module_is_loaded_by_systems_of_manylinux_2_28() -> None:
         each[0] for each in needed if tuple(map(int, each["number"].split("."))) > NEWEST[each["family"]]
     ]
     assert not too_new, f"no system of manylinux_2_28 has {too_new}: see native/os/older_system.cpp"
+
+
+def names_used() -> set[str]:
+    return {name for file in SOURCES for name in NAMES.findall(COMMENTS_AND_TEXTS.sub("", file.read_text()))}
+
+
+def uses(names: set[str]) -> str:
+    """A source that compiles if the limited API has them all."""
+    lines = ["#define Py_LIMITED_API 0x030C0000", "#include <Python.h>", "#include <structmember.h>"]
+    for name in sorted(names):
+        lines += [f"#ifndef {name}", f"using ::{name};", "#endif"]
+    return "\n".join([*lines, ""])
+
+
+def compile_uses(names: set[str], folder: Path) -> None:
+    source = folder / "uses.cpp"
+    source.write_text(uses(names))
+    compile_cpp(source, folder / "uses.o", "-c", f"-isystem{sysconfig.get_path('include')}")
+
+
+@pytest.mark.skipif(
+    FREE_THREADED,
+    reason="needs a Python with the GIL: modules for others are not built against the limited API",
+)
+def test_native_code_keeps_to_the_limited_api(tmp_path: Path) -> None:
+    names = names_used()
+    assert {"PyGILState_Ensure", "PyEval_SaveThread"} <= names
+    compile_uses(names if sys.version_info >= (3, 12) else names - SINCE_3_12, tmp_path)
+    with pytest.raises(AssertionError) as found:  # what is outside is found
+        compile_uses({"PyGILState_Check", "PyTuple_GET_ITEM"}, tmp_path)
+    for name in ("PyGILState_Check", "PyTuple_GET_ITEM"):
+        assert re.search(f"{name}.*has not been declared", str(found.value))

@@ -1,13 +1,15 @@
-"""What the README and the guide show is what happens."""
+"""What the README and the guide show is what happens, and what the pages name is there."""
 
 from __future__ import annotations
 
 import os
 import re
+import runpy
 from pathlib import Path
 
 import pytest
 
+from optctx.lab.command.main import COMMANDS, make_parser
 from tests.project.pages import ROOT, output_alone, outputs, programs
 from tests.support.installed import FREE_THREADED, NEEDS_NUMBA
 
@@ -99,3 +101,32 @@ def test_every_link_to_a_file_leads_to_one() -> None:
     ]
     assert len(links) > len(PROSE)
     assert [(str(page), link) for page, link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_file_has_the_name_that_the_first_day_sends_to() -> None:
+    page = (ROOT / "design" / "first-day.md").read_text()
+    steps = re.findall(r"((?:optctx|native)/[\w/]+\.[ch]?pp|(?:optctx|native)/[\w/]+\.py) +([\w:]+)", page)
+    answers = re.findall(r"^\| [^|]+ \| `([^`]+)` \| `([^`]+)` \|$", page, re.MULTILINE)
+    assert len(steps) >= 19
+    assert len(answers) >= 10
+    wrong = []
+    for file, name in [*steps, *answers]:
+        text = (ROOT / file).read_text() if (ROOT / file).is_file() else ""
+        defined = rf"^(def|    def|class) {name}\b" if file.endswith(".py") else rf"\b{re.escape(name)}\b"
+        if not re.search(defined, text, re.MULTILINE):
+            wrong.append(f"{file} has no {name}")
+    named = set(re.findall(r"\b(?:optctx|native)/[\w/]+\.\w+", page))
+    wrong += [f"{each} is no file" for each in sorted(named) if not (ROOT / each).is_file()]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_each_command_has_a_page_with_each_of_its_arguments() -> None:
+    pages: dict[str, str] = runpy.run_path(str(ROOT / "docs" / "command_pages.py"))["pages"]()
+    assert pages.keys() == {*COMMANDS, "index"}
+    for name, command in make_parser()[1].choices.items():
+        assert f"[{name}]({name}.md)" in pages["index"]
+        for argument in command.arguments:
+            for flag in argument.option_strings:
+                assert f"`{flag}" in pages[name]
+        assert f"$ optctx {name}" in pages[name]
+        assert "%(" not in pages[name]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.machinery
-import importlib.metadata
 import os
 import pathlib
 import platform
@@ -71,17 +70,6 @@ def configured(folder: pathlib.Path, *arguments: str) -> str:
 
 
 PLATFORMS = "Linux on aarch64", "Linux on i686", "Darwin on arm64", "Darwin on x86_64", "Windows on AMD64"
-
-
-def test_building_for_another_platform_is_refused_before_a_compiler_is_looked_for(
-    tmp_path: pathlib.Path,
-) -> None:
-    for name in PLATFORMS:
-        system, processor = name.split(" on ")
-        given = f"-DCMAKE_SYSTEM_NAME={system}", f"-DCMAKE_SYSTEM_PROCESSOR={processor}"
-        assert f"{NEEDED}; this is {name}." in configured(tmp_path / name, *given)
-
-
 OTHER_PYTHONS = {
     'sys.version_info = (3, 9, 18, "final", 0); platform.python_version = lambda: "3.9.18"': (
         "64-bit CPython 3.9.18"
@@ -91,19 +79,18 @@ OTHER_PYTHONS = {
 }
 
 
-def test_building_for_another_python_is_refused_before_a_compiler_is_looked_for(
-    tmp_path: pathlib.Path,
-) -> None:
-    for number, (change, says) in enumerate(OTHER_PYTHONS.items()):
-        python = tmp_path / f"python{number}"
+def test_building_elsewhere_is_refused_before_a_compiler_is_looked_for(tmp_path: pathlib.Path) -> None:
+    elsewhere: dict[str, list[str]] = {}
+    for name in PLATFORMS:
+        system, processor = name.split(" on ")
+        elsewhere[name] = [f"-DCMAKE_SYSTEM_NAME={system}", f"-DCMAKE_SYSTEM_PROCESSOR={processor}"]
+    for change, name in OTHER_PYTHONS.items():
+        python = tmp_path / f"python {len(elsewhere)}"
         python.write_text(f"#!{sys.executable}\n" + textwrap.dedent(FAKE_PYTHON.format(change=change)))
         python.chmod(0o755)
-        said = configured(tmp_path / str(number), f"-DPython_EXECUTABLE={python}")
-        assert f"{NEEDED}; this is {says}." in said
-
-
-def test_pip_refuses_an_older_python() -> None:
-    assert importlib.metadata.metadata("optctx")["Requires-Python"] == "<3.16,>=3.10"
+        elsewhere[name] = [f"-DPython_EXECUTABLE={python}"]
+    said = {name: configured(tmp_path / name, *given) for name, given in elsewhere.items()}
+    assert [name for name in said if f"{NEEDED}; this is {name}." not in said[name]] == []
 
 
 @pytest.fixture

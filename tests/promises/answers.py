@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import pickle
+from functools import partial
 from typing import NamedTuple
 
 from llvmlite import binding
 
+from evidence.conformance.forked import ask_child
 from optctx.compiling import Job, Result, compile_job, initialise_targets
 from tests.promises.model import Key, every_key
-from tests.support.forking import run_and_end
 from tests.support.ir_texts import UNROLL, X86
 
 __all__ = ["JOB", "WRITER", "Answers", "by_llvmlite", "known_answers"]
@@ -79,7 +78,7 @@ def known_answers() -> Answers:
     """From one forked child for each key. Call it before this process attaches."""
     initialise_targets()
     _ = compile_job(JOB), by_llvmlite()  # what LLVM makes once, no child has to make again
-    found = {key: _answer(key) for key in every_key()}
+    found = {key: ask_child(partial(_answer, key)) for key in every_key()}
     answers = Answers(
         {key: result for key, (result, _) in found.items()}, {key: code for key, (_, code) in found.items()}
     )
@@ -90,20 +89,7 @@ def known_answers() -> Answers:
 
 
 def _answer(key: Key) -> tuple[Result, str]:
-    reading, writing = os.pipe()
-    if not os.fork():
-        os.close(reading)
-        run_and_end(lambda: _tell(key, writing))
-    os.close(writing)
-    with os.fdopen(reading, "rb") as answer:
-        told: tuple[Result, str] = pickle.load(answer)
-    os.wait()
-    return told
-
-
-def _tell(key: Key, writing: int) -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what a bisection prints
+    """In a child, where also what a bisection prints is not seen."""
     for name, text in key:
         binding.set_option("", f"-{name}={text}")
-    with os.fdopen(writing, "wb") as answer:
-        pickle.dump((compile_job(JOB), by_llvmlite()), answer)
+    return compile_job(JOB), by_llvmlite()

@@ -17,6 +17,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
 
@@ -48,6 +49,7 @@ from tests.promises.model import CHOICES, PROCESS_WIDE, Key, Model, Sight, Wante
 from tests.promises.program import Context, Options, Program, Step
 from tests.support.ir_texts import X86
 from tests.support.native_interface import NativeScope
+from tests.support.scopes import in_threads
 
 __all__ = ["More", "Run", "WrongError", "by_optctx", "expect", "expect_code", "new_machine", "verdict"]
 
@@ -231,11 +233,9 @@ class _Worker:
         self.stack.pop().__exit__(None, None, None)
 
     def _fail(self, step: Step) -> None:
-        try:
-            with _Left(self.stack.pop()):
-                raise KeyError("of the block")
-        except KeyError:
-            pass
+        with suppress(KeyError), ExitStack() as entered:
+            entered.push(self.stack.pop())
+            raise KeyError("of the block")
 
     def _refused_leave(self, step: Step) -> None:
         self._run.contexts[step.context].__exit__(None, None, None)
@@ -266,11 +266,11 @@ class _Worker:
     def _carry(self, step: Step, wanted: Sight) -> None:
         look = partial(self._run.look, wanted)
         if step.way == "a thread":
-            _on_a_thread(partial(contextvars.copy_context().run, look))
+            in_threads([partial(contextvars.copy_context().run, look)])
         elif step.way == "wrap":
-            _on_a_thread(wrap(look))
+            in_threads([wrap(look)])
         elif step.way == "to_thread":
-            asyncio.run(_awaited(look))
+            asyncio.run(asyncio.to_thread(look))
         else:
             with ThreadPoolExecutor(1) as pool:
                 propagating(pool).submit(look).result(SECONDS)
@@ -341,19 +341,6 @@ class _Worker:
             with self._run.contexts[index]:
                 self._run.look(sight)
         self._run.look(outside_)
-
-
-class _Left:
-    """An entered context, to be left by `with`."""
-
-    def __init__(self, context: OptionContext | NativeScope) -> None:
-        self._context = context
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *error: Any) -> None:
-        self._context.__exit__(*error)
 
 
 class Run:
@@ -476,23 +463,3 @@ class Run:
 
             codes = {key: result.code.decode() for key, result in self.answers.optctx.items()}
             expect_code(compiles, codes, wanted, "a module's code")
-
-
-def _on_a_thread(work: Callable[[], object]) -> None:
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            work()
-        except BaseException as error:  # handed to the thread that waits
-            errors.append(error)
-
-    thread = threading.Thread(target=contextvars.Context().run, args=(run,), daemon=True)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-
-
-async def _awaited(look: Callable[[], object]) -> None:
-    await asyncio.to_thread(look)

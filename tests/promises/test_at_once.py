@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pytest
 from llvmlite import binding
@@ -34,7 +35,7 @@ from optctx import (
 from optctx.compiling import FreshProcess, Job, Result, compile_job
 from tests.support.alone import alone
 from tests.support.installed import FREE_THREADED
-from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
+from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86
 from tests.support.processes import SECONDS, run_python
 from tests.support.scopes import in_threads, scoped, unrolled
 
@@ -169,7 +170,7 @@ def bind_and_unbind(dice: random.Random) -> None:
         assert bound(own) is context
         assert lookup("unroll-count", llvm_context=own) == count
         with binding.parse_assembly(COUNTED, own) as module:
-            run_passes(module, "function(loop-unroll)")
+            run_passes(module, UNROLL)
             assert str(module).count("store volatile") == count
         if dice.random() < 0.5:  # else it ends with the LLVMContext
             unbind(own)
@@ -276,3 +277,37 @@ def test_whoever_enters_while_another_thread_detaches_is_inside() -> None:
     assert detached == DETACHED
     with OptionContext({"unroll-count": 4}):
         assert unrolled() == 4
+
+
+@pytest.mark.redirected
+def test_the_cache_is_not_misled_by_a_scope_that_watches_its_own_reads() -> None:
+    with CompileCache() as cache:
+        for unread in ("ignore", "error", "error"):
+            with OptionContext({"unroll-count": 4}, unread=unread):
+                found = cache.compile(COUNTED, UNROLL, triple=X86, emit="ir").ir or ""
+                assert found.count("store volatile") == 4
+                assert unrolled() == 4  # what is found in the cache was not read
+
+
+@pytest.mark.redirected
+@alone
+def test_what_others_set_while_somebody_records_and_watches_is_told_and_counts() -> None:
+    events: list[Any] = []
+    with watch(events.append), record() as log:
+        assert unrolled() == 1
+        binding.set_option("", "-unroll-count=3")
+        assert unrolled() == 3
+        with OptionContext({"unroll-count": 4}):
+            assert unrolled() == 4
+    assert [(event.name, event.before, event.after) for event in events] == [("unroll-count", 0, 3)]
+    assert set(log.reads["unroll-count"].values) == {0, 3, 4}
+    assert drift()["unroll-count"].value == 3
+
+
+@pytest.mark.redirected
+def test_an_exclusive_context_and_one_that_watches_its_reads_do_not_disturb_each_other() -> None:
+    with OptionContext({"rng-seed": 7}, process_wide="exclusive"), record() as log:
+        with OptionContext({"unroll-count": 4}, unread="error"):
+            assert unrolled() == 4
+        assert log.reads["unroll-count"].value == 4
+    assert unrolled() == 1

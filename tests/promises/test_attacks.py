@@ -83,38 +83,26 @@ def test_by_default_each_is_refused_or_counts_for_nothing_and_leaves_no_trace(
     assert {each.name for each in tmp_path.iterdir()} == {"programs", "stock", "ignore", "error", "stamp"}
 
 
-def test_a_library_is_loaded(plugin: Path, tmp_path: Path) -> None:
-    marker = tmp_path / "marker"
-    modules = [gadget(f"-x86-lvi-load-opt-plugin={plugin}")]
-    trusted = attack("error", modules, tmp_path / "trusted", ("tuning", "code"), {"MARKER": str(marker)})
-    assert (trusted.returncode, trusted.stderr) == (0, "")
-    assert marker.read_text() == "loaded\ncalled\n"
+def test_each_succeeds_where_the_program_trusts_its_class(
+    plugin: Path, viewers: Path, tmp_path: Path
+) -> None:
+    marker, dumps = tmp_path / "marker", tmp_path / "dumps"
+    environment = {"MARKER": str(marker), "PATH": f"{viewers}:/usr/bin:/bin"}
 
+    def ended(name: str, module: str, *trust: str, how: str = "error") -> tuple[int, str, str]:
+        done = attack(how, [module], tmp_path / name, trust, environment)
+        return done.returncode, done.stdout, done.stderr.partition(":")[0]
 
-def test_files_are_written_to_the_working_folder(tmp_path: Path) -> None:
-    trusted = attack("error", [gadget("-x86-lvi-load-dot")], tmp_path / "trusted", ("tuning", "output"))
-    assert trusted.returncode == 0
-    assert os.listdir(tmp_path / "trusted") == ["lvi.gadget.dot"]
-
-
-def test_a_viewer_is_started(viewers: Path, tmp_path: Path) -> None:
-    environment = {"PATH": f"{viewers}:/usr/bin:/bin"}
-    modules = [gadget("-view-isel-dags")]
-    trusted = attack("error", modules, tmp_path / "trusted", ("tuning", "code"), environment)
-    assert trusted.returncode == 0
+    library = ended("library", gadget(f"-x86-lvi-load-opt-plugin={plugin}"), "tuning", "code")
+    files = ended("files", gadget("-x86-lvi-load-dot"), "tuning", "output")
+    viewer = ended("viewer", gadget("-view-isel-dags"), "tuning", "code")
+    stamp = ended("stamp", stamped(dumps), "output", how="stamp")
+    assert [each[0] for each in (library, files, viewer, stamp)] == [0, 0, 0, 0]
+    assert (library[2], marker.read_text()) == ("", "loaded\ncalled\n")
+    assert os.listdir(tmp_path / "files") == ["lvi.gadget.dot"]
     viewed = (tmp_path / "viewed").read_text().splitlines()
     assert {Path(line).parent for line in viewed} == {viewers}
-
-
-def test_the_process_is_ended(tmp_path: Path) -> None:
-    modules = [gadget("-fast-isel-abort=1")]
-    trusted = attack("error", modules, tmp_path / "trusted", ("tuning", "process"))
-    assert (trusted.returncode, trusted.stdout) == (1, "")
-    assert trusted.stderr.startswith("LLVM ERROR")  # and not a Python exception
-
-
-def test_a_stamp_names_a_folder_to_write_to(tmp_path: Path) -> None:
-    dumps = tmp_path / "dumps"
-    trusted = attack("stamp", [stamped(dumps)], tmp_path / "trusted", ("output",))
-    assert trusted.returncode == 0
     assert any(dumps.iterdir())
+    # LLVM ends the process, and no Python exception is raised.
+    process = ended("process", gadget("-fast-isel-abort=1"), "tuning", "process")
+    assert process == (1, "", "LLVM ERROR")

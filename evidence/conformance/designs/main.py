@@ -6,7 +6,6 @@ By the options that they set, and by running them in one process that models the
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from evidence.conformance.choice import (
     work_apart,
 )
 from evidence.conformance.designs.design import DESIGNS, Design, Fault, HasContext, faults, handed_on, own
-from evidence.conformance.designs.report import as_list, as_text, faults_as_list, totals
+from evidence.conformance.designs.report import as_list, as_text, faults_as_list
 from evidence.conformance.designs.running import Judged, classify, run_design
 from evidence.conformance.forked import ask_child
 from evidence.conformance.job import Job
@@ -47,9 +46,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.list.write_text(as_list(found))
     if options.faults:
         options.faults.write_text(faults_as_list(at_fault))
-    if options.json:
-        told = {name: totals(judged) for name, judged in found.items()}
-        options.json.write_text(json.dumps(told, indent=1) + "\n")
     return int(any(each.end == "unexplained" for judged in found.values() for each in judged))
 
 
@@ -61,7 +57,7 @@ def _run(
     options: argparse.Namespace,
 ) -> None:
     work_apart(options)
-    how = Settings(options.seed, options.threads, options.timeout)
+    how = Settings(options.seed, options.timeout)
     with ReferenceCache(options.cache, build_id) as cache:
         compute_references(jobs, cache, how.timeout)
         for name, judged in found.items():
@@ -104,8 +100,6 @@ def make_parser() -> argparse.ArgumentParser:
         help="readers have the contexts of their callers, too, by this file of evidence.conformance.reads",
     )
     parser.add_argument("--no-run", action="store_true", help="judge by the options alone")
-    parser.add_argument("--threads", type=int, default=2, help="at once")
     parser.add_argument("--list", type=absolute, metavar="FILE.tsv", help="write tests with a fault there")
     parser.add_argument("--faults", type=absolute, metavar="FILE.tsv", help="write options at fault there")
-    parser.add_argument("--json", type=absolute, help="write the totals there")
     return parser

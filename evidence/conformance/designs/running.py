@@ -64,7 +64,7 @@ def run_design(
     Mode.reach = None if design.contexts is None else Reach(Model(has_one))
     try:
         limit = 3 * how.timeout
-        run = run_all(jobs, order, how.threads, limit)
+        run = run_all(jobs, order, limit)
         # Of the jobs that were under way in a crash, those did it that crash with no other beside them.
         suspects = [index for crash in run.crashes for index in crash.running]
         alone = run_scoped(jobs, suspects, threads=1, timeout=limit)

@@ -1,4 +1,4 @@
-"""`python -m evidence tablegen`: the registry as records, read by LLVM's own reader where it is installed."""
+"""`python -m evidence census` and `tablegen`: what they count, print and draw, and what llvm-tblgen reads."""
 
 from __future__ import annotations
 
@@ -7,27 +7,68 @@ import pathlib
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 import pytest
 
+from evidence.census import command as census_command
+from evidence.census.counts import flags, totals
 from evidence.census.tablegen import as_tablegen
 from evidence.main import main
-from optctx.facts import OptionFacts, facts
+from optctx.facts import Facts, OptionFacts, facts
 from optctx.lab.lookup import by_library
 from tests.support.rows import rows
-
-pytestmark = pytest.mark.long
 
 TABLEGEN = pathlib.Path(__file__).parent / "tablegen"
 
 
 @pytest.fixture(scope="module")
-def options() -> list[OptionFacts]:
-    return [option for option in facts(readers=False).options if not option.alias_of]
+def taken() -> Iterator[Facts]:
+    """The facts, which the command does not take again."""
+    found = facts()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(census_command, "facts", lambda: found)
+        yield found
 
 
+@pytest.fixture(scope="module")
+def options(taken: Facts) -> list[OptionFacts]:
+    return [option for option in taken.options if not option.alias_of]
+
+
+def test_what_constructors_read(taken: Facts) -> None:
+    found = {option.name: flags(option) for option in taken.options}
+    assert "read only in constructors" in found["x86-asm-syntax"]  # X86MCAsmInfo.cpp
+    assert "read in constructors" in found["forget-scev-loop-unroll"]  # PipelineTuningOptions()
+    assert "read in constructors" not in found["inline-threshold"]
+    assert "readers not known" in found["debug-only"]
+
+
+def test_it_prints_a_line_for_each_option_and_totals(taken: Facts, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["census", "--options", "unroll-*"]) == 0
+    table = capfd.readouterr().out
+    assert re.search(
+        r"^unroll-count +uint +internal +ScalarOpts +1 .* occurrences queried$", table, re.MULTILINE
+    )
+    assert "x86-asm-syntax" not in table
+    assert main(["census", "--totals"]) == 0
+    printed = capfd.readouterr().out
+    assert all(
+        re.search(rf"^  {flag} +{count}$", printed, re.M) for flag, count in totals(taken)["flags"].items()
+    )
+
+
+@pytest.mark.long
+def test_the_plot_is_drawn(taken: Facts, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "census.svg"
+    assert main(["census", "--totals", "--plot", str(path)]) == 0
+    assert "CodeGen" in path.read_text()
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.long
 def test_tablegen_declares_the_fields_that_it_can(options: list[OptionFacts]) -> None:
     text = as_tablegen("ScalarOpts", by_library(options)["ScalarOpts"], "title")
     assert "def ScalarOptsOptions : OptionsStruct;" in text
@@ -39,12 +80,14 @@ def test_tablegen_declares_the_fields_that_it_can(options: list[OptionFacts]) ->
     assert all(f"// {o.name}: a list has no field" in as_tablegen("x", [o], "t") for o in lists)
 
 
+@pytest.mark.long
 def test_text_that_would_end_a_string_does_not(options: list[OptionFacts]) -> None:
     text = next(option for option in options if option.type == "string")
     nasty = msgspec.structs.replace(text, name="o", default='a"\\\n')
     assert r'"\"a\\\"\\\\\\n\""' in as_tablegen("L", [nasty], "t\nu")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("llvm-tblgen") is None, reason="needs llvm-tblgen (Debian: llvm)")
 def test_llvm_tblgen_reads_the_records_of_every_library(
     options: list[OptionFacts], tmp_path: pathlib.Path
@@ -72,15 +115,15 @@ def test_llvm_tblgen_reads_the_records_of_every_library(
 @rows(
     ("words", "answer"),
     [
-        (["--output", "/no/folder"], "expected a folder; make it first"),
-        (["--library", "ScalarOpt"], "did you mean ScalarOpts?"),
-        ([], "one of the arguments --library --output is required"),
+        (["census", "--options", "unrol-count"], "no option matches"),
+        (["census", "--plot", "census.gif"], "expected a name that ends with .png, .svg, .pdf"),
+        (["tablegen", "--output", "/no/folder"], "expected a folder; make it first"),
     ],
 )
 def test_words_that_do_not_fit_get_one_clear_error(
-    words: list[str], answer: str, capfd: pytest.CaptureFixture[str]
+    taken: Facts, words: list[str], answer: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["tablegen", *words]) == 2
+    assert main(words) == 2
     out, err = capfd.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert answer in err
