@@ -13,7 +13,6 @@ from llvmlite import binding
 from optctx import ContextMismatchError, OptionContext, UnreadOptionError, bound, unbind
 from optctx._native import bound_count
 from optctx.engine.attach import attached, detach
-from tests.support.ir_texts import counted
 from tests.support.runs import machine
 from tests.support.scopes import in_threads
 
@@ -72,29 +71,6 @@ def test_each_binding_goes_with_its_own_module_and_with_no_other(jit: Any) -> No
     assert [called(tracker, name) for name in names] == [0, 1, 2, 3, 4, 0, 6]
     for each in (*modules, *contexts.values()):
         each.close()
-
-
-def test_the_code_is_that_of_a_scope(llvm_context: Any, jit: Any) -> None:
-    context = OptionContext({"align-all-nofallthru-blocks": 5, "align-all-blocks": 6})
-
-    def code(name: str, unit: Any) -> bytes:
-        tracker = library(unit, names=(name,)).link(jit, name)
-        found = ctypes.string_at(tracker[name], 192)
-        kept.append(tracker)
-        return found
-
-    kept: list[Any] = []
-    plain = code("plain", counted("plain"))
-    with context:
-        scoped = code("scoped", counted("scoped"))
-    assert scoped[:64] != plain[:64]
-    context.bind(llvm_context)
-    with binding.parse_assembly(counted("bound"), llvm_context) as module:
-        assert code("bound", module)[:100] == scoped[:100]
-        with OptionContext({"align-all-blocks": 4}):  # the scope of the thread does not count
-            module.get_function("bound").name = "again"
-            assert code("again", module)[:100] == scoped[:100]
-    assert code("after", counted("after"))[:64] == plain[:64]
 
 
 def test_what_is_bound_when_the_module_is_added_counts_whatever_happens_to_its_llvm_context(jit: Any) -> None:

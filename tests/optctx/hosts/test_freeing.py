@@ -80,15 +80,10 @@ def bound(llvm_context: Any) -> None:
 
 
 @redirected
-def test_an_llvm_context_without_modules_is_disposed_of_when_it_is_closed() -> None:
-    llvm_context = binding.create_context()
-    bound(llvm_context)
-    llvm_context.close()
+def test_a_closed_llvm_context_is_disposed_of_with_its_last_module_or_at_once() -> None:
+    with binding.create_context() as empty:
+        bound(empty)
     assert optctx._native.bound_count() == 0
-
-
-@redirected
-def test_a_closed_llvm_context_is_disposed_of_with_its_last_module() -> None:
     llvm_context = binding.create_context()
     bound(llvm_context)
     first, second = (binding.parse_assembly(COUNTED, llvm_context) for _ in range(2))

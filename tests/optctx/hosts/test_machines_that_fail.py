@@ -70,9 +70,11 @@ def passes(machine: Any) -> None:
         run_passes(module, PASSES, target_machine=machine)
 
 
-def emission(emit: str) -> Callable[[Any], None]:
+def emission(emit: str, bound: bool) -> Callable[[Any], None]:
     def work(machine: Any) -> None:
         with binding.create_context() as context, binding.parse_assembly(SOURCE, context) as module:
+            if bound:
+                OptionContext(OPTIONS).bind(context)
             module.triple = machine.triple
             EMITS[emit](module, machine)
 
@@ -81,9 +83,10 @@ def emission(emit: str) -> Callable[[Any], None]:
 
 CALLS: dict[str, Callable[[Any], object]] = {
     "run_passes": passes,
-    **{emit: emission(emit) for emit in EMITS},
+    **{emit: emission(emit, bound=False) for emit in EMITS},
     "target_data": lambda machine: machine.target_data,
 }
+BOUND = {f"{emit} of a bound module": emission(emit, bound=True) for emit in EMITS}
 
 
 def fails(call: Callable[[Any], object], machine: Any) -> None:
@@ -105,28 +108,17 @@ def judge(fresh: FreshProcess, machine: Any) -> None:
             assert compiled(machine) == scoped
 
 
-@rows("call", CALLS)
+@rows("call", [*CALLS, *BOUND])
 def test_the_call_raises_one_error_and_everything_is_as_it_was(fresh: FreshProcess, call: str) -> None:
-    """Inside a scope, and outside for a machine of a scope."""
+    """Inside a scope, outside for a machine of a scope, and for a bound module."""
     scope, outside = OptionContext(OPTIONS), contextlib.nullcontext()
-    for made_in, used_in in ((outside, scope), (scope, outside)):
+    for made_in, used_in in ((outside, scope), (scope, outside)) if call in CALLS else ((outside, outside),):
         forget_machines(LLVMLITE)
         before = process_state()
         with made_in:
             machine = make_machine()
         with machine:
             with used_in:
-                fails(CALLS[call], machine)
+                fails({**CALLS, **BOUND}[call], machine)
             assert process_state() == before
             judge(fresh, machine)
-
-
-@rows("emit", EMITS)
-def test_so_does_emission_of_a_bound_module(fresh: FreshProcess, emit: str) -> None:
-    forget_machines(LLVMLITE)
-    with binding.create_context() as llvm_context, make_machine() as machine:
-        OptionContext(OPTIONS).bind(llvm_context)
-        with binding.parse_assembly(SOURCE, llvm_context) as module:
-            module.triple = machine.triple
-            fails(lambda machine: EMITS[emit](module, machine), machine)
-        judge(fresh, machine)

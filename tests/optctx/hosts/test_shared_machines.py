@@ -54,28 +54,23 @@ def under(options: Options | None) -> Any:
 
 @rows("emit", EMITS)
 def test_whoever_uses_the_machine_first_leaves_nothing_in_it(fresh: FreshProcess, emit: str) -> None:
-    order: tuple[Options | None, ...]
+    """Whoever makes it neither."""
+    orders: list[tuple[Options | None, tuple[Options | None, ...]]]
     for options in ({"min-bit-test-cmps": 100}, TRAPS):
         scoped, plain = (expected(fresh, X86, each, emit) for each in (options, {}))
         assert scoped != plain
-        for order in ((None, options, None), (options, None, options), (options, {}, None)):
-            with make_machine() as machine:
+        orders = [
+            (None, (None, options, None)),
+            (None, (options, None, options)),
+            (None, (options, {}, None)),
+        ]
+        for made_in, order in (*orders, (TRAPS, (None, options, None))):
+            with under(made_in):
+                machine = make_machine()
+            with machine:
                 for each in order:
                     with under(each):
                         assert compiled(machine, emit) == (scoped if each else plain)
-
-
-@rows("emit", EMITS)
-def test_a_machine_that_is_made_inside_a_scope_belongs_to_no_scope(fresh: FreshProcess, emit: str) -> None:
-    with OptionContext(TRAPS):
-        machine = make_machine()
-    with machine:
-        assert compiled(machine, emit) == expected(fresh, X86, {}, emit)
-        with OptionContext({"min-bit-test-cmps": 100}):
-            assert compiled(machine, emit) == expected(fresh, X86, {"min-bit-test-cmps": 100}, emit)
-        with OptionContext(TRAPS):
-            assert compiled(machine, emit) == expected(fresh, X86, TRAPS, emit)
-        assert compiled(machine, emit) == expected(fresh, X86, {}, emit)
 
 
 @rows("triple", CASES)
@@ -83,28 +78,19 @@ def test_in_random_order_on_one_machine_for_each_target(fresh: FreshProcess, tri
     cases: list[Options] = [{}, *CASES[triple]]
     references = [expected(fresh, triple, options) for options in cases]
     assert all(reference != references[0] for reference in references[1:])
-    order = random.Random(triple).choices(range(len(cases)), k=3 * len(cases))
 
-    def work() -> None:
+    def work(machine: Any, seed: object) -> None:
+        for index in random.Random(str(seed)).choices(range(len(cases)), k=3 * len(cases)):
+            with under(cases[index] or None):
+                assert compiled(machine) == references[index], cases[index]
+
+    def share() -> None:
         with make_machine(triple) as machine:
-            for index in order:
-                with under(cases[index] or None):
-                    assert compiled(machine) == references[index], cases[index]
+            work(machine, triple)
+            if triple == X86:
+                in_threads([functools.partial(work, machine, seed) for seed in range(4)])
 
-    in_child(work)  # outside scopes some targets set options of the whole process
-
-
-def test_several_threads_share_one_machine(fresh: FreshProcess) -> None:
-    cases: list[Options] = [{}, *CASES[X86]]
-    references = [expected(fresh, X86, options) for options in cases]
-    with make_machine() as machine:
-
-        def work(seed: int) -> None:
-            for index in random.Random(seed).choices(range(len(cases)), k=12):
-                with under(cases[index] or None):
-                    assert compiled(machine) == references[index], cases[index]
-
-        in_threads([functools.partial(work, seed) for seed in range(4)])
+    in_child(share)  # outside scopes some targets set options of the whole process
 
 
 # Of each of these LLVM lowers the level of the machine, as long as it selects the function's instructions.
@@ -153,46 +139,16 @@ def test_values_of_the_whole_process_reach_machines_outside_scopes_as_ever() -> 
     traps = compiled(new)
     assert traps != plain
     assert compiled(early) == compiled(late) == plain  # what stock LLVM does
+    scoped = set()
     for machine in (early, late, new):
         with OptionContext({}):
             assert compiled(machine) == traps
         with OptionContext({}, base="defaults"):
             assert compiled(machine) == plain
+        with OptionContext({"min-bit-test-cmps": 100}):
+            scoped.add(compiled(machine))
+    assert len(scoped - {traps, plain}) == len(scoped) == 1
     assert compiled(early) == compiled(late) == plain
-
-
-@alone
-def make_before_attaching(wanted: list[bytes]) -> None:
-    binding.initialize_all_targets()
-    binding.initialize_all_asmprinters()
-    machine = make_machine()
-    with (
-        binding.create_context() as own,
-        binding.parse_assembly("define void @f() { ret void }", own) as module,
-    ):
-        machine.emit_assembly(module)
-    with OptionContext({"trap-unreachable": True, "min-bit-test-cmps": 100}):
-        scoped = compiled(machine)
-    assert [scoped, compiled(machine)] == wanted
-
-
-def test_a_machine_that_was_made_and_used_before_attaching_is_as_good(fresh: FreshProcess) -> None:
-    both: Options = {"trap-unreachable": True, "min-bit-test-cmps": 100}
-    make_before_attaching(wanted=[expected(fresh, X86, options) for options in (both, {})])
-
-
-def test_a_bound_context_has_its_own_machine(fresh: FreshProcess, llvm_context: Any, machine: Any) -> None:
-    assert compiled(machine) == expected(fresh, X86, {})
-    with binding.parse_assembly("define void @f() { unreachable }", llvm_context) as module:
-        plain = machine.emit_assembly(module)
-    OptionContext({**TRAPS, **INTEL}).bind(llvm_context)
-    for emit in (machine.emit_assembly, lambda module: emit_assembly(module, machine)):
-        with binding.parse_assembly("define void @f() { unreachable }", llvm_context) as module:
-            text = emit(module)
-            assert "ud2" in text
-            assert "intel_syntax" in text
-            assert text != plain
-    assert compiled(machine) == expected(fresh, X86, {})
 
 
 @pytest.mark.usefixtures("attributes")
@@ -276,16 +232,12 @@ def test_machines_are_kept_for_the_next_run_and_go_with_the_one_they_are_for(mac
     with OptionContext({**INTEL, "unroll-count": 3}):
         compiled(machine)
     assert idle_machines(LLVMLITE) == 2
-    machine.close()
-    assert idle_machines(LLVMLITE) == 0
-
-
-def test_not_more_than_so_many_are_kept(machine: Any) -> None:
-    forget_machines(LLVMLITE)
     for count in range(40):
         with OptionContext({"min-bit-test-cmps": 100 + count}):
             compiled(machine)
-    assert idle_machines(LLVMLITE) == 32
+    assert idle_machines(LLVMLITE) == 32, "no more are kept"
+    machine.close()
+    assert idle_machines(LLVMLITE) == 0
 
 
 def test_an_address_that_is_used_again_is_another_machine(fresh: FreshProcess) -> None:

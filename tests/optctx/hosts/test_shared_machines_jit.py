@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -47,25 +46,13 @@ def test_mcjit_compiles_under_the_values_of_the_scope_that_it_runs_in(
             with OptionContext(OPTIONS if inside else {}):
                 engine.finalize_object()
             assert traps(engine, name) == bool(inside)
+        bound = binding.create_context()
+        OptionContext(OPTIONS).bind(bound)
+        engine.add_module(binding.parse_assembly((NEVER + AFTER).format("bound"), bound))
         engine.add_module(binding.parse_assembly((NEVER + AFTER).format("outside")))
         engine.finalize_object()
-        assert not traps(engine, "outside")
-
-
-def test_mcjit_compiles_a_bound_module_with_what_is_bound(llvm_context: Any) -> None:
-    OptionContext(OPTIONS).bind(llvm_context)
-    with binding.create_mcjit_compiler(binding.parse_assembly(""), make_machine()) as engine:
-        engine.add_module(binding.parse_assembly((NEVER + AFTER).format("bound"), llvm_context))
-        engine.add_module(binding.parse_assembly((NEVER + AFTER).format("unbound")))
-        engine.finalize_object()
         assert traps(engine, "bound")
-        assert not traps(engine, "unbound")
-
-
-@pytest.fixture
-def lljit() -> Iterator[Any]:
-    with binding.create_lljit_compiler(make_machine(), suppress_errors=True) as made:
-        yield made
+        assert not traps(engine, "outside")
 
 
 def linked(jit: Any, name: str) -> Any:
@@ -73,14 +60,6 @@ def linked(jit: Any, name: str) -> Any:
     builder = binding.JITLibraryBuilder().add_ir((NEVER + AFTER).format(name)).add_current_process()
     builder.export_symbol(name).export_symbol(f"{name}_after")
     return builder.link(jit, name)
-
-
-def test_lljit_compiles_under_the_values_of_the_scope_that_looks_up(lljit: Any) -> None:
-    for number, inside in enumerate((0, 1, 0, 1)):
-        name = f"never{number}"
-        with OptionContext(OPTIONS if inside else {}):
-            tracker = linked(lljit, name)
-        assert (TRAP in code_at(tracker[name], tracker[f"{name}_after"])) == bool(inside)
 
 
 def test_a_pass_builder_that_was_made_outside_asks_the_machine_of_the_scope() -> None:
@@ -107,7 +86,7 @@ def test_a_pass_builder_that_was_made_outside_asks_the_machine_of_the_scope() ->
             assert vectorised(own, binding.create_pass_builder(own, tuning)) == wide
 
 
-def test_lljit_takes_no_values_along_from_where_its_machine_was_made() -> None:
+def test_lljit_compiles_under_the_values_of_the_scope_that_looks_up_wherever_it_was_made() -> None:
     """It copies the machine's TargetOptions, in which LLVM has set what these options say."""
     both = OptionContext({**OPTIONS, "no-trap-after-noreturn": True})
 
@@ -115,7 +94,7 @@ def test_lljit_takes_no_values_along_from_where_its_machine_was_made() -> None:
         tracker = linked(jit, name)
         return TRAP in code_at(tracker[name], tracker[f"{name}_after"])
 
-    for made_in in (OptionContext(OPTIONS), both):
+    for made_in in (OptionContext({}), OptionContext(OPTIONS), both):
         with made_in:
             machine = make_machine()
             inside = binding.create_lljit_compiler(machine, suppress_errors=True)

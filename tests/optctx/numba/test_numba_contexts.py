@@ -41,6 +41,7 @@ def test_one_function_is_compiled_for_each_context_with_what_it_calls() -> None:
                 assert function(ARRAY) == expected
                 assert is_vector(function)
     assert function.under(scalar).llvm_options == scalar
+    assert scalar(function) is function.under(scalar), "a context as decorator"
 
 
 def test_equal_contexts_share_the_code_which_goes_with_them() -> None:
@@ -89,13 +90,6 @@ def test_functions_with_options_compile_it_for_themselves_and_plain_ones_for_the
     with OptionContext(SCALAR):
         assert plain(ARRAY) == ARRAY.sum()
     assert not is_vector(plain)
-
-
-def test_a_context_as_decorator_gives_the_function_of_that_context() -> None:
-    function = optctx.numba.njit(total, options="context")
-    scalar = OptionContext(SCALAR)(function)
-    assert scalar(ARRAY) == ARRAY.sum()
-    assert not is_vector(scalar)
 
 
 @rows("first", [SCALAR, None])

@@ -10,7 +10,7 @@ import pytest
 from llvmlite import binding
 
 import optctx
-from optctx import OptionContext, current, unbind
+from optctx import OptionContext, current, lookup, unbind
 from optctx.compiling import FreshProcess, Job
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
 from tests.support.rows import rows
@@ -20,7 +20,6 @@ from tests.support.runs import (
     RUNS,
     emit_object_by_llvmlite,
     machine,
-    run_module_passes,
     stores,
 )
 from tests.support.scopes import in_threads, unrolled
@@ -32,21 +31,23 @@ pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 def test_a_bound_module_sees_its_context_on_every_thread_whatever_scope_that_is_in(
     llvm_context: Any, run: Callable[[Any], None]
 ) -> None:
-    OptionContext({"unroll-count": COUNT}).bind(llvm_context)
-
     def work() -> None:
-        with binding.parse_assembly(COUNTED, llvm_context) as module:
+        with binding.parse_assembly(COUNTED, bound) as module:
             run(module)
             assert stores(module) == COUNT
 
-    work()
-    in_threads([work])
-    assert unrolled() == 1  # modules of other LLVMContexts, on the same thread
-    with OptionContext({"unroll-count": 2}) as scope:
+    for bound in (llvm_context, binding.context.get_global_context()):
+        assert lookup("unroll-count", llvm_context=bound) == 0
+        OptionContext({"unroll-count": COUNT}).bind(bound)
         work()
-        assert current() is scope
-        assert unrolled() == 2
-    unbind(llvm_context)
+        in_threads([work])
+        assert unrolled() == 1  # modules of other LLVMContexts, on the same thread
+        with OptionContext({"unroll-count": 2}) as scope:
+            work()
+            assert current() is scope
+            assert (unrolled(), lookup("unroll-count", int)) == (2, 2)
+            assert lookup("unroll-count", int, llvm_context=bound) == COUNT
+        unbind(bound)
 
 
 # A loop that is tested at its top, which the pass on loops moves to its bottom unless the options forbid it.
@@ -108,31 +109,19 @@ def test_pass_managers_inside_others_see_the_bound_context(fresh: FreshProcess, 
 def test_emission_sees_the_bound_context_as_a_fresh_process_does(
     fresh: FreshProcess, emit: Callable[[Any, Any], bytes], kind: Any
 ) -> None:
-    context = OptionContext(EMISSION, base="defaults")
-    job = Job(SCALE, passes="module(verify)", triple=X86, emit=kind)
-    expected = fresh.compile(replace(job, options=tuple(context.args())))
+    """Also if that needs another machine than the one that it is given."""
+    context = OptionContext(
+        {**EMISSION, "x86-asm-syntax": "intel", "trap-unreachable": True}, base="defaults"
+    )
+    text = SCALE + "define void @never() { unreachable }"
+    job = Job(text, passes="module(verify)", triple=X86, emit=kind)
+    plain, expected = (fresh.compile(replace(job, options=tuple(args))) for args in ((), context.args()))
     assert expected.error is None
-    assert fresh.compile(job).code != expected.code
-    with (
-        binding.create_context() as llvm_context,
-        binding.parse_assembly(SCALE, llvm_context) as module,
-        machine() as target,
-    ):
-        context.bind(llvm_context)
-        module.triple = X86
-        module.data_layout = str(target.target_data)
-        assert emit(module, target) == expected.code
-
-
-def test_the_global_llvm_context_can_be_bound_as_well() -> None:
-    everybody = binding.context.get_global_context()
-    OptionContext({"unroll-count": COUNT}).bind(everybody)
-    try:
-        with binding.parse_assembly(COUNTED) as module:
-            run_module_passes(module)
-            assert stores(module) == COUNT
-    finally:
-        unbind(everybody)
-    with binding.parse_assembly(COUNTED) as module:
-        run_module_passes(module)
-        assert stores(module) == 1
+    assert plain.code != expected.code
+    with machine() as target:
+        for bound in (False, True, False):
+            with binding.create_context() as own, binding.parse_assembly(text, own) as module:
+                if bound:
+                    context.bind(own)
+                module.triple, module.data_layout = X86, str(target.target_data)
+                assert emit(module, target) == (expected if bound else plain).code

@@ -11,7 +11,7 @@ import pytest
 from llvmlite import binding
 
 import optctx
-from optctx import OptionContext, lookup
+from optctx import OptionContext
 from optctx._native import MachineUse, read_words
 from optctx.arch.x86_64.sites import find_references_to
 from optctx.engine.attach import attach
@@ -101,14 +101,6 @@ def test_a_warning_on_mismatch_leaves_the_run_under_the_scope_of_the_thread(
     [warning] = caught
     assert warning.filename == runs.__file__
     optctx.unbind(llvm_context)
-
-
-def test_lookup_reads_the_binding_or_else_the_thread(llvm_context: Any) -> None:
-    assert lookup("unroll-count", llvm_context=llvm_context) == 0
-    OptionContext({"unroll-count": COUNT}).bind(llvm_context)
-    with OptionContext({"unroll-count": 2}):
-        assert lookup("unroll-count", int) == lookup("unroll-count") == 2
-        assert lookup("unroll-count", int, llvm_context=llvm_context) == COUNT
 
 
 @alone

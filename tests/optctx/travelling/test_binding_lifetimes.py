@@ -9,8 +9,6 @@ import queue
 import random
 import threading
 import weakref
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,13 +16,11 @@ from llvmlite import binding
 
 import optctx
 from optctx import OptionContext, bound, unbind
-from optctx.compiling import FreshProcess, Job
 from tests.support.endless import LIST, endless, reached
-from tests.support.ir_texts import COUNTED, SCALE, X86
+from tests.support.ir_texts import COUNTED
 from tests.support.runs import (
     COUNT,
     UNROLL,
-    machine,
     run_module_passes,
     stores,
 )
@@ -104,29 +100,6 @@ def test_modules_and_llvm_contexts_come_and_go_in_any_order_on_any_thread() -> N
     in_threads([make, compile_them, compile_them, drop])
     assert right == [True] * 200
     assert optctx._native.bound_count() == before
-
-
-def test_a_pool_of_eight_threads_needs_no_with_for_hundreds_of_modules(fresh: FreshProcess) -> None:
-    job = Job(SCALE, "default<O2>", triple=X86, emit="ir")
-    values = [
-        {"unroll-count": count, "force-vector-width": width}
-        for count in range(1, 6)
-        for width in (1, 2, 4, 8)
-    ]
-    contexts = [OptionContext(value, base="defaults") for value in values]
-    expected = [fresh.compile(replace(job, options=tuple(context.args()))) for context in contexts]
-    assert len({result.ir for result in expected}) > 10
-
-    def compile_one(number: int) -> bool:
-        with binding.create_context() as own, binding.parse_assembly(SCALE, own) as module:
-            contexts[number % 20].bind(own)
-            with machine() as target:
-                module.triple, module.data_layout = X86, str(target.target_data)
-                optctx.run_passes(module, "default<O2>", target_machine=target)
-            return str(module) == expected[number % 20].ir
-
-    with ThreadPoolExecutor(8) as pool:
-        assert sum(pool.map(compile_one, range(200))) == 200
 
 
 def test_a_run_keeps_its_binding_if_another_thread_ends_it(llvm_context: Any, tmp_path: pathlib.Path) -> None:
