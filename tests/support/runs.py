@@ -20,6 +20,7 @@ __all__ = [
     "counted",
     "emit_object_by_llvmlite",
     "machine",
+    "run_function_passes",
     "run_module_passes",
     "stores",
     "stores_of_each",
@@ -56,7 +57,9 @@ def run_function_passes(module: Any) -> None:
     manager = binding.create_new_function_pass_manager()
     manager.add_loop_unroll_pass()
     with machine() as target, binding.create_pipeline_tuning_options() as tuning:
-        manager.run(module.get_function("count"), binding.create_pass_builder(target, tuning))
+        builder = binding.create_pass_builder(target, tuning)
+        for function in module.functions:
+            manager.run(function, builder)
 
 
 def emit_object_by_llvmlite(module: Any, target: Any) -> bytes:

@@ -282,14 +282,14 @@ _BIND = (
     Mutation(
         "on-mismatch-ignored",
         'on_mismatch="error" and "warn" switch as "switch" does',
-        "tests/optctx/travelling/test_binding_checks.py",
+        "tests/optctx/travelling/test_binding.py",
         "        if (binding->on_mismatch == OnMismatch::switch_over) {",
         "        if (binding->on_mismatch >= OnMismatch{}) {",
     ),
     Mutation(
         "binding-outlives",
         "an LLVMContext has the binding of an earlier one that was at its address",
-        "tests/optctx/travelling/test_binding_lifetimes.py",
+        "tests/optctx/travelling/test_binding.py",
         "        unbind(image, subject);\n        return 0;",
         "        return 0;",
     ),
@@ -346,7 +346,7 @@ _BIND = (
     Mutation(
         "unbound-mismatch",
         "a run that on_mismatch refuses is not stopped",
-        "tests/optctx/travelling/test_binding_checks.py",
+        "tests/optctx/travelling/test_binding.py",
         "case Skip::return_zero:\n            arguments[result_index] = 0;\n            return skip_call;",
         "case Skip::return_zero:\n            return 0;",
     ),

@@ -101,7 +101,7 @@ _CONTEXT = (
     Mutation(
         "problem-swallowed",
         "an error that is found inside LLVM is not raised by the call that ran it",
-        "tests/optctx/travelling/test_binding_checks.py",
+        "tests/optctx/travelling/test_binding.py",
         "            raise problem\n",
         "            del problem\n",
     ),
@@ -268,7 +268,7 @@ _ENGINE = (
     Mutation(
         "detached-while-bound",
         "detaching says nothing where contexts are bound",
-        "tests/optctx/travelling/test_binding_checks.py",
+        "tests/optctx/travelling/test_binding.py",
         "    if users.bindings:\n",
         "    if users.bindings > 1:\n",
     ),

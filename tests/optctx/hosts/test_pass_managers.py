@@ -7,8 +7,8 @@ import gc
 import os
 import re
 import weakref
-from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -47,7 +47,6 @@ define i64 @caller(i64 %x, ptr %out) {{
   ret i64 %b
 }}
 """
-# LLVM reads `sink-common-insts` when it makes the pass that simplifies the graph.
 TWO_WAYS = """
 declare void @g(i32)
 define void @f(i1 %c) {
@@ -76,12 +75,10 @@ def default_pipeline() -> tuple[Any, Any]:
 
 
 def by_hand() -> tuple[Any, Any]:
-    """LLVM reads `jump-threading-threshold` when it makes the pass."""
+    """LLVM reads `sink-common-insts` when it makes the pass."""
     builder = binding.create_pass_builder(machine(), binding.create_pipeline_tuning_options(3))
     manager = binding.create_new_module_pass_manager()
-    manager.add_jump_threading_pass()
-    manager.add_partial_inliner_pass()
-    manager.add_merge_functions_pass()
+    manager.add_simplify_cfg_pass()
     return builder, manager
 
 
@@ -119,19 +116,39 @@ def kept() -> str:
     return text
 
 
-def test_a_manager_has_the_values_of_where_it_runs_any_number_of_times(inlined: str, kept: str) -> None:
-    outside = default_pipeline()
-    with OptionContext(INLINE):
-        inside, used_up = default_pipeline(), default_pipeline()
-        assert run(used_up) == kept
+@rows(
+    ("fill", "source", "options"),
+    [(default_pipeline, CALLERS, INLINE), (by_hand, TWO_WAYS, {"sink-common-insts": True})],
+)
+def test_a_manager_has_the_values_of_where_it_runs_any_number_of_times(
+    inlined: str, kept: str, fill: Callable[[], tuple[Any, Any]], source: str, options: dict[str, object]
+) -> None:
+    def text(made: tuple[Any, Any], within: AbstractContextManager[object]) -> str:
+        with within:
+            return run(made, source=source)
+
+    context, other, outside = OptionContext(options), OptionContext(OTHER), nullcontext()
+    plain, scoped = text(fill(), outside), context.run(lambda: text(fill(), outside))
+    if fill is default_pipeline:
+        assert (plain, scoped) == (inlined, kept)
+    assert scoped != plain
+    made_outside = fill()
+    with context:
+        inside, used_up = fill(), fill()
+        assert text(used_up, outside) == scoped
+    every = (made_outside, inside, used_up)
+
+    def use() -> None:
+        assert [text(made, context) for made in every] == [scoped] * 3
+
     for _ in range(2):  # LLVM uses up the manager that it runs
-        for made in (outside, inside, used_up):
-            with OptionContext(INLINE):
-                assert run(made) == kept
-            with OptionContext(OTHER):
-                assert run(made) == inlined
-        assert run(inside) == inlined
-    assert run(outside) == inlined
+        with other:
+            use()
+        assert [text(made, other) for made in every] == [plain] * 3
+        assert text(inside, outside) == plain
+    in_threads([use])
+    in_child(use)
+    assert text(made_outside, outside) == plain
 
 
 def test_a_pass_that_was_added_under_other_values_has_those_in_force() -> None:
@@ -161,35 +178,6 @@ def test_a_bound_llvm_context_has_its_options_in_managers_made_anywhere(kept: st
                 assert generic(llvm_context) == kept
 
 
-@rows("fill", [default_pipeline, by_hand])
-def test_threads_children_and_nested_scopes(fill: Callable[[], tuple[Any, Any]]) -> None:
-    options = {
-        "inline-threshold": 0,
-        "skip-partial-inlining-cost-analysis": True,
-        "jump-threading-threshold": 0,
-    }
-    context = OptionContext(options, base="defaults")
-    with context:
-        expected = run(fill())
-    found: list[str] = []
-
-    def use(made: tuple[Any, Any]) -> None:
-        with context:
-            found.append(run(made))
-
-    with OptionContext(OTHER):
-        made = [fill() for _ in range(3)]
-        use(made[0])
-    in_threads([lambda: use(made[1])])
-    assert found == [expected] * 2
-
-    def child() -> None:
-        use(made[2])
-        assert found[-1] == expected
-
-    in_child(child)
-
-
 def test_options_that_code_sets_inside_a_contained_scope_count(kept: str) -> None:
     made = default_pipeline()
     with contained():
@@ -204,7 +192,8 @@ def test_tuning_options_keep_what_was_set_and_nothing_else() -> None:
         *("interleave-loops", "vectorize-loops", "vectorize-slp", "unroll-runtime"),
         *("forget-scev-loop-unroll", "enable-merge-functions"),
     )
-    for options in (*({name: value} for name in bools for value in (False, True)), INLINE, OTHER):
+    each: list[Mapping[str, object]] = [{name: value} for name in bools for value in (False, True)]
+    for options in [*each, INLINE, OTHER]:
         with OptionContext(options):
             made = binding.create_pipeline_tuning_options(3)
             assert settings_of(made) == (), options
