@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-import gc
 from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from typing import TypeVar
@@ -180,17 +179,3 @@ def test_a_thread_that_ends_inside_a_carried_scope_leaves_it() -> None:
         inside = copy_context()
     in_threads([end_inside])
     assert scopes_become(0)
-
-
-def test_a_dropped_task_leaves_its_scope() -> None:
-    def steps() -> Iterator[None]:
-        with four():
-            yield
-
-    task, running = Task(), [steps()]
-    task.do(lambda: next(running[0]))
-    assert info()["active_scopes"] == 1
-    running.clear()
-    gc.collect()
-    assert info()["active_scopes"] == 0
-    assert task.do(both) == OUTSIDE
