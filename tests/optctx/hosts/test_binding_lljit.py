@@ -73,7 +73,7 @@ def test_each_binding_goes_with_its_own_module_and_with_no_other(jit: Any) -> No
         each.close()
 
 
-def test_what_is_bound_when_the_module_is_added_counts_whatever_happens_to_its_llvm_context(jit: Any) -> None:
+def test_what_is_bound_when_the_module_is_added_counts_whatever_happens_then(jit: Any) -> None:
     llvm_context = binding.create_context()
     OptionContext(ALIGNED).bind(llvm_context)
     module = binding.parse_assembly(text("early"), llvm_context)
@@ -82,7 +82,10 @@ def test_what_is_bound_when_the_module_is_added_counts_whatever_happens_to_its_l
     late = library(module, names=("early",))
     module.close()
     llvm_context.close()
-    assert aligned(builder.link(jit, "early"), "early")
+    detach()
+    assert attached() is None
+    assert aligned(builder.link(jit, "early"), "early"), "linking attaches again"
+    assert attached() is not None
     assert not aligned(late.link(jit, "late"), "early")
 
 
@@ -186,18 +189,6 @@ def test_a_module_that_cannot_be_added_leaves_no_binding_for_what_is_added_next(
             builder.add_ir(module)
     tracker = builder.add_ir(text("next")).export_symbol("next").link(jit, "next")
     assert not aligned(tracker, "next")
-
-
-def test_a_link_attaches_again_for_what_was_bound(jit: Any) -> None:
-    with binding.create_context() as own:
-        OptionContext(ALIGNED).bind(own)
-        with binding.parse_assembly(text("again"), own) as module:
-            builder = library(module, names=("again",))
-        unbind(own)
-    detach()
-    assert attached() is None
-    assert aligned(builder.link(jit, "again"), "again")
-    assert attached() is not None
 
 
 def test_what_nothing_read_is_told_when_the_last_llvm_context_is_unbound(llvm_context: Any, jit: Any) -> None:
