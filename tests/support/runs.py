@@ -41,8 +41,8 @@ def stores(module: Any) -> int:
     return str(module).count("store volatile")
 
 
-def machine(triple: str = X86) -> Any:
-    return binding.Target.from_triple(triple).create_target_machine(opt=2, codemodel="default")
+def machine(triple: str = X86, cpu: str = "") -> Any:
+    return binding.Target.from_triple(triple).create_target_machine(cpu, opt=2, codemodel="default")
 
 
 def run_module_passes(module: Any) -> None:

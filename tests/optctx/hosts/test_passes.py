@@ -17,9 +17,9 @@ from llvmlite.binding import ffi
 from optctx import _native
 from optctx.errors import OptctxError, PassPipelineError
 from optctx.hosts.llvmlite.compiling import emit_object, instruction_count, run_passes
-from tests.optctx.hosts.shared_machines import make_machine
 from tests.support.library_code import LLVMLITE
 from tests.support.processes import SECONDS, forked, wait_until_asleep
+from tests.support.runs import machine as make_machine
 from tests.support.scopes import in_threads
 
 pytestmark = pytest.mark.usefixtures("attached")

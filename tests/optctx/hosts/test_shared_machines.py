@@ -30,13 +30,13 @@ from tests.optctx.hosts.shared_machines import (
     Options,
     compiled,
     expected,
-    make_machine,
 )
 from tests.support.alone import alone
 from tests.support.ir_texts import SCALE, X86
 from tests.support.library_code import LLVMLITE
 from tests.support.processes import SECONDS, in_child
 from tests.support.rows import rows
+from tests.support.runs import machine as make_machine
 from tests.support.scopes import in_threads, process_state, unrolled
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]

@@ -286,22 +286,17 @@ def test_an_option_that_nothing_reads_is_told_once_for_each_compilation() -> Non
         strict(ARRAY)
 
 
-def test_a_scope_in_which_nothing_was_compiled_says_so() -> None:
-    function = numba.njit(total)
-    function(ARRAY)
-    context = OptionContext({"unroll-count": 5}, unread="warn")
-    with pytest.warns(UnreadOptionWarning, match="nothing was compiled"), context:
-        function(ARRAY)
-
-
-def test_a_scope_in_which_code_came_from_a_cache_says_so(
+def test_a_scope_in_which_nothing_was_compiled_and_one_in_which_code_came_from_a_cache_say_so(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    with OptionContext({"unroll-count": 5}, unread="error"):  # which it reads
-        numba.njit(total, cache=True)(ARRAY)
-    function = numba.njit(total, cache=True)
     context = OptionContext({"unroll-count": 5}, unread="warn")
+    function = numba.njit(total, cache=True)
+    with context:  # which it reads
+        function(ARRAY)
+    with pytest.warns(UnreadOptionWarning, match="nothing was compiled"), context:
+        function(ARRAY)
+    function = numba.njit(total, cache=True)
     with pytest.warns(UnreadOptionWarning, match="LLVM loaded modules and no more"), context, record() as log:
         function(ARRAY)
     assert function.stats.cache_hits
