@@ -195,6 +195,8 @@ def test_callbacks() -> None:
     assert squares.ctypes(10) == plain.ctypes(10) == 285
     assert " x i64>" not in squares.inspect_llvm()
     assert " x i64>" in plain.inspect_llvm()
+    with OptionContext(SCALAR) as here:
+        assert optctx.numba.cfunc("int64(int64)")(squares.__wrapped__).llvm_options == here
 
 
 # Contexts as decorators
