@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from llvmlite import binding
@@ -21,6 +21,7 @@ __all__ = [
     "counted",
     "emit_object_by_llvmlite",
     "machine",
+    "run_function_passes",
     "run_module_passes",
     "stores",
     "stores_of_each",
@@ -40,23 +41,25 @@ def stores(module: Any) -> int:
     return str(module).count("store volatile")
 
 
-def machine(triple: str = X86) -> Any:
-    return binding.Target.from_triple(triple).create_target_machine(opt=2, codemodel="default")
+def machine(triple: str = X86, cpu: str = "") -> Any:
+    return binding.Target.from_triple(triple).create_target_machine(cpu, opt=2, codemodel="default")
 
 
 def run_module_passes(module: Any) -> None:
     """llvmlite's own way, with everything but the run outside."""
-    _run_passes(binding.create_new_module_pass_manager(), module)
+    _run_passes(binding.create_new_module_pass_manager(), [module])
 
 
 def run_function_passes(module: Any) -> None:
-    _run_passes(binding.create_new_function_pass_manager(), module.get_function("count"))
+    _run_passes(binding.create_new_function_pass_manager(), module.functions)
 
 
-def _run_passes(manager: Any, subject: Any) -> None:
+def _run_passes(manager: Any, subjects: Iterable[Any]) -> None:
     manager.add_loop_unroll_pass()
     with machine() as target, binding.create_pipeline_tuning_options() as tuning:
-        manager.run(subject, binding.create_pass_builder(target, tuning))
+        builder = binding.create_pass_builder(target, tuning)
+        for subject in subjects:
+            manager.run(subject, builder)
 
 
 def emit_object_by_llvmlite(module: Any, target: Any) -> bytes:

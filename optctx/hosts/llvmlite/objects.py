@@ -99,8 +99,6 @@ def _address(value: Any, expected: type[Any], what: str) -> int:
         raise TypeError(f"expected a {what} (llvmlite.binding.{expected.__name__}), found {name}")
     if value.closed:
         raise OptctxError(f"the {what} is closed; make a new llvmlite.binding.{expected.__name__}")
-    if not value._ptr:
-        raise OptctxError(f"the {what} has no native object behind it")
     return ctypes.addressof(value._ptr.contents)  # `ctypes.cast` would leave a reference cycle
 
 

@@ -112,20 +112,6 @@ def closed_first(shape: str) -> Program:
         objects.pop()
 
 
-def closed_before_a_clone() -> Program:
-    """Clone a module whose LLVMContext is closed."""
-    llvm_context = binding.create_context()
-    made = parse(llvm_context)
-    yield [made]
-    llvm_context.close()
-    use_memory()
-    assert "add i32" in str(made)
-    copy = made.clone()
-    made.close()
-    use_memory()
-    assert "add i32" in str(copy)
-
-
 def engine_of_contexts() -> Program:
     """Drop llvmlite's engine, which forgets its modules before LLVM deletes them: no cycle is needed."""
     made = binding.create_mcjit_compiler(parse(binding.create_context()), machine())
@@ -139,7 +125,6 @@ def programs() -> Iterator[tuple[str, Program]]:
             yield f"{shape} {attempt}", in_a_cycle(shape, attempt)
     for shape in SHAPES:
         yield f"{shape} closed first", closed_first(shape)
-    yield "closed before a clone", closed_before_a_clone()
     yield "engine of contexts", engine_of_contexts()
 
 

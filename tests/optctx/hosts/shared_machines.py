@@ -12,7 +12,7 @@ from optctx import OptionContext, emit_assembly, emit_object, run_passes
 from optctx.compiling import Emit, FreshProcess, Job
 from tests.support.ir_texts import X86
 
-__all__ = ["CASES", "EMITS", "PASSES", "SOURCE", "Options", "compiled", "expected", "make_machine"]
+__all__ = ["CASES", "EMITS", "PASSES", "SOURCE", "Options", "compiled", "expected"]
 
 Options = Mapping[str, object]
 
@@ -92,10 +92,6 @@ EMITS: dict[str, Callable[[Any, Any], bytes]] = {
     "llvmlite's assembly": lambda module, machine: machine.emit_assembly(module).encode(),
     "llvmlite's object": lambda module, machine: bytes(machine.emit_object(module)),
 }
-
-
-def make_machine(triple: str = X86, cpu: str = "") -> Any:
-    return binding.Target.from_triple(triple).create_target_machine(cpu, opt=2, codemodel="default")
 
 
 def compiled(machine: Any, emit: str = "emit_assembly", source: str = SOURCE) -> bytes:

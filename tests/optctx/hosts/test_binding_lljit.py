@@ -13,7 +13,6 @@ from llvmlite import binding
 from optctx import ContextMismatchError, OptionContext, UnreadOptionError, bound, unbind
 from optctx._native import bound_count
 from optctx.engine.attach import attached, detach
-from tests.support.ir_texts import counted
 from tests.support.runs import machine
 from tests.support.scopes import in_threads
 
@@ -74,30 +73,7 @@ def test_each_binding_goes_with_its_own_module_and_with_no_other(jit: Any) -> No
         each.close()
 
 
-def test_the_code_is_that_of_a_scope(llvm_context: Any, jit: Any) -> None:
-    context = OptionContext({"align-all-nofallthru-blocks": 5, "align-all-blocks": 6})
-
-    def code(name: str, unit: Any) -> bytes:
-        tracker = library(unit, names=(name,)).link(jit, name)
-        found = ctypes.string_at(tracker[name], 192)
-        kept.append(tracker)
-        return found
-
-    kept: list[Any] = []
-    plain = code("plain", counted("plain"))
-    with context:
-        scoped = code("scoped", counted("scoped"))
-    assert scoped[:64] != plain[:64]
-    context.bind(llvm_context)
-    with binding.parse_assembly(counted("bound"), llvm_context) as module:
-        assert code("bound", module)[:100] == scoped[:100]
-        with OptionContext({"align-all-blocks": 4}):  # the scope of the thread does not count
-            module.get_function("bound").name = "again"
-            assert code("again", module)[:100] == scoped[:100]
-    assert code("after", counted("after"))[:64] == plain[:64]
-
-
-def test_what_is_bound_when_the_module_is_added_counts_whatever_happens_to_its_llvm_context(jit: Any) -> None:
+def test_what_is_bound_when_the_module_is_added_counts_whatever_happens_then(jit: Any) -> None:
     llvm_context = binding.create_context()
     OptionContext(ALIGNED).bind(llvm_context)
     module = binding.parse_assembly(text("early"), llvm_context)
@@ -106,7 +82,10 @@ def test_what_is_bound_when_the_module_is_added_counts_whatever_happens_to_its_l
     late = library(module, names=("early",))
     module.close()
     llvm_context.close()
-    assert aligned(builder.link(jit, "early"), "early")
+    detach()
+    assert attached() is None
+    assert aligned(builder.link(jit, "early"), "early"), "linking attaches again"
+    assert attached() is not None
     assert not aligned(late.link(jit, "late"), "early")
 
 
@@ -210,18 +189,6 @@ def test_a_module_that_cannot_be_added_leaves_no_binding_for_what_is_added_next(
             builder.add_ir(module)
     tracker = builder.add_ir(text("next")).export_symbol("next").link(jit, "next")
     assert not aligned(tracker, "next")
-
-
-def test_a_link_attaches_again_for_what_was_bound(jit: Any) -> None:
-    with binding.create_context() as own:
-        OptionContext(ALIGNED).bind(own)
-        with binding.parse_assembly(text("again"), own) as module:
-            builder = library(module, names=("again",))
-        unbind(own)
-    detach()
-    assert attached() is None
-    assert aligned(builder.link(jit, "again"), "again")
-    assert attached() is not None
 
 
 def test_what_nothing_read_is_told_when_the_last_llvm_context_is_unbound(llvm_context: Any, jit: Any) -> None:

@@ -80,15 +80,10 @@ def bound(llvm_context: Any) -> None:
 
 
 @redirected
-def test_an_llvm_context_without_modules_is_disposed_of_when_it_is_closed() -> None:
-    llvm_context = binding.create_context()
-    bound(llvm_context)
-    llvm_context.close()
+def test_a_closed_llvm_context_is_disposed_of_with_its_last_module_or_at_once() -> None:
+    with binding.create_context() as empty:
+        bound(empty)
     assert optctx._native.bound_count() == 0
-
-
-@redirected
-def test_a_closed_llvm_context_is_disposed_of_with_its_last_module() -> None:
     llvm_context = binding.create_context()
     bound(llvm_context)
     first, second = (binding.parse_assembly(COUNTED, llvm_context) for _ in range(2))
@@ -164,3 +159,20 @@ def test_threads_make_modules_of_one_llvm_context() -> None:
         while modules:
             assert "store volatile" in str(modules[-1])
             modules.pop().close()
+
+
+@alone
+def test_attaching_again_drops_nothing_that_another_thread_may_be_in() -> None:
+    """ctypes calls a function's `errcheck` without a reference to it."""
+    from llvmlite.binding import ffi
+
+    def checks() -> list[object]:
+        return [ffi.lib._fntab[name]._cfn.errcheck for name in sorted(ffi.lib._fntab)]
+
+    optctx.attach()
+    before = checks()
+    assert len({id(each) for each in before}) > 1
+    for _ in range(3):
+        optctx.detach()
+        optctx.attach()
+        assert all(now is was for now, was in zip(checks(), before, strict=True))

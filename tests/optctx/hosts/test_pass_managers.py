@@ -7,8 +7,8 @@ import gc
 import os
 import re
 import weakref
-from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,6 +22,7 @@ from optctx.hosts.llvmlite import recipes
 from optctx.hosts.llvmlite.ffi_calls import Watched, function_names
 from optctx.hosts.llvmlite.recipes import CHANGES, MAKES, RUNS_MANAGER
 from optctx.hosts.llvmlite.tuning_options import settings_of
+from tests.support.alone import alone
 from tests.support.each_instruction import interrupt_at
 from tests.support.ir_texts import COUNTED, SCALE
 from tests.support.processes import in_child, run_python
@@ -46,7 +47,6 @@ define i64 @caller(i64 %x, ptr %out) {{
   ret i64 %b
 }}
 """
-# LLVM reads `sink-common-insts` when it makes the pass that simplifies the graph.
 TWO_WAYS = """
 declare void @g(i32)
 define void @f(i1 %c) {
@@ -75,12 +75,10 @@ def default_pipeline() -> tuple[Any, Any]:
 
 
 def by_hand() -> tuple[Any, Any]:
-    """LLVM reads `jump-threading-threshold` when it makes the pass."""
+    """LLVM reads `sink-common-insts` when it makes the pass."""
     builder = binding.create_pass_builder(machine(), binding.create_pipeline_tuning_options(3))
     manager = binding.create_new_module_pass_manager()
-    manager.add_jump_threading_pass()
-    manager.add_partial_inliner_pass()
-    manager.add_merge_functions_pass()
+    manager.add_simplify_cfg_pass()
     return builder, manager
 
 
@@ -118,25 +116,39 @@ def kept() -> str:
     return text
 
 
-def test_a_manager_that_was_made_outside_runs_under_every_scope_any_number_of_times(
-    inlined: str, kept: str
+@rows(
+    ("fill", "source", "options"),
+    [(default_pipeline, CALLERS, INLINE), (by_hand, TWO_WAYS, {"sink-common-insts": True})],
+)
+def test_a_manager_has_the_values_of_where_it_runs_any_number_of_times(
+    inlined: str, kept: str, fill: Callable[[], tuple[Any, Any]], source: str, options: dict[str, object]
 ) -> None:
-    made = default_pipeline()
-    for _ in range(2):
-        for options, wanted in ((INLINE, kept), (OTHER, inlined)):
-            with OptionContext(options):
-                assert run(made) == wanted
-    assert run(made) == inlined
+    def text(made: tuple[Any, Any], within: AbstractContextManager[object]) -> str:
+        with within:
+            return run(made, source=source)
 
+    context, other, outside = OptionContext(options), OptionContext(OTHER), nullcontext()
+    plain, scoped = text(fill(), outside), context.run(lambda: text(fill(), outside))
+    if fill is default_pipeline:
+        assert (plain, scoped) == (inlined, kept)
+    assert scoped != plain
+    made_outside = fill()
+    with context:
+        inside, used_up = fill(), fill()
+        assert text(used_up, outside) == scoped
+    every = (made_outside, inside, used_up)
 
-def test_a_manager_that_was_made_in_a_scope_runs_without_it_outside(inlined: str, kept: str) -> None:
-    with OptionContext(INLINE):
-        made = default_pipeline()
-        others = default_pipeline()
-    assert run(made) == inlined
-    with OptionContext(INLINE):
-        assert run(others) == kept
-        assert run(others) == kept  # LLVM has used the manager up
+    def use() -> None:
+        assert [text(made, context) for made in every] == [scoped] * 3
+
+    for _ in range(2):  # LLVM uses up the manager that it runs
+        with other:
+            use()
+        assert [text(made, other) for made in every] == [plain] * 3
+        assert text(inside, outside) == plain
+    in_threads([use])
+    in_child(use)
+    assert text(made_outside, outside) == plain
 
 
 def test_a_pass_that_was_added_under_other_values_has_those_in_force() -> None:
@@ -166,50 +178,6 @@ def test_a_bound_llvm_context_has_its_options_in_managers_made_anywhere(kept: st
                 assert generic(llvm_context) == kept
 
 
-@pytest.mark.redirected
-def test_a_mismatch_that_is_an_error_runs_nothing() -> None:
-    made = default_pipeline()
-    with binding.create_context() as llvm_context, binding.parse_assembly(CALLERS, llvm_context) as module:
-        before = str(module)
-        OptionContext(INLINE).bind(llvm_context, on_mismatch="error")
-        for use in (made, default_pipeline()):
-            with pytest.raises(ContextMismatchError, match="nothing has been run"):
-                use[1].run(module, use[0])
-        assert str(module) == before
-        with OptionContext(INLINE):
-            made[1].run(module, made[0])
-        assert calls(str(module)) == 2
-
-
-@rows("fill", [default_pipeline, by_hand])
-def test_threads_children_and_nested_scopes(fill: Callable[[], tuple[Any, Any]]) -> None:
-    options = {
-        "inline-threshold": 0,
-        "skip-partial-inlining-cost-analysis": True,
-        "jump-threading-threshold": 0,
-    }
-    context = OptionContext(options, base="defaults")
-    with context:
-        expected = run(fill())
-    found: list[str] = []
-
-    def use(made: tuple[Any, Any]) -> None:
-        with context:
-            found.append(run(made))
-
-    with OptionContext(OTHER):
-        made = [fill() for _ in range(3)]
-        use(made[0])
-    in_threads([lambda: use(made[1])])
-    assert found == [expected] * 2
-
-    def child() -> None:
-        use(made[2])
-        assert found[-1] == expected
-
-    in_child(child)
-
-
 def test_options_that_code_sets_inside_a_contained_scope_count(kept: str) -> None:
     made = default_pipeline()
     with contained():
@@ -219,24 +187,21 @@ def test_options_that_code_sets_inside_a_contained_scope_count(kept: str) -> Non
 
 
 def test_tuning_options_keep_what_was_set_and_nothing_else() -> None:
-    """`licm-mssa-max-acc-promotion` and its like are read while the object is made."""
-    with OptionContext({"forget-scev-loop-unroll": True, "enable-merge-functions": True, **OTHER}):
-        made = binding.create_pipeline_tuning_options(3)
-        assert settings_of(made) == ()
+    """`settings_of` takes a field for set whose value is not the default: none may follow an option."""
+    bools = (
+        *("interleave-loops", "vectorize-loops", "vectorize-slp", "unroll-runtime"),
+        *("forget-scev-loop-unroll", "enable-merge-functions"),
+    )
+    each: list[Mapping[str, object]] = [{name: value} for name in bools for value in (False, True)]
+    for options in [*each, INLINE, OTHER]:
+        with OptionContext(options):
+            made = binding.create_pipeline_tuning_options(3)
+            assert settings_of(made) == (), options
     made.slp_vectorization = made.loop_unrolling = not made.slp_vectorization
     made.loop_unrolling = False
     assert dict(settings_of(made)) == {"SLPVectorization": True, "LoopUnrolling": False}
     builder = binding.create_pass_builder(machine(), made)
     assert "store volatile i64 840" not in run((builder, builder.getModulePassManager()), source=COUNTED)
-
-
-def test_the_fields_of_tuning_options_that_llvmlite_sets_follow_no_option() -> None:
-    """`settings_of` takes every other value for one that the program has set."""
-    names = ["interleave-loops", "vectorize-loops", "vectorize-slp", "unroll-runtime", "inline-threshold"]
-    for name in names:
-        for value in (False, True) if name != "inline-threshold" else (0, 7):
-            with OptionContext({name: value}), binding.create_pipeline_tuning_options() as made:
-                assert settings_of(made) == ()
 
 
 def test_what_cannot_be_made_again_is_refused_by_name_and_nothing_runs(inlined: str) -> None:
@@ -261,44 +226,34 @@ def test_what_cannot_be_made_again_is_refused_by_name_and_nothing_runs(inlined: 
 def test_a_machine_that_mcjit_owns_ends_with_it() -> None:
     target = machine()
     builder = binding.create_pass_builder(target, binding.create_pipeline_tuning_options(3))
-    manager = builder.getModulePassManager()
+    made = builder, builder.getModulePassManager()
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), target)
     with OptionContext(INLINE):
-        assert calls(run((builder, manager))) == 2
-    engine.close()
-    with OptionContext(INLINE), pytest.raises(ContextMismatchError, match="is closed"):
-        run((builder, manager))
+        assert calls(run(made)) == 2
+        engine.close()
+        with pytest.raises(ContextMismatchError, match="is closed"):
+            run(made)
 
 
+@alone
 def test_objects_older_than_optctx_are_refused_inside_scopes_and_as_ever_outside() -> None:
-    script = """
-from llvmlite import binding
-binding.initialize_native_target()
-machine = binding.Target.from_default_triple().create_target_machine()
-builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(3))
-managers = [builder.getModulePassManager() for _ in range(2)]
-filled = binding.create_new_function_pass_manager()
-filled.add_sroa_pass()
-import optctx
-def run(manager, over):
+    binding.initialize_native_target()
+    builder, manager = default_pipeline()
+    functions = binding.create_new_function_pass_manager()
+    functions.add_sroa_pass()
     module = binding.parse_assembly("define void @f() { ret void }")
-    try:
-        manager.run(module.get_function("f") if over else module, builder)
-        return "ran"
-    except optctx.ContextMismatchError as error:
-        what, why = str(error).split(": LLVM")
-        return what + ("; older" if "older than the first use of optctx" in why else "")
-with optctx.OptionContext(inline_threshold=3):
-    print(run(managers[0], False), run(filled, True), sep="\\n")
-    late = builder.getModulePassManager()  # of a builder that is older
-    print(run(late, False))
-print(run(managers[0], False), run(filled, True))
-"""
-    first, second, third, outside = run_python(script).splitlines()
-    scope = "inside OptionContext({'inline-threshold': 3}) (inline-threshold); older"
-    assert first == third == f"cannot run a module pass manager {scope}"
-    assert second == f"cannot run a function pass manager {scope}"
-    assert outside == "ran ran"
+    function = module.get_function("f")
+    with OptionContext(inline_threshold=3):
+        late = builder.getModulePassManager()  # of a builder that is older
+        runs = (("module", manager, module), ("module", late, module), ("function", functions, function))
+        for what, refused, subject in runs:
+            with pytest.raises(ContextMismatchError) as caught:
+                refused.run(subject, builder)
+            scope = "inside OptionContext({'inline-threshold': 3}) (inline-threshold): LLVM"
+            assert str(caught.value).startswith(f"cannot run a {what} pass manager {scope}")
+            assert "older than the first use of optctx" in str(caught.value)
+    manager.run(module, builder)
+    functions.run(function, builder)
 
 
 def test_an_exception_in_the_middle_of_a_call_leaves_no_wrong_recipe() -> None:
@@ -306,27 +261,21 @@ def test_an_exception_in_the_middle_of_a_call_leaves_no_wrong_recipe() -> None:
     places = os.path.dirname(optctx.__file__), os.path.dirname(llvmlite.__file__)
     context = OptionContext({"jump-threading-threshold": 0})
     outcomes = set()
+    raised = True
     for at in range(1, 3000):
         manager = binding.create_new_module_pass_manager()
         raised = interrupt_at(manager.add_jump_threading_pass, at, places) == at
-        builder = default_pipeline()[0]
-        try:
-            with context:
-                text = run((builder, manager), source=SCALE)
-            outcomes.add("ran" if raised else "complete")
-        except ContextMismatchError as error:
-            outcomes.add(
-                re.findall("an exception interrupted a call of LLVMPY_AddJump.*_module", str(error))[0]
-            )
+        with context:
+            try:
+                assert run((default_pipeline()[0], manager), source=SCALE)
+                outcomes.add("ran" if raised else "complete")
+            except ContextMismatchError as error:
+                outcomes.update(re.findall("an exception interrupted a call of .*_module", str(error)))
         if not raised:
             break
     assert not raised
-    assert text
-    assert outcomes == {
-        "ran",
-        "complete",
-        "an exception interrupted a call of LLVMPY_AddJumpThreadingPass_module",
-    }
+    gap = "an exception interrupted a call of LLVMPY_AddJumpThreadingPass_module"
+    assert outcomes == {"ran", "complete", gap}
 
 
 def test_nothing_is_kept_of_objects_that_end() -> None:

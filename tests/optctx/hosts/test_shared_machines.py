@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import random
 import re
 import threading
-from collections.abc import Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import pytest
 from llvmlite import binding
 
 import optctx
-from optctx import OptionContext, OptionValueError, emit_assembly, record
+from optctx import OptionContext, OptionValueError, UnsupportedImageError, emit_assembly, record, run_passes
 from optctx._native import forget_machines, idle_machines
 from optctx.compiling import FreshProcess
+from optctx.engine.attach import attach
 from optctx.hosts.llvmlite.objects import target_machine_address
 from optctx.image.facts import machines
 from optctx.image.facts.fact import named
 from tests.optctx.hosts.shared_machines import (
     CASES,
     EMITS,
+    PASSES,
     SOURCE,
     Options,
     compiled,
     expected,
-    make_machine,
 )
 from tests.support.alone import alone
-from tests.support.ir_texts import X86
+from tests.support.ir_texts import SCALE, X86
 from tests.support.library_code import LLVMLITE
 from tests.support.processes import SECONDS, in_child
 from tests.support.rows import rows
-from tests.support.scopes import in_threads, unrolled
+from tests.support.runs import machine as make_machine
+from tests.support.scopes import in_threads, process_state, unrolled
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 
@@ -54,28 +57,23 @@ def under(options: Options | None) -> Any:
 
 @rows("emit", EMITS)
 def test_whoever_uses_the_machine_first_leaves_nothing_in_it(fresh: FreshProcess, emit: str) -> None:
-    order: tuple[Options | None, ...]
+    """Whoever makes it neither."""
+    orders: list[tuple[Options | None, tuple[Options | None, ...]]]
     for options in ({"min-bit-test-cmps": 100}, TRAPS):
         scoped, plain = (expected(fresh, X86, each, emit) for each in (options, {}))
         assert scoped != plain
-        for order in ((None, options, None), (options, None, options), (options, {}, None)):
-            with make_machine() as machine:
+        orders = [
+            (None, (None, options, None)),
+            (None, (options, None, options)),
+            (None, (options, {}, None)),
+        ]
+        for made_in, order in (*orders, (TRAPS, (None, options, None))):
+            with under(made_in):
+                machine = make_machine()
+            with machine:
                 for each in order:
                     with under(each):
                         assert compiled(machine, emit) == (scoped if each else plain)
-
-
-@rows("emit", EMITS)
-def test_a_machine_that_is_made_inside_a_scope_belongs_to_no_scope(fresh: FreshProcess, emit: str) -> None:
-    with OptionContext(TRAPS):
-        machine = make_machine()
-    with machine:
-        assert compiled(machine, emit) == expected(fresh, X86, {}, emit)
-        with OptionContext({"min-bit-test-cmps": 100}):
-            assert compiled(machine, emit) == expected(fresh, X86, {"min-bit-test-cmps": 100}, emit)
-        with OptionContext(TRAPS):
-            assert compiled(machine, emit) == expected(fresh, X86, TRAPS, emit)
-        assert compiled(machine, emit) == expected(fresh, X86, {}, emit)
 
 
 @rows("triple", CASES)
@@ -83,28 +81,19 @@ def test_in_random_order_on_one_machine_for_each_target(fresh: FreshProcess, tri
     cases: list[Options] = [{}, *CASES[triple]]
     references = [expected(fresh, triple, options) for options in cases]
     assert all(reference != references[0] for reference in references[1:])
-    order = random.Random(triple).choices(range(len(cases)), k=3 * len(cases))
 
-    def work() -> None:
+    def work(machine: Any, seed: object) -> None:
+        for index in random.Random(str(seed)).choices(range(len(cases)), k=3 * len(cases)):
+            with under(cases[index] or None):
+                assert compiled(machine) == references[index], cases[index]
+
+    def share() -> None:
         with make_machine(triple) as machine:
-            for index in order:
-                with under(cases[index] or None):
-                    assert compiled(machine) == references[index], cases[index]
+            work(machine, triple)
+            if triple == X86:
+                in_threads([functools.partial(work, machine, seed) for seed in range(4)])
 
-    in_child(work)  # outside scopes some targets set options of the whole process
-
-
-def test_several_threads_share_one_machine(fresh: FreshProcess) -> None:
-    cases: list[Options] = [{}, *CASES[X86]]
-    references = [expected(fresh, X86, options) for options in cases]
-    with make_machine() as machine:
-
-        def work(seed: int) -> None:
-            for index in random.Random(seed).choices(range(len(cases)), k=12):
-                with under(cases[index] or None):
-                    assert compiled(machine) == references[index], cases[index]
-
-        in_threads([functools.partial(work, seed) for seed in range(4)])
+    in_child(share)  # outside scopes some targets set options of the whole process
 
 
 # Of each of these LLVM lowers the level of the machine, as long as it selects the function's instructions.
@@ -153,46 +142,16 @@ def test_values_of_the_whole_process_reach_machines_outside_scopes_as_ever() -> 
     traps = compiled(new)
     assert traps != plain
     assert compiled(early) == compiled(late) == plain  # what stock LLVM does
+    scoped = set()
     for machine in (early, late, new):
         with OptionContext({}):
             assert compiled(machine) == traps
         with OptionContext({}, base="defaults"):
             assert compiled(machine) == plain
+        with OptionContext({"min-bit-test-cmps": 100}):
+            scoped.add(compiled(machine))
+    assert len(scoped - {traps, plain}) == len(scoped) == 1
     assert compiled(early) == compiled(late) == plain
-
-
-@alone
-def make_before_attaching(wanted: list[bytes]) -> None:
-    binding.initialize_all_targets()
-    binding.initialize_all_asmprinters()
-    machine = make_machine()
-    with (
-        binding.create_context() as own,
-        binding.parse_assembly("define void @f() { ret void }", own) as module,
-    ):
-        machine.emit_assembly(module)
-    with OptionContext({"trap-unreachable": True, "min-bit-test-cmps": 100}):
-        scoped = compiled(machine)
-    assert [scoped, compiled(machine)] == wanted
-
-
-def test_a_machine_that_was_made_and_used_before_attaching_is_as_good(fresh: FreshProcess) -> None:
-    both: Options = {"trap-unreachable": True, "min-bit-test-cmps": 100}
-    make_before_attaching(wanted=[expected(fresh, X86, options) for options in (both, {})])
-
-
-def test_a_bound_context_has_its_own_machine(fresh: FreshProcess, llvm_context: Any, machine: Any) -> None:
-    assert compiled(machine) == expected(fresh, X86, {})
-    with binding.parse_assembly("define void @f() { unreachable }", llvm_context) as module:
-        plain = machine.emit_assembly(module)
-    OptionContext({**TRAPS, **INTEL}).bind(llvm_context)
-    for emit in (machine.emit_assembly, lambda module: emit_assembly(module, machine)):
-        with binding.parse_assembly("define void @f() { unreachable }", llvm_context) as module:
-            text = emit(module)
-            assert "ud2" in text
-            assert "intel_syntax" in text
-            assert text != plain
-    assert compiled(machine) == expected(fresh, X86, {})
 
 
 @pytest.mark.usefixtures("attributes")
@@ -276,16 +235,12 @@ def test_machines_are_kept_for_the_next_run_and_go_with_the_one_they_are_for(mac
     with OptionContext({**INTEL, "unroll-count": 3}):
         compiled(machine)
     assert idle_machines(LLVMLITE) == 2
-    machine.close()
-    assert idle_machines(LLVMLITE) == 0
-
-
-def test_not_more_than_so_many_are_kept(machine: Any) -> None:
-    forget_machines(LLVMLITE)
     for count in range(40):
         with OptionContext({"min-bit-test-cmps": 100 + count}):
             compiled(machine)
-    assert idle_machines(LLVMLITE) == 32
+    assert idle_machines(LLVMLITE) == 32, "no more are kept"
+    machine.close()
+    assert idle_machines(LLVMLITE) == 0
 
 
 def test_an_address_that_is_used_again_is_another_machine(fresh: FreshProcess) -> None:
@@ -332,3 +287,189 @@ def test_a_library_without_a_function_that_this_needs_says_so() -> None:
     assert image["shared_machines"] == "expected LLVMMissing (the symbol LLVMMissing), found none"
     with optctx.OptionContext({"unroll-count": 3}):
         assert unrolled() == 3
+
+
+# Where LLVM makes no TargetMachine for the values in force
+
+OPTIONS: Options = {"min-bit-test-cmps": 100, "trap-unreachable": True}
+WORDS = "LLVM made no target machine for them .*make the target machine inside the scope"
+
+
+def llvm_function(name: str, result: Any = None) -> Any:
+    address = attach().image.symbol(name)
+    assert address is not None, name
+    return ctypes.CFUNCTYPE(result, ctypes.c_void_p)(address)
+
+
+@functools.cache
+def factory(target: int) -> Any:
+    """The pointer in LLVM's Target to the function that makes machines, found by experiment on a copy."""
+    has_machine = llvm_function("LLVMTargetHasTargetMachine", ctypes.c_int)
+    words = (ctypes.c_void_p * 16).from_address(target)
+    for index in range(len(words)):
+        copy = (ctypes.c_void_p * len(words))(*words)
+        copy[index] = None
+        if not has_machine(ctypes.addressof(copy)):
+            return ctypes.c_void_p.from_address(target + index * ctypes.sizeof(ctypes.c_void_p))
+    raise AssertionError("no pointer of the target matters to LLVMTargetHasTargetMachine")
+
+
+@contextmanager
+def no_more_machines(machine: Any) -> Iterator[None]:
+    """LLVM's target is as if it had been registered without code generation: it makes no machine."""
+    place = factory(llvm_function("LLVMGetTargetMachineTarget", ctypes.c_void_p)(machine._ptr))
+    made_by, place.value = place.value, None
+    try:
+        yield
+    finally:
+        place.value = made_by
+
+
+def passes(machine: Any) -> None:
+    with binding.create_context() as context, binding.parse_assembly(SOURCE, context) as module:
+        run_passes(module, PASSES, target_machine=machine)
+
+
+def emission(emit: str, bound: bool) -> Callable[[Any], None]:
+    def work(machine: Any) -> None:
+        with binding.create_context() as context, binding.parse_assembly(SOURCE, context) as module:
+            if bound:
+                OptionContext(OPTIONS).bind(context)
+            module.triple = machine.triple
+            EMITS[emit](module, machine)
+
+    return work
+
+
+CALLS: dict[str, Callable[[Any], object]] = {
+    "run_passes": passes,
+    **{emit: emission(emit, bound=False) for emit in EMITS},
+    "target_data": lambda machine: machine.target_data,
+}
+BOUND = {f"{emit} of a bound module": emission(emit, bound=True) for emit in EMITS}
+
+
+def fails(call: Callable[[Any], object], machine: Any) -> None:
+    """Twice, since nothing of the first time may be in the way of the second."""
+    with no_more_machines(machine):
+        for _ in range(2):
+            with pytest.raises(UnsupportedImageError, match=WORDS) as caught:
+                call(machine)
+            assert caught.value.__context__ is None
+    assert idle_machines(LLVMLITE) == 0
+
+
+def judge(fresh: FreshProcess, machine: Any) -> None:
+    """LLVM may have built something for the machine when there was no other; that is for no values at all."""
+    scoped, plain = (expected(fresh, X86, options) for options in (OPTIONS, {}))
+    for _ in range(2):
+        assert compiled(machine) == plain
+        with OptionContext(OPTIONS):
+            assert compiled(machine) == scoped
+
+
+@rows("call", [*CALLS, *BOUND])
+def test_the_call_raises_one_error_and_everything_is_as_it_was(fresh: FreshProcess, call: str) -> None:
+    """Inside a scope, outside for a machine of a scope, and for a bound module."""
+    scope, outside = OptionContext(OPTIONS), nullcontext()
+    for made_in, used_in in ((outside, scope), (scope, outside)) if call in CALLS else ((outside, outside),):
+        forget_machines(LLVMLITE)
+        before = process_state()
+        with made_in:
+            machine = make_machine()
+        with machine:
+            with used_in:
+                fails({**CALLS, **BOUND}[call], machine)
+            assert process_state() == before
+            judge(fresh, machine)
+
+
+# MCJIT, LLJIT and pass builders: LLVM puts a trap (ud2) after a call that never returns only under TRAPS
+
+NEVER = "declare void @abort()\ndefine void @{0}() {{\n  call void @abort()\n  unreachable\n}}\n"
+AFTER = "define void @{0}_after() {{ ret void }}\n"
+TRAP = b"\x0f\x0b"
+
+
+def traps(engine: Any, name: str) -> bool:
+    """Whether the function that MCJIT made has a trap."""
+    address, end = (engine.get_function_address(each) for each in (name, f"{name}_after"))
+    assert 0 < end - address < 4096
+    return TRAP in ctypes.string_at(address, end - address)
+
+
+@rows(("made_in", "order"), [({}, (0, 1, 0)), ({}, (1, 0, 1)), (TRAPS, (0, 1))])
+def test_mcjit_compiles_under_the_values_of_the_scope_that_it_runs_in(
+    made_in: Options, order: tuple[int, ...]
+) -> None:
+    with OptionContext(made_in):
+        engine = binding.create_mcjit_compiler(binding.parse_assembly(""), make_machine())
+    with engine:
+        for number, inside in enumerate(order):
+            name = f"never{number}"
+            engine.add_module(binding.parse_assembly((NEVER + AFTER).format(name)))
+            with OptionContext(TRAPS if inside else {}):
+                engine.finalize_object()
+            assert traps(engine, name) == bool(inside)
+        bound = binding.create_context()
+        OptionContext(TRAPS).bind(bound)
+        engine.add_module(binding.parse_assembly((NEVER + AFTER).format("bound"), bound))
+        engine.add_module(binding.parse_assembly((NEVER + AFTER).format("outside")))
+        engine.finalize_object()
+        assert traps(engine, "bound")
+        assert not traps(engine, "outside")
+
+
+def linked(jit: Any, name: str) -> Any:
+    """A library of the two functions, in this order, which nothing has compiled yet."""
+    builder = binding.JITLibraryBuilder().add_ir((NEVER + AFTER).format(name)).add_current_process()
+    builder.export_symbol(name).export_symbol(f"{name}_after")
+    return builder.link(jit, name)
+
+
+def test_a_pass_builder_that_was_made_outside_asks_the_machine_of_the_scope() -> None:
+    """The width of a vector comes from the subtarget."""
+    target = binding.Target.from_triple("aarch64-unknown-linux-gnu")
+
+    def vectorised(machine: Any, builder: Any) -> str:
+        with binding.create_context() as context, binding.parse_assembly(SCALE, context) as module:
+            module.triple, module.data_layout = machine.triple, str(machine.target_data)
+            builder.getModulePassManager().run(module, builder)
+            return str(module)
+
+    bits = OptionContext({"aarch64-sve-vector-bits-min": 512, "aarch64-sve-vector-bits-max": 512})
+    with target.create_target_machine("generic", "+sve2") as machine:
+        tuning = binding.create_pipeline_tuning_options(speed_level=3)
+        tuning.loop_vectorization = True
+        builder = binding.create_pass_builder(machine, tuning)
+        plain = vectorised(machine, builder)
+        with bits:
+            wide = vectorised(machine, builder)
+        assert vectorised(machine, builder) == plain
+        assert wide != plain
+        with bits, target.create_target_machine("generic", "+sve2") as own:
+            assert vectorised(own, binding.create_pass_builder(own, tuning)) == wide
+
+
+def test_lljit_compiles_under_the_values_of_the_scope_that_looks_up_wherever_it_was_made() -> None:
+    """It copies the machine's TargetOptions, in which LLVM has set what these options say."""
+    both = OptionContext({**TRAPS, "no-trap-after-noreturn": True})
+
+    def has_trap(jit: Any, name: str) -> bool:
+        tracker = linked(jit, name)
+        return TRAP in ctypes.string_at(tracker[name], tracker[f"{name}_after"] - tracker[name])
+
+    for made_in in (OptionContext({}), OptionContext(TRAPS), both):
+        with made_in:
+            machine = make_machine()
+            inside = binding.create_lljit_compiler(machine, suppress_errors=True)
+        with OptionContext({}):
+            elsewhere = binding.create_lljit_compiler(machine, suppress_errors=True)
+        outside = binding.create_lljit_compiler(machine, suppress_errors=True)
+        for number, jit in enumerate((inside, elsewhere, outside)):
+            with jit:
+                assert not has_trap(jit, f"outside{number}")
+                with OptionContext({}):
+                    assert not has_trap(jit, f"registered{number}")
+                with OptionContext(TRAPS):
+                    assert has_trap(jit, f"trapping{number}")

@@ -6,6 +6,7 @@ import functools
 import pathlib
 import pickle
 import re
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -29,10 +30,13 @@ from optctx import (
     UnreadOptionWarning,
     record,
 )
+from optctx.errors import NumbaOptionsWarning
 from tests.optctx.numba import numba_kernels
 from tests.optctx.numba.numba_functions import Options, code_of, machine_code
-from tests.optctx.numba.numba_kernels import ARRAY, SCALAR, compiled, helper, is_vector, total
+from tests.optctx.numba.numba_kernels import ARRAY, SCALAR, calls_helper, compiled, helper, is_vector, total
 from tests.optctx.numba.numba_processes import run
+from tests.support.rows import rows
+from tests.support.scopes import in_threads
 
 pytestmark = pytest.mark.redirected
 
@@ -63,7 +67,9 @@ def test_functions_helpers_and_numpy_are_as_in_a_fresh_process() -> None:
     assert changed[1:] == [numba_kernels.KERNELS.keys(), set()]
 
 
-def test_assembly_is_that_of_the_code_that_runs() -> None:
+def test_assembly_is_that_of_the_code_that_runs_in_the_syntax_of_its_options() -> None:
+    [text] = optctx.numba.njit("int64(int64[::1])", options=INTEL)(total).inspect_asm().values()
+    assert ".intel_syntax noprefix" in text
     for name, kernel in numba_kernels.KERNELS.items():
         function = optctx.numba.njit(options=SCALAR)(kernel)
         with OptionContext(INTEL):
@@ -86,12 +92,6 @@ def assembled(text: str) -> str:
         binding.Target.from_triple(triple).create_target_machine() as machine,
     ):
         return code_of(machine.emit_object(module))
-
-
-def test_assembly_is_in_the_syntax_of_the_options() -> None:
-    function = optctx.numba.njit("int64(int64[::1])", options=INTEL)(total)
-    [text] = function.inspect_asm().values()
-    assert ".intel_syntax noprefix" in text
 
 
 def test_a_helper_with_options_keeps_them_and_its_caller_has_its_own() -> None:
@@ -134,24 +134,10 @@ def test_what_numba_can_do_inside_functions_with_options() -> None:
 
     assert function(recursive, 10) == 55 + 2 + 55
     assert not recursive.overloads  # it was compiled for the other function alone
-
-
-@pytest.mark.long
-def test_dictionaries_and_strings_inside_functions_with_options() -> None:
-    @optctx.numba.njit(options=SCALAR)
-    def function(n: int) -> Any:
-        table = {1: 2.0}
-        table[n] = 3.0
-        return len(table) + len("abc" + str(n))
-
-    assert function(10) == 2 + 5
-
-
-def test_functions_are_values_of_a_function_type() -> None:
     kind = numba.types.FunctionType(numba.int64(numba.int64[::1]))
-    first = optctx.numba.njit("int64(int64[::1])", options=SCALAR)(total)
-    run = numba.njit(numba.int64(kind, numba.int64[::1]))(lambda function, array: function(array))
-    assert run(first, ARRAY) == ARRAY.sum()
+    value = optctx.numba.njit("int64(int64[::1])", options=SCALAR)(total)
+    calls = numba.njit(numba.int64(kind, numba.int64[::1]))(lambda function, array: function(array))
+    assert calls(value, ARRAY) == ARRAY.sum()
 
 
 def test_parallel_loops() -> None:
@@ -209,6 +195,8 @@ def test_callbacks() -> None:
     assert squares.ctypes(10) == plain.ctypes(10) == 285
     assert " x i64>" not in squares.inspect_llvm()
     assert " x i64>" in plain.inspect_llvm()
+    with OptionContext(SCALAR) as here:
+        assert optctx.numba.cfunc("int64(int64)")(squares.__wrapped__).llvm_options == here
 
 
 # Contexts as decorators
@@ -263,16 +251,11 @@ def test_a_jitclass_is_refused_by_name() -> None:
         optctx.numba.njit(options=SCALAR)(lambda n: Counter(n).x)(3)
 
 
-OTHER_NUMBAS = (
-    "optctx.numba needs Numba, which cannot be imported",
-    "optctx.numba does not work with Numba 0.60.0; install",
-    "has no numba.core.codegen.CPUCodeLibrary._get_module_for_linking; install",
-)
-
-
 def test_another_numba_is_refused_at_import() -> None:
-    for words, said in zip(OTHER_NUMBAS, run(numba_kernels.refused_imports), strict=True):
-        assert words in said
+    missing, old, changed = run(numba_kernels.refused_imports)
+    assert "optctx.numba needs Numba, which cannot be imported" in missing
+    assert "optctx.numba does not work with Numba 0.60.0; install" in old
+    assert "has no numba.core.codegen.CPUCodeLibrary._get_module_for_linking; install" in changed
 
 
 def test_functions_travel_to_other_processes() -> None:
@@ -305,23 +288,129 @@ def test_an_option_that_nothing_reads_is_told_once_for_each_compilation() -> Non
         strict(ARRAY)
 
 
-def test_a_scope_in_which_nothing_was_compiled_says_so() -> None:
-    function = numba.njit(total)
-    function(ARRAY)
-    context = OptionContext({"unroll-count": 5}, unread="warn")
-    with pytest.warns(UnreadOptionWarning, match="nothing was compiled"), context:
-        function(ARRAY)
-
-
-def test_a_scope_in_which_code_came_from_a_cache_says_so(
+def test_a_scope_in_which_nothing_was_compiled_and_one_in_which_code_came_from_a_cache_say_so(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    with OptionContext({"unroll-count": 5}, unread="error"):  # which it reads
-        numba.njit(total, cache=True)(ARRAY)
-    function = numba.njit(total, cache=True)
     context = OptionContext({"unroll-count": 5}, unread="warn")
+    function = numba.njit(total, cache=True)
+    with context:  # which it reads
+        function(ARRAY)
+    with pytest.warns(UnreadOptionWarning, match="nothing was compiled"), context:
+        function(ARRAY)
+    function = numba.njit(total, cache=True)
     with pytest.warns(UnreadOptionWarning, match="LLVM loaded modules and no more"), context, record() as log:
         function(ARRAY)
     assert function.stats.cache_hits
     assert [each.cause[:20] for each in log.unread] == ["nothing was compiled"]
+
+
+# Functions that are compiled for the context in which they are called
+
+
+def test_one_function_is_compiled_for_each_context_with_what_it_calls() -> None:
+    function = optctx.numba.njit(calls_helper, options="context")
+    scalar = OptionContext(SCALAR)
+    expected = helper.py_func(ARRAY) + 1
+    for _ in range(2):
+        assert function(ARRAY) == expected
+        assert is_vector(function)
+        with scalar:
+            assert function(ARRAY) == expected
+            assert not is_vector(function)
+            with OptionContext({"force-vector-width": 0}):
+                assert function(ARRAY) == expected
+                assert is_vector(function)
+    assert function.under(scalar).llvm_options == scalar
+    assert scalar(function) is function.under(scalar), "a context as decorator"
+
+
+def test_equal_contexts_share_the_code_which_goes_with_them() -> None:
+    function = optctx.numba.njit(total, options="context")
+    pointers = set()
+    for _ in range(3):
+        with OptionContext(SCALAR):
+            function(ARRAY)
+            [overload] = function.overloads.values()
+            pointers.add(overload.entry_point)
+    assert len(pointers) == 1
+    assert not function._by_context
+
+
+def test_threads_in_different_contexts_call_one_function() -> None:
+    function = optctx.numba.njit(calls_helper, options="context")
+    found: dict[int, bool] = {}
+
+    def work(index: int) -> None:
+        with OptionContext(SCALAR if index % 2 else {}):
+            function(ARRAY)
+            found[index] = is_vector(function)
+
+    in_threads([functools.partial(work, index) for index in range(4)])
+    assert found == {0: True, 1: False, 2: True, 3: False}
+
+
+@rows("options", ["context", SCALAR])
+def test_signatures_are_compiled_for_each_context_and_no_others(options: Any) -> None:
+    function = optctx.numba.njit("int64(int64[::1])", options=options)(total)
+    with OptionContext(SCALAR):
+        assert len(function.signatures) == 1
+        assert function(ARRAY) == ARRAY.sum()
+        assert not is_vector(function)
+        with pytest.raises(TypeError, match="No matching definition"):
+            function(3)
+
+
+def test_functions_with_options_compile_it_for_themselves_and_plain_ones_for_their_context() -> None:
+    function = optctx.numba.njit(total, options="context")
+    own = optctx.numba.njit(options=SCALAR)(lambda array: function(array))
+    assert own(ARRAY) == ARRAY.sum()
+    assert not is_vector(own)
+    assert function.under(OptionContext(SCALAR)).signatures
+    plain = numba.njit(lambda array: function(array))
+    with OptionContext(SCALAR):
+        assert plain(ARRAY) == ARRAY.sum()
+    assert not is_vector(plain)
+
+
+@rows("first", [SCALAR, None])
+def test_without_options_the_first_context_stays_and_another_is_told(first: Options | None) -> None:
+    function = optctx.numba.njit(calls_helper)
+    for _ in range(2):  # in contexts of the same values
+        with nullcontext() if first is None else OptionContext(first):
+            function(ARRAY)  # warnings are errors
+    assert is_vector(function) is (first is None)
+    with OptionContext({"unroll-count": 3}), pytest.warns(NumbaOptionsWarning) as told:
+        function(ARRAY)
+    assert "calls_helper was compiled under OptionContext(" in str(told[0].message)
+    assert "and now is called under OptionContext({'unroll-count': 3})" in str(told[0].message)
+    assert [each.filename for each in told] == [__file__]
+    assert is_vector(function) is (first is None)
+    if first:
+        with pytest.warns(NumbaOptionsWarning, match="called outside any scope"):
+            function(ARRAY)
+
+
+@rows("options", ["context", None])
+def test_pickles_follow_as_well(options: Any) -> None:
+    function = optctx.numba.njit("int64(int64[::1])", options=options)(total)
+    assert pickle.loads(pickle.dumps(function)) is function
+    uuid = function._uuid
+    states = function._reduce_states()
+    copy = type(function)._rebuild(**{**states, "uuid": uuid + "-copy"})
+    assert (copy.mode, copy._frozen) == (function.mode, True)
+    with OptionContext(SCALAR):
+        assert copy(ARRAY) == ARRAY.sum()
+        assert not is_vector(copy)
+
+
+def test_numbas_questions_are_answered_for_the_context_of_the_thread() -> None:
+    function = optctx.numba.njit(total, options="context")
+    with OptionContext(SCALAR):
+        function(ARRAY)
+        assert len(function.signatures) == len(function.nopython_signatures) == 1
+        assert function.stats.cache_hits == {}
+        function.recompile()
+        assert not is_vector(function)
+    assert function.signatures == []
+    assert not function.is_compiling

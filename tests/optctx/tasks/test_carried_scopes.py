@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from contextvars import copy_context
@@ -51,20 +50,6 @@ def test_a_scope_is_not_left_from_a_copy_that_runs_inside_it() -> None:
             assert (both(), current()) == ((4, 4), context)
 
     copy_context().run(inside)
-
-
-def test_modules_that_the_collector_closes_in_carried_code_change_nothing() -> None:
-    def work() -> tuple[int, int]:
-        for _ in range(20):
-            loop: list[object] = [binding.parse_assembly(COUNTED)]
-            loop.append(loop)
-            del loop
-            gc.collect(0)  # a full one takes long, and this is young
-        return both()
-
-    with eight():
-        assert copied_inside(four()).run(work) == (4, 4)
-        assert both() == (8, 8)
 
 
 def test_scopes_in_a_callback_under_llvmlites_lock() -> None:

@@ -1,8 +1,16 @@
-"""Contexts that travel with an LLVMContext: every way in which LLVM is made to work on a module of it."""
+"""Contexts that travel with an LLVMContext: every way to have LLVM work on it, checks, lifetimes."""
 
 from __future__ import annotations
 
+import ctypes
+import gc
+import pathlib
+import queue
+import random
+import threading
+import weakref
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -10,14 +18,31 @@ import pytest
 from llvmlite import binding
 
 import optctx
-from optctx import OptionContext, current, unbind
+from optctx import OptionContext, bound, current, lookup, unbind
+from optctx._native import MachineUse, read_words
+from optctx.arch.x86_64.sites import find_references_to
 from optctx.compiling import FreshProcess, Job
+from optctx.engine.attach import attach
+from optctx.engine.host import default_host
+from optctx.engine.thread_engine import ThreadEngine
+from optctx.errors import (
+    ContextMismatchError,
+    ContextMismatchWarning,
+)
+from optctx.hosts.llvmlite import llvmlite_image
+from optctx.image.survey import find_functions
+from optctx.plan import called, find_entrances
+from tests.support import runs
+from tests.support.alone import alone
+from tests.support.endless import LIST, endless, reached
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
+from tests.support.library_code import changed_code
 from tests.support.rows import rows
 from tests.support.runs import (
     COUNT,
     EMISSION,
     RUNS,
+    UNROLL,
     emit_object_by_llvmlite,
     machine,
     run_module_passes,
@@ -32,21 +57,23 @@ pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 def test_a_bound_module_sees_its_context_on_every_thread_whatever_scope_that_is_in(
     llvm_context: Any, run: Callable[[Any], None]
 ) -> None:
-    OptionContext({"unroll-count": COUNT}).bind(llvm_context)
-
     def work() -> None:
-        with binding.parse_assembly(COUNTED, llvm_context) as module:
+        with binding.parse_assembly(COUNTED, own) as module:
             run(module)
             assert stores(module) == COUNT
 
-    work()
-    in_threads([work])
-    assert unrolled() == 1  # modules of other LLVMContexts, on the same thread
-    with OptionContext({"unroll-count": 2}) as scope:
+    for own in (llvm_context, binding.context.get_global_context()):
+        assert lookup("unroll-count", llvm_context=own) == 0
+        OptionContext({"unroll-count": COUNT}).bind(own)
         work()
-        assert current() is scope
-        assert unrolled() == 2
-    unbind(llvm_context)
+        in_threads([work])
+        assert unrolled() == 1  # modules of other LLVMContexts, on the same thread
+        with OptionContext({"unroll-count": 2}) as scope:
+            work()
+            assert current() is scope
+            assert (unrolled(), lookup("unroll-count", int)) == (2, 2)
+            assert lookup("unroll-count", int, llvm_context=own) == COUNT
+        unbind(own)
 
 
 # A loop that is tested at its top, which the pass on loops moves to its bottom unless the options forbid it.
@@ -108,31 +135,215 @@ def test_pass_managers_inside_others_see_the_bound_context(fresh: FreshProcess, 
 def test_emission_sees_the_bound_context_as_a_fresh_process_does(
     fresh: FreshProcess, emit: Callable[[Any, Any], bytes], kind: Any
 ) -> None:
-    context = OptionContext(EMISSION, base="defaults")
-    job = Job(SCALE, passes="module(verify)", triple=X86, emit=kind)
-    expected = fresh.compile(replace(job, options=tuple(context.args())))
+    """Also if that needs another machine than the one that it is given."""
+    context = OptionContext(
+        {**EMISSION, "x86-asm-syntax": "intel", "trap-unreachable": True}, base="defaults"
+    )
+    text = SCALE + "define void @never() { unreachable }"
+    job = Job(text, passes="module(verify)", triple=X86, emit=kind)
+    plain, expected = (fresh.compile(replace(job, options=tuple(args))) for args in ((), context.args()))
     assert expected.error is None
-    assert fresh.compile(job).code != expected.code
-    with (
-        binding.create_context() as llvm_context,
-        binding.parse_assembly(SCALE, llvm_context) as module,
-        machine() as target,
-    ):
-        context.bind(llvm_context)
-        module.triple = X86
-        module.data_layout = str(target.target_data)
-        assert emit(module, target) == expected.code
+    assert plain.code != expected.code
+    with machine() as target:
+        for is_bound in (False, True, False):
+            with binding.create_context() as own, binding.parse_assembly(text, own) as module:
+                if is_bound:
+                    context.bind(own)
+                module.triple, module.data_layout = X86, str(target.target_data)
+                assert emit(module, target) == (expected if is_bound else plain).code
 
 
-def test_the_global_llvm_context_can_be_bound_as_well() -> None:
-    everybody = binding.context.get_global_context()
-    OptionContext({"unroll-count": COUNT}).bind(everybody)
-    try:
-        with binding.parse_assembly(COUNTED) as module:
+@rows("run", RUNS)
+def test_an_error_on_mismatch_comes_before_any_pass_and_names_the_difference(
+    llvm_context: Any, run: Callable[[Any], None]
+) -> None:
+    context = OptionContext({"unroll-count": COUNT})
+    context.bind(llvm_context, on_mismatch="error")
+    with binding.parse_assembly(COUNTED, llvm_context) as module:
+        before = str(module)
+        with pytest.raises(ContextMismatchError, match=r"'unroll-count' \(5 there, 0 here\)") as outside:
+            run(module)
+        assert repr(context) in str(outside.value)
+        with OptionContext({"unroll-count": 2}), pytest.raises(ContextMismatchError, match="2 here"):
+            run(module)
+        assert str(module) == before
+        with OptionContext({"unroll-count": str(COUNT)}):  # another context of the same values
+            run(module)
+        assert stores(module) == COUNT
+    optctx.unbind(llvm_context)
+
+
+def test_emission_and_mcjit_are_stopped_on_mismatch_as_well(llvm_context: Any) -> None:
+    context = OptionContext(EMISSION)
+    context.bind(llvm_context, on_mismatch="error")
+    with machine() as target:
+        for emit in (emit_object_by_llvmlite, optctx.emit_object, optctx.emit_assembly):
+            with binding.parse_assembly(SCALE, llvm_context) as module:
+                before = str(module)
+                with pytest.raises(ContextMismatchError, match="pre-RA-sched"):
+                    emit(module, target)
+                assert str(module) == before
+                with context:
+                    assert emit(module, target)
+
+    def code(refused: bool, scope: AbstractContextManager[object] = context) -> bytes:
+        own = binding.parse_assembly(SCALE, llvm_context)
+        with binding.create_mcjit_compiler(own, machine()) as engine:
+            if refused:
+                with pytest.raises(ContextMismatchError, match="pre-RA-sched"):
+                    engine.finalize_object()
+            with scope:
+                engine.finalize_object()
+                return ctypes.string_at(engine.get_function_address("scale"), 64)
+
+    assert code(refused=True) == code(refused=False)  # nothing was made under the other values
+    optctx.unbind(llvm_context)
+    assert code(refused=False, scope=nullcontext()) != code(refused=False)
+
+
+@rows("run", RUNS)
+def test_a_warning_on_mismatch_leaves_the_run_under_the_scope_of_the_thread(
+    llvm_context: Any, run: Callable[[Any], None]
+) -> None:
+    OptionContext({"unroll-count": COUNT}).bind(llvm_context, on_mismatch="warn")
+    with binding.parse_assembly(COUNTED, llvm_context) as module, OptionContext({"unroll-count": 2}):
+        with pytest.warns(ContextMismatchWarning, match=r"5 there, 2 here") as caught:
+            run(module)
+        assert stores(module) == 2
+    [warning] = caught
+    assert warning.filename == runs.__file__
+    optctx.unbind(llvm_context)
+
+
+@alone
+def test_detaching_is_refused_while_a_context_is_bound_and_puts_every_table_back() -> None:
+    engine = attach()
+    assert isinstance(engine, ThreadEngine)
+    functions = engine.survey.functions
+    targets = called(functions.intercepted)
+    tables = [way for way in find_entrances(engine.image, targets) if not way.code]
+    assert len(tables) > 300
+    assert len(tables) == len(engine.hooks.tables)
+    assert all(read_words(way.address, 1) != [way.target] for way in tables)
+    own = binding.create_context()
+    optctx.OptionContext({"unroll-count": 5}).bind(own)
+    with pytest.raises(optctx.ScopeError) as caught:
+        optctx.detach()
+    assert "bound to 1 LLVMContext" in str(caught.value)
+    assert engine.transaction.committed
+    optctx.unbind(own)
+    optctx.detach()
+    assert all(read_words(way.address, 1) == [way.target] for way in tables)
+    assert not changed_code()
+    optctx.OptionContext({"unroll-count": 5}).bind(own)
+    assert engine.transaction.committed
+    assert engine.hooks.tables.committed
+
+
+@alone
+def test_no_way_into_an_intercepted_function_is_left_open() -> None:
+    """Besides direct calls and tables, nothing in the code takes the address of one."""
+    image = llvmlite_image()
+    functions = find_functions(image, default_host().interceptions())
+    targets = called(functions.intercepted)
+    assert not functions.unavailable
+    assert len(find_entrances(image, targets)) > 400
+    found = find_references_to(image, [], sorted((address, 1) for address in targets)).accesses
+    # The destructor of the global LLVMContext is handed to the C++ runtime, to be called at exit.
+    # Virtual functions are compared with what a table holds, and called through the table if that is another
+    # one (speculative devirtualisation).
+    through_tables = (MachineUse.work, MachineUse.emit, MachineUse.lowering)
+    virtual = {
+        address
+        for address, row in functions.intercepted.items()
+        if row.handler in through_tables or row.for_attributes
+    }
+    others = [image.function_at(address) for address, _ in found if address not in virtual]
+    names = {function and function.name for function in others}
+    assert names <= {"_ZN4llvm11LLVMContextD1Ev", "_ZN4llvm11LLVMContextD2Ev"}, names
+
+
+def test_a_binding_ends_with_its_llvm_context_and_another_at_the_same_address_is_unbound() -> None:
+    context = OptionContext({"unroll-count": COUNT})
+    addresses: list[int | None] = []
+    for _ in range(10_000):  # until malloc gives an address again
+        with binding.create_context() as made:
+            addresses.append(ctypes.cast(made._ptr, ctypes.c_void_p).value)
+            assert bound(made) is None
+            context.bind(made)
+            assert bound(made) is context
+            if again := addresses[-1] in addresses[:-1]:
+                with binding.parse_assembly(COUNTED, made) as module:
+                    run_module_passes(module)
+                    assert stores(module) == COUNT
+                break
+    assert again, "this shows nothing"
+    assert optctx._native.bound_count() == 0
+
+
+def test_a_binding_keeps_its_context_alive_and_lets_go_of_it(llvm_context: Any) -> None:
+    context = OptionContext({"unroll-count": COUNT})
+    alive = weakref.ref(context)
+    context.bind(llvm_context)
+    del context
+    gc.collect()
+    assert alive() is bound(llvm_context) is not None
+    unbind(llvm_context)
+    gc.collect()
+    assert alive() is None
+
+
+def test_modules_and_llvm_contexts_come_and_go_in_any_order_on_any_thread() -> None:
+    """As in a concurrent JIT: made here, compiled there, dropped by whoever comes to it."""
+    contexts = {count: OptionContext({"unroll-count": count}) for count in (1, 2, 3, 5, 8)}
+    dice = random.Random(1)
+    ready: queue.Queue[tuple[int, Any, Any] | None] = queue.Queue()
+    compiled: queue.Queue[tuple[Any, Any] | None] = queue.Queue()
+    right = []
+
+    def make() -> None:
+        for _ in range(200):
+            count = dice.choice(list(contexts))
+            own = binding.create_context()
+            contexts[count].bind(own)
+            ready.put((count, own, binding.parse_assembly(COUNTED, own)))
+        ready.put(None)
+        ready.put(None)
+
+    def compile_them() -> None:
+        while (work := ready.get()) is not None:
+            count, own, module = work
             run_module_passes(module)
-            assert stores(module) == COUNT
-    finally:
-        unbind(everybody)
-    with binding.parse_assembly(COUNTED) as module:
-        run_module_passes(module)
-        assert stores(module) == 1
+            right.append(stores(module) == count)
+            compiled.put((own, module))
+        compiled.put(None)
+
+    def drop() -> None:
+        kept: list[tuple[Any, Any]] = []
+        endings = 0
+        while endings < 2:
+            done = compiled.get()
+            endings += done is None
+            kept += [done] if done is not None else []
+            while len(kept) > 10 or (endings == 2 and kept):
+                own, module = kept.pop(dice.randrange(len(kept)))
+                module.close()
+                own.close()
+
+    before = optctx._native.bound_count()
+    in_threads([make, compile_them, compile_them, drop])
+    assert right == [True] * 200
+    assert optctx._native.bound_count() == before
+
+
+def test_a_run_keeps_its_binding_if_another_thread_ends_it(llvm_context: Any, tmp_path: pathlib.Path) -> None:
+    pipe = endless(tmp_path)
+    OptionContext({LIST: pipe, "unroll-count": COUNT}).bind(llvm_context)
+    with binding.parse_assembly(COUNTED, llvm_context) as module:
+        thread = threading.Thread(target=optctx.run_passes, args=(module, f"function(chr),{UNROLL}"))
+        thread.start()
+        with reached(pipe):
+            unbind(llvm_context)
+            assert bound(llvm_context) is None
+        thread.join()
+        assert stores(module) == COUNT

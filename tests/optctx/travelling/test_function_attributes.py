@@ -14,19 +14,17 @@ from optctx import OptionContext, UnknownOptionError, current
 from optctx.errors import OptionValueError
 from tests.support.ir_texts import CALLS, COUNTED, SCALE
 from tests.support.rows import rows
-from tests.support.runs import UNROLL, counted, machine, run_module_passes, stores_of_each
+from tests.support.runs import (
+    UNROLL,
+    counted,
+    machine,
+    run_function_passes,
+    run_module_passes,
+    stores_of_each,
+)
 from tests.support.scopes import in_threads
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "attributes")]
-
-
-def run_function_passes(module: Any) -> None:
-    manager = binding.create_new_function_pass_manager()
-    manager.add_loop_unroll_pass()
-    with machine() as target, binding.create_pipeline_tuning_options() as tuning:
-        builder = binding.create_pass_builder(target, tuning)
-        for function in module.functions:
-            manager.run(function, builder)
 
 
 RUNS = (

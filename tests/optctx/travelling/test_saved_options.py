@@ -7,7 +7,7 @@ import pathlib
 
 import pytest
 
-from optctx import OptctxError, OptionContext, UntrustedOptionError
+from optctx import OptionContext, UntrustedOptionError
 from tests.support.scopes import unrolled
 
 
@@ -35,13 +35,6 @@ def test_a_file_is_loaded_on_its_base_and_trusted_on_request(tmp_path: pathlib.P
     with pytest.raises(UntrustedOptionError):
         OptionContext.load(file)
     assert OptionContext.load(file, trust=("tuning", "output"))["print-after-all"] is True
-
-
-def test_a_file_that_cannot_be_replaced_leaves_nothing_behind(tmp_path: pathlib.Path) -> None:
-    (tmp_path / "best.toml").mkdir()
-    with pytest.raises(OptctxError):
-        OptionContext({"unroll-count": 4}).save(tmp_path / "best.toml")
-    assert [path.name for path in tmp_path.iterdir()] == ["best.toml"]
 
 
 def test_saving_follows_no_link_that_another_user_could_have_foreseen(tmp_path: pathlib.Path) -> None:
