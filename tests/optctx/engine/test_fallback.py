@@ -14,8 +14,6 @@ from functools import partial
 import pytest
 
 import optctx
-from optctx._native import redirect
-from optctx.engine import thread_engine
 from optctx.engine.attach import attached
 from tests.support.alone import alone
 from tests.support.kernel_refusals import forbid_code, refuse
@@ -78,11 +76,6 @@ def test_a_kernel_that_forbids_changing_code_is_an_error_for_who_wants_threads()
     assert unrolled() == 1
 
 
-def fail_at(step: int) -> None:
-    """Have a change of code fail half way."""
-    pytest.MonkeyPatch().setattr(thread_engine, "redirect", lambda a, b, c, d: redirect(a, b, c, d, step))
-
-
 def no_decoder() -> None:
     sys.modules["capstone"] = None  # type: ignore[assignment]
 
@@ -105,8 +98,6 @@ def other_processor() -> None:
 REASONS: list[tuple[Callable[[], None], str]] = [
     (forbid_code, "mprotect"),
     (partial(refuse, "mremap", errno.EPERM), "mremap"),
-    (partial(fail_at, 1), "asked to fail"),
-    (partial(fail_at, 2), "asked to fail"),
     (no_decoder, "capstone cannot be used"),
     (instruction_not_known, "not known: 90"),
     (other_processor, "riscv64"),
@@ -129,10 +120,10 @@ def test_what_cannot_be_done_or_decoded_here_is_a_reason_to_take_turns() -> None
 def test_another_value_of_the_variable_is_one_clear_error() -> None:
     for value in ("threads", "Exclusive", " "):
         os.environ["OPTCTX_ENGINE"] = value
-        for use in (optctx.registry, optctx.OptionContext, optctx.info, optctx.current):
-            with pytest.raises(optctx.OptctxError) as caught:
+        for use in (optctx.registry, optctx.info):
+            with pytest.raises(
+                optctx.OptctxError, match=f"to be thread, exclusive .* {value!r}"
+            ):
                 use()
-            words = str(caught.value)
-            assert all(w in words for w in ("OPTCTX_ENGINE", "thread", "exclusive", value)), words
     os.environ["OPTCTX_ENGINE"] = "thread"
     assert optctx.info()["engine"] == "thread"
