@@ -81,17 +81,10 @@ def test_a_set_does_what_it_does_in_a_fresh_process(fresh: FreshProcess) -> None
         assert (wanted == plain) == (text == ""), text
         with OptionContext.from_args([f"-spirv-ext={text}"]):
             assert code() == wanted, text
+            with OptionContext({"unroll-count": 2}), OptionContext(base="defaults"):
+                assert code() == plain
+            assert code() == wanted, text
         assert code() == plain, text
-
-
-def test_scopes_nest(fresh: FreshProcess) -> None:
-    with OptionContext({"spirv-ext": f"+{WRAP}"}):
-        with OptionContext({"spirv-ext": [SHARE]}):
-            with OptionContext({"unroll-count": 2}):
-                assert code() == expected(fresh, f"+{SHARE}")
-            with OptionContext(base="defaults"):
-                assert code() == expected(fresh, None)
-        assert code() == expected(fresh, f"+{WRAP}")
 
 
 @pytest.mark.redirected
