@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from llvmlite import binding
 
@@ -140,8 +140,8 @@ def waiting(work: Callable[[], object]) -> threading.Thread:
     return thread
 
 
-def four() -> OptionContext:
-    return OptionContext({"unroll-count": 4}, base="defaults")
+def four(**more: Any) -> OptionContext:
+    return OptionContext({"unroll-count": 4}, base="defaults", **more)
 
 
 def eight() -> OptionContext:

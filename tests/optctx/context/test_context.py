@@ -129,19 +129,6 @@ def test_it_is_a_read_only_mapping_of_every_option() -> None:
     assert listed["print-after"] == ["a"], "what a lookup returns is the caller's own"
 
 
-def test_base_decides_what_holds_below() -> None:
-    outer = OptionContext({"unroll-count": 4, "inline-threshold": 1}, base="defaults")
-    with outer:
-        inherited = OptionContext({"inline-threshold": 2})
-        plain = OptionContext({"inline-threshold": 2}, base="defaults")
-    assert (inherited["unroll-count"], inherited["inline-threshold"]) == (4, 2)
-    assert (plain["unroll-count"], plain["inline-threshold"]) == (0, 2)
-    assert dict(inherited.overrides) == {"inline-threshold": 2}
-    on_top = OptionContext({"inline-threshold": 2}, base=outer)
-    assert on_top == inherited
-    assert on_top["unroll-count"] == 4
-
-
 def test_derive_keeps_the_overrides_and_adds() -> None:
     first = OptionContext({"unroll-count": 4, "inline-threshold": 1}, base="defaults")
     second = first.derive({"unroll-count": 8}, force_vector_width=2)

@@ -105,23 +105,6 @@ def test_a_generator_resumed_on_another_thread_cannot_leave_there() -> None:
     assert scopes_become(0)
 
 
-def test_interleaved_generators_leave_nothing_entered() -> None:
-    def step(context: OptionContext) -> Iterator[None]:
-        with context:
-            yield
-
-    outer, inner = four(), eight()
-    first, second = step(outer), step(inner)
-    next(first)
-    next(second)
-    with pytest.raises(ScopeError, match="not the innermost"):
-        next(first)
-    assert unrolled() == 8
-    assert next(second, None) is None
-    assert unrolled() == UNROLLED_ONCE  # what the first one could not leave went with it
-    assert scopes_become(0)
-
-
 def test_a_thread_that_ends_inside_scopes_leaves_them() -> None:
     entered = []
 

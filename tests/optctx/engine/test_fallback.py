@@ -121,9 +121,7 @@ def test_another_value_of_the_variable_is_one_clear_error() -> None:
     for value in ("threads", "Exclusive", " "):
         os.environ["OPTCTX_ENGINE"] = value
         for use in (optctx.registry, optctx.info):
-            with pytest.raises(
-                optctx.OptctxError, match=f"to be thread, exclusive .* {value!r}"
-            ):
+            with pytest.raises(optctx.OptctxError, match=f"to be thread, exclusive .* {value!r}"):
                 use()
     os.environ["OPTCTX_ENGINE"] = "thread"
     assert optctx.info()["engine"] == "thread"

@@ -11,7 +11,7 @@ from llvmlite import binding
 from optctx import OptionContext, record
 from optctx.reads.log import Read
 from tests.support.rows import rows
-from tests.support.scopes import in_threads, unrolled, unrolled_by_llvmlite
+from tests.support.scopes import four, in_threads, unrolled, unrolled_by_llvmlite
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 
@@ -19,14 +19,10 @@ ELSEWHERE = "LLVM ran on other threads only; "
 NOWHERE = "LLVM compiled nothing on this thread inside the block"
 
 
-def four(**more: object) -> OptionContext:
-    return OptionContext({"unroll-count": 4, **more}, base="defaults")
-
-
 def test_a_log_prints_as_two_tables_and_a_summary() -> None:
     with record() as log:
         unrolled()
-        with four(**{"slp-threshold": 7}):
+        with four(slp_threshold=7):
             unrolled()
     lines = str(log).splitlines()
     blank = lines.index("")
@@ -77,7 +73,7 @@ def test_a_compile_on_another_thread_is_the_cause(work: Callable[[], int]) -> No
         assert unread.cause.startswith(ELSEWHERE)
         assert "optctx.wrap" in unread.cause
         # It is not, where this thread compiled as well.
-        with four(**{"slp-threshold": 7}), record() as log:
+        with four(slp_threshold=7), record() as log:
             assert pool.submit(unrolled).result() == 1
             assert unrolled() == 4
         [unread] = log.unread

@@ -130,15 +130,6 @@ def test_a_block_and_a_scope_may_end_in_any_order() -> None:
 # Ways to make LLVM work
 
 
-@rows("run", RUNS)
-def test_every_pass_manager_is_recorded(llvm_context: Any, run: Callable[[Any], None]) -> None:
-    with binding.parse_assembly(COUNTED, llvm_context) as module:
-        with four(), record() as log:
-            run(module)
-        assert stores(module) == 4
-    assert values(log, "unroll-count") == (4,)
-
-
 @rows(
     "emit",
     [

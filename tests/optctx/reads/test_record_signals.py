@@ -20,20 +20,16 @@ import pytest
 from llvmlite import binding
 
 import optctx
-from optctx import OptctxError, OptionContext, UnsupportedImageError, record
+from optctx import OptctxError, UnsupportedImageError, record
 from tests.support.alone import alone, end_of
 from tests.support.audit import audit
 from tests.support.ir_texts import COUNTED
 from tests.support.processes import forked
 from tests.support.rows import rows
 from tests.support.runs import RUNS, machine, stores
-from tests.support.scopes import in_threads, unrolled
+from tests.support.scopes import four, in_threads, unrolled
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
-
-
-def four(**more: Any) -> OptionContext:
-    return OptionContext({"unroll-count": 4}, base="defaults", **more)
 
 
 def blocked(work: Callable[[], object]) -> None:
