@@ -68,17 +68,6 @@ def while_recording(module: Any, llvm_context: Any) -> None:
         optctx.run_passes(module, "no-such-pass")
 
 
-def recorders_out_of_order(module: Any, llvm_context: Any) -> None:
-    outer, inner = record(), record()
-    outer.__enter__()
-    inner.__enter__()
-    try:
-        outer.__exit__(None, None, None)
-    finally:
-        inner.__exit__(None, None, None)
-        outer.__exit__(None, None, None)  # or later tests could not detach
-
-
 def a_log_that_lost_reads(module: Any, llvm_context: Any) -> None:
     with record() as log:
         optctx.run_passes(module, UNROLL)
@@ -123,7 +112,6 @@ REDIRECTED: dict[str, tuple[Work, str]] = {
     "unread": (unread("error"), COUNTED),
     "unread, warning": (raising_warnings(unread("warn")), COUNTED),
     "recording": (while_recording, COUNTED),
-    "recorders": (recorders_out_of_order, COUNTED),
     "log": (a_log_that_lost_reads, COUNTED),
 }
 

@@ -9,7 +9,7 @@ from llvmlite import binding
 
 from optctx import Drift, OptionContext, drift, registry
 from optctx.engine.attach import attach
-from tests.support.processes import forked, run_python
+from tests.support.processes import forked
 from tests.support.scopes import process_state, reset_all, set_option, write
 
 pytestmark = pytest.mark.usefixtures("attached")
@@ -40,22 +40,6 @@ def test_nothing_has_drifted_where_nothing_was_set_but_by_contexts_and_to_look_c
         with pytest.raises(KeyError):
             found[name]
     assert process_state() == before
-
-
-def test_what_was_set_before_optctx_was_there_is_told() -> None:
-    said = run_python("""
-        import llvmlite.binding as llvm
-        llvm.set_option("", "-unroll-count=4")
-        llvm.set_option("", "-slp-threshold=0")
-        llvm.set_option("", "-rng-seed=9")
-        import optctx
-        print(optctx.drift())
-    """)
-    assert said == (
-        "rng-seed: 0 was registered, 9 now (given once)\n"
-        "slp-threshold: 0 was registered, 0 now (given once)\n"
-        "unroll-count: 0 was registered, 4 now (given once)\n"
-    )
 
 
 def texts_of_everything() -> dict[str, str]:
