@@ -84,24 +84,6 @@ def test_each_error_is_also_the_built_in_one() -> None:
     assert issubclass(ScopeError, RuntimeError)
 
 
-def test_no_llvm_in_the_process_is_an_error_and_an_entry_in_the_report() -> None:
-    run_python("""
-        import sys
-        for name in ("llvmlite", "llvmlite.binding", "llvmlite.binding.ffi"):
-            sys.modules[name] = None  # importing it fails, as without llvmlite
-        import optctx
-        for use in (optctx.registry, optctx.current, lambda: optctx.OptionContext({"unroll-count": 4})):
-            try:
-                use()
-            except optctx.UnsupportedImageError as error:
-                assert "no LLVM in this process" in str(error) and "install llvmlite" in str(error)
-            else:
-                raise AssertionError("attached to nothing")
-        assert "no LLVM in this process" in optctx.info()["error"]
-        assert optctx.info()["images"] == []
-    """)
-
-
 def test_a_library_that_does_not_check_out_is_an_error_and_stays_as_it_is(tmp_path: pathlib.Path) -> None:
     """One that is no LLVM, and one whose file has become something else."""
     run_python(f"""

@@ -41,26 +41,16 @@ REPORT = """
 from tests.optctx.engine.attached_plan import report
 print(report())
 """
-COMPILED = """
+USED = f"""
 import sys
 import optctx
+from tests.support.scopes import four, unrolled
+with four():
+    assert unrolled() == 4
 [image] = optctx.info()["images"]
 assert (image["attach_cache"], image["decoder"]) == ("used", "capstone")
 assert "capstone" not in sys.modules, "it loads no decoder"
-
-from tests.optctx.engine.attached_plan import report
-from optctx import OptionContext
-from optctx.compiling import FreshProcess, Job, compile_job
-from tests.support.ir_texts import CALLS, SCALE, X86
-
-jobs = [Job(SCALE, triple=X86, options=("-unroll-count=2", "-force-vector-width=8"))]
-jobs += [Job(CALLS, triple=X86, options=("-inline-threshold=0",)), Job(SCALE, triple=X86)]
-print(report())
-with FreshProcess() as fresh:
-    for job in jobs:
-        with OptionContext.from_args(job.options):
-            assert compile_job(job) == fresh.compile(job)
-    assert compile_job(jobs[-1]) == fresh.compile(jobs[-1]) != fresh.compile(jobs[0])
+{REPORT}
 """
 
 
@@ -111,14 +101,12 @@ def filled(cold: tuple[Home, dict[str, Any]], home: Home) -> dict[str, Any]:
     return cold[1]
 
 
-def test_a_process_that_finds_it_decides_the_same_and_compiles_as_a_fresh_one(
-    home: Home, filled: dict[str, Any]
-) -> None:
+def test_a_process_that_finds_it_decides_the_same(home: Home, filled: dict[str, Any]) -> None:
     # What earlier versions decided, as well. With other releases: tests/project/test_other_llvmlites.py.
     assert filled["decided"] == json.loads(KEPT.read_text())[llvmlite.__version__]
     [entry] = entries(home)
     before = entry.read_bytes()
-    warm = attached(COMPILED)
+    warm = attached(USED)
     assert warm["state"] == "used"
     assert (warm["decided"], warm["sites"]) == (filled["decided"], filled["sites"])
     assert entries(home) == [entry], "nothing is written"
