@@ -6,7 +6,6 @@ import contextlib
 import linecache
 import sys
 import threading
-import warnings
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -46,11 +45,9 @@ def unraisable(work: Callable[[], object]) -> list[Any]:
 
 @forked
 def test_a_warning_points_at_the_line_that_set_the_option() -> None:
-    with watch(), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with watch(), pytest.warns(DriftWarning) as caught:
         binding.set_option("", "-unroll-count=4")  # this line
     [warning] = caught
-    assert warning.category is DriftWarning
     assert warning.filename == __file__
     assert linecache.getline(__file__, warning.lineno).rstrip().endswith("# this line")
     assert str(warning.message) == (

@@ -7,7 +7,6 @@ import os
 import platform
 import sys
 import threading
-import warnings
 from collections.abc import Callable
 from functools import partial
 
@@ -23,16 +22,13 @@ from tests.support.scopes import unrolled
 
 
 def use_it(because: str) -> None:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        with optctx.OptionContext(unroll_count=4):
-            assert unrolled() == 4
-        with optctx.OptionContext(unroll_count=5):
-            assert unrolled() == 5
+    with pytest.warns(optctx.EngineWarning, match=because) as caught:
+        optctx.attach()
     [warning] = caught
-    assert warning.category is optctx.EngineWarning
-    assert because in str(warning.message)
     assert warning.filename == __file__  # where it was used
+    for count in (4, 5):
+        with optctx.OptionContext(unroll_count=count):
+            assert unrolled() == count
     info = optctx.info()
     assert info["engine"] == "exclusive"
     assert because in info["engine_reason"]
@@ -51,10 +47,8 @@ def test_a_kernel_without_membarrier_is_none() -> None:
 @alone(OPTCTX_ENGINE="")
 def test_a_warning_that_is_an_error_leaves_what_detach_undoes() -> None:
     forbid_code()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(optctx.EngineWarning):
-            optctx.attach()
+    with pytest.raises(optctx.EngineWarning):
+        optctx.attach()
     assert attached() is not None
     optctx.detach()
     assert attached() is None
