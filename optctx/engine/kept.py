@@ -92,12 +92,10 @@ class Kept:
         self.state = f"not used: {why}"
 
     def save(self) -> None:
-        """Keep what is known now, if that is more than what was taken over."""
-        findings = self._image.findings
-        if self._store is None or not findings.changed:
-            return
+        """Keep what is known now. Something can be kept (`wanted`)."""
+        assert self._store is not None
         self._store.problem = ""
-        self._store.set(self._name, marshal.dumps(findings.data()))
+        self._store.set(self._name, marshal.dumps(self._image.findings.data()))
         self.state = f"not kept: {self._store.problem}" if self._store.problem else "kept"
 
 

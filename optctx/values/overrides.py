@@ -110,8 +110,7 @@ def _why_not(option: RegisteredOption) -> str:
 class Override:
     """`texts` are what LLVM parsed; `setting` is the storage that holds the result.
 
-    Without a `setting` the option cannot be scoped: LLVM parses the text when the context is entered. Two are
-    equal that say the same.
+    Without a `setting` the option cannot be scoped: LLVM parses the text when the context is entered.
     """
 
     __slots__ = ("name", "option", "setting", "texts")
@@ -121,12 +120,6 @@ class Override:
         self.texts = texts
         self.option = option
         self.setting = setting
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Override) and (self.name, self.texts) == (other.name, other.texts)
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.texts))
 
     def value(self) -> Value:
         """Return what LLVM parsed from the text, or the text itself if the type has no readable form."""

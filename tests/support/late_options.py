@@ -87,9 +87,3 @@ class LateLibrary:
         missing = 2**32 - 1
         found = int(self._library.look_up_option(c_uint(missing)))
         return None if found == missing else found
-
-    def module(self) -> str:
-        """A loop that the library wants unrolled as often as it reads."""
-        text = ctypes.create_string_buffer(1024)
-        assert self._library.write_module(text, c_size_t(len(text))) < len(text)
-        return text.value.decode()

@@ -38,14 +38,9 @@ generate.__qualname__ = LONG
 # Quoted by LLVM, in the repr of a context or of another object, or by its name.
 LONG_INPUT: dict[str, Callable[[], object]] = {
     **{
-        f"{name} ({way})": partial(OptionContext, {name: value})
+        f"{name} = {type(value)}": partial(OptionContext, {name: value})
         for name in ("unroll-count", "chr-bias-threshold", "x86-asm-syntax", "spirv-ext", "pgo-analysis-map")
-        for way, value in {
-            "text": LONG,
-            "a list": [LONG],
-            "a number": 10**20_000,
-            "bytes": b"x" * 10**6,
-        }.items()
+        for value in (LONG, [LONG], 10**20_000, b"x" * 10**6)
     },
     "a number in exclusive mode": lambda: OptionContext({"stats": LONG}, process_wide="exclusive").run(int),
     "a name": lambda: OptionContext({LONG: 1}),
@@ -82,38 +77,17 @@ def test_no_message_is_long_because_the_input_is() -> None:
 
 
 def test_each_error_is_also_the_built_in_one() -> None:
-    also: dict[type[OptctxError], type[Exception]] = {
-        UnknownOptionError: KeyError,
-        OptionValueError: ValueError,
-        OptionTypeError: TypeError,
-        PassPipelineError: ValueError,
-        ScopeError: RuntimeError,
-    }
-    assert [error for error, built_in in also.items() if not issubclass(error, built_in)] == []
-
-
-def test_no_llvm_in_the_process_is_an_error_and_an_entry_in_the_report() -> None:
-    run_python("""
-        import sys
-        for name in ("llvmlite", "llvmlite.binding", "llvmlite.binding.ffi"):
-            sys.modules[name] = None  # importing it fails, as without llvmlite
-        import optctx
-        for use in (optctx.registry, optctx.current, lambda: optctx.OptionContext({"unroll-count": 4})):
-            try:
-                use()
-            except optctx.UnsupportedImageError as error:
-                assert "no LLVM in this process" in str(error) and "install llvmlite" in str(error)
-            else:
-                raise AssertionError("attached to nothing")
-        assert "no LLVM in this process" in optctx.info()["error"]
-        assert optctx.info()["images"] == []
-    """)
+    assert issubclass(UnknownOptionError, KeyError)
+    assert issubclass(OptionValueError, ValueError)
+    assert issubclass(OptionTypeError, TypeError)
+    assert issubclass(PassPipelineError, ValueError)
+    assert issubclass(ScopeError, RuntimeError)
 
 
 def test_a_library_that_does_not_check_out_is_an_error_and_stays_as_it_is(tmp_path: pathlib.Path) -> None:
     """One that is no LLVM, and one whose file has become something else."""
     run_python(f"""
-        import ctypes, os, signal, sys
+        import ctypes, os, shutil, signal, sys
         from tests.support.library_code import changed_code
         import optctx
         from optctx import _native
@@ -135,19 +109,11 @@ def test_a_library_that_does_not_check_out_is_an_error_and_stays_as_it_is(tmp_pa
 
         host._library_path = lambda: other
         refused(os.path.basename(other))
-        path = {str(tmp_path / "library.so")!r}
-        with open(other, "rb") as source, open(path, "wb") as target:
-            target.write(source.read())
+        path = shutil.copy(other, {str(tmp_path / "library.so")!r})
         library = ctypes.CDLL(path)
         os.unlink(path)
         host._library_path = lambda: path
         _native.loaded_libraries = host.loaded_libraries = lambda: [(path, library._handle)]
-        for become, end in (
-            (os.mkfifo, os.unlink),
-            (os.mkdir, os.rmdir),
-            (lambda path: os.symlink("/dev/null", path), os.unlink),
-        ):
-            become(path)
-            refused("not a regular file")
-            end(path)
+        os.mkfifo(path)
+        refused("not a regular file")
     """)

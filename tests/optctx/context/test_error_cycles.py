@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -33,18 +32,6 @@ define void @f() {
 
 VALUES = itertools.count(1)
 Work = Callable[[Any, Any], object]
-redirected = pytest.mark.redirected
-
-
-def leaving_out_of_order(module: Any, llvm_context: Any) -> None:
-    outer, inner = OptionContext(), OptionContext({"unroll-count": COUNT})
-    outer.__enter__()
-    inner.__enter__()
-    try:
-        outer.__exit__()
-    finally:
-        inner.__exit__()
-        outer.__exit__()
 
 
 def unread(mode: str) -> Work:
@@ -71,24 +58,13 @@ def only_module(run: Callable[[Any], object]) -> Work:
 
 
 def in_a_pool(module: Any, llvm_context: Any) -> None:
-    with OptionContext({"unroll-count": COUNT}), propagating(ThreadPoolExecutor(1)) as pool:
+    with propagating(ThreadPoolExecutor(1)) as pool:
         pool.submit(optctx.run_passes, module, "no-such-pass").result()
 
 
 def while_recording(module: Any, llvm_context: Any) -> None:
     with record():
         optctx.run_passes(module, "no-such-pass")
-
-
-def recorders_out_of_order(module: Any, llvm_context: Any) -> None:
-    outer, inner = record(), record()
-    outer.__enter__()
-    inner.__enter__()
-    try:
-        outer.__exit__(None, None, None)
-    finally:
-        inner.__exit__(None, None, None)
-        outer.__exit__(None, None, None)  # or later tests could not detach
 
 
 def a_log_that_lost_reads(module: Any, llvm_context: Any) -> None:
@@ -98,57 +74,36 @@ def a_log_that_lost_reads(module: Any, llvm_context: Any) -> None:
     log.reads  # noqa: B018
 
 
-def refuse(_: object) -> None:
-    raise OptctxError("no")
-
-
-def a_watcher_that_raises(module: Any, llvm_context: Any) -> None:
-    with optctx.watch(refuse):
+def watched(module: Any, llvm_context: Any) -> None:
+    with optctx.watch():
         set_option("unroll-count", str(next(VALUES)))
 
 
-def cached(module: Any, llvm_context: Any) -> None:
-    with CompileCache() as cache:
-        cache.compile(module, "no-such-pass")
+def link(module: Any, llvm_context: Any) -> None:
+    optctx.stamp(module, OptionContext({"unroll-count": COUNT}))
+    optctx.check_link([module], OptionContext({"unroll-count": COUNT + 1}), on_mismatch="error")
 
 
-def raising_warnings(work: Work) -> Work:
-    def run(module: Any, llvm_context: Any) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            work(module, llvm_context)
-
-    return run
-
-
-# Of single calls, tests/optctx/refusals shows the same.
+# Warnings are errors here. Of single calls, tests/optctx/refusals shows the same.
 PATHS: dict[str, tuple[Work, str]] = {
     "assembly": (only_module(WAYS["emission"]), REFUSED_ASSEMBLY),
-    "scopes": (leaving_out_of_order, COUNTED),
-    "run": (lambda module, _: OptionContext().run(optctx.run_passes, module, "no-such-pass"), COUNTED),
     "wrap": (lambda module, _: optctx.wrap(optctx.run_passes)(module, "no-such-pass"), COUNTED),
     "pool": (in_a_pool, COUNTED),
-    "link": (lambda module, _: link(module), COUNTED),
+    "link": (link, COUNTED),
 }
 REDIRECTED: dict[str, tuple[Work, str]] = {
     **{f"attribute, {name}": (only_module(way), BAD) for name, way in WAYS.items()},
     **{f"mismatch, {name}": (mismatched(way), COUNTED) for name, way in WAYS.items()},
     **{
-        f"mismatch, {name}, warning": (raising_warnings(mismatched(WAYS[name], "warn")), COUNTED)
+        f"mismatch, {name}, warning": (mismatched(WAYS[name], "warn"), COUNTED)
         for name in ("passes", "module passes")
     },
     "cache attribute": (lambda module, _: CompileCache().compile(module), BAD),
     "unread": (unread("error"), COUNTED),
-    "unread, warning": (raising_warnings(unread("warn")), COUNTED),
+    "unread, warning": (unread("warn"), COUNTED),
     "recording": (while_recording, COUNTED),
-    "recorders": (recorders_out_of_order, COUNTED),
     "log": (a_log_that_lost_reads, COUNTED),
 }
-
-
-def link(module: Any) -> None:
-    optctx.stamp(module, OptionContext({"unroll-count": COUNT}))
-    optctx.check_link([module], OptionContext({"unroll-count": COUNT + 1}), on_mismatch="error")
 
 
 def failing(work: Work, text: str) -> list[weakref.ref[Any]]:
@@ -167,7 +122,7 @@ def test_an_error_leaves_no_cycle_that_holds_the_callers_objects() -> None:
     check_all(PATHS)
 
 
-@redirected
+@pytest.mark.redirected
 @pytest.mark.usefixtures("attributes")
 def test_neither_does_one_of_redirected_code() -> None:
     check_all(REDIRECTED)
@@ -189,4 +144,4 @@ def check_all(paths: dict[str, tuple[Work, str]]) -> None:
 @alone
 def test_neither_does_the_error_of_a_watcher() -> None:
     optctx.attach()
-    check_all({"watcher": (a_watcher_that_raises, COUNTED)})
+    check_all({"watcher": (watched, COUNTED)})

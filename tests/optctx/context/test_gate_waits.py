@@ -148,19 +148,12 @@ def entering(*contexts: OptionContext) -> tuple[list[threading.Thread], list[int
 @alone
 def test_a_signal_handler_can_end_the_wait_and_the_line_goes_on() -> None:
     (exclusive, other, plain), before = make_contexts(), state()
-
-    class InterruptError(Exception):
-        pass
-
-    def raise_it(*_: object) -> None:
-        raise InterruptError
-
-    signal.signal(signal.SIGALRM, raise_it)
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
     for held, wanted in ((exclusive, plain), (exclusive, other), (plain, exclusive)):
         late, entered = entering(plain, other, plain)
         holder = hold(held)
         sender = when_this_thread_waits(*(each.start for each in late), alarm)
-        with pytest.raises(InterruptError):
+        with pytest.raises(KeyboardInterrupt):
             wanted.run(int)
         assert holder.is_alive()
         assert scopes_become(1)

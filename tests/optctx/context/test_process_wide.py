@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
-import sys
 import threading
-import time
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,7 +28,6 @@ from tests.support.alone import alone
 from tests.support.ir_texts import SCALE, X86
 from tests.support.option_values import VALUES
 from tests.support.processes import wait_until_asleep
-from tests.support.rows import rows
 from tests.support.scopes import in_threads, inside_elsewhere, outside, scopes_become, unrolled, waiting
 
 BISECTED = Job(SCALE, "default<O3>", ("-opt-bisect-limit=5",), triple=X86, emit="ir")
@@ -53,42 +50,6 @@ def test_llvm_does_what_a_fresh_process_does_and_then_what_it_did_before(fresh: 
     with OptionContext.from_args(BISECTED.options, base="defaults", process_wide="exclusive"):
         assert compile_job(BISECTED).ir == expected.ir
     assert compile_job(BISECTED) == before
-
-
-@rows(
-    ("name", "value"),
-    [
-        ("color", True),
-        ("crash-diagnostics-dir", "elsewhere"),
-        ("opt-bisect-limit", 7),
-        ("rng-seed", 11),
-        ("stats", True),
-    ],
-)
-def test_value_and_occurrences_are_those_of_before_after_an_exception_too(name: str, value: object) -> None:
-    before = state(name)
-    context = OptionContext({name: value}, process_wide="exclusive")
-    assert state(name) == before, "making a context changes nothing"
-
-    def fail_inside() -> None:
-        with context:
-            assert state(name) == (value, 1)
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        fail_inside()
-    assert state(name) == before
-
-
-def test_what_llvm_prints_stops_with_the_scope(capfd: pytest.CaptureFixture[str]) -> None:
-    for context in (exclusive(debug_only="loop-unroll"), exclusive(opt_bisect_limit=9)):
-        compile_job(BISECTED)
-        assert capfd.readouterr().err == ""
-        with context:
-            compile_job(BISECTED)
-        assert capfd.readouterr().err != ""
-    compile_job(BISECTED)
-    assert capfd.readouterr().err == ""
 
 
 # Made when first used, and empty: LLVM's list of ManagedStatics and the list of debug types.
@@ -129,8 +90,9 @@ def test_all_of_llvms_data_is_as_it_was_to_the_byte() -> None:
         except ProcessWideOptionError:
             continue
         before = llvm_data()
-        with context:
+        with contextlib.suppress(ZeroDivisionError), context:
             assert state(name)[1] == 1
+            raise ZeroDivisionError  # which changes nothing
         assert changed(before, llvm_data()) <= MADE_ONCE, name
         tried.add(name)
     assert len(tried) == (16 if attach().intercepts else 17)  # `debug` has a scope of its own there
@@ -252,37 +214,6 @@ def test_a_thread_that_ends_inside_puts_everything_back() -> None:
     assert state("rng-seed") == (0, 0)
     with exclusive(rng_seed=6):
         assert registry()["rng-seed"].value == 6
-
-
-@pytest.fixture
-def switching() -> Iterator[None]:
-    """Threads give the interpreter to each other all the time."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
-
-
-@pytest.mark.usefixtures("switching")
-def test_many_threads_with_many_sets_all_get_through_and_see_their_own() -> None:
-    wrong: list[object] = []
-
-    def work(seed: int) -> None:
-        for round_ in range(50):
-            if (seed + round_) % 3:
-                with OptionContext(unroll_count=seed) as context:
-                    time.sleep(0)  # others come in, or close the gate if nothing keeps them from it
-                    if current() is not context or registry()["rng-seed"].value != 0:
-                        wrong.append(seed)
-            else:
-                with exclusive(rng_seed=seed):
-                    time.sleep(0)
-                    if registry()["rng-seed"].value != seed:
-                        wrong.append(seed)
-
-    in_threads([partial(work, seed) for seed in range(1, 7)])
-    assert wrong == []
-    assert state("rng-seed") == (0, 0)
 
 
 @alone(OPTCTX_ENGINE="exclusive")

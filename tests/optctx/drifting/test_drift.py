@@ -9,8 +9,8 @@ from llvmlite import binding
 
 from optctx import Drift, OptionContext, drift, registry
 from optctx.engine.attach import attach
-from tests.support.processes import forked, run_python
-from tests.support.scopes import process_state, reset_all, set_option, unrolled, unrolled_by_llvmlite, write
+from tests.support.processes import forked
+from tests.support.scopes import process_state, reset_all, set_option, write
 
 pytestmark = pytest.mark.usefixtures("attached")
 
@@ -40,35 +40,6 @@ def test_nothing_has_drifted_where_nothing_was_set_but_by_contexts_and_to_look_c
         with pytest.raises(KeyError):
             found[name]
     assert process_state() == before
-
-
-def test_what_was_set_before_optctx_was_there_is_told() -> None:
-    said = run_python("""
-        import llvmlite.binding as llvm
-        llvm.set_option("", "-unroll-count=4")
-        llvm.set_option("", "-slp-threshold=0")
-        llvm.set_option("", "-rng-seed=9")
-        import optctx
-        print(optctx.drift())
-    """)
-    assert said == (
-        "rng-seed: 0 was registered, 9 now (given once)\n"
-        "slp-threshold: 0 was registered, 0 now (given once)\n"
-        "unroll-count: 0 was registered, 4 now (given once)\n"
-    )
-
-
-@forked
-def test_it_is_what_changes_what_llvm_does() -> None:
-    set_option("unroll-count", "4")
-    assert dict(drift()) == {"unroll-count": Drift("unroll-count", 0, 4, 1)}
-    assert drift()["unroll-count"].given
-    assert unrolled_by_llvmlite() == 4
-    with OptionContext(base="defaults"):
-        assert unrolled() == 1
-    reset_all()
-    assert dict(drift()) == {}
-    assert unrolled_by_llvmlite() == 1
 
 
 def texts_of_everything() -> dict[str, str]:
@@ -135,6 +106,8 @@ def test_what_was_given_or_written_is_told_as_its_type_has_it() -> None:
         "debug-only: given once (its type has no readable form)",
         "aarch64-streaming-hazard-size: 0 was registered, 7 now (given once)",
     } <= set(str(found).splitlines())
+    reset_all()
+    assert dict(drift()) == {}
 
 
 @forked

@@ -136,32 +136,6 @@ def test_scopes_of_a_collection_end_inside_whatever_it_interrupts() -> None:
 
 
 @alone
-def test_a_scope_from_the_beginning_of_a_collection_to_its_end_is_whole() -> None:
-    work = begin()
-    before = state()
-    entered = []
-
-    def around(phase: str, _: object) -> None:
-        runs[0] += 1
-        try:
-            if phase == "start":
-                entered.append(inner.__enter__())
-            else:
-                entered.pop().__exit__(None, None, None)
-        except BaseException as error:
-            problems.append(repr(error))
-
-    gc.callbacks.append(around)
-    for name in ("empty", "nested", "run", "compiled"):
-        collecting(work[name], 15, Finalised)
-    gc.callbacks.clear()
-    assert not problems, problems[:3]
-    assert not entered
-    assert runs[0] > 100
-    assert state() == before
-
-
-@alone
 def test_a_collection_leaves_the_scopes_that_only_garbage_holds() -> None:
     """They are left where possible: the scope that is being entered or left may be inside or around them."""
     sys.unraisablehook = lambda _: None  # a generator cannot leave a scope that is not the innermost one

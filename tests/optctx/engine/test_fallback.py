@@ -7,7 +7,6 @@ import os
 import platform
 import sys
 import threading
-import warnings
 from collections.abc import Callable
 from functools import partial
 
@@ -23,16 +22,13 @@ from tests.support.seccomp import forbid_code, refuse
 
 
 def use_it(because: str) -> None:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        with optctx.OptionContext(unroll_count=4):
-            assert unrolled() == 4
-        with optctx.OptionContext(unroll_count=5):
-            assert unrolled() == 5
+    with pytest.warns(optctx.EngineWarning, match=because) as caught:
+        optctx.attach()
     [warning] = caught
-    assert warning.category is optctx.EngineWarning
-    assert because in str(warning.message)
     assert warning.filename == __file__  # where it was used
+    for count in (4, 5):
+        with optctx.OptionContext(unroll_count=count):
+            assert unrolled() == count
     info = optctx.info()
     assert info["engine"] == "exclusive"
     assert because in info["engine_reason"]
@@ -51,10 +47,8 @@ def test_a_kernel_without_membarrier_is_none() -> None:
 @alone(OPTCTX_ENGINE="")
 def test_a_warning_that_is_an_error_leaves_what_detach_undoes() -> None:
     forbid_code()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(optctx.EngineWarning):
-            optctx.attach()
+    with pytest.raises(optctx.EngineWarning):
+        optctx.attach()
     assert attached() is not None
     optctx.detach()
     assert attached() is None
@@ -120,10 +114,8 @@ def test_what_cannot_be_done_or_decoded_here_is_a_reason_to_take_turns() -> None
 def test_another_value_of_the_variable_is_one_clear_error() -> None:
     for value in ("threads", "Exclusive", " "):
         os.environ["OPTCTX_ENGINE"] = value
-        for use in (optctx.registry, optctx.OptionContext, optctx.info, optctx.current):
-            with pytest.raises(optctx.OptctxError) as caught:
+        for use in (optctx.registry, optctx.info):
+            with pytest.raises(optctx.OptctxError, match=f"to be thread, exclusive .* {value!r}"):
                 use()
-            words = str(caught.value)
-            assert all(w in words for w in ("OPTCTX_ENGINE", "thread", "exclusive", value)), words
     os.environ["OPTCTX_ENGINE"] = "thread"
     assert optctx.info()["engine"] == "thread"

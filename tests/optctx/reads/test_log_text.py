@@ -8,12 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from llvmlite import binding
 
-from optctx import OptionContext, UnreadOptionWarning, propagating, record
-from optctx._native import run_counts
-from optctx.reads.log import Read, log_summary
-from tests.support.library_code import LLVMLITE
+from optctx import OptionContext, record
+from optctx.reads.log import Read
 from tests.support.rows import rows
-from tests.support.scopes import in_threads, unrolled, unrolled_by_llvmlite
+from tests.support.scopes import four, in_threads, unrolled, unrolled_by_llvmlite
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 
@@ -21,14 +19,10 @@ ELSEWHERE = "LLVM ran on other threads only; "
 NOWHERE = "LLVM compiled nothing on this thread inside the block"
 
 
-def four(**more: object) -> OptionContext:
-    return OptionContext({"unroll-count": 4, **more}, base="defaults")
-
-
 def test_a_log_prints_as_two_tables_and_a_summary() -> None:
     with record() as log:
         unrolled()
-        with four(**{"slp-threshold": 7}):
+        with four(slp_threshold=7):
             unrolled()
     lines = str(log).splitlines()
     blank = lines.index("")
@@ -42,13 +36,9 @@ def test_a_log_prints_as_two_tables_and_a_summary() -> None:
     assert log.unread[0].cause in lines[blank + 2]
     assert lines[-1] == f"{len(log.reads)} options read, 1 override not read"
     assert repr(log) == f"<Log: {lines[-1]}>"
-
-
-def test_an_empty_log_prints_as_a_summary() -> None:
-    with record() as log:
+    with record() as empty:
         pass
-    assert str(log) == "0 options read, 0 overrides not read"
-    assert log_summary(1, 1) == "1 option read, 1 override not read"
+    assert str(empty) == "0 options read, 0 overrides not read"
 
 
 def test_an_override_equal_to_the_process_wide_value_is_noted_where_it_was_read() -> None:
@@ -83,49 +73,22 @@ def test_a_compile_on_another_thread_is_the_cause(work: Callable[[], int]) -> No
         assert unread.cause.startswith(ELSEWHERE)
         assert "optctx.wrap" in unread.cause
         # It is not, where this thread compiled as well.
-        with four(**{"slp-threshold": 7}), record() as log:
+        with four(slp_threshold=7), record() as log:
             assert pool.submit(unrolled).result() == 1
             assert unrolled() == 4
         [unread] = log.unread
         assert unread.cause.startswith("what reads it did not run")
 
 
-def test_nothing_compiled_is_the_cause() -> None:
-    with four(), record() as log:
-        pass
-    assert [unread.cause for unread in log.unread] == [NOWHERE]
+def test_nothing_compiled_is_the_cause_whenever_it_is_asked_for() -> None:
     with four(), record() as log:
         binding.create_pipeline_tuning_options().close()  # reads options, and runs nothing
     assert all(unread.cause != NOWHERE for unread in log.unread)
-
-
-def test_the_cause_is_that_of_the_block_whenever_it_is_asked_for() -> None:
     with four(), record() as log:
         assert [unread.cause for unread in log.unread] == [NOWHERE]
     unrolled()
     in_threads([unrolled])
     assert [unread.cause for unread in log.unread] == [NOWHERE]
-
-
-def test_a_scope_that_warns_says_where_it_reaches() -> None:
-    context = OptionContext({"unroll-count": 4}, base="defaults", unread="warn")
-    with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(unrolled).result() == 1
-        with pytest.warns(UnreadOptionWarning, match="on a thread that is outside the scope"), context:
-            assert pool.submit(unrolled).result() == 1
-        with context, propagating(ThreadPoolExecutor(1)) as following:
-            assert following.submit(unrolled).result() == 4  # no warning
-
-
-def test_runs_are_counted_for_each_thread() -> None:
-    everywhere, here = run_counts(LLVMLITE)
-    unrolled()
-    unrolled_by_llvmlite()
-    own = run_counts(LLVMLITE)[1] - here
-    assert own >= 2
-    in_threads([unrolled])
-    assert run_counts(LLVMLITE)[1] - here == own
-    assert run_counts(LLVMLITE)[0] - everywhere > own
 
 
 def test_a_name_is_cut_at_its_parameters_only() -> None:

@@ -127,35 +127,7 @@ def test_a_block_and_a_scope_may_end_in_any_order() -> None:
     assert values(log, "unroll-count") == (4,)
 
 
-def test_blocks_nest_and_what_the_inner_one_read_counts_for_the_outer_one() -> None:
-    with record() as outer:
-        unrolled()
-        with four(), record() as inner:
-            unrolled()
-            with record() as innermost:
-                compiled(Job(SCALE, "default<O1>", triple=X86))
-                assert values(outer, "align-all-blocks") == values(inner, "align-all-blocks") == (0,)
-            assert values(outer, "unroll-count") == (0, 4)
-        with record() as nothing:
-            pass
-        assert unrolled() == 1
-    assert values(outer, "unroll-count") == (0, 4)
-    assert values(inner, "unroll-count") == (4,)
-    assert values(innermost, "align-all-blocks") == values(outer, "align-all-blocks") == (0,)
-    assert set(innermost.reads) < set(inner.reads) <= set(outer.reads)
-    assert dict(nothing.reads) == {}
-
-
 # Ways to make LLVM work
-
-
-@rows("run", RUNS)
-def test_every_pass_manager_is_recorded(llvm_context: Any, run: Callable[[Any], None]) -> None:
-    with binding.parse_assembly(COUNTED, llvm_context) as module:
-        with four(), record() as log:
-            run(module)
-        assert stores(module) == 4
-    assert values(log, "unroll-count") == (4,)
 
 
 @rows(

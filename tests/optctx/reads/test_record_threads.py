@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import sys
 import threading
@@ -29,33 +28,6 @@ def counts(log: Log) -> tuple[object, ...]:
 
 
 # Threads
-
-
-def test_a_thread_records_itself_alone() -> None:
-    done, others = threading.Event(), 0
-
-    def other() -> None:
-        nonlocal others
-        with eight():
-            while not done.is_set():
-                assert unrolled() == 8
-                others += 1
-
-    def recording() -> None:
-        try:
-            with record() as idle:
-                while others < 3:
-                    pass
-            assert dict(idle.reads) == {}
-            for _ in range(20):
-                with four(), record() as log:
-                    assert unrolled() == 4
-                assert counts(log) == (4,)
-        finally:
-            done.set()
-
-    in_threads([other, recording])
-    assert others > 3
 
 
 def test_a_log_is_for_its_own_thread_until_the_block_ends() -> None:
@@ -149,24 +121,6 @@ def test_a_thread_may_end_inside() -> None:
     with record() as log:
         unrolled()
     assert counts(log) == (0,)
-
-
-# Tasks
-
-
-def test_a_block_around_an_event_loop_records_what_its_thread_runs() -> None:
-    async def compile_under(count: int) -> None:
-        for _ in range(3):
-            with OptionContext({"unroll-count": count}, base="defaults"):
-                assert unrolled() == count
-            await asyncio.sleep(0)
-
-    async def both() -> None:
-        await asyncio.gather(compile_under(2), compile_under(3))
-
-    with record() as log:
-        asyncio.run(both())
-    assert sorted(map(str, counts(log))) == ["2", "3"]
 
 
 # Processes

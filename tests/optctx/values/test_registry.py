@@ -29,14 +29,6 @@ ctypes.CFUNCTYPE(None)(llvmlite_image().symbol("_ZN4llvm2cl17PrintOptionValuesEv
 """
 
 
-@pytest.fixture(scope="module")
-def printed() -> dict[str, tuple[str, str]]:
-    """Name -> (value, default) as LLVM prints them, for the options that it can print."""
-    lines = run_python(LLVM_LISTS, "-print-all-options").splitlines()
-    found = (re.fullmatch(r" +--(\S+) += (.*?) *\(default: (.*)\)", line) for line in lines)
-    return {match[1]: (match[2], match[3]) for match in found if match}
-
-
 def test_it_has_every_name_that_llvm_lists_and_no_other() -> None:
     text = run_python(LLVM_LISTS, "-help-list-hidden")
     listed = set(re.findall(r"^ {2,6}--?([^\s=\[]+)", text, re.MULTILINE))
@@ -48,10 +40,12 @@ def test_it_has_every_name_that_llvm_lists_and_no_other() -> None:
     assert list(options) == sorted(options)
 
 
-def test_plain_values_and_defaults_are_those_that_llvm_prints(printed: dict[str, tuple[str, str]]) -> None:
+def test_plain_values_and_defaults_are_those_that_llvm_prints() -> None:
+    text = run_python(LLVM_LISTS, "-print-all-options")
+    printed = re.findall(r"^ +--(\S+) += (.*?) *\(default: (.*)\)$", text, re.MULTILINE)
     assert len(printed) > 2000
     checked: Counter[str] = Counter()
-    for name, (value, default) in printed.items():
+    for name, value, default in printed:
         option = registry()[name]
         if name == "print-all-options" or option.type not in PLAIN:
             continue
@@ -67,30 +61,16 @@ def _llvm_text(value: object) -> str:
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
-# name, type, storage, default, which help shows it
+# name, type, storage, default, which help shows it; of plain types, LLVM prints the defaults above
 KNOWN: list[tuple[str, str, str, object, str]] = [
-    ("vectorize-loops", "bool", "internal", True, "hidden"),
     ("enable-tail-merge", "boolOrDefault", "internal", None, "hidden"),
-    ("inline-threshold", "int", "internal", 225, "hidden"),
-    ("unroll-count", "uint", "internal", 0, "hidden"),
-    ("mem-intrinsic-expand-size", "int64", "internal", -1, "hidden"),
-    ("inline-max-stacksize", "uint64", "internal", 2**64 - 1, "hidden"),
     ("lower-allow-check-random-rate", "float", "internal", 0.0, "not"),
     ("chr-bias-threshold", "double", "internal", 0.99, "hidden"),
-    ("asan-memory-access-callback-prefix", "string", "internal", "__asan_", "hidden"),
     ("x86-asm-syntax", "enum", "internal", "att", "hidden"),
     ("force-attribute", "list", "internal", [], "hidden"),
-    (
-        "loop-interchange-profitabilities",
-        "list",
-        "internal",
-        ["cache", "instorder", "vectorize"],
-        "hidden",
-    ),
     ("pgo-analysis-map", "bits", "internal", [], "hidden"),
     ("spirv-ext", "set", "internal", [], "not"),
     ("x86-align-branch", "other", "external", None, "not"),
-    ("force-vector-width", "uint", "external", 0, "hidden"),
     ("runtime-memory-check-threshold", "uint", "external", 8, "hidden"),
     ("help", "other", "heap", None, "not"),
     ("rng-seed", "uint64", "heap", 0, "hidden"),
@@ -125,6 +105,9 @@ def test_every_option_can_be_described() -> None:
             assert option.read_by == (), name
         elif option.scope == "thread":
             assert option.read_by, name
+    assert Counter(option.scope for option in registry().values())["thread"] > 2500
+    assert any("llvm::computeUnrollCount(" in name for name in registry()["unroll-count"].read_by)
+    assert any("LoopVectorizeHints" in name for name in registry()["force-vector-width"].read_by)
 
 
 def test_aliases_choices_and_categories_are_those_that_llvm_knows() -> None:
@@ -155,21 +138,10 @@ def test_aliases_choices_and_categories_are_those_that_llvm_knows() -> None:
     }
 
 
-@pytest.mark.redirected
-def test_nearly_every_option_can_be_set_per_thread_for_the_functions_that_read_it() -> None:
-    options = registry()
-    assert Counter(option.scope for option in options.values())["thread"] > 2500
-    assert options["unroll-count"].scope == options["force-vector-width"].scope == "thread"
-    assert options["gvn-max-hoisted"].scope == "unread"
-    assert any("llvm::computeUnrollCount(" in name for name in options["unroll-count"].read_by)
-    assert any("LoopVectorizeHints" in name for name in options["force-vector-width"].read_by)
-
-
 def test_an_unknown_name_is_a_key_error_with_the_nearest_names() -> None:
     with pytest.raises(UnknownOptionError) as raised:
         registry()["unrol-count"]
-    assert raised.value.name == "unrol-count"
-    assert raised.value.suggestions[0] == "unroll-count"
+    assert (raised.value.name, raised.value.suggestions[0]) == ("unrol-count", "unroll-count")
     assert "unroll-count" in registry()
     assert "unrol-count" not in registry()
     assert registry().get("unrol-count") is None
@@ -177,26 +149,40 @@ def test_an_unknown_name_is_a_key_error_with_the_nearest_names() -> None:
 
 @alone
 def test_value_follows_the_process_and_default_does_not() -> None:
-    binding.set_option("before", "-unroll-count=3")
+    for given in BEFORE:
+        binding.set_option("before", f"-{given}")
     options = registry()
 
-    def read(name: str) -> tuple[object, object, int]:
-        return options[name].value, options[name].default, options[name].occurrences
+    def read(given: str) -> tuple[object, object, int]:
+        option = options[given.partition("=")[0]]
+        return option.value, option.default, option.occurrences
 
-    assert read("unroll-count") == (3, 0, 1)
+    assert {given: read(given) for given in BEFORE} == BEFORE
+    assert {each.name: each.value for each in drift().values()} == {
+        given.partition("=")[0]: value for given, (value, _, _) in BEFORE.items()
+    }
     for given in GIVEN:
         binding.set_option("after", f"-{given}")
     with OptionContext({"unroll-count": 6}):
-        for given, wanted in GIVEN.items():
-            assert read(given.partition("=")[0]) == wanted, given
+        assert {given: read(given) for given in GIVEN} == GIVEN
     for alias, option in (
         ("aarch64-stack-hazard-size", "aarch64-streaming-hazard-size"),
         ("arm-restrict-it", "arm-default-it"),
     ):
         assert read(alias) == read(option)
+    for given, (_, default, _) in BEFORE.items():
+        name = given.partition("=")[0]
+        assert options[name].scope == "process" or OptionContext(base="defaults")[name] == default
 
 
-# What is given -> value, default, how often it was given
+# What is given, before the first use or after it -> value, default, how often it was given
+BEFORE = {
+    "unroll-count=3": (3, 0, 1),
+    "rng-seed=9": (9, 0, 1),
+    "loop-interchange-profitabilities=ignore": (["ignore"], ["cache", "instorder", "vectorize"], 1),
+    "force-attribute=f:cold": (["f:cold"], [], 1),
+    "spirv-ext=+SPV_KHR_linkonce_odr": (["SPV_KHR_linkonce_odr"], [], 1),
+}
 GIVEN = {
     "unroll-count=5": (5, 0, 2),
     "x86-asm-syntax=intel": ("intel", "att", 1),
@@ -209,24 +195,6 @@ GIVEN = {
     "aarch64-stack-hazard-size=64": (64, 0, 1),
     "arm-restrict-it": ("arm-restrict-it", "arm-default-it", 1),
 }
-
-
-@alone
-def test_defaults_hold_where_the_process_set_lists_and_sets_before_the_first_use() -> None:
-    binding.set_option("", "-loop-interchange-profitabilities=ignore")
-    binding.set_option("", "-force-attribute=f:cold")
-    binding.set_option("", "-spirv-ext=+SPV_KHR_linkonce_odr")  # a set
-    options = registry()
-    assert options["spirv-ext"].value == OptionContext()["spirv-ext"] == ["SPV_KHR_linkonce_odr"]
-    assert options["spirv-ext"].default == []
-    assert drift().keys() == {"loop-interchange-profitabilities", "force-attribute", "spirv-ext"}
-    assert options["loop-interchange-profitabilities"].value == ["ignore"]
-    assert options["loop-interchange-profitabilities"].default == ["cache", "instorder", "vectorize"]
-    assert options["force-attribute"].value == ["f:cold"]
-    assert options["force-attribute"].default == []
-    context = OptionContext(base="defaults")
-    assert context["loop-interchange-profitabilities"] == ["cache", "instorder", "vectorize"]
-    assert context["force-attribute"] == context["spirv-ext"] == []
 
 
 @pytest.mark.redirected

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <thread>
 
@@ -87,24 +86,4 @@ extern "C" unsigned look_up_option(unsigned missing) {
         }
     }).join();
     return found;
-}
-
-// A pass of this library, in a word: asks LLVM to unroll the loop as often as the option says.
-extern "C" int write_module(char* out, std::size_t room) {
-    return std::snprintf(out, room,
-                         "define void @f(ptr %%p) {\n"
-                         "entry:\n"
-                         "  br label %%loop\n"
-                         "loop:\n"
-                         "  %%i = phi i32 [ 0, %%entry ], [ %%next, %%loop ]\n"
-                         "  store volatile i32 %%i, ptr %%p\n"
-                         "  %%next = add i32 %%i, 1\n"
-                         "  %%again = icmp ult i32 %%next, 64\n"
-                         "  br i1 %%again, label %%loop, label %%done, !llvm.loop !0\n"
-                         "done:\n"
-                         "  ret void\n"
-                         "}\n"
-                         "!0 = distinct !{!0, !1}\n"
-                         "!1 = !{!\"llvm.loop.unroll.count\", i32 %u}\n",
-                         read_option());
 }
