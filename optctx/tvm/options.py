@@ -22,6 +22,7 @@ __all__ = [
     "check_type",
     "check_unknown",
     "from_target",
+    "last_texts",
     "parse_option_string",
     "read_options",
     "warn",
@@ -111,7 +112,7 @@ def from_target(
         UnsupportedImageError: The process has no LLVM that optctx can use.
     """
     check_unknown(unknown)
-    texts = {each.name: each.text for each in read_options(Target(target), process_wide, unknown)}
+    texts = last_texts(read_options(Target(target), process_wide, unknown))
     return OptionContext(texts, base=base, process_wide=process_wide, unread=unread)
 
 
@@ -147,6 +148,15 @@ def read_options(
             raise _placed(f"cannot use cl-opt[{index}] {shown(text)} of {whose}", error) from None
         options.append(option)
     return tuple(options)
+
+
+def last_texts(options: Iterable[ClOption]) -> dict[str, str]:
+    """Return the last text of each name, in the order of these texts: the last name of an option counts."""
+    last: dict[str, str] = {}
+    for each in options:
+        last.pop(each.name, None)
+        last[each.name] = each.text
+    return last
 
 
 def check_type(option: ClOption, registered: str) -> None:

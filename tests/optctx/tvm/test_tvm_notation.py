@@ -112,6 +112,10 @@ def test_a_target_becomes_a_context() -> None:
     assert from_target(FOUR) == from_target({"kind": "llvm", "cl-opt": ["-unroll-count:int=4"]}) == four
     assert from_target("llvm -mcpu=no-such -mtriple=nonsense").overrides == {}  # for LLVMTarget to refuse
     assert from_target("llvm -cl-opt=-unroll-count:uint=2,-unroll-count:uint=4") == four
+    size = OptionContext({"aarch64-streaming-hazard-size": 3})  # which has another name, too
+    names = ("stack", "streaming", "stack")
+    given = [f"-aarch64-{name}-hazard-size:uint={count}" for count, name in enumerate(names, 1)]
+    assert from_target({"kind": "llvm", "cl-opt": given}) == size
     own = [
         "-inline-threshold:uint=9",
         "-enable-gvn-hoist",
