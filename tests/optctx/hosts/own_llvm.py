@@ -200,7 +200,9 @@ def make_mistakes(context: int) -> None:
             said = error_of(partial(use, nowhere))
             assert said.startswith(f"OptctxError: expected {what} at "), said
     assert optctx.bound(context, image) is None
-    assert "no LLVM in this process" in error_of(optctx.current)
+    said = error_of(optctx.current)
+    assert "no LLVM in this process" in said
+    assert "install llvmlite with: pip install" in said
 
 
 if __name__ == "__main__":
