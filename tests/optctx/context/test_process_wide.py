@@ -85,11 +85,11 @@ def test_all_of_llvms_data_is_as_it_was_to_the_byte() -> None:
     for name, option in registry().items():
         if option.scope != "process":
             continue
+        before = llvm_data()
         try:
             context = OptionContext({name: VALUES.get(option.type, "x")}, process_wide="exclusive")
         except ProcessWideOptionError:
             continue
-        before = llvm_data()
         with contextlib.suppress(ZeroDivisionError), context:
             assert state(name)[1] == 1
             raise ZeroDivisionError  # which changes nothing

@@ -20,6 +20,7 @@ import pytest
 from llvmlite.binding import ffi
 
 from optctx import loaded_image
+from optctx._native import MisfitError
 from optctx.engine import kept
 from optctx.engine.attach import _Attachment, _prepare, attach
 from optctx.engine.engine import Clock
@@ -127,18 +128,21 @@ def plant(home: Home, change: Callable[[Any], Any]) -> None:
     entry.write_bytes(store._seal.tag(entry.name, packed) + packed)
 
 
-def one_site(**changes: int) -> Callable[[Any], Any]:
-    """Another row among the sites, in the middle."""
+def other_site(packed: bytes, **changes: int) -> bytes:
+    """Rows of sites with another one in the middle."""
     fields = ("address", "region", "offset", "function", "length", "tactic", "scratch", "operand_at", "uses")
     row = struct.Struct("<QQiIBBBBB3x")
+    at = len(packed) // row.size // 2 * row.size
+    own = dict(zip(fields, row.unpack_from(packed, at), strict=True))
+    own.update({name: own[name] + by for name, by in changes.items()})
+    return packed[:at] + row.pack(*own.values()) + packed[at + row.size :]
 
+
+def one_site(**changes: int) -> Callable[[Any], Any]:
     def change(data: Any) -> Any:
         *rest, answers = data
         question, (packed, *others) = answers["references"]
-        at = len(packed) // row.size // 2 * row.size
-        own = dict(zip(fields, row.unpack_from(packed, at), strict=True))
-        own.update({name: own[name] + by for name, by in changes.items()})
-        packed = packed[:at] + row.pack(*own.values()) + packed[at + row.size :]
+        packed = other_site(packed, **changes)
         return (*rest, {**answers, "references": (question, (packed, *others))})
 
     return change
@@ -182,6 +186,26 @@ PLANTED: dict[str, Callable[[Any], Any]] = {
     "an answer that is missing": no_references,
     "names of other symbols": other_symbols,
 }
+
+# Changes of a row, each of which another check of a site refuses -> why
+WRONG_SITES: list[tuple[dict[str, int], str]] = [
+    ({"address": 1 << 40}, "is outside the code"),
+    ({"length": -6}, "has no room for a jump"),
+    ({"operand_at": 1}, "has no operand that is relative to it"),
+    ({"offset": 8}, "refers to something else"),
+    ({"length": 1}, "refers to something else"),
+    ({"scratch": 12}, "cannot use the register"),
+    ({"tactic": 7}, "cannot use the register"),
+]
+
+
+def test_a_site_that_the_code_contradicts_is_refused() -> None:
+    sites = attach().plan.references.sites
+    assert sites is not None
+    for changes, why in WRONG_SITES:
+        with pytest.raises(MisfitError, match=why):
+            type(sites)(sites.image, other_site(sites.packed, **changes)).check()
+
 
 # Files that are damaged or open to others
 

@@ -127,6 +127,15 @@ def test_a_block_and_a_scope_may_end_in_any_order() -> None:
     assert values(log, "unroll-count") == (4,)
 
 
+def test_what_an_inner_block_reads_counts_for_the_outer_one_at_once_and_not_the_other_way_round() -> None:
+    with record() as outer:
+        with four(), record() as inner:
+            unrolled()
+            assert values(outer, "unroll-count") == values(inner, "unroll-count") == (4,)
+        unrolled()
+    assert (values(outer, "unroll-count"), values(inner, "unroll-count")) == ((0, 4), (4,))
+
+
 # Ways to make LLVM work
 
 

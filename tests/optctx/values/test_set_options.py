@@ -69,12 +69,17 @@ def code() -> bytes:
     return said(lambda: compile_job(JOB).code)
 
 
+def code_after_amd() -> bytes:
+    machine(AMD).close()
+    return compile_job(JOB).code
+
+
 def machine(triple: str) -> binding.TargetMachine:
     return binding.Target.from_triple(triple).create_target_machine(opt=JOB.opt_level)
 
 
 def test_a_set_does_what_it_does_in_a_fresh_process(fresh: FreshProcess) -> None:
-    plain = expected(fresh, None)
+    plain, replaced = expected(fresh, None), said(code_after_amd)
     for text in TEXTS:
         wanted = expected(fresh, text)
         assert (wanted == plain) == (text == ""), text
@@ -83,6 +88,8 @@ def test_a_set_does_what_it_does_in_a_fresh_process(fresh: FreshProcess) -> None
             with OptionContext({"unroll-count": 2}), OptionContext(base="defaults"):
                 assert code() == plain
             assert code() == wanted, text
+            machine(AMD).close()
+            assert code() == replaced, "what LLVM writes is there until the scope ends"
         assert code() == plain, text
 
 
