@@ -88,9 +88,10 @@ def check_in_line(what: str) -> None:
 
 
 def cannot_enter(context: object, kind: type[Exception], text: str) -> OptctxError:
-    """Return the error for a context that the native module refused to enter."""
+    """Return the error for a context, or for a compilation outside every scope (None), that had to be refused."""
     if issubclass(kind, _native.GateError):
-        return ScopeError(f"cannot enter {shown(context)}: {clipped(text)}")
+        what = "compile outside every scope" if context is None else f"enter {shown(context)}"
+        return ScopeError(f"cannot {what}: {clipped(text)}")
     if issubclass(kind, _native.GoneError):
         return UnknownOptionError(f"cannot enter {shown(context)}: {gone(text)}", text)
     if issubclass(kind, _native.UnwatchedError):
