@@ -24,7 +24,7 @@ from tests.support.runs import (
     run_module_passes,
     stores,
 )
-from tests.support.scopes import four, unrolled, unrolled_by_llvmlite
+from tests.support.scopes import eight, four, unrolled, unrolled_by_llvmlite
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 
@@ -132,8 +132,10 @@ def test_what_an_inner_block_reads_counts_for_the_outer_one_at_once_and_not_the_
         with four(), record() as inner:
             unrolled()
             assert values(outer, "unroll-count") == values(inner, "unroll-count") == (4,)
+        with eight(), record():
+            unrolled()
         unrolled()
-    assert (values(outer, "unroll-count"), values(inner, "unroll-count")) == ((0, 4), (4,))
+    assert (values(outer, "unroll-count"), values(inner, "unroll-count")) == ((0, 4, 8), (4,))
 
 
 # Ways to make LLVM work
