@@ -82,6 +82,12 @@ def test_a_scope_in_a_generator_reaches_its_caller_until_it_is_left() -> None:
     closed.close()
     assert unrolled() == UNROLLED_ONCE
     assert next(steps()) == 4  # nobody keeps this one
+    first, second = steps(), steps()
+    assert next(first) == next(second) == 4
+    with pytest.raises(ScopeError, match="not the innermost"):
+        next(first)
+    assert unrolled() == 4
+    assert next(second) == UNROLLED_ONCE  # what the first one could not leave went with it
 
 
 @pytest.mark.redirected
