@@ -66,8 +66,11 @@ def is_held(lock: threading.RLock) -> bool:
 
 
 def holds_lock() -> bool:
-    """Tell whether this thread holds a lock with a rank: other threads may need it before they can go on."""
-    locks = [each() for each in _locks.copy() if each.rank is not None]
+    """Tell whether this thread holds one of these locks: other threads may need it before they can go on.
+
+    optctx itself enters no scope where it holds one.
+    """
+    locks = [each() for each in _locks.copy()]
     return any(lock is not None and is_held(lock) for lock in locks)
 
 

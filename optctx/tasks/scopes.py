@@ -88,7 +88,7 @@ def check_in_line(what: str) -> None:
 
 
 def cannot_enter(context: object, kind: type[Exception], text: str) -> OptctxError:
-    """Return the error for a context, or for a compilation outside every scope (None), that had to be refused."""
+    """Return the error for a context, or for a compilation outside every scope (None), that was refused."""
     if issubclass(kind, _native.GateError):
         what = "compile outside every scope" if context is None else f"enter {shown(context)}"
         return ScopeError(f"cannot {what}: {clipped(text)}")

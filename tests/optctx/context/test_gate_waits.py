@@ -18,6 +18,7 @@ from llvmlite import binding
 from optctx import DeadlockWarning, OptionContext, ScopeError, registry, run_passes
 from optctx.context import callbacks
 from optctx.engine.registered import Registered
+from optctx.locks import Rank, lock_held_by_fork, lock_left_behind
 from tests.support.alone import alone, both_engines
 from tests.support.interrupts import state
 from tests.support.ir_texts import COUNTED
@@ -228,3 +229,16 @@ def test_what_interrupts_optctx_where_it_holds_a_lock_does_not_wait_for_those_wh
         assert "a lock of optctx's, which this thread holds" in text
     assert plain.run(int) == 0
     assert state() == before
+
+
+@alone
+def test_neither_does_what_interrupts_any_other_step_under_a_lock() -> None:
+    exclusive, _other, plain = make_contexts()
+    locks = lock_held_by_fork(Rank.STORE), lock_left_behind()  # such as that of a cache in a folder
+    holder = hold(exclusive)
+    for lock in locks:
+        with lock, pytest.raises(ScopeError, match="a lock of optctx's"):
+            plain.run(int)
+    end(holder)
+    with locks[0], locks[1]:
+        assert plain.run(int) == 0  # without a wait
