@@ -212,7 +212,7 @@ def test_what_interrupts_optctx_where_it_holds_a_lock_does_not_wait_for_those_wh
             return
         sys.settrace(None)
         interrupted.set()
-        for work in (partial(plain.run, int), partial(run_passes, module, UNROLL)):
+        for work in (lambda: plain.run(int), lambda: run_passes(module, UNROLL)):
             with pytest.raises(ScopeError) as refusal:
                 work()
             refused.append(str(refusal.value))
