@@ -473,3 +473,4 @@ def test_lljit_compiles_under_the_values_of_the_scope_that_looks_up_wherever_it_
                     assert not has_trap(jit, f"registered{number}")
                 with OptionContext(TRAPS):
                     assert has_trap(jit, f"trapping{number}")
+                assert not has_trap(jit, f"again{number}")
