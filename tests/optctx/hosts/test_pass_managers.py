@@ -204,12 +204,9 @@ def test_options_that_code_sets_inside_a_contained_scope_count(kept: str) -> Non
 
 def test_tuning_options_keep_what_was_set_and_nothing_else() -> None:
     """`settings_of` takes a field for set whose value is not the default: none may follow an option."""
-    bools = (
-        *("interleave-loops", "vectorize-loops", "vectorize-slp", "unroll-runtime"),
-        *("forget-scev-loop-unroll", "enable-merge-functions"),
-    )
-    each: list[Mapping[str, object]] = [{name: value} for name in bools for value in (False, True)]
-    for options in [*each, INLINE, OTHER]:
+    flags = ("interleave-loops", "vectorize-loops", "vectorize-slp", "unroll-runtime")
+    tried: list[Mapping[str, object]] = [{name: value} for name in flags for value in (False, True)]
+    for options in (*tried, {"forget-scev-loop-unroll": True, "enable-merge-functions": True}, INLINE, OTHER):
         with OptionContext(options):
             made = binding.create_pipeline_tuning_options(3)
             assert settings_of(made) == (), options
