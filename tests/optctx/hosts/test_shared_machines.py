@@ -372,7 +372,7 @@ def judge(fresh: FreshProcess, machine: Any) -> None:
 def test_the_call_raises_one_error_and_everything_is_as_it_was(fresh: FreshProcess, call: str) -> None:
     """Inside a scope, outside for a machine of a scope, and for a bound module."""
     scope, outside = OptionContext(OPTIONS), nullcontext()
-    crossed = [(outside, scope), (scope, outside)]
+    crossed: list[tuple[Any, Any]] = [(outside, scope), (scope, outside)]
     for made_in, used_in in [(outside, outside)] if "bound" in call else crossed:
         forget_machines(LLVMLITE)
         before = process_state()
