@@ -217,6 +217,20 @@ def test_tuning_options_keep_what_was_set_and_nothing_else() -> None:
     assert "store volatile i64 840" not in run((builder, builder.getModulePassManager()), source=COUNTED)
 
 
+def test_tuning_options_have_the_values_of_where_they_are_used() -> None:
+    """LLVM reads `enable-merge-functions` when it makes them."""
+    merging = OptionContext({"enable-merge-functions": True})
+    twins = CALLERS + CALLERS.replace("@call", "@other_call")
+    seen = []
+    for made_in, used_in in ((nullcontext(), merging), (merging, nullcontext())):
+        with made_in:
+            tuning = binding.create_pipeline_tuning_options(3)
+        with used_in:
+            builder = binding.create_pass_builder(machine(), tuning)
+            seen.append("tail call" in run((builder, builder.getModulePassManager()), source=twins))
+    assert seen == [True, False]
+
+
 def test_what_cannot_be_made_again_is_refused_by_name_and_nothing_runs(inlined: str) -> None:
     with OptionContext(OTHER):
         target = machine()
