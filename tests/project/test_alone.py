@@ -49,6 +49,19 @@ def test_a_process_has_nothing_of_the_one_before() -> None:
     assert not hasattr(os, "remembered")
 
 
+class Given:
+    """A value of this module."""
+
+
+@alone
+def arrives(given: object) -> None:
+    assert type(given) is Given
+
+
+def test_a_value_of_the_tests_own_module_arrives() -> None:
+    arrives(given=Given())
+
+
 @alone
 def ends(how: str) -> None:
     match how:
@@ -56,6 +69,8 @@ def ends(how: str) -> None:
             assert sum([1, 2]) == 2
         case "crash":
             os.kill(os.getpid(), signal.SIGSEGV)
+        case "skip":
+            pytest.skip("for a reason")
         case "exit":
             os._exit(3)
         case "a request to exit":
@@ -89,6 +104,8 @@ def test_any_other_end_than_a_silent_one_is_a_failure(capsys: pytest.CaptureFixt
     said = {how: told(capsys, ends, how=how) for how in ENDS}
     assert [how for how, says in ENDS.items() if says not in said[how]] == []
     assert "/alone.py" not in said["an assertion"]  # how it was run is not shown
+    with pytest.raises(pytest.skip.Exception, match="for a reason"):
+        ends(how="skip")
 
 
 @alone(seconds=0.5)

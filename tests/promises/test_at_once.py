@@ -284,8 +284,10 @@ def test_the_cache_is_not_misled_by_a_scope_that_watches_its_own_reads() -> None
     with CompileCache() as cache:
         for unread in ("ignore", "error", "error"):
             with OptionContext({"unroll-count": 4}, unread=unread):
-                found = cache.compile(COUNTED, UNROLL, triple=X86, emit="ir").ir or ""
+                with record() as log:
+                    found = cache.compile(COUNTED, UNROLL, triple=X86, emit="ir").ir or ""
                 assert found.count("store volatile") == 4
+                assert ("unroll-count" in log.names) == (cache.hits == 0)
                 assert unrolled() == 4  # what is found in the cache was not read
 
 

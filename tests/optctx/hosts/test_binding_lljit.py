@@ -137,8 +137,8 @@ def test_other_kinds_of_units_are_counted_as_llvmlite_does(llvm_context: Any, ji
         code = machine().emit_object(unit)
     with binding.parse_assembly(text("bound", 6), llvm_context) as module:
         builder = binding.JITLibraryBuilder().add_current_process().add_object_img(code)
-        builder.add_native_assembly(text("assembly", 1)).add_ir(module)
-        for name in ("object", "assembly", "bound"):
+        builder.add_native_assembly(text("assembly", 1)).add_native_assembly(text("more", 2)).add_ir(module)
+        for name in ("object", "assembly", "more", "bound"):
             builder.export_symbol(name)
         tracker = builder.link(jit, "library")
     assert [aligned(tracker, name) for name in ("object", "assembly", "bound")] == [False, False, True]

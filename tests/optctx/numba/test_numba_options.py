@@ -140,6 +140,17 @@ def test_what_numba_can_do_inside_functions_with_options() -> None:
     assert calls(value, ARRAY) == ARRAY.sum()
 
 
+@pytest.mark.long
+def test_dictionaries_and_strings_inside_functions_with_options() -> None:
+    @optctx.numba.njit(options=SCALAR)
+    def function(n: int) -> Any:
+        table = {1: 2.0}
+        table[n] = 3.0
+        return len(table) + len("abc" + str(n))
+
+    assert function(10) == 2 + 5
+
+
 def test_parallel_loops() -> None:
     assert run(numba_kernels.parallel, SCALAR) == [(499500, True), (499500, False)]
 

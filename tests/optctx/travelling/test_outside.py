@@ -133,7 +133,7 @@ def by_llvmlite(job: Job) -> tuple[str, str]:
 
 
 @alone
-def test_under_defaults_llvm_sees_outside_what_was_registered_whatever_is_set() -> None:
+def test_under_defaults_every_thread_outside_sees_what_was_registered_whatever_is_set() -> None:
     initialise_targets()
     with FreshProcess() as fresh:
         expected = {job: fresh.compile(job) for job in JOBS}
@@ -144,9 +144,14 @@ def test_under_defaults_llvm_sees_outside_what_was_registered_whatever_is_set() 
     optctx.attach(outside="defaults")
     for name, text in SET.items():
         set_option(name, text)
-    for job in JOBS:
-        assert compile_job(job) == expected[job]
-        assert job not in by_hand or by_llvmlite(job) == by_hand[job]
+
+    def compiles() -> None:
+        for job in JOBS:
+            assert compile_job(job) == expected[job]
+            assert job not in by_hand or by_llvmlite(job) == by_hand[job]
+
+    compiles()
+    in_threads([compiles] * 2)
     assert current()["unroll-count"] == lookup("unroll-count") == OptionContext()["unroll-count"] == 0
     assert current() == OptionContext(base="defaults")
     with OptionContext({"unroll-count": COUNT}):
