@@ -12,7 +12,15 @@ from optctx.travelling import module_called, read_module_flag, write_module_flag
 from optctx.tvm.instance import LLVMInstance
 from optctx.tvm.jit import LoadedObject, defined_functions, load_object, undefined_functions
 from optctx.tvm.machine import back_end, names_architecture, process_triple
-from optctx.tvm.options import Base, ProcessWideMode, UnknownMode, UnreadMode, check_unknown, read_options
+from optctx.tvm.options import (
+    Base,
+    ProcessWideMode,
+    UnknownMode,
+    UnreadMode,
+    check_unknown,
+    last_texts,
+    read_options,
+)
 from optctx.tvm.target import Target, TargetLike
 from optctx.tvm.target_info import LLVMTargetInfo
 
@@ -59,7 +67,7 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
         check_unknown(unknown)
         self._options = read_options(described, process_wide, unknown)
         self._describe(instance, described, unknown)
-        texts = {each.name: each.text for each in self._options}
+        texts = last_texts(self._options)
         OptionContext.__init__(self, texts, base=base, process_wide=process_wide, unread=unread)
 
     @classmethod

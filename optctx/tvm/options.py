@@ -22,6 +22,7 @@ __all__ = [
     "check_type",
     "check_unknown",
     "from_target",
+    "last_texts",
     "parse_option_string",
     "read_options",
     "warn",
@@ -111,7 +112,7 @@ def from_target(
         UnsupportedImageError: The process has no LLVM that optctx can use.
     """
     check_unknown(unknown)
-    texts = {each.name: each.text for each in read_options(Target(target), process_wide, unknown)}
+    texts = last_texts(read_options(Target(target), process_wide, unknown))
     return OptionContext(texts, base=base, process_wide=process_wide, unread=unread)
 
 
@@ -147,6 +148,15 @@ def read_options(
             raise _placed(f"cannot use cl-opt[{index}] {shown(text)} of {whose}", error) from None
         options.append(option)
     return tuple(options)
+
+
+def last_texts(options: Iterable[ClOption]) -> dict[str, str]:
+    """Return the text of the last option of each name, in their order: an alias counts as LLVM counts it."""
+    texts: dict[str, str] = {}
+    for option in options:
+        texts.pop(option.name, None)
+        texts[option.name] = option.text
+    return texts
 
 
 def check_type(option: ClOption, registered: str) -> None:

@@ -112,6 +112,9 @@ def test_a_target_becomes_a_context() -> None:
     assert from_target(FOUR) == from_target({"kind": "llvm", "cl-opt": ["-unroll-count:int=4"]}) == four
     assert from_target("llvm -mcpu=no-such -mtriple=nonsense").overrides == {}  # for LLVMTarget to refuse
     assert from_target("llvm -cl-opt=-unroll-count:uint=2,-unroll-count:uint=4") == four
+    alias, option = "-aarch64-stack-hazard-size", "-aarch64-streaming-hazard-size"
+    both = from_target(f"llvm -cl-opt={alias}:uint=1,{option}:uint=2,{alias}:uint=3")
+    assert both.overrides == {option[1:]: 3}
     own = [
         "-inline-threshold:uint=9",
         "-enable-gvn-hoist",
@@ -175,8 +178,14 @@ def test_what_a_module_says_is_read_as_tvm_reads_it(instance: LLVMInstance) -> N
 # What TVM 0.27 writes into the metadata of a module for a target.
 WRITTEN: list[tuple[dict[str, Any], str]] = [
     (
-        {"mcpu": "skylake", "mattr": ["+avx2"], "cl-opt": ["--unroll-count:int=4", "-enable-gvn-hoist"]},
-        '"mcpu":"skylake","mattr":["+avx2"],"cl-opt":["-unroll-count:int=4","-enable-gvn-hoist:bool=true"]',
+        {
+            "mcpu": "skylake",
+            "mattr": ["+avx2"],
+            "cl-opt": ["--unroll-count:int=4", "-enable-gvn-hoist"],
+            "opt-level": 2,
+        },
+        '"mcpu":"skylake","mattr":["+avx2"],"opt-level":2,'
+        '"cl-opt":["-unroll-count:int=4","-enable-gvn-hoist:bool=true"]',
     ),
     (
         {"fast-math": True, "cl-opt": ["-unroll-count:uint=4", "-unroll-count:uint=8"], "num-cores": 4},
