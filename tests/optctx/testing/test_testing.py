@@ -125,6 +125,13 @@ def test_overrides_shrink_to_the_smallest_set_and_the_smallest_value() -> None:
     assert find(named, lambda found: "unroll-count" in found) == {"unroll-count": 1}
 
 
+@settings(max_examples=20)
+@given(contexts())
+def test_contexts_hold_what_was_drawn(context: OptionContext) -> None:
+    """Of any options, where none are named."""
+    assert context == OptionContext.from_args(context.args(), base="defaults")
+
+
 @settings(max_examples=15)
 @given(modules(), contexts(TUNING), st.integers(-9, 99), st.integers(-9, 99))
 def test_modules_give_the_same_result_however_they_are_compiled(
