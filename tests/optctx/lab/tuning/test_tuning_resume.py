@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from functools import partial
 from typing import Any
 
 import pytest
@@ -47,7 +48,7 @@ def test_a_search_that_is_killed_twice_has_each_trial_once(tmp_path: pathlib.Pat
         command = [sys.executable, "-c", KILLED, str(file), str(more)]
         with subprocess.Popen(command, cwd=ROOT, start_new_session=True) as process:
             assert process.wait(SECONDS) == -signal.SIGKILL
-        wait_for(lambda pid=process.pid: not of_session(pid))
+        wait_for(partial(lambda session: not of_session(session), process.pid))
         assert kept(file) == count
     study = tuned(**ARGUMENTS, keep=str(file), resume=True)
     assert told(study) == told(tuned(**ARGUMENTS))
