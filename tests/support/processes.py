@@ -19,14 +19,6 @@ P = ParamSpec("P")
 
 SECONDS = 120.0  # far more than anything here takes
 
-# The command, where whoever started the tests ignores the signal, as shells do for what runs beside them.
-LISTENING = """
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from optctx.lab.command.main import main
-sys.exit(main())
-"""
-
 
 def run_python(script: str, *arguments: str, file: pathlib.Path | None = None) -> str:
     """What a script prints, run in a process of its own that must end well and complain about nothing.

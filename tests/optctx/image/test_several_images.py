@@ -313,10 +313,10 @@ def cpp_code_looks_up_in_the_image_that_it_names(two: Two, expected: Digests) ->
 EITHER_WAY: tuple[Part, ...] = (
     each_image_has_an_engine_of_its_own,
     detaching_from_one_image_leaves_the_other_attached,
-    contexts_of_another_image_say_where_they_cannot_be_used,
     cpp_code_looks_up_in_the_image_that_it_names,
 )
 BY_THREADS: tuple[Part, ...] = (
+    contexts_of_another_image_say_where_they_cannot_be_used,
     process_wide_changes_of_one_image_are_not_those_of_the_other,
     recordings_of_both_images_do_not_mix,
     partial(a_task_takes_its_scopes_of_both_images_along, follows=False),

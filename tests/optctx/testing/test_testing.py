@@ -104,6 +104,7 @@ def test_options_are_drawn_by_what_they_are(
     fits()
 
 
+@pytest.mark.redirected
 def test_options_are_drawn_by_what_reads_them() -> None:
     option = find(options(reader="LoopUnroll"), lambda option: option.type == "uint")
     assert "LoopUnroll" in " ".join(option.read_by)
@@ -122,6 +123,13 @@ def test_overrides_shrink_to_the_smallest_set_and_the_smallest_value() -> None:
     assert find(drawn, lambda found: found.get("unroll-count", 0) > 6) == {"unroll-count": 7}
     named = overrides({"unroll-count": st.integers(1, 8), "inline-threshold": st.just(3)}, min_size=1)
     assert find(named, lambda found: "unroll-count" in found) == {"unroll-count": 1}
+
+
+@settings(max_examples=20)
+@given(contexts())
+def test_contexts_hold_what_was_drawn(context: OptionContext) -> None:
+    """Of any options, where none are named."""
+    assert context == OptionContext.from_args(context.args(), base="defaults")
 
 
 @settings(max_examples=15)

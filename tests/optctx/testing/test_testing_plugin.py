@@ -60,6 +60,7 @@ def test_marked():
     result.assert_outcomes(passed=2)
 
 
+@pytest.mark.redirected
 def test_what_nothing_read_is_listed_at_the_end(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
@@ -89,6 +90,7 @@ def test_after():
     assert rest.startswith("=")
 
 
+@pytest.mark.redirected
 def test_what_nothing_read_can_fail_the_test(pytester: pytest.Pytester) -> None:
     tests = """
 @pytest.mark.llvm_options("-vectorize-scev-check-threshold=7")
@@ -103,6 +105,7 @@ def test_marked():
     assert "nothing read" not in result.stdout.str()
 
 
+@pytest.mark.redirected
 def test_markers_take_what_a_context_takes_and_the_innermost_counts(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,

@@ -179,8 +179,14 @@ def test_what_a_module_says_is_read_as_tvm_reads_it(instance: LLVMInstance) -> N
 # What TVM 0.27 writes into the metadata of a module for a target.
 WRITTEN: list[tuple[dict[str, Any], str]] = [
     (
-        {"mcpu": "skylake", "mattr": ["+avx2"], "cl-opt": ["--unroll-count:int=4", "-enable-gvn-hoist"]},
-        '"mcpu":"skylake","mattr":["+avx2"],"cl-opt":["-unroll-count:int=4","-enable-gvn-hoist:bool=true"]',
+        {
+            "mcpu": "skylake",
+            "mattr": ["+avx2"],
+            "cl-opt": ["--unroll-count:int=4", "-enable-gvn-hoist"],
+            "opt-level": 2,
+        },
+        '"mcpu":"skylake","mattr":["+avx2"],"opt-level":2,'
+        '"cl-opt":["-unroll-count:int=4","-enable-gvn-hoist:bool=true"]',
     ),
     (
         {"fast-math": True, "cl-opt": ["-unroll-count:uint=4", "-unroll-count:uint=8"], "num-cores": 4},

@@ -56,6 +56,8 @@ def test_the_first_difference_is_told_with_its_place() -> None:
     found = compare(FLOATS, BASE, floats(1, 2, 3, NAN, 7, 1e-30), Tolerance())
     assert found == Difference(1, (1, 1), INF, 7.0, 2)
     assert str(found) == "argument 2[1, 1] is 7.0, and the base leaves inf; 2 elements differ"
+    found = compare(FLOATS, BASE, floats(1, 2, 7, NAN, INF, 0), Tolerance())
+    assert found == Difference(1, (0, 2), 3.0, 7.0, 1)
     # Integers have no tolerance.
     integer = integers(5, 1, 2, 3, 4)
     found = compare(INTEGERS, integer, integers(-5, 1, 2, 3, 4), Tolerance(1, 1))
@@ -213,6 +215,9 @@ def test_a_file_that_is_no_case_is_one_clear_error(tmp_path: pathlib.Path) -> No
         path.write_text(text.replace(old, new))
         with pytest.raises(OptctxError, match=words):
             read_case(path)
+    path.write_bytes(b'module = "\xe9"')
+    with pytest.raises(OptctxError, match="expected TOML in UTF-8"):
+        read_case(path)
     with pytest.raises(OptctxError, match="cannot write a case into"):
         case.write(path, base=b"", candidate=b"", outcome=Outcome("ok"))
 
@@ -224,7 +229,9 @@ def test_what_a_kernel_says_in_place_of_its_worker_is_decoded_and_checked(tmp_pa
     frames = {
         "a pickle": struct.pack("<Q", len(bomb)) + bomb,
         "a text": encode("well"),
+        "no array": encode(Outputs(bytes(8), {})),
         "a short array": encode(Outputs(bytes(8), {0: b"1234"})),
+        "another array": encode(Outputs(bytes(8), {0: bytes(256), 7: b""})),
         "a short word": encode(Outputs(b"", {0: bytes(256)})),
         "a long frame": struct.pack("<Q", 1 << 40) + bytes(64),
     }

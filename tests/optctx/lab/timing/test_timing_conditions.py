@@ -77,6 +77,7 @@ def test_the_settings_of_a_measurement_are_flags_and_python_has_the_same_checks(
         "--tolerance=1,2,3": "expected REL or REL,ABS",
         "--tolerance=-1": "expected REL or REL,ABS",
         "--tolerance=nan": "expected REL or REL,ABS",
+        "--tolerance=inf": "expected REL or REL,ABS",
         "--tolerance=x": "such as 1e-6 or 0,1e-9, found 'x'",
     }.items():
         with pytest.raises(argparse.ArgumentError, match=expected):

@@ -21,12 +21,13 @@ import pytest
 import trustme
 
 from optctx.engine.attach import attach
-from optctx.errors import Interrupted, OptctxError
+from optctx.errors import OptctxError
 from optctx.lab.tuning import Study, Trial, parse_space, workers
 from optctx.lab.tuning import dask as dask_module
 from optctx.lab.tuning.dask import dask_executor
+from tests.support.interrupted_commands import STATUS, interrupted
 from tests.support.processes import SECONDS, wait_for
-from tests.support.tuning_cases import JOB, deadly, kept, loops, told, tuned, tuned_by_time
+from tests.support.tuning_cases import JOB, TINY, deadly, kept, loops, told, tuned, tuned_by_time
 
 ROOT = str(pathlib.Path(__file__).parents[4])
 pytestmark = pytest.mark.cluster
@@ -207,7 +208,21 @@ def test_a_cluster_may_encrypt(tmp_path: pathlib.Path) -> None:
                 tuned_there(address, JOB, loops(), **ARGUMENTS)
 
 
-def test_after_ctrl_c_and_the_end_of_the_scheduler_a_study_goes_on(
+def test_ctrl_c_ends_a_command_whose_last_trials_never_end(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+    cluster.start("first", "--no-nanny")
+    cluster.wait_for(1)
+    (tmp_path / "tiny.ll").write_text(TINY)
+    study = tmp_path / "night.journal"
+    words = ["tune", str(tmp_path / "tiny.ll"), "--cluster", cluster.address, "--keep", str(study)]
+    words += ["--try", "misched-limit=default,0", "--try", "unroll-count=1,2", "--sampler", "grid"]
+    words += ["--timeout", "100", "--format", "json"]
+    ended = interrupted(words, tmp_path, lambda _: wait_for(lambda: kept(study) >= 1))
+    assert ended.status == STATUS[signal.SIGINT]
+    assert "go on with --resume" in ended.err
+    assert 1 <= len(ended.data["trials"]) == kept(study) <= 2
+
+
+def test_a_scheduler_that_ends_is_an_error_and_the_study_goes_on(
     cluster: Cluster, tmp_path: pathlib.Path
 ) -> None:
     cluster.start("first", "--no-nanny")
@@ -215,17 +230,12 @@ def test_after_ctrl_c_and_the_end_of_the_scheduler_a_study_goes_on(
     arguments = {**ARGUMENTS, "keep": str(tmp_path / "night.journal")}
 
     def end(trial: Trial) -> None:
-        if trial.number == 2:
-            raise KeyboardInterrupt  # keeps what is done
-        if trial.number == 9:
+        if trial.number == 5:
             cluster.scheduler.kill()
             cluster.scheduler.wait()
 
-    with pytest.raises(Interrupted) as caught:
-        tuned_there(cluster.address, JOB, loops(), on_trial=end, **arguments)
-    assert len(caught.value.partial.trials) == kept(tmp_path / "night.journal") >= 1
     with pytest.raises(OptctxError, match=r"the executor takes no more work .*--resume"):
-        tuned_there(cluster.address, JOB, loops(), on_trial=end, resume=True, **arguments)
+        tuned_there(cluster.address, JOB, loops(), on_trial=end, **arguments)
     assert told(tuned(JOB, loops(), resume=True, **arguments)) == told(tuned(JOB, loops(), **ARGUMENTS))
 
 

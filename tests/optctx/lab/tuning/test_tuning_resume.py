@@ -6,6 +6,10 @@ import contextlib
 import json
 import pathlib
 import shutil
+import signal
+import subprocess
+import sys
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,11 +20,40 @@ from optctx.lab.trials import TrialFile
 from optctx.lab.tuning import Instructions, Study, Trial, Tuning, parse_space
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.evaluate import LocalEvaluator
-from tests.support.processes import wait_for
+from tests.support.processes import SECONDS, of_session, wait_for
 from tests.support.rows import rows
 from tests.support.tuning_cases import JOB, TINY, cut_short, kept, loops, told, tuned, tuning_of
 
+ROOT = pathlib.Path(__file__).parents[4]
 ARGUMENTS: dict[str, Any] = {"job": JOB, "space": loops(), "seed": 5, "trials": 16}
+# A search of these that is killed after so many more trials, while workers compile.
+KILLED = """
+import os, signal, sys
+from tests.support.tuning_cases import JOB, loops, tuned
+
+def end(trial):
+    global left
+    left -= 1
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+file, left = sys.argv[1], int(sys.argv[2])
+tuned(JOB, loops(), seed=5, trials=16, jobs=2, keep=file, resume=True, on_trial=end)
+"""
+
+
+def test_a_search_that_is_killed_twice_has_each_trial_once(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "study.journal"
+    for more, count in ((5, 5), (4, 9)):
+        command = [sys.executable, "-c", KILLED, str(file), str(more)]
+        with subprocess.Popen(command, cwd=ROOT, start_new_session=True) as process:
+            assert process.wait(SECONDS) == -signal.SIGKILL
+        wait_for(partial(lambda session: not of_session(session), process.pid))
+        assert kept(file) == count
+    study = tuned(**ARGUMENTS, keep=str(file), resume=True)
+    assert told(study) == told(tuned(**ARGUMENTS))
+    assert study.compiled <= 16 - 9
+    assert file.read_bytes().count(b'"op_code":6') == 16
 
 
 def test_a_search_goes_on_as_if_nothing_had_happened(tmp_path: pathlib.Path) -> None:
