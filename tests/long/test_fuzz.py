@@ -114,6 +114,13 @@ def test_what_a_context_does_wrong_is_found_and_made_small(
         assert re.search(rf"\nprint\(target\.perform\({small}\)\)\n$", finding.program)
 
 
+def test_a_smaller_case_of_options_is_one_that_a_caller_can_give() -> None:
+    pairs = (("unroll_count", "12"), ("x", 3))
+    smaller = [each.keywords for each in OptionsTarget().smaller(Case(keywords=pairs))]
+    assert {pairs[:1], pairs[1:], (("unroll_count", "1"), pairs[1]), (pairs[0], ("x", 1))} <= {*smaller}
+    assert [keywords for keywords in smaller if any(len(pair) != 2 for pair in keywords)] == []
+
+
 class Numbers(Target[tuple[str, ...]]):
     """A target of numbers, which goes wrong where 13 is among them."""
 
