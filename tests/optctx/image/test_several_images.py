@@ -30,7 +30,7 @@ from tests.support.alone import alone
 from tests.support.bare_llvm import BareLlvm, digests_by_argument
 from tests.support.cpp_build import SHARED, compile_cpp
 from tests.support.processes import in_child
-from tests.support.scopes import in_threads, unrolled
+from tests.support.scopes import in_threads, unrolled, unrolled_by_llvmlite
 from tests.support.wheels import UnreachableError, has_wheel, library_of
 
 Digests = dict[str, dict[str, str]]
@@ -84,6 +84,14 @@ def each_image_has_an_engine_of_its_own(two: Two, expected: Digests) -> None:
     assert [each["path"] for each in optctx.info()["images"]] == [second.path, ffi.lib._name]
     assert other.options["unroll-count"].address != own.options["unroll-count"].address
     assert second.digests() == first.digests() == expected[""], "attaching changes nothing"
+
+
+@alone
+def test_llvmlites_image_is_the_default_however_it_is_attached() -> None:
+    engine = attach(loaded_image(ffi.lib._name))
+    assert attached() is attach() is engine
+    with OptionContext(unroll_count=4, base=values_outside(engine)):
+        assert unrolled_by_llvmlite() == 4
 
 
 def enter_in_any_order(
