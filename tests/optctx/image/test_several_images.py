@@ -170,6 +170,17 @@ def three_llvms(paths: list[str], expected: list[Digests]) -> None:
     assert len({engine.survey.registry.layout for engine in engines}) == 2
     assert [llvm.digests() for llvm in llvms] == [each[""] for each in expected], "attaching changes nothing"
     enter_in_any_order(engines, llvms, expected)
+    for engine, llvm, digests in zip(engines, llvms, expected, strict=True):
+        with context_of(engine, "-unroll-count=4"):
+            assert llvm.digests() == digests["-unroll-count=4"]
+            llvm.set_option("-align-all-functions=6")  # ends with the scope
+            assert llvm.digests() not in (digests["-unroll-count=4"], digests[""])
+        assert llvm.digests() == digests[""]
+    detach(engines[1].image)
+    with context_of(engines[0], "-unroll-count=4"), context_of(engines[2], "-unroll-count=2"):
+        found = [llvm.digests() for llvm in llvms]
+    arguments = ("-unroll-count=4", "", "-unroll-count=2")
+    assert found == [digests[argument] for digests, argument in zip(expected, arguments, strict=True)]
 
 
 def a_task_takes_its_scopes_of_both_images_along(two: Two, expected: Digests, follows: bool) -> None:
