@@ -114,6 +114,25 @@ def test_what_a_context_does_wrong_is_found_and_made_small(
         assert re.search(rf"\nprint\(target\.perform\({small}\)\)\n$", finding.program)
 
 
+def test_a_smaller_case_of_options_is_one_that_a_caller_can_give() -> None:
+    pairs = (("unroll_count", "12"), ("x", 3))
+    smaller = [each.keywords for each in OptionsTarget().smaller(Case(keywords=pairs))]
+    assert {pairs[:1], pairs[1:], (("unroll_count", "1"), pairs[1]), (pairs[0], ("x", 1))} <= {*smaller}
+    assert [keywords for keywords in smaller if any(len(pair) != 2 for pair in keywords)] == []
+
+
+@alone
+def test_a_smaller_set_has_numbers_nearer_to_the_registered_ones() -> None:
+    from tests.long.fuzz.sets import Case, Job, SetsTarget, Setting
+
+    case = Case(Job("opt", "a.ll"), (Setting("inline-threshold", "4000"), Setting("fast-isel", "true")))
+    smaller = [each.settings for each in SetsTarget().smaller(case) if len(each.settings) == 2]
+    assert smaller[0] == (Setting("inline-threshold", "225"), case.settings[1])
+    numbers = [int(settings[0].text or "") for settings in smaller]
+    assert numbers == sorted(set(numbers))
+    assert max(numbers) < 4000
+
+
 class Numbers(Target[tuple[str, ...]]):
     """A target of numbers, which goes wrong where 13 is among them."""
 

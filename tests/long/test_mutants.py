@@ -8,9 +8,10 @@ import sys
 import pytest
 
 from tests.long.mutants.__main__ import ROOT
-from tests.long.mutants.mutation import CORE, MUTATIONS, CannotMutateError, Mutation, mutated
+from tests.long.mutants.mutation import CORE, MUTATIONS, CannotMutateError, Mutation, mutated, read_mutations
 from tests.long.mutants.replica import Replica
 from tests.long.mutants.trial import run_tests
+from tests.support.rows import rows
 
 
 def test_every_mutation_has_its_place_in_the_code() -> None:
@@ -37,11 +38,30 @@ def test_a_mutation_without_its_one_place_says_so(tmp_path: pathlib.Path, text: 
         mutated(Mutation("name", "what", "", "a = 1\n", "a = 2\n"), tmp_path)
 
 
+@rows(
+    ("text", "said"),
+    [
+        ("a: b\n-c\n", "test.py: expected it once"),
+        ("== test.py\nA: b\n-c\n", "test.py: expected it once, then mutations, found 'A: b"),
+        ("a: b\n-c\na: b\n-d\n", "each name once, found a again"),
+        ("a: b\n-c\nB-c: d\n-e\n", r"a: expected a change as in a diff, found \['B-c: d'\]"),
+        ("a: b\n c\n", r"a: expected a change as in a diff, found \[' c'\]"),
+        ("a: b\n+c\n", r"a: expected a change as in a diff, found \['\+c'\]"),
+    ],
+)
+def test_what_is_no_list_of_mutations_says_where(text: str, said: str) -> None:
+    head = "" if text.startswith("==") else "== test.py\n"
+    again = head + text if "expected it once" in said and head else ""
+    with pytest.raises(ValueError, match=said):
+        read_mutations(f"{again}{head}{text}")
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("body", "verdict"),
     [
         ("pass", "missed"),
+        ("pass", "no run"),  # where pytest itself fails
         ("raise AssertionError", "caught"),
         ("import os; os.abort()", "caught"),
         ("import threading; threading.Event().wait()", "hang"),
@@ -52,6 +72,9 @@ def test_what_a_run_comes_to_is_told_apart(tmp_path: pathlib.Path, body: str, ve
     replica.python = pathlib.Path(sys.executable)
     replica.tree.mkdir()
     (replica.tree / "test_one.py").write_text(f"def test_one():\n    {body}\n")
+    if verdict == "no run":
+        fails = "def pytest_sessionfinish(session):\n    session.exitstatus = 3\n"
+        (replica.tree / "conftest.py").write_text(fails)
     silence = 10.0 if verdict == "hang" else 100.0
     outcome = run_tests(replica, ["test_one.py"], failures=1, jobs=1, silence=silence)
     assert outcome.verdict == verdict

@@ -94,14 +94,23 @@ _REFUSED = """
         assert len(found.options) > 1500
 """
 
-# Random options on four threads, held against fresh processes.
+# Random options on four threads, held against fresh processes; then llvmlite's own passes, and detaching.
 _TAKEN = """
     import sys
-    import llvmlite, pytest
+    import llvmlite, optctx, pytest
+    from tests.support.library_code import changed_code
+    from tests.support.scopes import unrolled_by_llvmlite
 
     assert llvmlite.__version__ == VERSION
     chosen = ["-k", "random_options", "tests/promises/test_at_once.py"]
-    sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "-n0", *chosen]))
+    if status := pytest.main(["-q", "-p", "no:cacheprovider", "-n0", *chosen]):
+        sys.exit(status)
+    assert optctx.info()["engine"] == "thread", optctx.info()
+    with optctx.OptionContext(unroll_count=4):
+        assert unrolled_by_llvmlite() == 4
+    assert unrolled_by_llvmlite() == 1
+    optctx.detach()
+    assert changed_code() == []
 """
 
 # What attaching decides, first with nothing kept, and then with what that has kept.

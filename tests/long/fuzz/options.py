@@ -98,7 +98,7 @@ class OptionsTarget(Target[Case]):
         return Case() if made.wrong or made.how == "refused" else Case(alone=tuple(make(case).args()))
 
     def smaller(self, case: Case) -> Iterator[Case]:
-        yield from less(case)
+        yield from (each for each in less(case) if all(len(pair) == 2 for pair in each.keywords))
         if isinstance(case.line, str):
             yield from (replace(case, line=line) for line in less(case.line))
 

@@ -16,6 +16,7 @@ from evidence.conformance import job as compiling
 from evidence.conformance.job import Job, compile_job, initialise, source
 from optctx import Option, OptionContext, info, record, registry
 from optctx.engine.attach import attach
+from optctx.image.abi import INTEGER_RANGES
 from optctx.plan import belongs_to_machine
 from tests.long.fuzz.bases import attributed
 from tests.long.fuzz.confined import Limits, Outcome, outcomes
@@ -247,9 +248,25 @@ class SetsTarget(Target[Case]):
         yield from (replace(case, settings=fewer) for fewer in less(case.settings))
         if case.attribute:
             yield replace(case, attribute=False)
+        for at, setting in enumerate(case.settings):
+            for nearer in _nearer(setting):
+                yield replace(case, settings=(*case.settings[:at], nearer, *case.settings[at + 1 :]))
 
     def avoid(self, case: Case) -> None:
         self._avoided.append(frozenset(setting.name for setting in case.settings))
+
+
+def _nearer(setting: Setting) -> Iterator[Setting]:
+    """Numbers that a module may set, nearer to the registered one, the nearest first."""
+    option = registry()[setting.name]
+    least, between, most = option.trusted_values.partition("..")
+    if option.type not in INTEGER_RANGES or not between or not isinstance(option.default, int):
+        return
+    distance = int(setting.text or "0") - option.default
+    parts = (0, 1, 2, 4, 8, 16, 24, 31)  # of 32
+    for number in dict.fromkeys(option.default + distance * part // 32 for part in parts):
+        if float(least) <= number <= float(most) and abs(number - option.default) < abs(distance):
+            yield Setting(setting.name, str(number))
 
 
 class SetsHunt(Hunt[Case]):

@@ -7,7 +7,7 @@ import pathlib
 import re
 from dataclasses import dataclass
 
-__all__ = ["CORE", "MUTATIONS", "CannotMutateError", "Mutation", "mutated"]
+__all__ = ["CORE", "MUTATIONS", "CannotMutateError", "Mutation", "mutated", "read_mutations"]
 
 _SUFFIXES = (".cpp", ".hpp", ".py")
 
@@ -49,20 +49,34 @@ def mutated(mutation: Mutation, root: pathlib.Path) -> str:
     return _code(root)[mutation.file(root)].replace(mutation.before, mutation.after)
 
 
-def _read(text: str) -> dict[str, list[Mutation]]:
-    """By the tests of their subject."""
+def read_mutations(text: str) -> dict[str, list[Mutation]]:
+    """Read `mutations.txt`: the mutations by the tests of their subject.
+
+    Raises ValueError if a name or a heading occurs twice, or something is not a change as in a diff.
+    """
     found: dict[str, list[Mutation]] = {}
     for group in re.split("(?m)^== ", text)[1:]:
         near, _, changes = group.partition("\n")
-        found[near] = []
-        for change in re.split("(?m)^(?=[a-z-]+: )", changes)[1:]:
-            head, *lines = change.rstrip("\n").split("\n")
-            name, breaks = head.split(": ", 1)
-            before, after = ("\n".join(line[1:] for line in lines if line[:1] != sign) for sign in "+-")
-            found[near].append(Mutation(name, breaks, near, before, after))
+        between, *each_change = re.split("(?m)^(?=[a-z-]+: )", changes)
+        if near in found or between.strip():
+            raise ValueError(f"mutations.txt, {near}: expected it once, then mutations, found {between!r}")
+        found[near] = [_change(near, change) for change in each_change]
+    names = [each.name for group in found.values() for each in group]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise ValueError(f"mutations.txt: expected each name once, found {', '.join(sorted(twice))} again")
     return found
 
 
-_BY_TESTS = _read(pathlib.Path(__file__).with_name("mutations.txt").read_text())
+def _change(near: str, text: str) -> Mutation:
+    head, *lines = text.rstrip("\n").split("\n")
+    name, breaks = head.split(": ", 1)
+    before, after = ("\n".join(line[1:] for line in lines if line[:1] != sign) for sign in "+-")
+    odd = [line for line in lines if line[:1] not in "+- "]
+    if odd or not before.strip() or before == after:
+        raise ValueError(f"mutations.txt, {name}: expected a change as in a diff, found {odd or lines}")
+    return Mutation(name, breaks, near, before, after)
+
+
+_BY_TESTS = read_mutations(pathlib.Path(__file__).with_name("mutations.txt").read_text())
 MUTATIONS = {each.name: each for group in _BY_TESTS.values() for each in group}
 CORE = tuple(_BY_TESTS)  # the tests, in the order in which they run

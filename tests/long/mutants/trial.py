@@ -62,7 +62,9 @@ def run_tests(
         finally:
             _end(pytest)
     seconds, said = time.time() - began, output.read_text(errors="replace")[-_OUTPUT:]
-    return _judge(results, seconds, said) if ended else Outcome("hang", seconds, output=said)
+    if not ended:
+        return Outcome("hang", seconds, output=said)
+    return _judge(results, pytest.returncode, seconds, said)
 
 
 def _wait(pytest: subprocess.Popen[bytes], output: pathlib.Path, silence: float) -> bool:
@@ -82,14 +84,15 @@ def _end(pytest: subprocess.Popen[bytes]) -> None:
     pytest.wait()
 
 
-def _judge(results: pathlib.Path, seconds: float, said: str) -> Outcome:
+def _judge(results: pathlib.Path, status: int, seconds: float, said: str) -> Outcome:
     cases = list(ElementTree.parse(results).iter("testcase")) if results.exists() else []
     wrong = {case: problem for case in cases for problem in (*case.iter("failure"), *case.iter("error"))}
-    if not cases or any(problem.get("message") == "collection failure" for problem in wrong.values()):
+    if any(problem.get("message") == "collection failure" for problem in wrong.values()):
         return Outcome("no run", seconds, output=said)
     passed = len(cases) - len(wrong)
-    if not wrong:
-        return Outcome("missed", seconds, passed=passed)
+    if not wrong:  # with another status, pytest itself has failed
+        ended = Outcome("no run", seconds, output=said)
+        return ended if status else Outcome("missed", seconds, passed=passed)
     first = next(iter(wrong))
     test = f"{first.get('classname', '').replace('.', '/')}.py::{first.get('name')}"
     return Outcome("caught", seconds, test, float(first.get("time", 0)), len(wrong), passed)

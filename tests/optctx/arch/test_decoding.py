@@ -254,6 +254,8 @@ JUDGED: list[tuple[str, str, int, Any]] = [
     ("0f1005", "", 16, (KEPT, RAX, "r")),  # movups xmm0, [memory]
     ("0f1005", "", 15, "reaches past the storage"),
     ("0f2805", "", 16, "may need storage that is aligned as LLVM's own is"),  # movaps xmm0, [memory]
+    ("0f5805", "", 16, "may need storage that is aligned as LLVM's own is"),  # addps xmm0, [memory]
+    ("c5fc2805", "", 32, "may need storage that is aligned as LLVM's own is"),  # vmovaps ymm0, [memory]
     ("c5fa1005", "", 4, (KEPT, RAX, "r")),  # vmovss xmm0, [memory]
     ("c5fc1005", "", 32, (KEPT, RAX, "r")),  # vmovups ymm0, [memory]
     ("c5fc1005", "", 31, "reaches past the storage"),

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from optctx.children.death import Death
-from optctx.children.limits import Limits
+from optctx.children.limits import Limits, lower_limit
 from optctx.children.pool import Pool
 from optctx.errors import OptctxError
 from tests.optctx.children import calls
@@ -159,6 +159,16 @@ def test_limits_are_never_above_those_of_the_caller_when_it_calls() -> None:
         assert processor < MOST[resource.RLIMIT_CPU]
         assert memory < MOST[resource.RLIMIT_AS]
         assert files == 100
+
+
+def test_a_limit_is_never_raised() -> None:
+    def work() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (50, 100))
+        for most, after in ((200, (50, 100)), (70, (50, 70)), (20, (20, 20))):
+            lower_limit(resource.RLIMIT_CPU, most)
+            assert resource.getrlimit(resource.RLIMIT_CPU) == after
+
+    in_child(work)
 
 
 def test_a_server_that_cannot_prepare_says_why(pool: Pool) -> None:

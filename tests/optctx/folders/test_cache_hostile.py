@@ -153,6 +153,12 @@ def test_no_lock_and_no_lease_of_another_process_makes_a_compilation_wait(tmp_pa
     for file in opened:
         fcntl.flock(file, fcntl.LOCK_EX)
     assert used(tmp_path / "cache") == ((1, 0), [])
+    with CompileCache(tmp_path / "locked") as cache:
+        opened.append(os.open(tmp_path / "locked", os.O_RDONLY))
+        fcntl.flock(opened[-1], fcntl.LOCK_EX)
+        assert (unrolled_by_four(cache), unrolled_by_four(cache), counts(cache)) == (4, 4, (1, 1))
+        cache.clear()
+        assert (unrolled_by_four(cache), counts(cache)) == (4, (1, 2))
     for file in opened:
         os.close(file)
     command = [sys.executable, "-c", LEASE, *map(str, files)]

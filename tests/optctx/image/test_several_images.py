@@ -30,7 +30,7 @@ from tests.support.alone import alone
 from tests.support.bare_llvm import BareLlvm, digests_by_argument
 from tests.support.cpp_build import SHARED, compile_cpp
 from tests.support.processes import in_child
-from tests.support.scopes import in_threads, unrolled
+from tests.support.scopes import in_threads, unrolled, unrolled_by_llvmlite
 from tests.support.wheels import UnreachableError, has_wheel, library_of
 
 Digests = dict[str, dict[str, str]]
@@ -84,6 +84,14 @@ def each_image_has_an_engine_of_its_own(two: Two, expected: Digests) -> None:
     assert [each["path"] for each in optctx.info()["images"]] == [second.path, ffi.lib._name]
     assert other.options["unroll-count"].address != own.options["unroll-count"].address
     assert second.digests() == first.digests() == expected[""], "attaching changes nothing"
+
+
+@alone
+def test_llvmlites_image_is_the_default_however_it_is_attached() -> None:
+    engine = attach(loaded_image(ffi.lib._name))
+    assert attached() is attach() is engine
+    with OptionContext(unroll_count=4, base=values_outside(engine)):
+        assert unrolled_by_llvmlite() == 4
 
 
 def enter_in_any_order(
@@ -162,6 +170,17 @@ def three_llvms(paths: list[str], expected: list[Digests]) -> None:
     assert len({engine.survey.registry.layout for engine in engines}) == 2
     assert [llvm.digests() for llvm in llvms] == [each[""] for each in expected], "attaching changes nothing"
     enter_in_any_order(engines, llvms, expected)
+    for engine, llvm, digests in zip(engines, llvms, expected, strict=True):
+        with context_of(engine, "-unroll-count=4"):
+            assert llvm.digests() == digests["-unroll-count=4"]
+            llvm.set_option("-align-all-functions=6")  # ends with the scope
+            assert llvm.digests() not in (digests["-unroll-count=4"], digests[""])
+        assert llvm.digests() == digests[""]
+    detach(engines[1].image)
+    with context_of(engines[0], "-unroll-count=4"), context_of(engines[2], "-unroll-count=2"):
+        found = [llvm.digests() for llvm in llvms]
+    arguments = ("-unroll-count=4", "", "-unroll-count=2")
+    assert found == [digests[argument] for digests, argument in zip(expected, arguments, strict=True)]
 
 
 def a_task_takes_its_scopes_of_both_images_along(two: Two, expected: Digests, follows: bool) -> None:

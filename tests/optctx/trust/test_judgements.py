@@ -133,3 +133,15 @@ def test_what_reads_a_tuning_option_loads_nothing_and_opens_and_prints_for_other
         for kind in reaches:
             assert words[kind] in option.trust_reason, (option.name, kind)
     assert seen > 100
+
+
+KNOWN = {
+    "code": ["x86-lvi-load-opt-plugin", "view-isel-dags", "exec-on-ir-change"],
+    "output": ["ir-dump-directory", "x86-lvi-load-dot", "print-after-all", "pass-remarks", "debug-only"],
+    "input": ["sample-profile-file", "cgscc-inline-replay"],
+    "process": ["verify-machineinstrs", "opt-bisect-limit"],
+}
+
+
+def test_well_known_options_are_of_the_class_of_what_they_do() -> None:
+    assert {kind: [name for name in KNOWN[kind] if registry()[name].trust == kind] for kind in KNOWN} == KNOWN
