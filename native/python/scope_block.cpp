@@ -355,8 +355,8 @@ void judge(nb::handle self, bool failed) {
 
 void let_in_from_cpp(engines::Frame& frame) {
     if (scopes::admit_at_once(frame)) return;
-    check_may_wait();
     try {
+        check_may_wait();
         wait_without_any_gil([&frame] { scopes::admit(frame); });
     } catch (nb::python_error& error) {  // of a signal handler that ran meanwhile
         const WithGil held;

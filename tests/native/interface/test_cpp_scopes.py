@@ -16,6 +16,7 @@ import pytest
 
 import optctx
 from optctx import ContextMismatchError, OptionContext, ScopeError, current, info, registry
+from optctx._native import set_callbacks
 from optctx.compiling import FreshProcess, Job, compile_job
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, Scopes, compile_cpp
@@ -23,7 +24,7 @@ from tests.support.forking import run_and_end
 from tests.support.ir_texts import SCALE, X86
 from tests.support.processes import run_python
 from tests.support.rows import rows
-from tests.support.scopes import both, in_threads, scopes_become, set_option, unrolled
+from tests.support.scopes import both, in_threads, inside_elsewhere, scopes_become, set_option, unrolled
 
 SOURCES = pathlib.Path(__file__).parents[2] / "programs" / "cpp"
 
@@ -332,6 +333,18 @@ def test_a_scope_waits_for_process_wide_changes_without_the_gil(
     with OptionContext({"stats": True}, process_wide="exclusive"):
         cpp.inside("unroll-count", "4", lambda: order.append((unrolled(), current()["stats"])))
     assert order[2:] == [(4, "true")]
+
+
+@alone
+def test_an_interrupt_before_a_wait_is_raised_in_python(library: pathlib.Path) -> None:
+    def interrupted() -> bool:
+        raise KeyboardInterrupt
+
+    with inside_elsewhere(OptionContext({"stats": True}, base="defaults", process_wide="exclusive")):
+        set_callbacks(holds_lock=interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            Scopes(library).do("enter", "unroll-count", "4")
+        assert info()["active_scopes"] == 1
 
 
 @alone
