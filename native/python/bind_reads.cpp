@@ -49,8 +49,10 @@ nb::object enter_recording(nb::handle self, scopes::Ticket ticket) {
 }
 
 void leave_recording(nb::handle self, bool) {
+    const nb::object log = self.attr("_log");
+    if (log.is_none()) blocks::raise(blocks::call_method(self, "_cannot_stop", "it was not entered"));
     try {
-        recorder_of(self.attr("_log"))->stop();
+        recorder_of(log)->stop();
     } catch (const contexts::ScopeError& error) {
         blocks::raise(blocks::call_method(self, "_cannot_stop", error.what()));
     }

@@ -108,13 +108,13 @@ void check_may_wait() {
     if (library_calls > 0)
         throw engines::gate::GateError(
             "it has to wait for threads that may need llvmlite's lock, which this thread holds inside a call of "
-            "llvmlite's; do this outside of that call");
+            "llvmlite's; do it outside of that call");
     if (python_is_ending()) return;
     const WithGil held;
     if (nb::cast<bool>(callbacks::ask(Callback::holds_lock, nb::make_tuple())))
         throw engines::gate::GateError(
             "it has to wait for threads that may need a lock of optctx's, which this thread holds: a signal handler or "
-            "a finaliser interrupted it there; do this after what was interrupted has returned");
+            "a finaliser interrupted it there; do it after what was interrupted has returned");
 }
 
 void let_in(engines::Frame& frame) {

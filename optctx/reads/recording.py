@@ -77,7 +77,7 @@ def record(image: Image | None = None) -> Recording:
         UnsupportedImageError: On entering, if threads take turns (`info()["engine"]`), if this thread blocks
             SIGSEGV, or if another handler has replaced optctx's handler of it.
         OptionTypeError: On entering, if `image` is not an image.
-        ScopeError: On leaving, if the block is not the innermost one of this thread.
+        ScopeError: On leaving, if the block was not entered or is not the innermost one of this thread.
     """
     recording = Recording()
     recording._image = image

@@ -88,15 +88,15 @@ def check_in_line(what: str) -> None:
 
 
 def cannot_enter(context: object, kind: type[Exception], text: str) -> OptctxError:
-    """Return the error for a context, or for a compilation outside every scope (None), that was refused."""
+    """Return the error for a context, or None for a compilation outside every scope, that was refused."""
+    refused = "cannot compile outside every scope" if context is None else f"cannot enter {shown(context)}"
     if issubclass(kind, _native.GateError):
-        what = "compile outside every scope" if context is None else f"enter {shown(context)}"
-        return ScopeError(f"cannot {what}: {clipped(text)}")
+        return ScopeError(f"{refused}: {clipped(text)}")
     if issubclass(kind, _native.GoneError):
-        return UnknownOptionError(f"cannot enter {shown(context)}: {gone(text)}", text)
+        return UnknownOptionError(f"{refused}: {gone(text)}", text)
     if issubclass(kind, _native.UnwatchedError):
         return UnsupportedImageError(f"cannot tell what LLVM reads inside {shown(context)}: {text}")
-    return OptionValueError(f"cannot enter {shown(context)}: LLVM says: {llvms_reason(text)}")
+    return OptionValueError(f"{refused}: LLVM says: {llvms_reason(text)}")
 
 
 def cannot_leave(context: object, text: str) -> ScopeError:

@@ -14,15 +14,14 @@ import pytest
 from llvmlite import binding
 
 from optctx import OptionContext, OptionValueError, ScopeError, contained, current, registry, tool
-from optctx._native import active_scopes, run_counted
+from optctx._native import run_counted
 from tests.support.alone import alone
 from tests.support.library_code import LLVMLITE
-from tests.support.processes import SECONDS
+from tests.support.processes import SECONDS, run_python
 from tests.support.scopes import (
     both,
     in_threads,
     inside_elsewhere,
-    outside,
     process_state,
     scopes_become,
     unrolled,
@@ -200,8 +199,8 @@ def test_options_that_cannot_be_scoped_go_with_the_turn() -> None:
     in_threads([lambda: work(2), lambda: work(3)])
 
 
-@alone(OPTCTX_ENGINE="exclusive")
-def test_a_thread_that_ends_inside_counts_until_its_values_are_undone_and_gives_its_turn_back() -> None:
+@in_turns
+def test_a_thread_that_ends_inside_gives_its_turn_back() -> None:
     def forget() -> None:
         OptionContext(unroll_count=2).__enter__()
         OptionContext(unroll_count=3).__enter__()
@@ -212,15 +211,52 @@ def test_a_thread_that_ends_inside_counts_until_its_values_are_undone_and_gives_
     with OptionContext(unroll_count=4):
         assert unrolled() == 4
     assert unrolled() == 1
-    context = OptionContext(rng_seed=3, process_wide="exclusive", base="defaults")
-    option = registry()["rng-seed"]
-    for _ in range(200):
-        thread = threading.Thread(target=outside(context.__enter__))
+
+
+def test_a_thread_that_ends_inside_counts_until_its_values_are_undone() -> None:
+    """A fork holds the locks of optctx, and the thread that ends waits for one of them to undo its values."""
+    said = run_python(
+        """
+        import ctypes, os, threading
+        os.environ["OPTCTX_ENGINE"] = "exclusive"
+        held, seen = threading.Event(), threading.Event()
+
+        @ctypes.CFUNCTYPE(None)
+        def wait():
+            held.set()
+            seen.wait()
+
+        # What is registered before optctx's own handlers runs after these have taken the locks.
+        libc = ctypes.CDLL(None)
+        libc.__register_atfork(wait, None, libc._exit, None)
+
+        from optctx import OptionContext, registry
+        from optctx._native import active_scopes
+        from tests.support.scopes import scopes_become
+        from tests.support.processes import wait_until_asleep
+
+        entered, end = threading.Event(), threading.Event()
+
+        def work():
+            OptionContext(rng_seed=3, process_wide="exclusive").__enter__()
+            entered.set()
+            end.wait()
+
+        thread, fork = threading.Thread(target=work), threading.Thread(target=libc.fork)
         thread.start()
-        thread.join()
-        while active_scopes():  # the thread leaves without the GIL
+        entered.wait()
+        fork.start()
+        held.wait()
+        end.set()
+        while thread.is_alive():  # what it leaves, it leaves without the GIL
             pass
-        assert option.value == 0
+        wait_until_asleep(thread.native_id)
+        print(active_scopes())
+        seen.set()
+        print(scopes_become(0), registry()["rng-seed"].value)
+        """
+    )
+    assert said == "1\nTrue 0\n"
 
 
 # Scopes that were carried along (tasks.md)

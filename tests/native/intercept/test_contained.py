@@ -64,6 +64,8 @@ def test_set_option_acts_on_its_scope_alone_as_in_a_process_of_its_own(fresh: Fr
             assert compile_job(JOB) == outside
 
     in_threads([partial(work, count) for count in COUNTS])
+    with shared:  # again
+        assert compile_job(JOB) == outside
 
 
 def one() -> st.SearchStrategy[tuple[Option, object]]:

@@ -5,28 +5,26 @@ from __future__ import annotations
 import asyncio
 import os
 import pathlib
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from types import FrameType
 
 import llvmlite.binding as llvm
 import pytest
 
 import optctx
 from optctx import ContextMismatchError, OptionContext, ScopeError, current, info, registry
+from optctx._native import set_callbacks
 from optctx.compiling import FreshProcess, Job, compile_job
-from optctx.locks import holds_lock
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, Scopes, compile_cpp
 from tests.support.forking import run_and_end
 from tests.support.ir_texts import SCALE, X86
 from tests.support.processes import run_python
 from tests.support.rows import rows
-from tests.support.scopes import both, in_threads, scopes_become, set_option, unrolled
+from tests.support.scopes import both, in_threads, inside_elsewhere, scopes_become, set_option, unrolled
 
 SOURCES = pathlib.Path(__file__).parents[2] / "programs" / "cpp"
 
@@ -337,31 +335,16 @@ def test_a_scope_waits_for_process_wide_changes_without_the_gil(
     assert order[2:] == [(4, "true")]
 
 
-@pytest.mark.redirected
 @alone
-def test_ctrl_c_before_a_wait_ends_it_and_is_raised_where_python_goes_on(library: pathlib.Path) -> None:
-    registry()
-    cpp, entered, leave = Scopes(library), threading.Event(), threading.Event()
+def test_an_interrupt_before_a_wait_is_raised_in_python(library: pathlib.Path) -> None:
+    def interrupted() -> bool:
+        raise KeyboardInterrupt
 
-    def change() -> None:
-        with OptionContext({"stats": True}, process_wide="exclusive"):
-            entered.set()
-            leave.wait(60)
-
-    def interrupt(frame: FrameType, _event: str, _argument: object) -> None:
-        if frame.f_code is holds_lock.__code__:
-            sys.settrace(None)
-            raise KeyboardInterrupt
-
-    holder = threading.Thread(target=change)
-    holder.start()
-    entered.wait(60)
-    sys.settrace(interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        cpp.inside("unroll-count", "4", lambda: pytest.fail("it was entered"))
-    leave.set()
-    holder.join()
-    assert info()["active_scopes"] == 0
+    with inside_elsewhere(OptionContext({"stats": True}, base="defaults", process_wide="exclusive")):
+        set_callbacks(holds_lock=interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            Scopes(library).do("enter", "unroll-count", "4")
+        assert info()["active_scopes"] == 1
 
 
 @alone
