@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pathlib
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -340,6 +341,9 @@ def test_an_interrupt_before_a_wait_is_raised_in_python(library: pathlib.Path) -
     def interrupted() -> bool:
         raise KeyboardInterrupt
 
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # where the tests run in the background, it is ignored
     with inside_elsewhere(OptionContext({"stats": True}, base="defaults", process_wide="exclusive")):
         set_callbacks(holds_lock=interrupted)
         with pytest.raises(KeyboardInterrupt):
