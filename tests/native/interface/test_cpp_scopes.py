@@ -341,9 +341,7 @@ def test_an_interrupt_before_a_wait_is_raised_in_python(library: pathlib.Path) -
     def interrupted() -> bool:
         raise KeyboardInterrupt
 
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # where the tests run in the background, it is ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored if the tests run in the background
     with inside_elsewhere(OptionContext({"stats": True}, base="defaults", process_wide="exclusive")):
         set_callbacks(holds_lock=interrupted)
         with pytest.raises(KeyboardInterrupt):
