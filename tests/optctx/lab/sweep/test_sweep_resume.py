@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import pathlib
 import subprocess
 import sys
@@ -28,6 +29,9 @@ def test_a_sweep_of_hundreds_with_crashes_survives_a_kill(tmp_path: pathlib.Path
     dead = {str(tmp_path / f"none{number}"): "crashed" for number in range(2)}
     for place, value in enumerate(dead):
         values.insert(size * (place + 1) // 4, value)
+    late = tmp_path / "late"
+    os.mkfifo(late)  # which has no end before the sweep is killed
+    values.append(str(late))
     (tmp_path / "tiny.ll").write_text(TINY)
     file = tmp_path / "kept"
     command = [
@@ -39,7 +43,9 @@ def test_a_sweep_of_hundreds_with_crashes_survives_a_kill(tmp_path: pathlib.Path
         process.kill()
     wait_for(lambda: not of_session(process.pid))
     kept = file.read_bytes()
-    assert size // 2 < kept.count(b'"op_code":6') < size
+    assert size // 2 < kept.count(b'"op_code":6') < len(values)
+    late.unlink()
+    late.touch()
     done = subprocess.run([*command, "--resume"], capture_output=True, text=True, timeout=SECONDS)
     assert done.returncode == 0
     assert all("compiling: " in line for line in done.stderr.splitlines())  # how far it came
