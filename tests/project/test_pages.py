@@ -49,10 +49,10 @@ def test_every_program_of_the_guide_prints_what_stands_beside_it(name: str, tmp_
     pages = [page for page in PAGES if group(page) == name]
     wrong = {}
     for page in pages:
-        given = programs(page)
-        (tmp_path / page.stem).mkdir()
+        given, folder = programs(page), tmp_path / "-".join(page.relative_to(ROOT).parts)
+        folder.mkdir()
         try:
-            found = outputs(page, tmp_path / page.stem)
+            found = outputs(page, folder)
         except AssertionError as error:
             found = [str(error)]
         if not given or found != [program.output or "" for program in given]:
