@@ -57,10 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if recorded is not None:
         print(*recorded_as_text(recorded), "", sep="\n")
     if options.json:
-        told = as_json(verdicts, left_out)
+        told = {"settings": {**vars(options), "library": build_id}, **as_json(verdicts, left_out)}
         if recorded is not None:
             told["record"] = asdict(recorded)
-        options.json.write_text(json.dumps(told, indent=1) + "\n")
+        options.json.write_text(json.dumps(told, indent=1, default=str) + "\n")
     return int(
         bool(find_sightings(verdicts))
         or bool(recorded is not None and recorded.missing)

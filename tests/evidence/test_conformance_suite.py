@@ -299,8 +299,10 @@ def test_the_exit_status_says_whether_all_is_well(
 ) -> None:
     done = run_command(fault, tmp_path, "--json", "report.json")
     assert (done.returncode, done.stderr) == (status, "")
-    totals = json.loads((tmp_path / "report.json").read_text())["totals"]
-    assert (totals["commands"], totals[verdict]) == (1, 1)
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert (report["totals"]["commands"], report["totals"][verdict]) == (1, 1)
+    assert report["settings"]["seed"] == 1  # with the library, what it takes to do it again
+    assert report["settings"]["library"]
     assert f"       1  {verdict}" in done.stdout.splitlines()
 
 
