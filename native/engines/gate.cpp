@@ -4,17 +4,23 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <optional>
-#include <utility>
 #include <vector>
 
 namespace optctx::engines::gate {
 namespace {
 
 enum class Phase { open, changing, in_force, undoing };
+
+// A thread that waits. Code that runs while it waits, such as a signal handler, waits in its place: behind it, that
+// code would wait for a wait that goes on after it.
+struct Waiting {
+    unsigned long thread;
+    std::size_t closing;  // how many of these waits are to close the gate
+};
 
 struct GateState {
     std::atomic<std::size_t> inside{0};  // threads
@@ -24,17 +30,10 @@ struct GateState {
     Phase phase = Phase::open;
     values::ChangeKey changes{};         // the changes in force, or being made
     std::vector<unsigned long> sharers;  // threads that have closed the gate
-    std::size_t waiting = 0;             // threads
-    std::size_t waiting_closers = 0;
-    std::uint64_t next_ticket = 0;
-    std::uint64_t serving = 0;
-    std::vector<std::uint64_t> given_up;  // tickets of waits that ended early
-
-    GateState() { sharers.reserve(64); }
+    std::vector<Waiting> line;           // first come, first served
 
     void settle() {
-        while (std::erase(given_up, serving) != 0) ++serving;
-        closed = phase != Phase::open || serving != next_ticket;
+        closed = phase != Phase::open || !line.empty();
         moved.notify_all();
     }
 };
@@ -43,8 +42,6 @@ GateState& s = *new GateState;  // outlives every thread
 
 thread_local std::size_t depth = 0;   // how deep this thread is inside contexts and compilations of all images
 thread_local std::size_t closes = 0;  // how many times this thread has closed the gate
-// Of the wait that this thread has interrupted to run other code, such as a signal handler.
-thread_local std::optional<std::uint64_t> interrupted;
 
 std::atomic<WhileWaiting> call_while_waiting{nullptr};
 
@@ -56,55 +53,51 @@ unsigned long this_thread() noexcept { return pthread_self(); }
 }
 
 // Runs what was given to `while_waiting`, without the lock.
-void call_out(os::ForkSafeLock& lock, std::uint64_t ticket) {
+void call_out(os::ForkSafeLock& lock) {
     const WhileWaiting call = call_while_waiting.load();
     if (call == nullptr) return;
     const std::vector<unsigned long> closers = s.sharers;
     lock.unlock();
-    const std::optional<std::uint64_t> outer = std::exchange(interrupted, ticket);
     try {
         call(closers);
     } catch (...) {
-        interrupted = outer;
         lock.lock();
         throw;
     }
-    interrupted = outer;
     lock.lock();
 }
 
-// Waits until the ticket is served and `ready()`, which is called with the lock held.
-template <class Ready>
-void wait_for(os::ForkSafeLock& lock, std::uint64_t ticket, const Ready& ready) {
-    auto next_call = std::chrono::steady_clock::now() + patience;
-    while (s.serving != ticket || !ready()) {
-        s.moved.wait_for(lock, patience);
-        const auto now = std::chrono::steady_clock::now();
-        if (now < next_call) continue;
-        call_out(lock, ticket);
-        next_call = now + patience;
-    }
+std::vector<Waiting>::iterator own_place() {
+    return std::find_if(s.line.begin(), s.line.end(), [](const Waiting& each) { return each.thread == this_thread(); });
 }
 
-// Waits in line until `ready()`, which is called with the lock held. Throws with this thread out of the line. Code that
-// runs while the thread waits has the thread's place: behind it, it would wait for a wait that goes on after it.
+// Waits in line until `ready()`, which is called with the lock held. Afterwards, also if it throws, this wait is no
+// longer in the line; the caller settles the gate.
 template <class Ready>
-void wait_in_line(os::ForkSafeLock& lock, const Ready& ready) {
-    if (interrupted) return wait_for(lock, *interrupted, ready);
-    s.given_up.reserve(s.given_up.size() + s.waiting + 1);
-    ++s.waiting;
-    const std::uint64_t ticket = s.next_ticket++;
+void wait_in_line(os::ForkSafeLock& lock, std::size_t closing, const Ready& ready) {
+    const bool has_place = own_place() != s.line.end();
+    if (!has_place) s.line.push_back({this_thread(), 0});
+    own_place()->closing += closing;
     s.closed = true;
+    const auto leave_line = [&] {
+        own_place()->closing -= closing;
+        if (!has_place) s.line.erase(own_place());
+    };
     try {
-        wait_for(lock, ticket, ready);
+        auto next_call = std::chrono::steady_clock::now() + patience;
+        while (s.line.front().thread != this_thread() || !ready()) {
+            s.moved.wait_for(lock, patience);
+            const auto now = std::chrono::steady_clock::now();
+            if (now < next_call) continue;
+            call_out(lock);
+            next_call = now + patience;
+        }
     } catch (...) {
-        --s.waiting;
-        s.given_up.push_back(ticket);
+        leave_line();
         s.settle();
         throw;
     }
-    --s.waiting;
-    ++s.serving;
+    leave_line();
 }
 
 }  // namespace
@@ -130,7 +123,7 @@ bool try_enter() noexcept {
 void enter() {
     if (try_enter()) return;
     os::ForkSafeLock lock(s.mutex);
-    wait_in_line(lock, [] { return s.phase == Phase::open; });
+    wait_in_line(lock, 0, [] { return s.phase == Phase::open; });
     s.inside.fetch_add(1);
     depth = 1;
     s.settle();
@@ -151,21 +144,14 @@ bool close(const values::ChangeKey& changes) {
         ++closes;
         return false;
     }
-    if (depth > 0 && s.waiting_closers > 0)
+    if (depth > 0 && std::any_of(s.line.begin(), s.line.end(), [](const Waiting& each) { return each.closing > 0; }))
         refuse(changes, "another thread waits for this one to leave its context before it changes options");
-    s.sharers.reserve(s.sharers.size() + s.waiting_closers + 1);
-    ++s.waiting_closers;
     const std::size_t own = depth > 0 ? 1 : 0;
-    try {
-        wait_in_line(lock, [&] {
-            if (s.phase == Phase::in_force) return s.changes == changes;
-            return s.phase == Phase::open && s.inside.load() == own;
-        });
-    } catch (...) {
-        --s.waiting_closers;
-        throw;
-    }
-    --s.waiting_closers;
+    wait_in_line(lock, 1, [&] {
+        s.sharers.reserve(s.sharers.size() + 1);  // what follows cannot fail
+        if (s.phase == Phase::in_force) return s.changes == changes;
+        return s.phase == Phase::open && s.inside.load() == own;
+    });
     closes = 1;
     s.sharers.push_back(this_thread());
     const bool first = s.phase == Phase::open;
@@ -177,13 +163,10 @@ bool close(const values::ChangeKey& changes) {
     return first;
 }
 
-bool try_share(const values::ChangeKey& changes) noexcept {
+bool try_share(const values::ChangeKey& changes) {
     const std::lock_guard lock(s.mutex);
     if (s.phase != Phase::in_force || s.changes != changes) return false;
-    if (closes == 0) {
-        if (s.sharers.size() + s.waiting_closers >= s.sharers.capacity()) return false;  // no room without allocating
-        s.sharers.push_back(this_thread());
-    }
+    if (closes == 0) s.sharers.push_back(this_thread());
     ++closes;
     return true;
 }
@@ -222,9 +205,8 @@ std::optional<unsigned> only_this_thread_lives() {
     const std::lock_guard lock(s.mutex);
     s.inside = depth > 0 ? 1 : 0;
     std::erase_if(s.sharers, [](unsigned long thread) { return closes == 0 || thread != this_thread(); });
-    s.waiting = s.waiting_closers = 0;
-    s.given_up.clear();
-    s.serving = s.next_ticket;
+    // This thread still waits if it is a signal handler that has forked.
+    std::erase_if(s.line, [](const Waiting& each) { return each.thread != this_thread(); });
     s.settle();
     if (s.phase == Phase::open || closes > 0) return std::nullopt;
     return s.changes.image;

@@ -43,7 +43,7 @@ void leave() noexcept;
 // closed the gate for other changes, if it is inside while another thread waits to close, or if it waits already.
 bool close(const values::ChangeKey& changes);
 // Closes the gate if these changes are already in force, ahead of any waiting thread. Never waits for threads inside.
-bool try_share(const values::ChangeKey& changes) noexcept;
+bool try_share(const values::ChangeKey& changes);
 // Reports that the changes were made. With `false` the changes failed, and the gate opens again.
 void changed(bool done);
 // Returns true if the caller is the last sharer to leave. It must then undo the changes and call `open`.

@@ -189,6 +189,31 @@ def test_a_signal_handler_that_runs_while_its_thread_waits_enters_in_its_place()
         assert state() == before
 
 
+@alone
+def test_where_a_signal_handler_forks_while_its_thread_waits_the_child_goes_on_as_well() -> None:
+    (exclusive, other, plain), before = make_contexts(), state()
+    forked: list[int] = []
+
+    def fork(*_: object) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
+            forked.append(os.fork())
+        if forked == [0]:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(20)
+
+    signal.signal(signal.SIGALRM, fork)
+    for held, wanted in ((exclusive, plain), (exclusive, other), (plain, exclusive)):
+        holder = hold(held)
+        sender = when_this_thread_waits(alarm, leave.set)
+        wanted.run(int)
+        if forked == [0]:
+            os._exit([each.run(int) for each in (plain, exclusive, other)] != [0] * 3)
+        assert os.waitpid(forked.pop(), 0)[1] == 0
+        end(holder, sender)
+        assert state() == before
+
+
 @both_engines
 @alone(seconds=30)
 def test_what_interrupts_optctx_where_it_holds_a_lock_does_not_wait_for_those_who_may_need_it(
