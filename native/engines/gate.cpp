@@ -139,11 +139,7 @@ void leave() noexcept {
 
 bool close(const values::ChangeKey& changes) {
     os::ForkSafeLock lock(s.mutex);
-    if (closes > 0) {
-        if (s.changes != changes) refuse(changes, "this thread is inside a context with other process-wide values");
-        ++closes;
-        return false;
-    }
+    if (closes > 0) refuse(changes, "this thread is inside a context with other process-wide values");
     if (depth > 0 && std::any_of(s.line.begin(), s.line.end(), [](const Waiting& each) { return each.closing > 0; }))
         refuse(changes, "another thread waits for this one to leave its context before it changes options");
     const std::size_t own = depth > 0 ? 1 : 0;
@@ -163,10 +159,13 @@ bool close(const values::ChangeKey& changes) {
     return first;
 }
 
-bool try_share(const values::ChangeKey& changes) {
+bool try_share(const values::ChangeKey& changes, bool ahead) {
     const std::lock_guard lock(s.mutex);
     if (s.phase != Phase::in_force || s.changes != changes) return false;
-    if (closes == 0) s.sharers.push_back(this_thread());
+    if (closes == 0) {
+        if (!ahead && !s.line.empty()) return false;
+        s.sharers.push_back(this_thread());
+    }
     ++closes;
     return true;
 }

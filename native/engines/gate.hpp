@@ -38,12 +38,13 @@ bool try_enter() noexcept;
 void enter();
 void leave() noexcept;
 
-// Closes the gate for `changes`. May wait, like `enter`. Returns true if the
-// caller must make the changes and then call `changed`. Throws GateError, with nothing changed, if this thread has
-// closed the gate for other changes, if it is inside while another thread waits to close, or if it waits already.
+// Closes the gate if these changes are in force already, and no wait is needed: if this thread has closed it itself, if
+// no thread waits or, with `ahead`, ahead of those that do.
+bool try_share(const values::ChangeKey& changes, bool ahead);
+// Closes the gate for `changes`, if `try_share` cannot. May wait, like `enter`. Returns true if the caller must make
+// the changes and then call `changed`. Throws GateError, with nothing changed, if this thread has closed the gate
+// already, or if it is inside while another thread, or code that it has interrupted itself, waits to close.
 bool close(const values::ChangeKey& changes);
-// Closes the gate if these changes are already in force, ahead of any waiting thread. Never waits for threads inside.
-bool try_share(const values::ChangeKey& changes);
 // Reports that the changes were made. With `false` the changes failed, and the gate opens again.
 void changed(bool done);
 // Returns true if the caller is the last sharer to leave. It must then undo the changes and call `open`.

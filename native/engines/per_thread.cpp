@@ -13,7 +13,8 @@ class PerThread final : public Engine {
 public:
     bool admit_at_once(Frame& frame, const Frame*) override {
         if (frame.sight.view != nullptr) return show_again(frame);
-        if (frame.context->process_wide() != nullptr || !gate::try_enter()) return false;
+        const std::shared_ptr<values::ProcessWide>& changes = frame.context->process_wide();
+        if (changes == nullptr ? !gate::try_enter() : !gate::try_share(changes->key(), false)) return false;
         activate_or_dismiss(frame);
         return true;
     }
@@ -35,7 +36,7 @@ public:
             return Carried::fully;
         }
         const std::shared_ptr<values::ProcessWide>& changes = frame.context->process_wide();
-        if (changes == nullptr ? gate::try_enter() : gate::try_share(changes->key())) {
+        if (changes == nullptr ? gate::try_enter() : gate::try_share(changes->key(), true)) {
             activate_or_dismiss(frame);
             return Carried::fully;
         }

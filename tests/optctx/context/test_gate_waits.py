@@ -264,6 +264,17 @@ def test_neither_does_what_interrupts_any_other_step_under_a_lock() -> None:
     for lock in locks:
         with lock, pytest.raises(ScopeError, match="a lock of optctx's"):
             plain.run(int)
-    end(holder)
     with locks[0], locks[1]:
-        assert plain.run(int) == 0  # without a wait
+        assert exclusive.run(int) == 0  # shares what is in force, without a wait
+    [late], entered = entering(plain)
+    late.start()
+    assert late.native_id is not None
+    wait_until_asleep(late.native_id)
+    with locks[0], pytest.raises(ScopeError, match="a lock of optctx's"):
+        exclusive.run(int)  # behind the one that waits
+    end(holder, late)
+    assert entered == [0]
+    with locks[0], locks[1]:
+        assert plain.run(int) == 0
+    with exclusive, locks[0], locks[1]:
+        assert exclusive.run(int) == plain.run(int) == 0
