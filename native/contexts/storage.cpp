@@ -179,6 +179,8 @@ void Storage::copy() {
 }
 
 void Storage::give_up() noexcept {
+    if (exposed_ != nullptr)
+        for (const std::uint32_t slot : plan_.exposed.slots) values::release_value(regions_[slot], object(slot));
     give_block(plan_.exposed, std::move(exposed_));
     if (!std::exchange(owns_, false)) return;
     for (std::size_t i = 0; i < plan_.string_slots.size(); ++i)
@@ -294,15 +296,12 @@ void Storage::note_pristine() noexcept {
         std::memcpy(&pristine_[i], written_->data() + plan_.hot_words[i], word_size);
 }
 
-// Give the copy of an option or a variable another value.
+// Give the copy of an option or a variable a value. It owns nothing now.
 void Storage::give(std::uint32_t slot, const void* value) {
     const values::Region& region = regions_[slot];
     std::uint8_t* copy = object(slot);
     const auto set = std::find(plan_.sets.begin(), plan_.sets.end(), slot);
-    if (set != plan_.sets.end()) {
-        values::release_value(region, copy);
-        pristine_sets_[static_cast<std::size_t>(set - plan_.sets.begin())] = value;
-    }
+    if (set != plan_.sets.end()) pristine_sets_[static_cast<std::size_t>(set - plan_.sets.begin())] = value;
     values::copy_object(region, value, copy);
     values::share_value(region, copy);
     lead_to_variable(slot);
@@ -322,10 +321,12 @@ void Storage::lead_to_variable(std::uint32_t slot) const noexcept {
 
 void Storage::rewrite(const std::vector<void*>& values, const std::vector<void*>* before) {
     for (std::uint32_t slot = 0; slot < regions_.size(); ++slot) {
-        if (object(slot) == nullptr)
+        if (object(slot) == nullptr) {
             view_[slot] = values[slot];
-        else if (is_value(regions_[slot]) && (before == nullptr || values[slot] != (*before)[slot]))
+        } else if (is_value(regions_[slot]) && (before == nullptr || values[slot] != (*before)[slot])) {
+            values::release_value(regions_[slot], object(slot));
             give(slot, values[slot]);
+        }
     }
 }
 

@@ -13,6 +13,8 @@ std::uintptr_t copy_bytes(std::uintptr_t from, std::size_t size) {
     return reinterpret_cast<std::uintptr_t>(to);
 }
 
+void free_bytes(std::uintptr_t bytes) noexcept { ::operator delete(reinterpret_cast<void*>(bytes)); }
+
 // The head alone does not tell: it is the same again once an option is removed and another one registered.
 std::vector<RegistryEntry> entries_of(const RegistryLayout& layout, std::uintptr_t map) {
     Snapshot memory;
@@ -29,6 +31,16 @@ RegistryCopy::RegistryCopy(const RegistryLayout& layout, std::uintptr_t map,
         copy_string_map(instead_of);
     else
         copy_dense_map(instead_of);
+}
+
+// The table comes first in every kind of head.
+RegistryCopy::~RegistryCopy() {
+    const auto& head = *reinterpret_cast<const StringMapHead*>(head_.get() + layout_.epoch);
+    if (layout_.kind == RegistryLayout::Kind::string_map)
+        for (std::uint32_t i = 0; i < head.buckets; ++i)
+            if (const auto entry = reinterpret_cast<const std::uintptr_t*>(head.table)[i]; is_entry(entry))
+                free_bytes(entry);
+    free_bytes(head.table);
 }
 
 bool RegistryCopy::is_current(std::uintptr_t map) const {
@@ -66,7 +78,7 @@ void RegistryCopy::copy_dense_map(const std::function<std::uintptr_t(std::uintpt
     const auto* const bitmap = reinterpret_cast<const std::uint32_t*>(table + buckets_size);
     for (std::uint32_t i = 0; i < head.buckets; ++i)
         if (is_used(layout_.kind, buckets[i].key, bitmap, i)) buckets[i].option = instead_of(buckets[i].option);
-    auto* const copied = reinterpret_cast<BitmapHead*>(place);  // the table comes first in every kind of head
+    auto* const copied = reinterpret_cast<BitmapHead*>(place);
     copied->table = table;
     if (has_bitmap) copied->bitmap = table + buckets_size;
 }

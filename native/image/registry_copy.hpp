@@ -20,6 +20,7 @@ public:
                  const std::function<std::uintptr_t(std::uintptr_t option)>& instead_of);
     RegistryCopy(const RegistryCopy&) = delete;
     RegistryCopy& operator=(const RegistryCopy&) = delete;
+    ~RegistryCopy();
 
     // A map that callers of LLVM's functions may read and change.
     std::uintptr_t map() const noexcept { return reinterpret_cast<std::uintptr_t>(head_.get()); }
@@ -34,7 +35,7 @@ private:
 
     const RegistryLayout layout_;
     std::vector<RegistryEntry> original_;  // of the map that was copied
-    std::unique_ptr<std::byte[]> head_;
+    std::unique_ptr<std::byte[]> head_;  // owns what it leads to, whatever code has made of it
 };
 
 }  // namespace optctx::image

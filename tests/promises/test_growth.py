@@ -21,7 +21,7 @@ from optctx.compiling import compile_job, initialise_targets
 from tests.promises.answers import JOB
 from tests.support.alone import alone
 from tests.support.installed import SANITIZED
-from tests.support.scopes import outside
+from tests.support.scopes import outside, registered_options
 
 TURNS = 300  # of a measurement, and before the first one: caches and pools are filled
 REPEATS = 3  # of a measurement that finds too much
@@ -99,6 +99,16 @@ def sets_inside() -> Turn:
     return turn
 
 
+def objects_of_options() -> Turn:
+    context = OptionContext(internalize_public_api_list=["f", "g"], base="defaults")
+
+    def turn(_: int) -> None:
+        with context:
+            registered_options()
+
+    return turn
+
+
 def records() -> Turn:
     context = OptionContext({"unroll-count": 3}, base="defaults", unread="error")
     context.__enter__()  # so that it is not judged after each turn
@@ -159,6 +169,7 @@ LOOPS: dict[Callable[[], Turn], tuple[str, ...]] = {
     strings_and_lists: BOTH,
     process_wide: BOTH,
     copies: THREAD,
+    objects_of_options: THREAD,
     sets_inside: THREAD,  # by turns LLVM itself keeps the characters; see `process_wide`
     records: THREAD,
     bindings: THREAD,

@@ -9,7 +9,6 @@ import pytest
 
 from optctx import OptionContext, contained, current, registry
 from optctx._native import (
-    call_pointer,
     read_words,
     replace_add_occurrence,
     share_storage_from,
@@ -19,22 +18,18 @@ from optctx._native import (
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
-from optctx.image.facts.mangled_names import ADD_OCCURRENCE, REGISTERED_OPTIONS, TOP_LEVEL
-from optctx.image.registry_reader import _subcommand
+from optctx.image.facts.mangled_names import ADD_OCCURRENCE
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, X86
-from tests.support.scopes import both, four, in_threads, reset_all, set_option, unrolled
+from tests.support.scopes import both, four, in_threads, registered_options, reset_all, set_option, unrolled
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "outside", "unchanged")]
 
 
 def registered() -> dict[str, int]:
     """Name -> address of the Option, as `cl::getRegisteredOptions` tells them on this thread."""
-    engine = attach()
-    need = engine.image.findings.need
-    registered = call_pointer(need(REGISTERED_OPTIONS).address, _subcommand(need(TOP_LEVEL)))
-    layout, options = walk_registry(registered)
-    assert layout == engine.survey.registry.layout
+    layout, options = walk_registry(registered_options())
+    assert layout == attach().survey.registry.layout
     return dict(options)
 
 
