@@ -43,12 +43,6 @@ void forget_set_inside(const void* mark) noexcept {
     all.count = all.by_mark.size();
 }
 
-void forget_set_inside_unless(bool (*stays)(const void* mark)) noexcept {
-    const std::lock_guard lock(all.mutex);
-    std::erase_if(all.by_mark, [stays](const auto& each) { return !stays(each.first); });
-    all.count = all.by_mark.size();
-}
-
 std::optional<SetInside> set_inside(const void* mark) {
     if (mark == nullptr || all.count.load(std::memory_order_relaxed) == 0) return std::nullopt;
     const std::lock_guard lock(all.mutex);

@@ -1,5 +1,6 @@
 // What was set inside the scopes of all threads, for code that carries a scope to another thread: it sees the values
-// that the scope has there and then.
+// that the scope has there and then. In the child of a fork it goes on to see those of a thread that is not there: that
+// thread's marks are never freed, so no other one gets their addresses.
 #pragma once
 
 #include "contexts/activation.hpp"
@@ -20,8 +21,6 @@ struct SetInside {
 void make_room_for_set_inside(const void* mark);
 void keep_set_inside(const void* mark, SetInside values) noexcept;
 void forget_set_inside(const void* mark) noexcept;
-// Repair in the child of a fork: forget the scopes of other threads.
-void forget_set_inside_unless(bool (*stays)(const void* mark)) noexcept;
 // Return nullopt if nothing was set inside the scope.
 std::optional<SetInside> set_inside(const void* mark);
 

@@ -83,8 +83,6 @@ void count_again() noexcept {
         if (level.counts()) ++active_levels[level.frame.image];
     count_recorders_again();
     contexts::Context::count_threads_again(activations_of);
-    contexts::forget_set_inside_unless(
-        [](const void* mark) { return stack.find(const_cast<Mark>(mark)) != stack.levels.end(); });
     only_this_thread_abandons();
     after_fork_in_child(engines::per_thread());
     after_fork_in_child(engines::turns());

@@ -9,6 +9,7 @@ import pickle
 import threading
 import warnings
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -203,6 +204,14 @@ def test_a_forked_child_goes_on_with_what_was_set() -> None:
         set_option("unroll-count", "8")
         in_child(child)
         assert both() == (8, 8)
+        copy = copy_context()
+        in_threads([lambda: copy.run(in_child, child_elsewhere)])
+
+
+def child_elsewhere() -> None:
+    """In a copy of a scope of a thread that is not there any more."""
+    assert both() == (8, 8)
+    assert current()["unroll-count"] == 8
 
 
 @forked
