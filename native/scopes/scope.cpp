@@ -204,8 +204,8 @@ void enter_of_thread(engines::Frame&& frame, Ticket ticket) noexcept {
 }
 
 Left leave_of_thread(Ticket ticket) noexcept {
-    if (ended) return Left::ended;
     if (!is_of_this_thread(ticket)) return Left::on_another_thread;
+    if (ended) return Left::ended;
     leave_abandoned_of_thread();
     const auto at = stack.find_of_thread(ticket);
     if (at == stack.levels.end()) return Left::not_inside;
@@ -216,8 +216,8 @@ Left leave_of_thread(Ticket ticket) noexcept {
 }
 
 void abandon_of_thread(Ticket ticket) noexcept {
-    if (ended) return;
     abandon_on_its_thread(ticket, [](Ticket own) noexcept {
+        if (ended) return;
         abandon(own);
         leave_abandoned_of_thread();
     });

@@ -147,18 +147,28 @@ const char* on_threads(std::size_t threads, std::size_t times) {
     });
 }
 
+void destroy_now(std::unique_ptr<optctx::Scope>& scope) { scope.reset(); }
+
+void destroy_when_the_thread_ends(std::unique_ptr<optctx::Scope>& scope) {
+    thread_local std::unique_ptr<optctx::Scope> last;  // made first, so destroyed after what optctx has for the thread
+    last = std::move(scope);
+    const optctx::Scope own{{"unroll-count", "8"}};
+}
+
 // A thread without Python whose scope another thread destroys is out of it at its next one.
 const char* destroyed_elsewhere() {
     return said([] {
-        std::unique_ptr<optctx::Scope> scope;
-        std::string wrong;
-        std::thread([&] {
-            scope = std::make_unique<optctx::Scope>(std::initializer_list<optctx::Setting>{{"unroll-count", "4"}});
-            std::thread([&] { scope.reset(); }).join();
-            const optctx::Scope next{{"unroll-max-count", "9"}};
-            wrong = std::to_string(optctx::current().get<unsigned>("unroll-count"));
-        }).join();
-        if (wrong != "0") throw Stop("it is still inside: " + wrong);
+        for (const auto destroy : {destroy_now, destroy_when_the_thread_ends}) {
+            std::unique_ptr<optctx::Scope> scope;
+            std::string wrong;
+            std::thread([&] {
+                scope = std::make_unique<optctx::Scope>(std::initializer_list<optctx::Setting>{{"unroll-count", "4"}});
+                std::thread([&] { destroy(scope); }).join();
+                const optctx::Scope next{{"unroll-max-count", "9"}};
+                wrong = std::to_string(optctx::current().get<unsigned>("unroll-count"));
+            }).join();
+            if (wrong != "0") throw Stop("it is still inside: " + wrong);
+        }
     });
 }
 
