@@ -8,6 +8,7 @@
 #include "python/host_lock.hpp"
 #include "python/no_collection.hpp"
 #include "python/task_variable.hpp"
+#include "scopes/orphans.hpp"
 #include "scopes/recorder.hpp"
 #include "views/per_image.hpp"
 #include "views/poison.hpp"
@@ -258,10 +259,22 @@ void report(const char* problem) {
     PyErr_WriteUnraisable(nullptr);
 }
 
+// The mark of the task for which this thread last reported that its scope is not in force. Null outside any scope.
+struct Reported {
+    bool any = false;
+    PyObject* mark = nullptr;  // a reference, so that no later mark has this address
+
+    ~Reported() {
+        if (mark != nullptr) scopes::add_orphan(mark);
+    }
+};
+
 // Reports once for each thread and scope, because every call that llvmlite makes comes here.
-void report_not_in_force(engines::Carried how, const void* mark) {
-    thread_local std::optional<const void*> reported;
-    if (std::exchange(reported, mark) == mark) return;
+void report_not_in_force(engines::Carried how, nb::object mark) {
+    thread_local Reported reported;
+    if (reported.any && reported.mark == mark.ptr()) return;
+    reported.any = true;
+    drop(std::exchange(reported.mark, mark.release().ptr()));
     if (how == engines::Carried::without_process_wide)
         report(
             "optctx: LLVM is called in a copy of a scope with process_wide=\"exclusive\" whose options are not in "
@@ -418,7 +431,7 @@ void begin_library_call(unsigned image) noexcept {
         report(error.what());
     }
     ++library_calls;
-    if (how != engines::Carried::fully) report_not_in_force(how, task_scope::get().ptr());
+    if (how != engines::Carried::fully) report_not_in_force(how, task_scope::get());
     tell_call_begins();
 }
 
