@@ -15,28 +15,6 @@
 namespace optctx::interface {
 namespace {
 
-constexpr std::size_t longest = 100;  // bytes of a text in a message
-
-// Returns the text in quotes, for a message: shortened, and with '?' in place of what a message cannot show.
-std::string quoted(std::string_view text) {
-    std::size_t end = std::min(text.size(), longest);
-    while (end > 0 && end < text.size() && static_cast<unsigned char>(text[end]) >> 6 == 2)
-        --end;  // inside a character
-    const std::string_view kept = text.substr(0, end);
-    const bool plain = !image::is_utf8(kept);
-    std::string words = "'";
-    words += kept;
-    std::replace_if(
-        words.begin(), words.end(),
-        [plain](char c) {
-            const auto byte = static_cast<unsigned char>(c);
-            return std::iscntrl(byte) != 0 || (plain && byte >= 0x80);
-        },
-        '?');
-    words += end < text.size() ? "'..." : "'";
-    return words;
-}
-
 constexpr std::size_t longest_said = 300;
 constexpr std::size_t most_choices = 12;
 

@@ -1,9 +1,11 @@
 #include "interface/table.hpp"
 
+#include "image/memory.hpp"
 #include "views/view.hpp"
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cstddef>
 #include <numeric>
 #include <string_view>
@@ -67,7 +69,28 @@ bool has_elements(values::Kind kind) {
     return kind == values::Kind::list || kind == values::Kind::bits || kind == values::Kind::set;
 }
 
+constexpr std::size_t longest = 100;  // bytes of a text in a message
+
 }  // namespace
+
+std::string quoted(std::string_view text) {
+    std::size_t end = std::min(text.size(), longest);
+    while (end > 0 && end < text.size() && static_cast<unsigned char>(text[end]) >> 6 == 2)
+        --end;  // inside a character
+    const std::string_view kept = text.substr(0, end);
+    const bool plain = !image::is_utf8(kept);
+    std::string words = "'";
+    words += kept;
+    std::replace_if(
+        words.begin(), words.end(),
+        [plain](char c) {
+            const auto byte = static_cast<unsigned char>(c);
+            return std::iscntrl(byte) != 0 || (plain && byte >= 0x80);
+        },
+        '?');
+    words += end < text.size() ? "'..." : "'";
+    return words;
+}
 
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known) {
     std::string_view best;
@@ -148,7 +171,7 @@ std::string Table::unknown(std::string_view name) const {
     names_.append_to(known);
     if (const Names* late = late_.load(std::memory_order_acquire)) late->append_to(known);
     const std::string_view near = nearest(bare, known);
-    return "no LLVM option is called '" + std::string(name) + "' among the " + std::to_string(known.size()) + " of " +
+    return "no LLVM option is called " + quoted(name) + " among the " + std::to_string(known.size()) + " of " +
            path_.substr(path_.rfind('/') + 1) +
            (near.empty() ? "; `optctx options` shows every name" : "; did you mean " + std::string(near) + "?");
 }

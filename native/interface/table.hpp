@@ -112,6 +112,8 @@ private:
     mutable std::atomic<const Names*> late_{nullptr};
 };
 
+// Returns the text in quotes, for a message: shortened, and with '?' in place of what a message cannot show.
+std::string quoted(std::string_view text);
 // Returns the name in `known` with the smallest edit distance to `name`, or an empty view if that distance is more than
 // a third of its letters.
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known);

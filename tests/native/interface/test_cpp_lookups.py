@@ -245,7 +245,8 @@ def test_another_type_is_an_error(cpp: Lookups, name: str, wrong: str, message: 
         ("--unroll_count", "did you mean unroll-count?"),
         ("", "`optctx options` shows every name"),
         ("no such thing at all", "`optctx options` shows every name"),
-        ("x" * 10_000, "no LLVM option is called 'xxx"),
+        ("unroll\ncount", "'unroll?count'"),
+        ("x" * 10_000, "`optctx options` shows every name"),
     ],
 )
 def test_an_unknown_name_is_an_error_that_says_what_may_have_been_meant(
@@ -256,8 +257,7 @@ def test_an_unknown_name_is_an_error_that_says_what_may_have_been_meant(
         cpp.get(name, "int")
     assert str(caught.value).startswith("UnknownOption: no LLVM option is called ")
     assert hint in str(caught.value)
-    if len(name) < 100:
-        assert f"among the {len(registry())} of libllvmlite.so" in str(caught.value)
+    assert f"among the {len(registry())} of libllvmlite.so" in str(caught.value)
 
 
 def test_names_and_aliases_are_those_of_python(cpp: Lookups) -> None:
