@@ -105,6 +105,9 @@ Setting Space::clone_process_wide(std::uint32_t slot) const {
     });
 }
 
+// Whether LLVM may have kept an address into storage of this region: such storage is never freed.
+static bool stays(const Region& region) noexcept { return region.escapes || region.ownership != Ownership::none; }
+
 std::optional<std::uint32_t> Space::slot_of(std::uintptr_t option) const noexcept {
     const auto at =
         std::lower_bound(by_address_.begin(), by_address_.end(), option,
@@ -118,8 +121,8 @@ Setting Space::parse(std::uint32_t slot, const Occurrences& values) {
     if (!region.scoped || region.role != Role::option)
         throw std::runtime_error("the option in slot " + std::to_string(slot) + " has no storage of its own");
     const std::lock_guard lock(parse_mutex_);
-    if (!region.escapes && region.ownership == Ownership::none) return parse_locked(slot, values);
-    // LLVM may keep an address into this storage after the scope: make one copy for each value, and never free it.
+    if (!stays(region)) return parse_locked(slot, values);
+    // One copy for each value.
     const std::pair key{slot, values};
     const auto found = kept_.find(key);
     if (found != kept_.end()) return found->second;
@@ -147,9 +150,9 @@ void Space::complain(std::uint32_t slot, Occurrences values) {
     const std::lock_guard lock(parse_mutex_);
     const Occurrence refused = std::move(values.values.back());
     values.values.pop_back();
-    // Never freed: LLVM may have kept an address into it before it complained.
     const Setting setting = parse_locked(slot, values);
-    for (const Patch& patch : setting) default_blocks_.push_back(patch.block);
+    for (const Patch& patch : setting)
+        if (stays(regions_[patch.slot])) default_blocks_.push_back(patch.block);
     const views::LiveView printing;
     add_occurrence(setting.front().block->address(), 1, refused);
 }
@@ -224,10 +227,8 @@ void Space::find_drift() {
             drift->push_back(std::move(patch));
         }
     }
-    // An address in an older drift may have escaped into LLVM, so its blocks are never freed.
     for (const Patch& patch : *drift)
-        if (regions_[patch.slot].escapes || regions_[patch.slot].ownership != Ownership::none)
-            default_blocks_.push_back(patch.block);
+        if (stays(regions_[patch.slot])) default_blocks_.push_back(patch.block);
     last_view_ = std::move(view);
     last_drift_ = std::move(drift);
 }

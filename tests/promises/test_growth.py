@@ -99,6 +99,19 @@ def sets_inside() -> Turn:
     return turn
 
 
+def refusals_inside() -> Turn:
+    """LLVM prints why, for which it parses once more."""
+    context, silent, own = contained(), os.open(os.devnull, os.O_WRONLY), os.dup(sys.stderr.fileno())
+
+    def turn(_: int) -> None:
+        os.dup2(silent, sys.stderr.fileno())
+        with context:
+            binding.set_option("", "-unroll-count=many")
+        os.dup2(own, sys.stderr.fileno())
+
+    return turn
+
+
 def objects_of_options() -> Turn:
     context = OptionContext(internalize_public_api_list=["f", "g"], base="defaults")
 
@@ -169,6 +182,7 @@ LOOPS: dict[Callable[[], Turn], tuple[str, ...]] = {
     strings_and_lists: BOTH,
     process_wide: BOTH,
     copies: THREAD,
+    refusals_inside: THREAD,
     objects_of_options: THREAD,
     sets_inside: THREAD,  # by turns LLVM itself keeps the characters; see `process_wide`
     records: THREAD,
