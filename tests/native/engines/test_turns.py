@@ -109,6 +109,20 @@ def test_threads_with_the_same_values_are_inside_at_once_and_scopes_in_there_nev
     in_threads([partial(work, count) for count in (2, 3, 4)])
 
 
+@in_turns
+def test_a_scope_inside_another_is_not_shared_also_with_equal_values() -> None:
+    """Its thread goes back to the outer values when it leaves it, whoever else is inside."""
+    inner = OptionContext(unroll_count=4, base="defaults")
+    seen: list[int] = []
+    with OptionContext(unroll_count=2, base="defaults"):
+        with inner:
+            other = waiting(lambda: seen.append(inner.run(unrolled)))
+            assert seen == []
+        assert unrolled() == 2
+    other.join(SECONDS)
+    assert seen == [4]
+
+
 @alone(OPTCTX_ENGINE="exclusive")
 def test_first_come_first_served_and_compilations_outside_wait_too() -> None:
     order = []
