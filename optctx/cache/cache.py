@@ -49,6 +49,9 @@ class _MemoryStore:
         inside(self._lock, self._set, key, value)
 
     def _set(self, key: str, value: bytes) -> None:
+        if len(value) > self._limit:
+            self._values.pop(key, None)
+            return
         self._values[key] = value
         self._values.move_to_end(key)
         # Summed up again, because an exception between two steps would make a kept sum wrong.
@@ -63,7 +66,7 @@ class _MemoryStore:
         return self._lock
 
     def clear(self) -> None:
-        self._values.clear()
+        inside(self._lock, self._values.clear)
 
     def close(self) -> None:
         self.clear()
