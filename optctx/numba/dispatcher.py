@@ -12,7 +12,7 @@ from numba.core.registry import CPUDispatcher, cpu_target
 
 from optctx.context import OptionContext
 from optctx.numba.cache import OptionsCache
-from optctx.numba.stand_ins import stands_for
+from optctx.numba.stand_ins import stand_in
 
 __all__ = ["OptionsDispatcher"]
 
@@ -103,7 +103,7 @@ class OptionsDispatcher(CPUDispatcher):  # type: ignore[misc]
         return made.publish()
 
 
-@stands_for(Dispatcher)
+@stand_in.register(Dispatcher)
 def _own_dispatcher(dispatcher: Any, target: Any) -> Any:
     if dispatcher.targetdescr is not cpu_target:  # it has its own options, or another target
         return dispatcher

@@ -17,7 +17,7 @@ from optctx.context.lookups import seen
 from optctx.engine.attach import attach
 from optctx.errors import NumbaOptionsWarning, level_outside
 from optctx.numba.dispatcher import OptionsDispatcher
-from optctx.numba.stand_ins import stands_for
+from optctx.numba.stand_ins import stand_in
 from optctx.numba.target import OptionsTarget, target_of
 
 __all__ = ["FOLLOWING", "FollowingDispatcher", "Mode"]
@@ -178,7 +178,7 @@ class FollowingDispatcher(CPUDispatcher):  # type: ignore[misc]
         return made
 
 
-@stands_for(FollowingDispatcher)
+@stand_in.register(FollowingDispatcher)
 def _own_following(dispatcher: FollowingDispatcher, target: OptionsTarget) -> OptionsDispatcher:
     return dispatcher.in_target(target)
 

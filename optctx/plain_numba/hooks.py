@@ -47,7 +47,6 @@ def install() -> None:
     _wrap(Cache, "_load_overload", _load)
     _wrap(Cache, "flush", _flush)
     _wrap(CPUCodeLibrary, "add_ir_module", _working)
-    _wrap(CPUCodeLibrary, "add_llvm_module", _working)
     _wrap(CPUCodeLibrary, "add_linking_library", _linking)
     _wrap(CPUCodeLibrary, "finalize", _working)
     _wrap(Dispatcher, "compile", functools.partial(_compile, "_cache"))

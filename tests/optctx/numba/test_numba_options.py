@@ -169,6 +169,8 @@ def test_universal_functions() -> None:
             result[i] = 3 * array[i]
 
     plain_twice = numba.vectorize(["int64(int64)"])(lambda x: 2 * x)
+    of_a_dispatcher = optctx.numba.vectorize(["int64(int64)"], options=SCALAR)(numba.njit(lambda x: 2 * x))
+    assert of_a_dispatcher(ARRAY).sum() == 2 * ARRAY.sum()
     plain_thrice = numba.guvectorize("(n)->(n)")(thrice.gufunc_builder.py_func)
 
     def calling(two: Any, three: Any) -> Any:
