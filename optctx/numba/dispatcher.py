@@ -40,10 +40,15 @@ class OptionsDispatcher(CPUDispatcher):  # type: ignore[misc]
         if signatures is None and not dispatcher._can_compile:
             signatures = [overload.signature for overload in dispatcher.overloads.values()]
         if signatures is not None:
-            for signature in signatures:
-                made.compile(signature)
-            made.disable_compile()
+            made.compile_only(signatures)
         return made
+
+    def compile_only(self, signatures: Iterable[Any]) -> None:
+        """Compile for these signatures, and for no others from now on."""
+        for signature in signatures:
+            if signature.args not in self.overloads:
+                self.compile(signature)
+        self.disable_compile()
 
     @property
     def llvm_options(self) -> OptionContext:
