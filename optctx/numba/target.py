@@ -37,6 +37,7 @@ from optctx.errors import ProcessWideOptionError, UnsupportedImageError
 from optctx.numba.codegen import OptionsCodegen
 from optctx.numba.dispatcher import OptionsDispatcher
 from optctx.numba.stand_ins import stand_in
+from optctx.plain_numba.entries import Values
 from optctx.reads.unread import judge
 
 __all__ = ["OptionsTarget", "target_of"]
@@ -54,6 +55,7 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
         self.context = context
         self.engine = context._layers.engine
         self._is_compiling = False  # under Numba's compiler lock
+        self.first_values: Values | None = None  # those under which the first function was compiled
         self.values = context if context._unread == "ignore" else OptionContext(base=context)
         self._specialised: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         hardware = type(f"Options{self.name[7:]}", (CPU,), {})
@@ -88,6 +90,7 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
 
     @contextmanager
     def _outermost(self) -> Iterator[None]:
+        self.first_values = self.first_values or self.values_now()
         codegen = self._target_context.codegen()
         before = codegen.finalized
         failed = True
@@ -98,6 +101,10 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
         finally:
             if codegen.finalized > before:
                 judge(self.context, self.context._unread, failed=failed)
+
+    def values_now(self) -> Values:
+        """The values of the context, with all else that is in force at this moment."""
+        return Values(self.engine, self.context)
 
     @property
     def typing_context(self) -> OptionsTyping:

@@ -18,6 +18,7 @@ import numba
 from numba.core.errors import NumbaWarning
 
 import optctx.numba
+from optctx.errors import NumbaOptionsWarning
 from tests.optctx.numba import numba_cached
 from tests.optctx.numba.numba_cached import inside_and_outside, step, steps, taking_turns, without_optctx
 from tests.optctx.numba.numba_processes import at_once, compile_first_inside
@@ -127,6 +128,21 @@ def test_a_caller_of_functions_with_other_options_is_not_cached(cache: pathlib.P
     with pytest.warns(NumbaWarning, match='Cannot cache compiled function "outer"'):
         numba.njit(outer, cache=True)(3)
     assert not list(cache.rglob("*.nbc"))
+
+
+def test_a_helper_that_was_compiled_with_another_content_of_a_file_keeps_its_callers_out(
+    cache: pathlib.Path,
+) -> None:
+    file = cache / "attributes.csv"
+    file.write_text("")
+    compiled = optctx.numba.njit("int64(int64)", cache=True, options={"forceattrs-csv-path": str(file)})
+    helper = compiled(lambda x: 2 * x)
+    kept = {*cache.rglob("*.nbc")}
+    assert len(kept) == 1
+    file.write_text("\n")
+    with pytest.warns(NumbaOptionsWarning, match="is not cached: the content of a file that an option names"):
+        compiled(lambda x: helper(x) + 1)
+    assert {*cache.rglob("*.nbc")} == kept
 
 
 def test_callbacks_and_universal_functions_are_cached(cache: pathlib.Path) -> None:
