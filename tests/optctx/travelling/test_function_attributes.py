@@ -56,6 +56,16 @@ def test_every_function_sees_its_own_options_on_top_of_the_others(
         assert current() is scope
 
 
+def test_what_a_function_reads_counts_for_its_scope_also_after_options_were_set_inside(
+    llvm_context: Any,
+) -> None:
+    text = counted(("own", "-unroll-count=2"))
+    scope = OptionContext({"unroll-threshold": 77}, unread="error")
+    with scope, binding.parse_assembly(text, llvm_context) as module:
+        binding.set_option("", "-slp-threshold=3")
+        optctx.run_passes(module, UNROLL)
+
+
 def test_the_attribute_comes_on_top_of_what_is_bound_to_the_llvm_context(llvm_context: Any) -> None:
     OptionContext({"unroll-count": 6}).bind(llvm_context)
     text = counted(("two", "-unroll-count=2"), ("bound", ""), ("same", "-slp-threshold=3"))
