@@ -201,7 +201,10 @@ class OptionsCodegen(JITCPUCodegen):  # type: ignore[misc]
                 self._linking -= 1
 
     def runtime_library(self) -> OptionsLibrary:
-        """Numba's runtime functions, compiled under these values. Needs Numba's compiler lock."""
-        if self._runtime is None:
+        """Numba's runtime functions, compiled under these values. Needs Numba's compiler lock.
+
+        Those that were made unrecorded are made again where reads count: they would have read every option.
+        """
+        if self._runtime is None or (self.records and self._runtime.reads.names() is None):
             self._runtime = compile_nrt_functions(self._context)
         return self._runtime

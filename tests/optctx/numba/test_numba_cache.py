@@ -160,6 +160,18 @@ def test_callbacks_and_universal_functions_are_cached(cache: pathlib.Path) -> No
 
 
 @pytest.mark.usefixtures("cache")
+def test_what_was_compiled_before_without_a_cache_makes_no_key_of_every_option() -> None:
+    def twice(x: int) -> int:
+        return 2 * x
+
+    options = {"inline-threshold": 78}
+    optctx.numba.njit("int64(int64)", options=options)(twice)
+    for hits, each in enumerate((options, {**options, **ARM})):
+        function = optctx.numba.njit("int64(int64)", cache=True, options=each)(twice)
+        assert sum(function.stats.cache_hits.values()) == hits
+
+
+@pytest.mark.usefixtures("cache")
 def test_what_llvm_read_for_the_target_and_for_a_linked_function_counts_for_the_one_that_links_it() -> None:
     compiled = optctx.numba.njit("int64(int64)", cache=True, options={"inline-threshold": 77})
 
