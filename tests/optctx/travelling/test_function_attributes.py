@@ -10,7 +10,7 @@ import pytest
 from llvmlite import binding
 
 import optctx
-from optctx import OptionContext, UnknownOptionError, current
+from optctx import OptctxError, OptionContext, UnknownOptionError, UntrustedOptionWarning, contained, current
 from optctx.errors import OptionValueError
 from tests.support.ir_texts import CALLS, COUNTED, SCALE
 from tests.support.rows import rows
@@ -170,6 +170,16 @@ def test_a_bad_attribute_is_an_error_before_anything_runs(
             run(module)
         assert isinstance(caught.value.__cause__, UnknownOptionError)
         assert "unroll-count" in caught.value.__cause__.suggestions
+
+
+def test_a_warning_comes_from_its_own_call_also_if_llvm_refuses_the_module_there(llvm_context: Any) -> None:
+    optctx.attach(attributes="warn")
+    text = counted(("bad", "-unrol-count=2")).replace("entry:", 'entry: call void asm "nonsense", ""()')
+    with binding.parse_assembly(text, llvm_context) as module, machine() as target:
+        with pytest.warns(UntrustedOptionWarning), pytest.raises(OptctxError, match="invalid instruction"):
+            optctx.emit_object(module, target)
+        with contained():
+            binding.set_option("", "-slp-threshold=3")  # warnings are errors
 
 
 # In every target LLVM looks for something that belongs to the module while it works on a function.
