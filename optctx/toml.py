@@ -23,10 +23,10 @@ T = TypeVar("T")
 
 _MOST_BYTES = 64 << 20
 _INFINITE = ("inf", "nan")  # without a sign: TOML's own words
-_LONG = re.compile(r"[\d_]{4000,}")  # digits, of which Python refuses more than 4,300
+_LONG = re.compile(r"(?<![\d_])[\d_]{4000,}")  # digits, of which Python refuses more than 4,300
 # 32 dots between the parts of a key. The parser takes quadratic time for such keys.
 _PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
-_DEEP = re.compile(rf"(?:[ \t]*\.[ \t]*{_PART}){{32}}")
+_DEEP = re.compile(rf"\.[ \t]*{_PART}(?:[ \t]*\.[ \t]*{_PART}){{31}}")  # starts at a dot: spaces are many
 
 
 def read_toml(path: str | os.PathLike[str], most: int = _MOST_BYTES) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from optctx._native import inside
 from optctx.cache.entries import Situation, input_key, pack_reads, pack_result, unpack_reads, unpack_result
-from optctx.context import OptionContext, current
+from optctx.context import OptionContext
+from optctx.context.lookups import seen, values_outside
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.errors import OptctxError, shown
@@ -20,6 +21,7 @@ from optctx.folders.store import FolderStore
 from optctx.hosts.llvmlite.objects import module_address
 from optctx.locks import Rank, lock_held_by_fork
 from optctx.reads import record
+from optctx.travelling.attaching import compiles_outside
 
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef
@@ -49,6 +51,9 @@ class _MemoryStore:
         inside(self._lock, self._set, key, value)
 
     def _set(self, key: str, value: bytes) -> None:
+        if len(value) > self._limit:
+            self._values.pop(key, None)
+            return
         self._values[key] = value
         self._values.move_to_end(key)
         # Summed up again, because an exception between two steps would make a kept sum wrong.
@@ -63,7 +68,7 @@ class _MemoryStore:
         return self._lock
 
     def clear(self) -> None:
-        self._values.clear()
+        inside(self._lock, self._values.clear)
 
     def close(self) -> None:
         self.clear()
@@ -166,13 +171,19 @@ class CompileCache:
 
         Raises:
             OptctxError: LLVM refuses the IR, the pipeline or the target.
+            OutsideScopeError: This thread is outside every scope, which `attach(outside="error")` forbids.
             TypeError: An argument has another type.
         """
         from optctx.compiling import Job, initialise_targets
 
         job = Job(_source(module), passes, (), triple, cpu, features, opt_level, emit)
         initialise_targets()
-        return self._find_or_compile(attach(), current(), job)
+        engine = attach()
+        context = seen(engine, "compile")
+        if context is None:
+            compiles_outside(engine)
+            context = values_outside(engine)
+        return self._find_or_compile(engine, context, job)
 
     def _find_or_compile(self, engine: Engine, context: OptionContext, job: Job) -> Result:
         started = time.perf_counter()

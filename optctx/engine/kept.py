@@ -23,7 +23,6 @@ __all__ = ["VARIABLE", "Kept"]
 VARIABLE = "OPTCTX_ATTACH_CACHE"
 _OFF = "off"
 _FORMAT = 1
-_DOMAIN = b"optctx attach cache\0"
 _SIZE_LIMIT = 1 << 25  # bytes; an entry has about half a megabyte
 _KEY_NAME = "attach-key"
 _FOLDERS = ("arch", "image", "plan", "engine")  # of this package: whose code works the findings out
@@ -36,7 +35,7 @@ class _Store(FolderStore):
 
     def __init__(self, directory: str, key: bytes) -> None:
         self.problem = ""
-        super().__init__(directory, _SIZE_LIMIT, key, domain=_DOMAIN, only_ours=True)
+        super().__init__(directory, _SIZE_LIMIT, key, only_ours=True)
 
     def _report(self, kind: Problem, what: str) -> None:
         self.problem = self.problem or what

@@ -16,7 +16,6 @@ from _operator import _compare_digest
 from optctx.errors import CacheWarning, OptctxError, level_outside
 
 __all__ = [
-    "COMPILED_CODE",
     "FOLDER_FLAGS",
     "READ_FLAGS",
     "TAG_SIZE",
@@ -95,17 +94,13 @@ def make_own_folder(path: str) -> None:
 
 def read_all(file: int, size: int) -> bytes:
     """Read that many bytes, or fewer if the file has become shorter."""
-    data = os.read(file, size)
-    if len(data) < size:
-        while piece := os.read(file, size - len(data)):
-            data += piece
-    return data
+    with open(file, "rb", closefd=False) as opened:
+        return opened.read(size)
 
 
 def write_all(file: int, data: bytes) -> None:
-    left = memoryview(data)
-    while left:
-        left = left[os.write(file, left) :]
+    with open(file, "wb", closefd=False) as opened:
+        opened.write(data)
 
 
 class Problem(enum.Enum):
@@ -139,8 +134,7 @@ except ImportError:  # a Python without hashes of its own
 _SHORTEST_KEY = 16  # bytes
 TAG_SIZE = 32  # bytes
 _LONGEST_KEY = 64  # bytes that BLAKE2b takes
-# Sets these tags apart from any other use of the same key.
-COMPILED_CODE = b"optctx compile cache, format 3\0"
+_DOMAIN = b"optctx compile cache, format 3\0"  # sets these tags apart from any other use of the same key
 
 
 def check_key(key: object) -> bytes | None:
@@ -160,11 +154,11 @@ def check_key(key: object) -> bytes | None:
 class Seal:
     """BLAKE2b of 32 bytes: without a key it finds damage, with one of 16 bytes or more it finds forgery."""
 
-    def __init__(self, key: bytes | None, domain: bytes = COMPILED_CODE) -> None:
+    def __init__(self, key: bytes | None) -> None:
         if key is not None and len(key) > _LONGEST_KEY:
             key = blake2b(key).digest()
         # The state after the domain, never the key itself: nothing can show it.
-        self._copy = blake2b(domain, digest_size=TAG_SIZE, key=key or b"").copy
+        self._copy = blake2b(_DOMAIN, digest_size=TAG_SIZE, key=key or b"").copy
 
     def name(self, key: str) -> str:
         """Return the file name of an entry. Caches with different keys have different files in one folder."""

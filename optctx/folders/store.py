@@ -17,7 +17,6 @@ from contextlib import AbstractContextManager
 
 from optctx.errors import OptctxError, shown
 from optctx.folders.files import (
-    COMPILED_CODE,
     FOLDER_FLAGS,
     READ_FLAGS,
     TAG_SIZE,
@@ -63,16 +62,15 @@ class FolderStore:
         size_limit: int,
         key: bytes | None,
         *,
-        domain: bytes = COMPILED_CODE,
         only_ours: bool = False,
     ) -> None:
         """Make the folder if it is missing. Raises OptctxError if it cannot be opened or is refused.
 
-        `domain`: what the entries are for. `only_ours`: even with a key, folder and entries must be such that
-        only this user and root can change them.
+        `only_ours`: even with a key, folder and entries must be such that only this user and root can change
+        them.
         """
         self._problems = Problems()
-        self._seal = Seal(key, domain)
+        self._seal = Seal(key)
         self._keyed = key is not None
         self._only_ours = only_ours or key is None
         self._limit = size_limit

@@ -15,7 +15,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.errors import NumbaWarning
 
 from optctx.numba.codegen import FOREIGN
-from optctx.plain_numba.entries import Entries, Values
+from optctx.plain_numba.entries import Entries, warn_not_cached
 
 __all__ = ["OptionsCache"]
 
@@ -49,7 +49,7 @@ class OptionsCache(FunctionCache):  # type: ignore[misc]
         if not self._enabled:
             return None
         base = self._index_key(sig, target_context.codegen())
-        found = Entries(self._cache_file).find(base, self._values())
+        found = Entries(self._cache_file).find(base, self._target.values_now())
         if found is None:
             return None
         reads, data = found
@@ -60,9 +60,12 @@ class OptionsCache(FunctionCache):  # type: ignore[misc]
     def _save_overload(self, sig: Any, data: Any) -> None:
         if not self._enabled or not self._impl.check_cachable(data):
             return
+        values, read = self._target.values_now(), data.library.reads.names()
+        if not values.agree(self._target.first_values, read):
+            why = "the content of a file that an option names, or an option of the whole process, has changed"
+            warn_not_cached(self._py_func, f"{why} since Numba first compiled under these options")
+            return
         self._impl.locator.ensure_cache_path()
-        base, read = self._index_key(sig, data.codegen), data.library.reads.names()
-        Entries(self._cache_file).keep(base, self._values(), read, self._impl.reduce(data))
-
-    def _values(self) -> Values:
-        return Values(self._target.engine, self._target.context)
+        Entries(self._cache_file).keep(
+            self._index_key(sig, data.codegen), values, read, self._impl.reduce(data)
+        )

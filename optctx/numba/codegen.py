@@ -141,7 +141,7 @@ class OptionsCodegen(JITCPUCodegen):  # type: ignore[misc]
         self._compiling: tuple[int, Reads] | None = None  # the thread that compiles
         self.finalized = 0  # the number of libraries that were compiled, not loaded
         self._runtime: OptionsLibrary | None = None
-        self._linking = 0
+        self.is_linking = False  # whether a library of this engine asks for modules; under the compiler lock
         with self.working(self.reads):
             super().__init__(module_name)
             self._use_machine()
@@ -185,23 +185,21 @@ class OptionsCodegen(JITCPUCodegen):  # type: ignore[misc]
             finally:
                 self._compiling = None
 
-    @property
-    def is_linking(self) -> bool:
-        """Whether a library of this engine asks for modules. Needs Numba's compiler lock."""
-        return self._linking > 0
-
     @contextmanager
     def linking(self) -> Iterator[None]:
         """A block in which libraries of this engine link each other."""
         with global_compiler_lock:
-            self._linking += 1
+            outer, self.is_linking = self.is_linking, True
             try:
                 yield
             finally:
-                self._linking -= 1
+                self.is_linking = outer
 
     def runtime_library(self) -> OptionsLibrary:
-        """Numba's runtime functions, compiled under these values. Needs Numba's compiler lock."""
-        if self._runtime is None:
+        """Numba's runtime functions, compiled under these values. Needs Numba's compiler lock.
+
+        Those that were made unrecorded are made again where reads count: they would have read every option.
+        """
+        if self._runtime is None or (self.records and self._runtime.reads.names() is None):
             self._runtime = compile_nrt_functions(self._context)
         return self._runtime

@@ -12,7 +12,7 @@ from numba.core.registry import CPUDispatcher, cpu_target
 
 from optctx.context import OptionContext
 from optctx.numba.cache import OptionsCache
-from optctx.numba.stand_ins import stands_for
+from optctx.numba.stand_ins import stand_in
 
 __all__ = ["OptionsDispatcher"]
 
@@ -40,10 +40,15 @@ class OptionsDispatcher(CPUDispatcher):  # type: ignore[misc]
         if signatures is None and not dispatcher._can_compile:
             signatures = [overload.signature for overload in dispatcher.overloads.values()]
         if signatures is not None:
-            for signature in signatures:
-                made.compile(signature)
-            made.disable_compile()
+            made.compile_only(signatures)
         return made
+
+    def compile_only(self, signatures: Iterable[Any]) -> None:
+        """Compile for these signatures, and for no others from now on."""
+        for signature in signatures:
+            if signature.args not in self.overloads:
+                self.compile(signature)
+        self.disable_compile()
 
     @property
     def llvm_options(self) -> OptionContext:
@@ -103,7 +108,7 @@ class OptionsDispatcher(CPUDispatcher):  # type: ignore[misc]
         return made.publish()
 
 
-@stands_for(Dispatcher)
+@stand_in.register(Dispatcher)
 def _own_dispatcher(dispatcher: Any, target: Any) -> Any:
     if dispatcher.targetdescr is not cpu_target:  # it has its own options, or another target
         return dispatcher

@@ -17,7 +17,7 @@ from optctx.context.lookups import seen
 from optctx.engine.attach import attach
 from optctx.errors import NumbaOptionsWarning, level_outside
 from optctx.numba.dispatcher import OptionsDispatcher
-from optctx.numba.stand_ins import stands_for
+from optctx.numba.stand_ins import stand_in
 from optctx.numba.target import OptionsTarget, target_of
 
 __all__ = ["FOLLOWING", "FollowingDispatcher", "Mode"]
@@ -40,8 +40,7 @@ class FollowingDispatcher(CPUDispatcher):  # type: ignore[misc]
         self._by_context: dict[int, tuple[weakref.ref[OptionContext], OptionsDispatcher]] = {}
         self._outside: OptionsDispatcher | None = None
         self._first: OptionsDispatcher | None = None
-        self._asked: list[Any] = []  # signatures that `compile` was called with
-        self._frozen = False
+        self._only: list[Any] | None = None  # the signatures that it compiles for; None for any
         super().__init__(*args, **named)
         self._doing = f"call {self.py_func.__qualname__}"
 
@@ -56,7 +55,7 @@ class FollowingDispatcher(CPUDispatcher):  # type: ignore[misc]
         with global_compiler_lock:
             found = self._by_target.get(target)
             if found is None:
-                found = target.dispatcher_class.like(self, self._asked if self._frozen else None).publish()
+                found = target.dispatcher_class.like(self, self._only).publish()
                 self._by_target[target] = found
             return found
 
@@ -66,7 +65,8 @@ class FollowingDispatcher(CPUDispatcher):  # type: ignore[misc]
         if self.mode == "each":
             return self._of(context)
         if self._first is None:
-            self._first = self._of(context)
+            with global_compiler_lock:  # of several threads one is the first
+                self._first = self._first or self._of(context)
         return self._first
 
     def _to_run(self) -> OptionsDispatcher:
@@ -132,13 +132,18 @@ class FollowingDispatcher(CPUDispatcher):  # type: ignore[misc]
         return lambda: None
 
     def compile(self, sig: Any) -> Any:
-        self._asked.append(sig)
         return self._to_run().compile(sig)
 
     def disable_compile(self, val: bool = True) -> None:
-        self._frozen = val
-        for dispatcher in self._by_target.values():
-            dispatcher.disable_compile(val)
+        made = list(self._by_target.values())
+        compiled = [overload.signature for each in made for overload in each.overloads.values()]
+        assert compiled or not val  # as in Numba: else no call could succeed
+        self._only = list(dict.fromkeys(compiled)) if val else None
+        for dispatcher in made:
+            if self._only is None:
+                dispatcher.disable_compile(False)
+            else:
+                dispatcher.compile_only(self._only)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         return self._here().get_call_template(args, kws)
@@ -160,25 +165,22 @@ class FollowingDispatcher(CPUDispatcher):  # type: ignore[misc]
     def _reduce_states(self) -> dict[str, Any]:
         states: dict[str, Any] = super()._reduce_states()
         caching = not isinstance(self._cache, NullCache)
-        asked = self._asked if self._frozen else None
-        return {**states, "sigs": [], "mode": self.mode, "caching": caching, "asked": asked}
+        return {**states, "sigs": [], "mode": self.mode, "caching": caching, "only": self._only}
 
     @classmethod
     def _rebuild(cls, **states: Any) -> FollowingDispatcher:
         known = cls._memo.get(states["uuid"])
         if known is not None:
             return known  # type: ignore[no-any-return]
-        mode, caching, asked = (states.pop(name) for name in ("mode", "caching", "asked"))
+        mode, caching, only = (states.pop(name) for name in ("mode", "caching", "only"))
         made: FollowingDispatcher = super()._rebuild(**states)
-        made.mode = mode
+        made.mode, made._only = mode, only
         if caching:
             made.enable_caching()
-        if asked is not None:
-            made._asked, made._frozen = asked, True
         return made
 
 
-@stands_for(FollowingDispatcher)
+@stand_in.register(FollowingDispatcher)
 def _own_following(dispatcher: FollowingDispatcher, target: OptionsTarget) -> OptionsDispatcher:
     return dispatcher.in_target(target)
 

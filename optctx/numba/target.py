@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -36,7 +36,8 @@ from optctx.engine.attach import attach, is_default
 from optctx.errors import ProcessWideOptionError, UnsupportedImageError
 from optctx.numba.codegen import OptionsCodegen
 from optctx.numba.dispatcher import OptionsDispatcher
-from optctx.numba.stand_ins import Maker, maker_for
+from optctx.numba.stand_ins import stand_in
+from optctx.plain_numba.entries import Values
 from optctx.reads.unread import judge
 
 __all__ = ["OptionsTarget", "target_of"]
@@ -54,6 +55,7 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
         self.context = context
         self.engine = context._layers.engine
         self._is_compiling = False  # under Numba's compiler lock
+        self.first_values: Values | None = None  # those under which the first function was compiled
         self.values = context if context._unread == "ignore" else OptionContext(base=context)
         self._specialised: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         hardware = type(f"Options{self.name[7:]}", (CPU,), {})
@@ -88,6 +90,7 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
 
     @contextmanager
     def _outermost(self) -> Iterator[None]:
+        self.first_values = self.first_values or self.values_now()
         codegen = self._target_context.codegen()
         before = codegen.finalized
         failed = True
@@ -99,6 +102,10 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
             if codegen.finalized > before:
                 judge(self.context, self.context._unread, failed=failed)
 
+    def values_now(self) -> Values:
+        """The values of the context, with all else that is in force at this moment."""
+        return Values(self.engine, self.context)
+
     @property
     def typing_context(self) -> OptionsTyping:
         return self._typing_context
@@ -109,14 +116,14 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
 
     def own(self, value: Any) -> Any:
         """The value that replaces `value` in functions of this target: a stand-in if it is plain Numba's."""
-        make = maker_for(value)
-        return value if make is None else self._specialise(value, make)
+        make = stand_in.dispatch(type(value))
+        return value if make is stand_in.registry[object] else self._specialise(value, make)
 
     def own_type(self, kind: Any) -> Any:
         """As `own`, for a type."""
         return types.Dispatcher(self.own(kind.dispatcher)) if type(kind) is types.Dispatcher else kind
 
-    def _specialise(self, value: Any, make: Maker) -> Any:
+    def _specialise(self, value: Any, make: Callable[[Any, OptionsTarget], Any]) -> Any:
         with global_compiler_lock:
             found = self._specialised.get(value)
             if found is None:
@@ -132,7 +139,6 @@ class OptionsTyping(typing.Context):  # type: ignore[misc]
     def __init__(self, target: OptionsTarget) -> None:
         self._target = target
         self._templates: dict[type, type] = {}
-        self._own_templates: set[type] = set()
         super().__init__()
 
     def resolve_value_type(self, val: Any) -> Any:
@@ -174,12 +180,12 @@ class OptionsTyping(typing.Context):  # type: ignore[misc]
 
     def _own_template(self, template: type) -> type:
         # `issubclass` of Numba's templates takes a millisecond, because they have an abstract base.
-        if _OverloadFunctionTemplate not in template.__mro__ or template in self._own_templates:
+        if _OverloadFunctionTemplate not in template.__mro__:
             return template
         if template not in self._templates:
             own: dict[str, Any] = {"_impl_cache": {}, "_compiled_overloads": {}, "_inline_overloads": {}}
-            self._templates[template] = type(template)(template.__name__, (template,), own)
-            self._own_templates.add(self._templates[template])
+            made = type(template)(template.__name__, (template,), own)
+            self._templates[template] = self._templates[made] = made
         return self._templates[template]
 
 

@@ -8,15 +8,16 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from numba.core.caching import NullCache
 from numba.core.registry import cpu_target
 from numba.np.ufunc.dufunc import DUFunc
 from numba.np.ufunc.gufunc import GUFunc
-from numba.np.ufunc.ufuncbuilder import GUFuncBuilder, UFuncDispatcher, UFuncTargetOptions
+from numba.np.ufunc.ufuncbuilder import UFuncDispatcher, UFuncTargetOptions
 
 from optctx.context import OptionContext, current
 from optctx.numba.cache import OptionsCache
 from optctx.numba.decorators import Options, check_arguments, refuse, target_for
-from optctx.numba.stand_ins import stands_for
+from optctx.numba.stand_ins import stand_in
 from optctx.numba.target import OptionsTarget
 
 __all__ = ["OptionsDUFunc", "OptionsGUFunc", "guvectorize", "vectorize"]
@@ -42,13 +43,14 @@ class _Dispatcher(UFuncDispatcher):  # type: ignore[misc]
 class _Universal:
     """The common part of universal functions with options."""
 
-    _dispatcher: _Dispatcher
     _install_type: Callable[[Any], None]
     _install_cg: Callable[[Any], None]
 
-    @property
-    def target(self) -> OptionsTarget:
-        return self._dispatcher.target
+    def __init__(self, target: OptionsTarget, *args: Any, **named: Any) -> None:
+        self.target = target
+        self._known_to = [target]
+        super().__init__(*args, **named)
+        self.install(cpu_target)
 
     @property
     def llvm_options(self) -> OptionContext:
@@ -57,12 +59,19 @@ class _Universal:
 
     def install(self, target: Any) -> Any:
         """Let functions of another target call it, even of plain Numba's. Returns itself."""
-        known = self.__dict__.setdefault("_known_to", [self.target])
-        if target not in known:
+        if target not in self._known_to:
             self._install_type(target.typing_context)
             self._install_cg(target.target_context)
-            known.append(target)
+            self._known_to.append(target)
         return self
+
+    def _own(self, dispatcher: Any) -> _Dispatcher:
+        """Make a dispatcher for the target, in place of the one that Numba has made."""
+        options = {"nopython": True, **dispatcher.targetoptions}
+        made = _Dispatcher(self.target, dispatcher.py_func, options)
+        if not isinstance(dispatcher.cache, NullCache):
+            made.enable_caching()
+        return made
 
     def __reduce__(self) -> Any:
         raise TypeError(f"cannot pickle {self!r}: a universal function with LLVM options is of one process")
@@ -71,15 +80,8 @@ class _Universal:
 class OptionsDUFunc(_Universal, DUFunc):  # type: ignore[misc]
     """A universal function whose loops are all compiled under the values of one target."""
 
-    def __init__(
-        self, target: OptionsTarget, py_func: Any, identity: Any, cache: bool, targetoptions: dict[str, Any]
-    ) -> None:
-        dispatcher = _Dispatcher(target, py_func, {"nopython": True, **targetoptions})
-        if cache:
-            dispatcher.enable_caching()
-        self._initialize(dispatcher, identity)
-        functools.update_wrapper(self, py_func)
-        self.install(cpu_target)
+    def _initialize(self, dispatcher: Any, identity: Any) -> None:
+        super()._initialize(self._own(dispatcher), identity)
 
     def _compile_for_argtys(self, *args: Any, **named: Any) -> Any:
         with self.target.compiling():
@@ -89,19 +91,9 @@ class OptionsDUFunc(_Universal, DUFunc):  # type: ignore[misc]
 class OptionsGUFunc(_Universal, GUFunc):  # type: ignore[misc]
     """A generalized universal function, compiled under the values of one target."""
 
-    def __init__(self, target: OptionsTarget, py_func: Any, signature: str, **named: Any) -> None:
-        self.ufunc = None
-        self._frozen = False
-        self._identity = named.pop("identity", None)
-        self._is_dynamic = named.pop("is_dynamic", False)
-        writable = named.pop("writable_args", ())
-        # As in plain Numba, except for the dispatcher.
-        self.gufunc_builder = GUFuncBuilder(py_func, signature, self._identity, False, named, writable)
-        self._dispatcher = self.gufunc_builder.nb_func = _Dispatcher(target, py_func, {"nopython": True})
-        self.__name__, self.__doc__ = py_func.__name__, py_func.__doc__
-        self._initialize(self._dispatcher)
-        functools.update_wrapper(self, py_func)
-        self.install(cpu_target)
+    def _initialize(self, dispatcher: Any) -> None:
+        self._dispatcher = self.gufunc_builder.nb_func = self._own(dispatcher)
+        super()._initialize(self._dispatcher)
 
     def add(self, fty: Any) -> None:
         with self.target.compiling():
@@ -151,12 +143,10 @@ def guvectorize(*args: Any, options: Options = None, **named: Any) -> Any:
         refuse("guvectorize", f"expected signatures and a layout, or a layout, found {len(args)} arguments")
     named.pop("target", None)
     target = target_for("guvectorize", current() if options is None else options)
-    signatures = _signatures(args[0]) if len(args) == 2 else []
-    if not signatures:
-        named.setdefault("is_dynamic", True)
-    return functools.partial(
-        _complete, functools.partial(OptionsGUFunc, target, signature=args[-1], **named), signatures
-    )
+    names = ("identity", "is_dynamic", "writable_args")
+    own = {"is_dynamic": True, **{name: named.pop(name) for name in names if name in named}}
+    make = functools.partial(OptionsGUFunc, target, signature=args[-1], targetoptions=named, **own)
+    return functools.partial(_complete, make, _signatures(args[0]) if len(args) == 2 else [])
 
 
 def _signatures(given: Any) -> list[Any]:
@@ -173,10 +163,13 @@ def _complete(make: Callable[[Any], Any], signatures: list[Any], function: Any) 
     return made.build_ufunc()
 
 
-@stands_for(DUFunc)
+@stand_in.register(_Universal)
+def _same(function: _Universal, target: OptionsTarget) -> Any:
+    return function.install(target)
+
+
+@stand_in.register(DUFunc)
 def _own_ufunc(function: Any, target: OptionsTarget) -> Any:
-    if isinstance(function, OptionsDUFunc):
-        return function.install(target)
     dispatcher = function._dispatcher
     identity = "reorderable" if function.identity is None and function.reorderable else function.identity
     made = OptionsDUFunc(target, dispatcher.py_func, identity, False, dict(dispatcher.targetoptions))
@@ -187,19 +180,16 @@ def _own_ufunc(function: Any, target: OptionsTarget) -> Any:
     return made
 
 
-@stands_for(GUFunc)
+@stand_in.register(GUFunc)
 def _own_gufunc(function: Any, target: OptionsTarget) -> Any:
-    if isinstance(function, OptionsGUFunc):
-        return function.install(target)
     builder = function.gufunc_builder
     made = OptionsGUFunc(
         target,
         builder.py_func,
         builder.signature,
         identity=function._identity,
-        is_dynamic=function._is_dynamic,
+        targetoptions=builder.targetoptions,
         writable_args=builder.writable_args,
-        **builder.targetoptions,
     )
     for signature in builder._sigs:
         made.add(signature)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,7 +22,7 @@ from optctx.context import OptionContext
 from optctx.context.lookups import seen, values_outside
 from optctx.engine.attach import attached
 from optctx.engine.engine import Engine
-from optctx.errors import OptctxError, ScopeError
+from optctx.errors import NumbaOptionsWarning, OptctxError, ScopeError
 from optctx.reads.log import Log
 from optctx.reads.recording import record
 from optctx.travelling.attributes import attributes_policy
@@ -33,6 +34,7 @@ __all__ = [
     "Values",
     "outside",
     "values_here",
+    "warn_not_cached",
 ]
 
 _FORMAT = 2  # of keys and of entries
@@ -193,3 +195,13 @@ class Entries:
     def _under(self, base: Any, values: Values) -> tuple[Any, ...]:
         """The key for everything that the result depends on, except options that can be scoped."""
         return (*base, repr(self._file._source_stamp), values.rest)
+
+
+def warn_not_cached(function: Any, why: str) -> None:
+    """Warn, at a function, that its code is not kept."""
+    warnings.warn_explicit(
+        f"{function.__qualname__} is not cached: {why}",
+        NumbaOptionsWarning,
+        function.__code__.co_filename,
+        function.__code__.co_firstlineno,
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -15,8 +14,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.runtime import rtsys
 from numba.np.ufunc.ufuncbuilder import UFuncDispatcher
 
-from optctx.errors import NumbaOptionsWarning
-from optctx.plain_numba.entries import Entries, values_here
+from optctx.plain_numba.entries import Entries, values_here, warn_not_cached
 from optctx.plain_numba.made import (
     compiling,
     library_of,
@@ -47,7 +45,6 @@ def install() -> None:
     _wrap(Cache, "_load_overload", _load)
     _wrap(Cache, "flush", _flush)
     _wrap(CPUCodeLibrary, "add_ir_module", _working)
-    _wrap(CPUCodeLibrary, "add_llvm_module", _working)
     _wrap(CPUCodeLibrary, "add_linking_library", _linking)
     _wrap(CPUCodeLibrary, "finalize", _working)
     _wrap(Dispatcher, "compile", functools.partial(_compile, "_cache"))
@@ -137,7 +134,7 @@ class _Guard:
 
     def save_overload(self, sig: Any, data: Any) -> None:
         if values_here() is not None:
-            _warn(self._function, _CANNOT_HOLD.format(type(self._cache).__name__))
+            warn_not_cached(self._function, _CANNOT_HOLD.format(type(self._cache).__name__))
         elif not _contains_other(None, self._function, library_of(data)):
             self._cache.save_overload(sig, data)
 
@@ -168,7 +165,7 @@ def _save(original: Method) -> Method:
             if values is None:
                 original(self, sig, data)
             else:
-                _warn(self._py_func, _CANNOT_HOLD.format(type(self).__name__))
+                warn_not_cached(self._py_func, _CANNOT_HOLD.format(type(self).__name__))
             return
         if not self._enabled or not self._impl.check_cachable(data):
             return
@@ -193,17 +190,8 @@ def _contains_other(values: Any, function: Any, library: Any) -> bool:
         why = "it is unknown under which LLVM options Numba compiled it"
     else:
         why = f"Numba compiled {other.name}, which is part of it, under other LLVM options"
-    _warn(function, why)
+    warn_not_cached(function, why)
     return True
-
-
-def _warn(function: Any, why: str) -> None:
-    warnings.warn_explicit(
-        f"{function.__qualname__} is not cached: {why}",
-        NumbaOptionsWarning,
-        function.__code__.co_filename,
-        function.__code__.co_firstlineno,
-    )
 
 
 def _flush(original: Method) -> Method:

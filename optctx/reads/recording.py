@@ -56,8 +56,7 @@ class Recording(RecordingBase):
 
     def _finish(self) -> None:
         """End the log. Called by `__exit__`, after the recording has stopped."""
-        if self._log is not None:
-            self._log._end()
+        self.log._end()
 
 
 def record(image: Image | None = None) -> Recording:

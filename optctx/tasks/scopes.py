@@ -14,6 +14,7 @@ import contextvars
 import os
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import TypeAlias, cast
 
 from optctx import _native
@@ -49,7 +50,6 @@ LibraryCalls: TypeAlias = "tuple[Callable[[], None], Callable[[], None]]"
 
 _innermost: contextvars.ContextVar[Mark | None] = contextvars.ContextVar("optctx")
 _native.use_task_variable(_innermost)
-_library_calls: dict[int, LibraryCalls] = {}  # by the index of the image
 
 _lock = lock_held_by_fork(Rank.TASKS)
 _following: set[int] = set()  # indexes of images
@@ -123,9 +123,10 @@ def _follow(engine: Engine) -> None:
     _following.add(engine.index)
 
 
+@cache
 def library_calls(engine: Engine) -> LibraryCalls:
     """Return the callbacks for the beginning and end of a call through the host: always the same pair."""
-    return _library_calls.setdefault(engine.index, _native.library_calls(engine.index))
+    return _native.library_calls(engine.index)
 
 
 class _Worker:

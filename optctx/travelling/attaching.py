@@ -26,7 +26,7 @@ from optctx.errors import (
     shown,
 )
 from optctx.image.loaded import Image
-from optctx.tasks.problems import place_of, tell
+from optctx.tasks.problems import place_of, raise_problems, tell
 from optctx.travelling.attributes import Attributes, check_attributes, new_policy, reset_policy, set_policy
 from optctx.values.layers import Layers
 from optctx.wording import counted
@@ -34,7 +34,7 @@ from optctx.wording import counted
 if TYPE_CHECKING:
     from optctx.engine.engine import Engine
 
-__all__ = ["Outside", "attach", "detach"]
+__all__ = ["Outside", "attach", "compiles_outside", "detach"]
 
 
 def attach(
@@ -155,6 +155,17 @@ def _may_run_outside(image: int, is_error: bool) -> bool:
     else:
         tell(OutsideScopeWarning(f"{what}; {advice}"), place)
     return not is_error
+
+
+def compiles_outside(engine: Engine) -> None:
+    """Warn of a compilation outside every scope, or refuse it with an OutsideScopeError, as the rule says.
+
+    For one that enters a scope of its own, where LLVM cannot tell.
+    """
+    rule = _native.outside_rule(engine.index)
+    if rule in (_native.Outside.warn, _native.Outside.error):
+        _may_run_outside(engine.index, rule == _native.Outside.error)
+        raise_problems()
 
 
 def _caller(frame: FrameType | None, between: frozenset[str]) -> FrameType | None:

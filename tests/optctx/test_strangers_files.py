@@ -63,6 +63,8 @@ def test_a_study_is_no_longer_than_one_that_can_go_on() -> None:
 TOML = {
     f"x = {DIGITS}": "found one of 900,000 digits in line 2",
     f"x = 0x{'f' * 900_000}": "for x, found",
+    f"x = [{('1' * 3999 + ',') * 1000}{'1' * 5000}]": "found one of 5,000 digits in line 2",
+    f"x ={' ' * 900_000}": "expected TOML: Invalid value",
     "x = [1, {y = 1e400}]": r"for x\[1\]\.y, found 1e400",
     f"x = {'[' * 100_000}": "nests too deeply",
     f"x = {'[' * 40}{']' * 40}": r"at most 32 levels, found more for x\[0\]",

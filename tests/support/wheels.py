@@ -98,6 +98,7 @@ _REFUSED = """
 _TAKEN = """
     import sys
     import llvmlite, optctx, pytest
+    from llvmlite import binding
     from tests.support.library_code import changed_code
     from tests.support.scopes import unrolled_by_llvmlite
 
@@ -109,6 +110,10 @@ _TAKEN = """
     with optctx.OptionContext(unroll_count=4):
         assert unrolled_by_llvmlite() == 4
     assert unrolled_by_llvmlite() == 1
+    if make := getattr(binding, "create_module_pass_manager", None):  # of llvmlite 0.44
+        optctx.attach(attributes="warn")
+        with pytest.warns(optctx.UntrustedOptionWarning):
+            make().run(binding.parse_assembly('define void @f() "optctx"="-no-such=1" { ret void }'))
     optctx.detach()
     assert changed_code() == []
 """

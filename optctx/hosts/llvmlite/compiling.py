@@ -213,6 +213,7 @@ def run_passes(
     )
     if ran is None:
         raise_forbidden()
+    raise_problems()
     error, errors = ran
     if error is not None:
         said = clipped(error.decode(errors="replace"))
@@ -220,7 +221,6 @@ def run_passes(
             f"cannot parse the pass pipeline {shown(pipeline)}: {said}; {_pipeline_hint(pipeline, said)}"
         )
     _raise_errors(errors)
-    raise_problems()
 
 
 def instruction_count(module: ModuleRef) -> int:
@@ -263,9 +263,9 @@ def _emit(module: ModuleRef, target_machine: TargetMachine, *, as_object: bool) 
     )
     if emitted is None:
         raise_forbidden()
+    raise_problems(stacklevel=4)
     code, message, errors = emitted
     _raise_errors(errors)
-    raise_problems(stacklevel=4)
     if code is None:
         what = "an object" if as_object else "assembly"
         why = message.decode(errors="replace").strip() or "no reason given"

@@ -9,7 +9,6 @@ LLVM has written values of options to them while it made that one.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -18,7 +17,7 @@ from optctx._native import Subject
 from optctx.engine.attach import attach, made
 from optctx.errors import UnsupportedImageError
 from optctx.hosts.llvmlite.ffi_calls import address_of, watch
-from optctx.hosts.llvmlite.objects import module_address
+from optctx.hosts.llvmlite.objects import module_address, wrap_method
 from optctx.image.facts.fact import named
 from optctx.image.facts.interceptions import Interception, Work
 
@@ -58,7 +57,6 @@ def _binding(module: object) -> _native.Binding | None:
 
 
 def _add_ir(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
     def add_ir(self: Any, llvmir: Any) -> Any:
         found = _binding(llvmir)
         result = original(self, llvmir)
@@ -70,7 +68,6 @@ def _add_ir(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _link(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
     def link(self: Any, lljit: Any, library_name: Any) -> Any:
         bindings = self.__dict__.get(_BOUND, {})
         if bindings:
@@ -94,8 +91,5 @@ def arm() -> None:
     from llvmlite.binding import JITLibraryBuilder
 
     watch("LLVMPY_CreateLLJITCompiler", _create)
-
-    if not hasattr(JITLibraryBuilder.add_ir, "__wrapped__"):
-        JITLibraryBuilder.add_ir = _add_ir(JITLibraryBuilder.add_ir)
-    if not hasattr(JITLibraryBuilder.link, "__wrapped__"):
-        JITLibraryBuilder.link = _link(JITLibraryBuilder.link)
+    wrap_method(JITLibraryBuilder, "add_ir", _add_ir)
+    wrap_method(JITLibraryBuilder, "link", _link)

@@ -15,7 +15,7 @@ from typing import Any
 
 from optctx._native import loaded_libraries
 from optctx.errors import UnsupportedImageError, level_outside
-from optctx.hosts.llvmlite.ffi_calls import llvmlite_lock
+from optctx.hosts.llvmlite.ffi_calls import function_names, llvmlite_lock
 from optctx.hosts.llvmlite.objects import llvm_context_address, module_address, order_arguments, order_freeing
 from optctx.image.facts.interceptions import Interception
 from optctx.image.loaded import Image, open_image
@@ -23,11 +23,9 @@ from optctx.tasks.problems import anything_left, raise_problems
 
 __all__ = ["LLVMLITE", "check_release", "llvmlite_image"]
 
-# Its functions that run passes, emit, compile, make a data layout, or set options.
+# Its functions that emit, compile, make a data layout, or set options: those that run LLVM, beside managers.
 _RUNS_LLVM = (
     "LLVMPY_SetCommandLine",
-    "LLVMPY_RunNewModulePassManager",
-    "LLVMPY_RunNewFunctionPassManager",
     "LLVMPY_TargetMachineEmitToMemory",
     "LLVMPY_CreateTargetMachineData",
     "LLVMPY_FinalizeObject",
@@ -153,8 +151,9 @@ class _Llvmlite:
         from llvmlite.binding import ffi  # importing optctx works without llvmlite
 
         from optctx.hosts.llvmlite import lljit, manager_runs  # importing optctx takes a twentieth less time
+        from optctx.hosts.llvmlite.recipes import RUNS_MANAGER
 
-        for name in _RUNS_LLVM:
+        for name in (*_RUNS_LLVM, *(RUNS_MANAGER.keys() & function_names())):
             getattr(ffi.lib, name)._cfn.errcheck = _returns
         order_freeing()
         lljit.arm()

@@ -33,6 +33,7 @@ __all__ = [
     "pipeline_text",
     "target_machine_address",
     "tuning_address",
+    "wrap_method",
 ]
 
 
@@ -111,18 +112,21 @@ def order_freeing() -> None:
     from llvmlite import binding  # importing optctx works without llvmlite
     from llvmlite.binding.context import ContextRef
 
-    _replace(binding.ModuleRef, "__init__", _module_begins)
-    _replace(binding.ModuleRef, "_dispose", _module_ends)
-    _replace(binding.ExecutionEngine, "_dispose", _engine_ends)
-    _replace(ContextRef, "_dispose", _context_ends)
+    wrap_method(binding.ModuleRef, "__init__", _module_begins)
+    wrap_method(binding.ModuleRef, "_dispose", _module_ends)
+    wrap_method(binding.ExecutionEngine, "_dispose", _engine_ends)
+    wrap_method(ContextRef, "_dispose", _context_ends)
 
 
-def _replace(owner: type[Any], name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+def wrap_method(
+    owner: type[Any], name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]
+) -> None:
+    """Put a wrapper in the place of a method of llvmlite's; again does nothing."""
     original = getattr(owner, name)
     if getattr(original, "__module__", None) != __name__:
-        replacement = wrap(original)
-        replacement.__module__ = __name__
-        setattr(owner, name, replacement)
+        wrapper = functools.wraps(original)(wrap(original))
+        wrapper.__module__ = __name__
+        setattr(owner, name, wrapper)
 
 
 def order_module(module: Any) -> None:
@@ -172,7 +176,6 @@ def _lifetime(context: Any) -> Lifetime | None:
 
 
 def _module_begins(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
     def begin(self: Any, module_ptr: Any, context: Any) -> None:
         _order(self, context)  # first: an exception may arrive as soon as llvmlite's part is done
         original(self, module_ptr, context)
@@ -181,7 +184,6 @@ def _module_begins(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _module_ends(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
     def dispose(self: Any) -> None:
         try:
             original(self)
@@ -192,7 +194,6 @@ def _module_ends(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _engine_ends(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
     def dispose(self: Any) -> None:
         modules = list(self._modules)  # llvmlite drops them before LLVM deletes them
         try:
@@ -204,7 +205,6 @@ def _engine_ends(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _context_ends(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
     def dispose(self: Any) -> None:
         lifetime = self.__dict__.pop(_LIFETIME, None)
         if lifetime is None:

@@ -9,7 +9,7 @@ import pytest
 from optctx import registry
 from optctx._native import Symbol, demangle
 from optctx.engine.attach import attach
-from optctx.facts import UNKNOWN, Facts, OptionFacts, Origins, advice, facts, resolve
+from optctx.facts import UNKNOWN, Facts, OptionFacts, Origins, advice, facts, resolve, trusted
 from optctx.facts.origins import _libraries
 from tests.support.rows import rows
 
@@ -108,6 +108,12 @@ def test_names_and_flags_are_resolved() -> None:
 
 
 @pytest.mark.redirected
+def test_only_tuning_values_that_llvm_takes_and_survives_are_trusted() -> None:
+    assert trusted("unroll-count", "4")
+    for name, text in (("unroll-count", "x"), ("print-after-all", "true"), ("filter-passes", "gvn")):
+        assert not trusted(name, text)
+
+
 def test_the_sums_are_those_of_the_redirected_instructions(options: dict[str, OptionFacts]) -> None:
     plan = attach().plan
     assert plan.references.sites is not None

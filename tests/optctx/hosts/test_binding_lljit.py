@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import gc
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,7 +13,7 @@ from llvmlite import binding
 
 from optctx import ContextMismatchError, OptionContext, UnreadOptionError, bound, unbind
 from optctx._native import bound_count
-from optctx.engine.attach import attached, detach
+from optctx.engine.attach import attach, attached, detach
 from tests.support.runs import machine
 from tests.support.scopes import in_threads
 
@@ -173,6 +174,23 @@ def test_a_link_inside_another_leaves_the_outer_one_its_bindings(
         tracker = outer.link(jit, name)
     assert aligned(tracker, "outer")
     assert [aligned(each, "inner") for each in found] == [inner_is_bound]
+
+
+def test_attaching_wraps_once_and_also_what_another_library_has_wrapped(
+    llvm_context: Any, jit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = binding.JITLibraryBuilder.add_ir.__wrapped__
+    assert not hasattr(original, "__wrapped__")
+    others = functools.wraps(original)(lambda *arguments: original(*arguments))
+    monkeypatch.setattr(binding.JITLibraryBuilder, "add_ir", others)
+    for _ in range(3):
+        detach()
+        attach()
+        assert binding.JITLibraryBuilder.add_ir.__wrapped__ is others
+    OptionContext(ALIGNED).bind(llvm_context)
+    with binding.parse_assembly(text("wrapped"), llvm_context) as module:
+        tracker = library(module, names=("wrapped",)).link(jit, "wrapped")
+    assert aligned(tracker, "wrapped")
 
 
 def test_a_module_that_cannot_be_added_leaves_no_binding_for_what_is_added_next(

@@ -18,6 +18,7 @@ import numba
 from numba.core.errors import NumbaWarning
 
 import optctx.numba
+from optctx.errors import NumbaOptionsWarning
 from tests.optctx.numba import numba_cached
 from tests.optctx.numba.numba_cached import inside_and_outside, step, steps, taking_turns, without_optctx
 from tests.optctx.numba.numba_processes import at_once, compile_first_inside
@@ -129,6 +130,21 @@ def test_a_caller_of_functions_with_other_options_is_not_cached(cache: pathlib.P
     assert not list(cache.rglob("*.nbc"))
 
 
+def test_a_helper_that_was_compiled_with_another_content_of_a_file_keeps_its_callers_out(
+    cache: pathlib.Path,
+) -> None:
+    file = cache / "attributes.csv"
+    file.write_text("")
+    compiled = optctx.numba.njit("int64(int64)", cache=True, options={"forceattrs-csv-path": str(file)})
+    helper = compiled(lambda x: 2 * x)
+    kept = {*cache.rglob("*.nbc")}
+    assert len(kept) == 1
+    file.write_text("\n")
+    with pytest.warns(NumbaOptionsWarning, match="is not cached: the content of a file that an option names"):
+        compiled(lambda x: helper(x) + 1)
+    assert {*cache.rglob("*.nbc")} == kept
+
+
 def test_callbacks_and_universal_functions_are_cached(cache: pathlib.Path) -> None:
     def twice(x: int) -> int:
         return 2 * x
@@ -141,6 +157,18 @@ def test_callbacks_and_universal_functions_are_cached(cache: pathlib.Path) -> No
     for _ in range(2):
         universal = optctx.numba.vectorize(["int64(int64)"], cache=True, options=FAST)(twice)
         assert universal(numba_cached.array).sum() == 2 * numba_cached.array.sum()
+
+
+@pytest.mark.usefixtures("cache")
+def test_what_was_compiled_before_without_a_cache_makes_no_key_of_every_option() -> None:
+    def twice(x: int) -> int:
+        return 2 * x
+
+    options = {"inline-threshold": 78}
+    optctx.numba.njit("int64(int64)", options=options)(twice)
+    for hits, each in enumerate((options, {**options, **ARM})):
+        function = optctx.numba.njit("int64(int64)", cache=True, options=each)(twice)
+        assert sum(function.stats.cache_hits.values()) == hits
 
 
 @pytest.mark.usefixtures("cache")

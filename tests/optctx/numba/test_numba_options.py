@@ -6,6 +6,7 @@ import functools
 import pathlib
 import pickle
 import re
+import threading
 from contextlib import nullcontext
 from typing import Any
 
@@ -169,6 +170,8 @@ def test_universal_functions() -> None:
             result[i] = 3 * array[i]
 
     plain_twice = numba.vectorize(["int64(int64)"])(lambda x: 2 * x)
+    of_a_dispatcher = optctx.numba.vectorize(["int64(int64)"], options=SCALAR)(numba.njit(lambda x: 2 * x))
+    assert of_a_dispatcher(ARRAY).sum() == 2 * ARRAY.sum()
     plain_thrice = numba.guvectorize("(n)->(n)")(thrice.gufunc_builder.py_func)
 
     def calling(two: Any, three: Any) -> Any:
@@ -361,6 +364,40 @@ def test_threads_in_different_contexts_call_one_function() -> None:
     assert found == {0: True, 1: False, 2: True, 3: False}
 
 
+def test_what_a_frozen_function_was_compiled_for_is_compiled_for_each_context() -> None:
+    function = optctx.numba.njit(total, options="context")
+    with OptionContext({"unroll-count": 3}):
+        assert function.signatures == []
+    assert function(ARRAY) == ARRAY.sum()
+    with pytest.raises(TypingError):
+        function.compile((numba.types.none,))
+    for _ in range(2):
+        function.disable_compile()
+    for options in (SCALAR, {"unroll-count": 3}):
+        with OptionContext(options):
+            assert function(ARRAY) == ARRAY.sum()
+            with pytest.raises(TypeError, match="No matching definition"):
+                function(3)
+    function.disable_compile(False)
+    with OptionContext(SCALAR):
+        assert function(np.ones(3)) == 3
+
+
+def test_of_threads_that_call_first_at_once_one_decides() -> None:
+    function = optctx.numba.njit(calls_helper)
+    ready = threading.Barrier(2)
+
+    def work(count: int) -> None:
+        with OptionContext({"unroll-count": count}):
+            ready.wait()
+            function(ARRAY)
+
+    with pytest.warns(NumbaOptionsWarning, match="and now is called under") as told:
+        in_threads([functools.partial(work, count) for count in (51, 52)])
+    assert len(told) == 1
+    assert [bool(each.overloads) for each in function._by_target.values()] == [True]
+
+
 @rows("options", ["context", SCALAR])
 def test_signatures_are_compiled_for_each_context_and_no_others(options: Any) -> None:
     function = optctx.numba.njit("int64(int64[::1])", options=options)(total)
@@ -409,7 +446,7 @@ def test_pickles_follow_as_well(options: Any) -> None:
     uuid = function._uuid
     states = function._reduce_states()
     copy = type(function)._rebuild(**{**states, "uuid": uuid + "-copy"})
-    assert (copy.mode, copy._frozen) == (function.mode, True)
+    assert (copy.mode, copy._only) == (function.mode, [numba.int64(numba.int64[::1])])
     with OptionContext(SCALAR):
         assert copy(ARRAY) == ARRAY.sum()
         assert not is_vector(copy)

@@ -62,6 +62,22 @@ def calls(way: Callable[[Any], object], llvm_context: Any) -> str:
         return "" if module.closed else str(module)
 
 
+def test_a_cache_is_no_way_past_the_rule() -> None:
+    """It compiles in a scope of its own, and LLVM does nothing if it finds the code."""
+    with optctx.CompileCache() as cache:
+        for _ in range(2):
+            with OptionContext():
+                found = cache.compile(COUNTED, UNROLL, triple=X86)
+            optctx.attach(outside="error")
+            with pytest.raises(OutsideScopeError, match="nothing has been run: test_a_cache_is_no_way"):
+                cache.compile(COUNTED, UNROLL, triple=X86)
+            optctx.attach(outside="warn")
+            with pytest.warns(OutsideScopeWarning, match="test_a_cache_is_no_way") as told:
+                assert cache.compile(COUNTED, UNROLL, triple=X86).code == found.code
+            assert [each.filename for each in told] == [FILE]
+        assert (cache.hits, cache.misses) == (3, 1)
+
+
 @rows("name", WAYS)
 def test_every_way_to_compile_outside_every_scope_is_named_and_can_be_refused(name: str) -> None:
     way = WAYS[name]
