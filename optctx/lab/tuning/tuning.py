@@ -248,7 +248,6 @@ class Tuning:
                 self._file.append(trial)
                 self._asking.result(trial)
                 self._on_trial(trial)
-        self._assessor.stop()
         if len(self._goals) == 1:
             self._find_winner(self._goals[0])
         self._file.check_in_place()
@@ -267,6 +266,7 @@ class Tuning:
             fewest=self._search.minimise or (cheap and best is not None and len(best.options) <= _FEW),
         )
         if isinstance(objective, RunTime):
+            self._assessor.stop()  # a second check has a bench of its own, for the same processor
             winner.confirm(self._trials.values(), objective)
         elif best is not None:
             winner.reduce(best)
