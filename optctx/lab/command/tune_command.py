@@ -21,7 +21,7 @@ from rich.progress import TextColumn, TimeElapsedColumn
 
 from optctx import OptionContext
 from optctx.compiling import Job
-from optctx.errors import OptctxError
+from optctx.errors import OptctxError, shown
 from optctx.lab import report
 from optctx.lab.command.console import complain, note, printed, progress_bar, put, say, show
 from optctx.lab.command.files import check_writable, naming_module
@@ -184,8 +184,9 @@ def _tuning(given: Arguments, read: Input, shown: _Progress, stack: ExitStack) -
     with naming_module(given.file):
         objectives, hint = _objectives_of(goals, measuring, given.file, job, helping=not space.dimensions)
         wanted = own.propose or (0 if space.dimensions else _PROPOSED)
-        if wanted and keep.keep and keep.resume and os.path.exists(keep.keep):
-            space = _kept_space(keep.keep, read)
+        kept = keep.keep if keep.resume else None
+        if wanted and kept and os.path.exists(kept) and os.path.getsize(kept):
+            space = _kept_space(kept, read, space)
         elif wanted:
             space = _proposed(job, space, objectives, wanted, limits)
     shown.goals = [each.goal for each in objectives]
@@ -263,11 +264,20 @@ def _proposed(job: Job, space: Space, objectives: list[Objective], count: int, l
     return Space.of([*space.dimensions, *found])
 
 
-def _kept_space(path: str, given: Input) -> Space:
-    """The space of a search that goes on, in which options were proposed. Raises OptctxError."""
+def _kept_space(path: str, given: Input, wanted: Space) -> Space:
+    """The space of a search that goes on, in which options were proposed beside those that are `wanted`.
+
+    Raises OptctxError.
+    """
     texts = read_trials(path).identity.get("space")
     own = [text for text in texts if isinstance(text, str)] if isinstance(texts, list) else []
-    return parse_space([text for text in own if not text.startswith(f"{PASSES}=")], given.pipelines)
+    space = parse_space([text for text in own if not text.startswith(f"{PASSES}=")], given.pipelines)
+    if other := [text for text in wanted.texts() if text not in space.texts()]:
+        raise OptctxError(
+            f"cannot resume from {shown(path)}: its search does not try {other[0]}; repeat its arguments, or "
+            "name another file"
+        )
+    return space
 
 
 def _show(study: Study, given: Arguments, source: Source) -> None:

@@ -16,9 +16,11 @@ import pytest
 
 from optctx import OptionContext
 from optctx.compiling import FreshProcess, Job
+from optctx.lab.command import tune_command
 from optctx.lab.command.main import main
 from optctx.lab.report.ending import unknown_options
 from optctx.lab.report.kept import read_kept
+from optctx.lab.space import parse_dimension
 from optctx.lab.trials import Goal, Trial, read_trials
 from optctx.lab.tuning import Study
 from optctx.process import all_arguments
@@ -75,6 +77,24 @@ def test_a_file_is_enough(
     (tmp_path / "scale.toml").write_text(text)
     assert main(["tune", str(source), *TRY, "--measure-seconds", "0.1", "--tolerance", "1e-5"]) == 0
     assert "times the base" in capfd.readouterr().out
+
+
+def test_a_search_over_proposed_options_goes_on_with_the_same_try(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Also where a full disk has left an empty file."""
+    source, kept = tmp_path / "scale.ll", tmp_path / "night.journal"
+    source.write_text(SCALE)
+    kept.touch()
+    proposed = [parse_dimension("force-vector-width=1,4")]
+    monkeypatch.setattr(tune_command, "propose", lambda *given, **named: proposed)
+    words = ["tune", str(source), "--propose", "1", "--by", "size", "--keep", str(kept), "--resume"]
+    assert main([*words, "--try", "unroll-count=1,2"]) == 0
+    monkeypatch.delattr(tune_command, "propose")
+    assert main([*words, "--try", "unroll-count=1,2", "--format", "json"]) == 0
+    assert main([*words, "--try", "unroll-count=1,2,4"]) == 2
+    expected = f"cannot resume from '{kept}': its search does not try unroll-count=1,2,4; repeat its arguments"
+    assert expected in capfd.readouterr().err
 
 
 def test_it_ends_with_a_line_for_each_tool(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -150,7 +170,9 @@ def test_a_kept_study_is_reported_as_the_search_did(
     for form in ("table", "json", "csv"):
         assert main(["report", str(kept), "--format", form]) == 0
         reported[form] = capfd.readouterr().out
-    assert main(["report", str(kept), "--report", str(page), "--optuna", storage]) == 0
+    words = ["report", str(kept), "--report", str(page), "--optuna", storage, "--format", "json"]
+    assert main(words) == 0
+    assert capfd.readouterr() == (reported["json"], "optctx: the study 'optctx' has 6 trials there\n")
     assert kept.read_bytes() == before
     data = json.loads(reported["json"])
     assert (data["finished"], len(data["trials"]), data["best"]["state"]) == (True, 6, "ok")
@@ -161,7 +183,6 @@ def test_a_kept_study_is_reported_as_the_search_did(
     assert {trial.number: trial.value for trial in exported(storage)} == {
         number: trial.objectives["size"] for number, trial in trials.items()
     }
-    capfd.readouterr()
     assert main(["report", str(kept), "--optuna", storage]) == 2  # it is there already
     assert "cannot write the study to" in capfd.readouterr().err
     again = ["tune", str(kept.parent / "scale.ll"), *TRY, "--keep", str(kept), "--resume"]
