@@ -154,13 +154,18 @@ def _search(given: Arguments, opened: list[Tuning], stack: ExitStack) -> None:
                 study = tuning.run()
         except (KeyboardInterrupt, OptctxError):
             if tuning.begun:
-                _show(tuning.study, given, source)
+                print_study(tuning.study, given.out, source, results.best)
+                try:
+                    _report(tuning.study, results, source)
+                except OptctxError as error:  # hides neither an interrupt nor an error
+                    complain(str(error))
             raise
-    _show(study, given, source)
+    print_study(study, given.out, source, results.best)
     winner = study.winner or study.base
     options = overrides_of(winner.options)
-    if results.best:
+    if results.best:  # before what takes more of a disk
         OptionContext(options).save(results.best, passes=winner.passes)
+    _report(study, results, source)
     if results.emit_ir:
         job = dataclasses.replace(tuning.job, passes=winner.passes)
         write_whole(results.emit_ir, marked_and_tried(job, options))
@@ -280,18 +285,9 @@ def _kept_space(path: str, given: Input, wanted: Space) -> Space:
     return space
 
 
-def _show(study: Study, given: Arguments, source: Source) -> None:
-    """Print the study and write its report. Where it is not finished, a report that cannot be written hides
-    neither an interrupt nor an error.
-    """
-    print_study(study, given.out, source, given.results.best)
-    if given.results.report:
-        try:
-            report.write_report(study, given.results.report, source=source)
-        except OptctxError as error:
-            if study.finished:
-                raise
-            complain(str(error))
+def _report(study: Study, results: Results, source: Source) -> None:
+    if results.report:
+        report.write_report(study, results.report, source=source)
 
 
 def _how_to_go_on(where: str | None, opened: list[Tuning]) -> str:
