@@ -277,8 +277,7 @@ class Tuning:
             running = len(self._waiting) + len(self._done)
             if running >= self._most:
                 return
-            ordered = [self._trials[number] for number in sorted(self._trials)]
-            self._limit = self._search.reached(ordered, running, self._goals, self._started)
+            self._limit = self._search.reached(self._trials, running, self._goals, self._started)
             if self._limit:
                 return
             candidate = self._asking.ask()
