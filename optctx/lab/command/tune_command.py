@@ -140,10 +140,11 @@ def _search(given: Arguments, opened: list[Tuning], stack: ExitStack) -> None:
     """Search, and show what was found. The search is in `opened` once its file is open."""
     need_optuna()  # now rather than after clang
     shown, results = _Progress(), given.results
-    stack.enter_context(given.base.context())
+    base = stack.enter_context(given.base.context())
     read = given.input.under(given.base)
     tuning, hint = _tuning(given, read, shown, stack)
-    source = Source.of(given.file, tuning.job, clang=read.clang, clang_options=read.clang_options)
+    clang = {"clang": read.clang, "clang_options": read.clang_options}
+    source = Source.of(given.file, tuning.job, options=base.args(), **clang)
     with naming_module(given.file), tuning:
         opened.append(tuning)
         tuning.note("source", dataclasses.asdict(source))

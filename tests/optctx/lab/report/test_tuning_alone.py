@@ -99,21 +99,25 @@ def test_a_search_over_proposed_options_goes_on_with_the_same_try(
 
 def test_it_ends_with_a_line_for_each_tool(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "scale.ll").write_text(SCALE)
-    assert main(["tune", str(tmp_path / "scale.ll"), *TRY, "--passes", "default<O2>", "--top", "2"]) == 0
+    words = [*TRY, "--set", "enable-gvn-hoist", "--passes", "default<O2>", "--top", "2"]
+    assert main(["tune", str(tmp_path / "scale.ll"), *words]) == 0
     lines = capfd.readouterr().out.splitlines()
     start = next(place for place, line in enumerate(lines) if line.startswith("best by size: "))
     best, counts, clang, *_, tools, numba, kept = lines[start:]
     assert re.fullmatch(r"best by size: -force-vector-width=1 \(-[\d.]+%\)", best)
     assert counts == "6 trials, 2 of 6 rows shown; ended: every point of the space was tried"
-    assert clang.startswith("clang: clang -O2 -mllvm -force-vector-width=1 -c -o scale.o -- ")
-    assert tools.startswith("opt and llc: opt '-passes=default<O2>' -force-vector-width=1 -o scale.opt.bc ")
-    assert numba == "Numba: @optctx.numba.njit(options={'force-vector-width': '1'})"
+    given = "-enable-gvn-hoist -mllvm -force-vector-width=1"
+    assert clang.startswith(f"clang: clang -O2 -mllvm {given} -c -o scale.o -- ")
+    given = given.replace("-mllvm ", "")
+    assert tools.startswith(f"opt and llc: opt '-passes=default<O2>' {given} -o scale.opt.bc ")
+    options = "{'enable-gvn-hoist': 'true', 'force-vector-width': '1'}"
+    assert numba == f"Numba: @optctx.numba.njit(options={options})"
     assert kept == "--best FILE keeps the best set, for --load"
 
 
 @pytest.mark.skipif(not shutil.which("clang"), reason="needs clang (Debian: clang)")
 def test_options_that_a_clang_does_not_know_are_named() -> None:
-    options = {"unroll-count": "4", "no-such-option": "1", "inline-threshold": "9", "nor-this": "x"}
+    options = ["-unroll-count=4", "-no-such-option=1", "-inline-threshold=9", "-nor-this"]
     assert unknown_options("clang", options) == ["no-such-option", "nor-this"]
     assert unknown_options("no-such-clang", options) == []
 
