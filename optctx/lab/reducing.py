@@ -225,11 +225,12 @@ class _Search:
     def _nearest(self, options: Options) -> Options:
         """Move every integer as near to its registered value as bisection finds."""
         for place, argument in enumerate(options):
-            name, _, text = argument.lstrip("-").partition("=")
+            name = argument.lstrip("-").partition("=")[0]
             option = registry()[name]
             if option.type in INTEGER_RANGES and isinstance(option.default, int):
+                given = OptionContext.from_args([argument], base="defaults", process_wide="exclusive")
                 near = partial(_with_value, options, place, name, option.default)
-                options = near(self._bisected(near, int(text, 0) - option.default))
+                options = near(self._bisected(near, given.get(name, int) - option.default))
         return options
 
     def _bisected(self, near: Callable[[int], Options], distance: int) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from optctx.errors import OptctxError
-from optctx.lab.command.console import say
+from optctx.lab.command.console import note
 from optctx.lab.command.groups import Out, out
 from optctx.lab.command.rank_command import print_ranking
 from optctx.lab.command.sweep_command import print_trials
@@ -56,4 +56,4 @@ def run(given: Arguments) -> None:
         write_report(kept.study, given.report, source=kept.source, title=title)
     if kept.study is not None and given.optuna:
         count = export(kept.study, given.optuna, "optctx")
-        say(f"the study 'optctx' has {count} trials there")
+        note(f"the study 'optctx' has {count} trials there")

@@ -21,7 +21,7 @@ from rich.progress import TextColumn, TimeElapsedColumn
 
 from optctx import OptionContext
 from optctx.compiling import Job
-from optctx.errors import OptctxError
+from optctx.errors import OptctxError, shown
 from optctx.lab import report
 from optctx.lab.command.console import complain, note, printed, progress_bar, put, say, show
 from optctx.lab.command.files import check_writable, naming_module
@@ -140,10 +140,11 @@ def _search(given: Arguments, opened: list[Tuning], stack: ExitStack) -> None:
     """Search, and show what was found. The search is in `opened` once its file is open."""
     need_optuna()  # now rather than after clang
     shown, results = _Progress(), given.results
-    stack.enter_context(given.base.context())
+    base = stack.enter_context(given.base.context())
     read = given.input.under(given.base)
     tuning, hint = _tuning(given, read, shown, stack)
-    source = Source.of(given.file, tuning.job, clang=read.clang, clang_options=read.clang_options)
+    clang = {"clang": read.clang, "clang_options": read.clang_options}
+    source = Source.of(given.file, tuning.job, options=base.args(), **clang)
     with naming_module(given.file), tuning:
         opened.append(tuning)
         tuning.note("source", dataclasses.asdict(source))
@@ -154,13 +155,18 @@ def _search(given: Arguments, opened: list[Tuning], stack: ExitStack) -> None:
                 study = tuning.run()
         except (KeyboardInterrupt, OptctxError):
             if tuning.begun:
-                _show(tuning.study, given, source)
+                print_study(tuning.study, given.out, source, results.best)
+                try:
+                    _report(tuning.study, results, source)
+                except OptctxError as error:  # hides neither an interrupt nor an error
+                    complain(str(error))
             raise
-    _show(study, given, source)
+    print_study(study, given.out, source, results.best)
     winner = study.winner or study.base
     options = overrides_of(winner.options)
-    if results.best:
+    if results.best:  # before what takes more of a disk
         OptionContext(options).save(results.best, passes=winner.passes)
+    _report(study, results, source)
     if results.emit_ir:
         job = dataclasses.replace(tuning.job, passes=winner.passes)
         write_whole(results.emit_ir, marked_and_tried(job, options))
@@ -184,8 +190,9 @@ def _tuning(given: Arguments, read: Input, shown: _Progress, stack: ExitStack) -
     with naming_module(given.file):
         objectives, hint = _objectives_of(goals, measuring, given.file, job, helping=not space.dimensions)
         wanted = own.propose or (0 if space.dimensions else _PROPOSED)
-        if wanted and keep.keep and keep.resume and os.path.exists(keep.keep):
-            space = _kept_space(keep.keep, read)
+        kept = keep.keep if keep.resume else None
+        if wanted and kept and os.path.exists(kept) and os.path.getsize(kept):
+            space = _kept_space(kept, read, space)
         elif wanted:
             space = _proposed(job, space, objectives, wanted, limits)
     shown.goals = [each.goal for each in objectives]
@@ -263,25 +270,25 @@ def _proposed(job: Job, space: Space, objectives: list[Objective], count: int, l
     return Space.of([*space.dimensions, *found])
 
 
-def _kept_space(path: str, given: Input) -> Space:
-    """The space of a search that goes on, in which options were proposed. Raises OptctxError."""
+def _kept_space(path: str, given: Input, wanted: Space) -> Space:
+    """The space of a search that goes on, in which options were proposed beside those that are `wanted`.
+
+    Raises OptctxError.
+    """
     texts = read_trials(path).identity.get("space")
     own = [text for text in texts if isinstance(text, str)] if isinstance(texts, list) else []
-    return parse_space([text for text in own if not text.startswith(f"{PASSES}=")], given.pipelines)
+    space = parse_space([text for text in own if not text.startswith(f"{PASSES}=")], given.pipelines)
+    if other := [text for text in wanted.texts() if text not in space.texts()]:
+        raise OptctxError(
+            f"cannot resume from {shown(path)}: its search does not try {other[0]}; repeat its arguments, or "
+            "name another file"
+        )
+    return space
 
 
-def _show(study: Study, given: Arguments, source: Source) -> None:
-    """Print the study and write its report. Where it is not finished, a report that cannot be written hides
-    neither an interrupt nor an error.
-    """
-    print_study(study, given.out, source, given.results.best)
-    if given.results.report:
-        try:
-            report.write_report(study, given.results.report, source=source)
-        except OptctxError as error:
-            if study.finished:
-                raise
-            complain(str(error))
+def _report(study: Study, results: Results, source: Source) -> None:
+    if results.report:
+        report.write_report(study, results.report, source=source)
 
 
 def _how_to_go_on(where: str | None, opened: list[Tuning]) -> str:

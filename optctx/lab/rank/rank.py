@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -226,7 +227,7 @@ class _Run:
     def estimate(self) -> Estimate:
         """What is to come."""
         left = self.left
-        compilations = round(left * (_SCREENED if self.groups else 1)) + left * self.verify
+        compilations = math.ceil(left * (_SCREENED if self.groups else 1)) + left * self.verify
         seconds = compilations * self.base.seconds / self.plan.limits.at_once
         return Estimate(len(self.chosen.candidates), left, compilations, seconds)
 

@@ -10,10 +10,19 @@ from dataclasses import dataclass
 
 from optctx.compiling import Job
 from optctx.lab.program import SOURCES
-from optctx.lab.space import DEFAULT
+from optctx.lab.space import overrides_of
 from optctx.lab.trials import Trial
 
-__all__ = ["Reproduction", "Source", "front_words", "quoted", "reproduction", "shell_lines", "shown_lines"]
+__all__ = [
+    "Reproduction",
+    "Source",
+    "arguments_of",
+    "front_words",
+    "quoted",
+    "reproduction",
+    "shell_lines",
+    "shown_lines",
+]
 
 _LEVEL = re.compile(r"default<O([0123sz])>")
 
@@ -35,12 +44,21 @@ class Source:
     opt_level: int = 2
     clang: str = "clang"
     clang_options: str = ""  # as a shell would split them
+    options: tuple[str, ...] = ()  # of every compilation, as opt takes them
 
     @classmethod
-    def of(cls, file: str, job: Job, *, clang: str = "clang", clang_options: str = "") -> Source:
+    def of(
+        cls,
+        file: str,
+        job: Job,
+        *,
+        clang: str = "clang",
+        clang_options: str = "",
+        options: Sequence[str] = (),
+    ) -> Source:
         """Of the job that was read from a file."""
-        bitcode = isinstance(job.ir, bytes)
-        return cls(file, bitcode, job.triple, job.cpu, job.features, job.opt_level, clang, clang_options)
+        target = job.triple, job.cpu, job.features, job.opt_level
+        return cls(file, isinstance(job.ir, bytes), *target, clang, clang_options, tuple(options))
 
     @property
     def compiled(self) -> bool:
@@ -89,17 +107,28 @@ class Reproduction:
 def reproduction(trial: Trial, source: Source) -> Reproduction:
     """How to compile as a trial did. Options with the value "default" are left alone.
 
-    Every text is quoted: no name of an option or a file, and no value, can be more than itself. Values of a
-    context that was entered around the search are not in the lines.
+    Every text is quoted: no name of an option or a file, and no value, can be more than itself.
     """
-    options = {name: text for name, text in trial.options.items() if text != DEFAULT}
+    given = arguments_of(trial, source)
+    texts: dict[str, list[str]] = {}
+    for argument in given:
+        name, equals, text = argument.lstrip("-").partition("=")
+        texts.setdefault(name, []).append(text if equals else "true")
+    options = {name: each if len(each) > 1 else each[0] for name, each in texts.items()}
     context = f"OptionContext({options!r})"
     return Reproduction(
-        *shell_lines([f"-{name}={text}" for name, text in options.items()], trial.passes, source),
+        *shell_lines(given, trial.passes, source),
         context=context,
         numba=f"@optctx.numba.njit(options={options!r})",
         python=_python(trial, source, context),
     )
+
+
+def arguments_of(trial: Trial, source: Source) -> list[str]:
+    """What a trial was compiled under, as opt takes it: its options, on top of those of every compilation."""
+    own = overrides_of(trial.options)
+    base = (each for each in source.options if each.lstrip("-").partition("=")[0] not in own)
+    return [*base, *(f"-{name}={text}" for name, text in own.items())]
 
 
 def shell_lines(given: Sequence[str], passes: str, source: Source) -> tuple[str, str, str, str]:

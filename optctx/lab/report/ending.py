@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Sequence
 
-from optctx.lab.report.commands import Source, reproduction, shown_lines
-from optctx.lab.space import overrides_of
+from optctx.lab.report.commands import Source, arguments_of, reproduction, shown_lines
 from optctx.lab.tuning.results import Study
 
 __all__ = ["ending", "unknown_options"]
@@ -27,7 +26,7 @@ def ending(study: Study, source: Source, saved: str | None) -> list[str]:
         return []
     lines = reproduction(trial, source)
     clang, *tools = shown_lines(lines.front, lines.opt, lines.llc, lines.clang)
-    unknown = unknown_options(source.clang, overrides_of(trial.options)) if lines.clang else []
+    unknown = unknown_options(source.clang, arguments_of(trial, source)) if lines.clang else []
     note = f"{source.clang} does not know {', '.join(unknown)}: its LLVM is another one"
     where = (
         f"the best set is in {saved}, for --load" if saved else "--best FILE keeps the best set, for --load"
@@ -35,15 +34,17 @@ def ending(study: Study, source: Source, saved: str | None) -> list[str]:
     return [clang, *([note] if unknown else []), *tools, f"Numba: {lines.numba}", where]
 
 
-def unknown_options(clang: str, options: Mapping[str, str]) -> list[str]:
-    """Those of the options that this clang does not have. Runs it on an empty file; [] if it fails."""
-    if not options or shutil.which(clang) is None:
+def unknown_options(clang: str, given: Sequence[str]) -> list[str]:
+    """The names that this clang does not have, of options as opt takes them. Runs it on an empty file; [] if
+    it fails.
+    """
+    if not given or shutil.which(clang) is None:
         return []
-    words = [word for name, text in options.items() for word in ("-mllvm", f"-{name}={text}")]
+    words = [word for each in given for word in ("-mllvm", each)]
     command = [clang, *words, "-x", "c", "-c", "-o", "/dev/null", "/dev/null"]
     try:
         run = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_PATIENCE)
     except (OSError, subprocess.TimeoutExpired):
         return []
     said = set(_UNKNOWN.findall(run.stderr))
-    return [name for name in options if name in said]
+    return [name for each in given if (name := each.lstrip("-").partition("=")[0]) in said]

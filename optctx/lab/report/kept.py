@@ -49,6 +49,7 @@ class _Identity(msgspec.Struct):
     pipelines: tuple[str, ...]
     target: tuple[str, str, str, int]
     input: dict[str, str]
+    base: tuple[tuple[str, ...], tuple[str, ...]]
     versions: dict[str, str]
 
     def study(self, goal: Goal, base: Trial, trials: Sequence[Trial], sampler: str, **more: Any) -> Study:
@@ -144,8 +145,8 @@ def _identified(kept: Kept) -> tuple[_Identity, Goal, Source]:
     except (msgspec.ValidationError, KeyError) as error:
         raise _UnfitError(f"it does not say what it is of ({error}); name another file") from None
     file = next(iter(identity.input), "") or "kernel.ll"
-    triple, cpu, features, level = identity.target
-    return identity, goal, Source(file, file.endswith(".bc"), triple, cpu, features, level)
+    bitcode, options = file.endswith(".bc"), identity.base[0]
+    return identity, goal, Source(file, bitcode, *identity.target, options=options)
 
 
 def _check(goals: Sequence[Goal], trials: Sequence[Trial]) -> None:

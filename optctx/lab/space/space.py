@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -133,9 +134,13 @@ class Space:
         """
         for each in self.dimensions:
             each.values.each()  # raises for one without end, also where no point of these reaches it
+        # Points of the dimensions up to each, from which `most` of all come; the last dimension's first.
+        enough = [sys.maxsize if most is None else most]
+        for each in reversed(self.dimensions[1:]):
+            enough.append(-(-enough[-1] // (1 if each.condition else int(each.values.count))))
         points: list[dict[str, Value]] = [{}]
         for each in self.dimensions:
-            points = list(itertools.islice(_continued(points, each), most))
+            points = list(itertools.islice(_continued(points, each), enough.pop()))
         return points
 
     def texts(self) -> list[str]:

@@ -88,8 +88,8 @@ class SweepProcess:
         places = range(len(self.plan.jobs))
         self.ask((~place, Asked(place, {})) for place in places)
         found: dict[int, Answer] = {}
-        while len(found) < len(places):
-            found.update((~answer.number, answer) for answer in self.answers())
+        while answers := self.answers():
+            found.update((~answer.number, answer) for answer in answers)
         self._bases = {place: answer.seconds for place, answer in found.items() if answer.state == "ok"}
         return [found[place] for place in places]
 
@@ -105,8 +105,8 @@ class SweepProcess:
         What the plan has compiled several times is answered by the fastest, or by the first without output.
         """
         found: list[Answer] = []
-        while not found and self._asked:
-            found = [answer for number, done in self._results() if (answer := self._best(number, done))]
+        while not found and (ended := self._results()):
+            found = [answer for number, done in ended if (answer := self._best(number, done))]
         return found
 
     def _results(self) -> list[tuple[int, Done[Answer]]]:

@@ -17,7 +17,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -115,7 +115,7 @@ class TrialFile(Trials):
         begun = max(self.kept.begun, trial.number + 1)
         lines = [self._begin(number) for number in range(self.kept.begun, begun)]
         lines += [
-            _line(_TRIAL_NOTE, trial_id=trial.number, user_attr={_NAME: _encodable(trial)}),
+            _line(_TRIAL_NOTE, trial_id=trial.number, user_attr={_NAME: trial}),
             _line(
                 _END,
                 trial_id=trial.number,
@@ -357,15 +357,20 @@ def _head(identity: Mapping[str, Any], goals: Sequence[Goal]) -> bytes:
 
 
 def _line(op_code: int, **fields: Any) -> bytes:
-    return msgspec.json.encode({"op_code": op_code, "worker_id": _NAME, **fields}) + b"\n"
+    record = {"op_code": op_code, "worker_id": _NAME, **fields}
+    try:
+        return msgspec.json.encode(record) + b"\n"
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_encodable(msgspec.to_builtins(record))) + b"\n"
 
 
-def _encodable(trial: Trial) -> Trial:
-    """The trial without bytes of file names that are not UTF-8, which LLVM may have printed."""
-    texts = {name: getattr(trial, name) for name in ("error", "difference", "file")}
-    return replace(
-        trial, **{name: text.encode(errors="backslashreplace").decode() for name, text in texts.items()}
-    )
+def _encodable(value: Any) -> Any:
+    """Data with escapes for bytes of file names that are not UTF-8, which LLVM may have printed."""
+    if isinstance(value, str):
+        return value.encode(errors="backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_encodable(name): _encodable(each) for name, each in value.items()}
+    return list(map(_encodable, value)) if isinstance(value, list | tuple) else value
 
 
 def distribution(values: Values) -> tuple[str, dict[str, Any]]:

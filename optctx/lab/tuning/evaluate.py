@@ -121,7 +121,7 @@ def evaluate(plan: Plan, candidate: Candidate) -> Answer:
     try:
         helper.evaluator.submit(candidate)
         (answer,) = helper.evaluator.answers()
-    except OptctxError:
+    except BaseException:  # an interrupt, too: what is not awaited would be the next call's answer
         helper.end()
         raise
     return answer

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -150,8 +150,10 @@ class Search:
             return self.trials
         return _TRIALS if self.seconds is None and self.patience is None else MOST_TRIALS
 
-    def reached(self, trials: Sequence[Trial], running: int, goals: Sequence[Goal], started: float) -> str:
-        """Which limit the trials, in their order, have reached, in words; "" for none.
+    def reached(
+        self, trials: Mapping[int, Trial], running: int, goals: Sequence[Goal], started: float
+    ) -> str:
+        """Which limit the trials, by number, have reached, in words; "" for none.
 
         `running`: how many others are under way. `started`: of this run, as `time.monotonic` has it.
         """
@@ -160,8 +162,9 @@ class Search:
         if self.seconds is not None and time.monotonic() - started >= self.seconds:
             return f"{self.seconds:g} seconds"
         if self.patience is not None and len(trials) > self.patience:
-            before = {trial.number for trial in front_of(trials[: -self.patience], goals)}
-            if {trial.number for trial in front_of(trials, goals)} <= before:
+            ordered = [trials[number] for number in sorted(trials)]
+            before = {trial.number for trial in front_of(ordered[: -self.patience], goals)}
+            if {trial.number for trial in front_of(ordered, goals)} <= before:
                 return f"no progress for {counted(self.patience, 'trial')}"
         return ""
 

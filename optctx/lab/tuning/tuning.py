@@ -248,7 +248,6 @@ class Tuning:
                 self._file.append(trial)
                 self._asking.result(trial)
                 self._on_trial(trial)
-        self._assessor.stop()
         if len(self._goals) == 1:
             self._find_winner(self._goals[0])
         self._file.check_in_place()
@@ -267,6 +266,7 @@ class Tuning:
             fewest=self._search.minimise or (cheap and best is not None and len(best.options) <= _FEW),
         )
         if isinstance(objective, RunTime):
+            self._assessor.stop()  # a second check has a bench of its own, for the same processor
             winner.confirm(self._trials.values(), objective)
         elif best is not None:
             winner.reduce(best)
@@ -277,8 +277,7 @@ class Tuning:
             running = len(self._waiting) + len(self._done)
             if running >= self._most:
                 return
-            ordered = [self._trials[number] for number in sorted(self._trials)]
-            self._limit = self._search.reached(ordered, running, self._goals, self._started)
+            self._limit = self._search.reached(self._trials, running, self._goals, self._started)
             if self._limit:
                 return
             candidate = self._asking.ask()

@@ -48,6 +48,10 @@ def test_files_may_have_any_name_and_streams_any_encoding(
     ended = command_line("sweep", paths[0], "--triple", X86, variables=variables)
     assert (ended.status, ended.err) == (0, "")
     assert "1 combination, 1 different object\n" in ended.out
+    words = ("--try", "unroll-count=1,2", "--by", "size", "--keep", paths[0] + b".journal", "--resume")
+    for _ in range(2):
+        ended = command_line("tune", paths[0], *words, variables=variables)
+        assert (ended.status, ended.err) == (0, "")
 
 
 Lines = dict[tuple[str | bytes, ...], str]

@@ -65,6 +65,8 @@ def test_failures_of_any_kind_are_reduced() -> None:
 
     given = ("-unroll-count=1000000", *HARMLESS)
     assert smallest(Job(SCALE, options=given), fails).options == ("-unroll-count=41", "-inline-threshold=199")
+    given = ("-unroll-count=0100", "-inline-threshold=-0x10")  # numbers as LLVM reads them
+    assert smallest(Job(SCALE, options=given), fails).options == ("-unroll-count=41", "-inline-threshold=199")
 
 
 def test_another_value_that_makes_an_option_needless_takes_it_out() -> None:

@@ -39,14 +39,16 @@ def test_the_python_program_makes_the_object_of_a_fresh_process(
     monkeypatch.setattr(sys, "stdin", io.StringIO(SCALE))
     job = Job(ir, "default<O3>", triple=X86, cpu="haswell", opt_level=1)
     options = {"unroll-count": "4", "force-vector-width": "default", "force-vector-interleave": "2"}
-    source = Source.of("-" if kind == "standard input" else str(module), job)
+    base = ("-unroll-count=2", "-enable-gvn-hoist")  # of all compilations, on top of which the trial's come
+    source = Source.of("-" if kind == "standard input" else str(module), job, options=base)
     lines = reproduction(trial(options, "default<O3>"), source)
-    given = ("-unroll-count=4", "-force-vector-interleave=2")
+    given = ("-enable-gvn-hoist", "-unroll-count=4", "-force-vector-interleave=2")
     names: dict[str, Any] = {}
     exec(lines.python, names)
     assert names["code"] == fresh.compile(replace(job, options=given)).code != fresh.compile(job).code
     found = eval(lines.context, {"OptionContext": dict})
-    assert found == {"unroll-count": "4", "force-vector-interleave": "2"}
+    assert found == {"enable-gvn-hoist": "true", "unroll-count": "4", "force-vector-interleave": "2"}
+    assert f"default<O3>' -mtriple={X86} -mcpu=haswell {' '.join(given)} -o " in lines.opt
 
 
 def test_the_lines_for_a_shell() -> None:

@@ -16,9 +16,11 @@ import pytest
 
 from optctx import OptionContext
 from optctx.compiling import FreshProcess, Job
+from optctx.lab.command import tune_command
 from optctx.lab.command.main import main
 from optctx.lab.report.ending import unknown_options
 from optctx.lab.report.kept import read_kept
+from optctx.lab.space import parse_dimension
 from optctx.lab.trials import Goal, Trial, read_trials
 from optctx.lab.tuning import Study
 from optctx.process import all_arguments
@@ -77,23 +79,45 @@ def test_a_file_is_enough(
     assert "times the base" in capfd.readouterr().out
 
 
+def test_a_search_over_proposed_options_goes_on_with_the_same_try(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Also where a full disk has left an empty file."""
+    source, kept = tmp_path / "scale.ll", tmp_path / "night.journal"
+    source.write_text(SCALE)
+    kept.touch()
+    proposed = [parse_dimension("force-vector-width=1,4")]
+    monkeypatch.setattr(tune_command, "propose", lambda *given, **named: proposed)
+    words = ["tune", str(source), "--propose", "1", "--by", "size", "--keep", str(kept), "--resume"]
+    assert main([*words, "--try", "unroll-count=1,2"]) == 0
+    monkeypatch.delattr(tune_command, "propose")
+    assert main([*words, "--try", "unroll-count=1,2", "--format", "json"]) == 0
+    assert main([*words, "--try", "unroll-count=1,2,4"]) == 2
+    expected = f"cannot resume from '{kept}': its search does not try unroll-count=1,2,4; repeat"
+    assert expected in capfd.readouterr().err
+
+
 def test_it_ends_with_a_line_for_each_tool(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "scale.ll").write_text(SCALE)
-    assert main(["tune", str(tmp_path / "scale.ll"), *TRY, "--passes", "default<O2>", "--top", "2"]) == 0
+    words = [*TRY, "--set", "enable-gvn-hoist", "--passes", "default<O2>", "--top", "2"]
+    assert main(["tune", str(tmp_path / "scale.ll"), *words]) == 0
     lines = capfd.readouterr().out.splitlines()
     start = next(place for place, line in enumerate(lines) if line.startswith("best by size: "))
     best, counts, clang, *_, tools, numba, kept = lines[start:]
     assert re.fullmatch(r"best by size: -force-vector-width=1 \(-[\d.]+%\)", best)
     assert counts == "6 trials, 2 of 6 rows shown; ended: every point of the space was tried"
-    assert clang.startswith("clang: clang -O2 -mllvm -force-vector-width=1 -c -o scale.o -- ")
-    assert tools.startswith("opt and llc: opt '-passes=default<O2>' -force-vector-width=1 -o scale.opt.bc ")
-    assert numba == "Numba: @optctx.numba.njit(options={'force-vector-width': '1'})"
+    given = "-enable-gvn-hoist -mllvm -force-vector-width=1"
+    assert clang.startswith(f"clang: clang -O2 -mllvm {given} -c -o scale.o -- ")
+    given = given.replace("-mllvm ", "")
+    assert tools.startswith(f"opt and llc: opt '-passes=default<O2>' {given} -o scale.opt.bc ")
+    options = "{'enable-gvn-hoist': 'true', 'force-vector-width': '1'}"
+    assert numba == f"Numba: @optctx.numba.njit(options={options})"
     assert kept == "--best FILE keeps the best set, for --load"
 
 
 @pytest.mark.skipif(not shutil.which("clang"), reason="needs clang (Debian: clang)")
 def test_options_that_a_clang_does_not_know_are_named() -> None:
-    options = {"unroll-count": "4", "no-such-option": "1", "inline-threshold": "9", "nor-this": "x"}
+    options = ["-unroll-count=4", "-no-such-option=1", "-inline-threshold=9", "-nor-this"]
     assert unknown_options("clang", options) == ["no-such-option", "nor-this"]
     assert unknown_options("no-such-clang", options) == []
 
@@ -150,7 +174,9 @@ def test_a_kept_study_is_reported_as_the_search_did(
     for form in ("table", "json", "csv"):
         assert main(["report", str(kept), "--format", form]) == 0
         reported[form] = capfd.readouterr().out
-    assert main(["report", str(kept), "--report", str(page), "--optuna", storage]) == 0
+    words = ["report", str(kept), "--report", str(page), "--optuna", storage, "--format", "json"]
+    assert main(words) == 0
+    assert capfd.readouterr() == (reported["json"], "optctx: the study 'optctx' has 6 trials there\n")
     assert kept.read_bytes() == before
     data = json.loads(reported["json"])
     assert (data["finished"], len(data["trials"]), data["best"]["state"]) == (True, 6, "ok")
@@ -161,7 +187,6 @@ def test_a_kept_study_is_reported_as_the_search_did(
     assert {trial.number: trial.value for trial in exported(storage)} == {
         number: trial.objectives["size"] for number, trial in trials.items()
     }
-    capfd.readouterr()
     assert main(["report", str(kept), "--optuna", storage]) == 2  # it is there already
     assert "cannot write the study to" in capfd.readouterr().err
     again = ["tune", str(kept.parent / "scale.ll"), *TRY, "--keep", str(kept), "--resume"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from optctx.lab.space import (
     Floats,
     Integers,
     Space,
+    Value,
     Values,
     parse_condition,
     parse_space,
@@ -140,3 +142,20 @@ def test_a_grid_lists_points_in_order_and_no_more_than_are_asked_for() -> None:
     space = Space((Dimension("a", many), Dimension("b", Floats(0.0, 1.0), parse_condition("a>2", ""))))
     with pytest.raises(OptctxError, match="give it a step"):
         space.points(2)
+
+
+def test_the_first_points_of_many_dimensions_take_few_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = 0
+
+    def each(values: Choices) -> Iterator[Value]:
+        nonlocal made
+        made += 1
+        return iter(values.texts)
+
+    monkeypatch.setattr(Choices, "each", each)
+    flags = tuple(Dimension(str(place), Choices(("false", "true"))) for place in range(200))
+    points = Space(flags).points(1000)
+    binary = [f"{number:0200b}" for number in range(1000)]
+    expected = [["true" if digit == "1" else "false" for digit in each] for each in binary]
+    assert [list(point.values()) for point in points] == expected
+    assert made < 200 + 200 + 1000  # a dimension that is looked at, one that is continued, and the last ones

@@ -61,7 +61,7 @@ def test_optuna_reads_it_with_the_same_numbers(path: pathlib.Path) -> None:
     with kept(path) as file:
         for each in trials:
             file.append(each)
-        file.note("base", {"size": 7})
+        file.note("base", {"size": 7, "file": ["a\udcff"]})
     backend = optuna.storages.journal.JournalFileBackend(str(path))
     study = optuna.load_study(study_name="optctx", storage=optuna.storages.JournalStorage(backend))
     assert [direction.name for direction in study.directions] == ["MINIMIZE", "MAXIMIZE"]
@@ -75,7 +75,7 @@ def test_optuna_reads_it_with_the_same_numbers(path: pathlib.Path) -> None:
     again = read_trials(str(path))
     trials[1] = replace(trials[1], error="\\udcff")
     assert again.trials == {t.number: t for t in trials}
-    assert (again.notes, again.identity) == ({"base": {"size": 7}}, PARTS)
+    assert (again.notes, again.identity) == ({"base": {"size": 7, "file": ["a\\udcff"]}}, PARTS)
 
 
 @pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.long)])

@@ -89,7 +89,7 @@ def test_text_json_and_report_say_how_far_a_search_by_run_time_came(
     assert data["best_so_far"] == min(figures, key=lambda number: figures[number])
 
 
-def test_a_report_that_cannot_be_written_hides_no_interrupt(
+def test_a_report_that_cannot_be_written_hides_no_interrupt_and_loses_no_best_set(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def full(*arguments: object, **more: object) -> None:
@@ -97,9 +97,13 @@ def test_a_report_that_cannot_be_written_hides_no_interrupt(
 
     (tmp_path / "tiny.ll").write_text(TINY)
     monkeypatch.setattr("optctx.lab.report.write_report", full)
-    after(2, interrupted, monkeypatch)
     words = ["tune", str(tmp_path / "tiny.ll"), "--try", "unroll-count=1..3"]
-    out, err = run([*words, "--report", str(tmp_path / "tiny.html")], capfd)
+    words += ["--report", str(tmp_path / "tiny.html")]
+    assert main([*words, "--best", str(tmp_path / "best.toml")]) == 2
+    assert capfd.readouterr().err == "optctx: cannot write 'tiny.html': no space left on device\n"
+    assert not OptionContext.load(tmp_path / "best.toml").overrides
+    after(2, interrupted, monkeypatch)
+    out, err = run(words, capfd)
     assert "interrupted after 2 of 3 trials" in out
     assert err.splitlines() == [
         "optctx: cannot write 'tiny.html': no space left on device",

@@ -208,8 +208,8 @@ def test_limits_end_a_search() -> None:
     assert 6 <= len(patient.trials) <= 6 + 8
     assert patient.best is None
     timed = Search(seconds=0.2)
-    assert timed.reached([], 0, [], time.monotonic()) == ""
-    assert timed.reached([], 0, [], time.monotonic() - 1) == "0.2 seconds"
+    assert timed.reached({}, 0, [], time.monotonic()) == ""
+    assert timed.reached({}, 0, [], time.monotonic() - 1) == "0.2 seconds"
 
 
 def test_the_calling_threads_options_are_the_base() -> None:

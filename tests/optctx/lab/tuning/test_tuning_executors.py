@@ -13,7 +13,8 @@ from unittest.mock import Mock
 import pytest
 
 from optctx.errors import OptctxError
-from optctx.lab.tuning import CompilationTime, RunTime, evaluate, parse_space, workers
+from optctx.lab.sweep.process import SweepProcess
+from optctx.lab.tuning import CompilationTime, Limits, RunTime, evaluate, parse_space, workers
 from optctx.lab.tuning.workers import Workers, here, perform
 from tests.support.tuning_cases import HARNESS, JOB, deadly, told, tuned
 
@@ -45,6 +46,22 @@ def test_a_search_keeps_as_many_tasks_under_way_as_it_may(
         executor.submit(evaluate.end_helpers).result()
     assert max(counts) == expected
     assert told(there) == told(tuned(JOB, space, **arguments))
+
+
+def test_an_answer_that_an_interrupt_left_behind_is_not_that_of_the_next_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A worker of a process pool goes on after Ctrl-C, with the work of the next search."""
+    plan = evaluate.search_plan(JOB, parse_space(["force-vector-width=1..8"]), Limits())
+    first, second = (evaluate.Candidate(width, (("force-vector-width", str(width)),)) for width in (4, 1))
+    expected = evaluate.evaluate(plan, second)
+    with monkeypatch.context() as patch:
+        patch.setattr(SweepProcess, "answers", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            evaluate.evaluate(plan, first)
+    found = evaluate.evaluate(plan, second)
+    evaluate.end_helpers()
+    assert (found.number, found.digest) == (1, expected.digest)
 
 
 def test_work_whose_worker_died_is_done_again_alone(monkeypatch: pytest.MonkeyPatch) -> None:

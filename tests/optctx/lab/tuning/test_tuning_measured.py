@@ -155,6 +155,15 @@ def test_minimising_keeps_what_matters() -> None:
     assert answer.object_size == 70
 
 
+def test_what_a_command_measures_is_minimised_by_measuring(fresh: FreshProcess) -> None:
+    """Objects that no trial had are measured as well."""
+    space = parse_space(["force-vector-width=1", "unroll-count=2"])
+    study = tuned(JOB, space, (Command(command="stat -c %s {object}"),), minimise=True)
+    assert (len(study.trials), study.minimised) == (1, {"force-vector-width": "1"})
+    code = fresh.compile(replace(JOB, options=("-force-vector-width=1",))).code
+    assert len(code) < study.trials[0].objectives["command"]
+
+
 def test_the_winner_stands_on_the_fewest_options(
     tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
