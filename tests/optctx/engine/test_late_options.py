@@ -35,9 +35,8 @@ VALUES = (2, 4, 8)
 
 @pytest.fixture
 def library(build: Build) -> pathlib.Path:
-    return build(
-        "late_option.cpp", *SHARED, "-fno-gnu-unique"
-    )  # with unique symbols it could not be unloaded
+    # With unique symbols it could not be unloaded.
+    return build("late_option.cpp", *SHARED, "-fno-gnu-unique")
 
 
 def scoped(value: int) -> OptionContext:
