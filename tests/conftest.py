@@ -20,6 +20,7 @@ from llvmlite.binding import ffi
 import optctx
 from optctx.compiling import FreshProcess, initialise_targets
 from tests.support.bare_llvm import digests_by_argument
+from tests.support.cpp_build import Build, builds
 from tests.support.installed import FREE_THREADED
 from tests.support.scopes import OUTSIDE, both, process_state, scopes_become
 
@@ -83,6 +84,12 @@ def second_library(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 def second_digests(second_library: pathlib.Path) -> dict[str, dict[str, str]]:
     """What that gives without optctx, by the argument that its process was given; "" for none."""
     return digests_by_argument(second_library, ["", *(f"-unroll-count={count}" for count in range(2, 6))])
+
+
+@pytest.fixture(scope="session")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """Compile C++, once for all tests that ask."""
+    return builds(tmp_path_factory.mktemp("cpp"))
 
 
 @pytest.fixture(scope="session")

@@ -70,7 +70,7 @@ class PrivateCopyStrategy(Strategy):
         from llvmlite.binding import get_process_triple
 
         try:
-            found = copy.compile(job.ir, job.passes, target, job.opt_level, job.emit)
+            found = copy.compile_for(job.ir, job.passes, target, job.opt_level, job.emit)
         except OptctxError as error:
             return Result(error=str(error), seconds=time.perf_counter() - started)
         return Result(*found, seconds=time.perf_counter() - started)

@@ -6,7 +6,6 @@ import json
 import pathlib
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +18,7 @@ from evidence.census.tablegen import as_tablegen
 from evidence.main import main
 from optctx.facts import Facts, OptionFacts, facts
 from optctx.lab.lookup import by_library
+from tests.support.processes import output_of
 from tests.support.rows import rows
 
 TABLEGEN = pathlib.Path(__file__).parent / "tablegen"
@@ -97,10 +97,7 @@ def test_llvm_tblgen_reads_the_records_of_every_library(
     assert len(files) == len(by_library(options))
     declared: dict[str, Any] = {}
     for file in files:
-        command = ["llvm-tblgen", "-I", str(TABLEGEN), "--dump-json", str(file)]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert (done.returncode, done.stderr) == (0, "")
-        records = json.loads(done.stdout)
+        records = json.loads(output_of("llvm-tblgen", "-I", TABLEGEN, "--dump-json", file))
         [struct] = records["!instanceof"]["OptionsStruct"]
         assert struct == file.stem
         declared |= {records[name]["Spelling"]: records[name] for name in records["!instanceof"]["Member"]}

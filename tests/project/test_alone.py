@@ -1,4 +1,4 @@
-"""`@alone`: a test in a process of its own fails for what goes wrong there, and says what that was."""
+"""Tests in processes of their own, and in children of fork, fail for what goes wrong there, and say what."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import time
 import pytest
 
 from tests.support.alone import alone
-from tests.support.processes import of_session, wait_for
+from tests.support.processes import in_child, of_session, wait_for
 
 HERE = os.getpid()
 
@@ -79,9 +79,7 @@ def ends(how: str) -> None:
             os.system("echo of a child")
             print("of its own", file=sys.stderr)
         case "a thread's error":
-            thread = threading.Thread(target=lambda: 1 // 0)
-            thread.start()
-            thread.join()
+            start_a_thread_that_fails()
         case "the interpreter's end":
             import atexit
 
@@ -106,6 +104,28 @@ def test_any_other_end_than_a_silent_one_is_a_failure(capsys: pytest.CaptureFixt
     assert "/alone.py" not in said["an assertion"]  # how it was run is not shown
     with pytest.raises(pytest.skip.Exception, match="for a reason"):
         ends(how="skip")
+
+
+class Fails:
+    """Something whose finaliser raises."""
+
+    def __del__(self) -> None:
+        raise LookupError("of a finaliser")
+
+
+def start_a_thread_that_fails() -> None:
+    thread = threading.Thread(target=lambda: 1 // 0)
+    thread.start()
+    thread.join()
+
+
+def test_what_no_code_can_catch_in_a_child_of_fork_is_a_failure_too(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    for work, error in ((start_a_thread_that_fails, "ZeroDivisionError"), (Fails, "of a finaliser")):
+        with pytest.raises(AssertionError):
+            in_child(work)
+        assert error in capfd.readouterr().err
 
 
 @alone(seconds=0.5)

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import gc
-import os
 import re
 import signal
 import subprocess
 import threading
 import time
-import warnings
-from pathlib import Path
+from functools import partial
+from typing import Any
 
 import pytest
 
 from optctx import locks
 from optctx.locks import Rank, lock_held_by_fork, lock_left_behind
 from tests.support.alone import alone
-from tests.support.cpp_build import compile_cpp
-
-ROOT = Path(__file__).parents[2]
+from tests.support.cpp_build import ROOT, Build
+from tests.support.interrupts import is_free
+from tests.support.processes import in_child
 
 
 def listed(text: str) -> list[str]:
@@ -44,11 +43,10 @@ def test_each_lock_has_a_rank_of_its_own() -> None:
 
 
 @pytest.mark.long
-def test_a_build_that_checks_ranks_aborts_and_names_both_locks(tmp_path: Path) -> None:
+def test_a_build_that_checks_ranks_aborts_and_names_both_locks(build: Build) -> None:
     ranks = NATIVE
-    program = compile_cpp(
-        ROOT / "tests/programs/cpp/lock_order.cpp",
-        tmp_path / "lock_order",
+    program = build(
+        "lock_order.cpp",
         "-DOPTCTX_CHECK_RANKS",
         f"-I{ROOT / 'native'}",
         *(str(ROOT / "native/os" / name) for name in ("fork_locks.cpp", "os_linux.cpp")),
@@ -84,11 +82,13 @@ def test_fork_waits_for_a_short_step_and_not_for_a_long_one() -> None:
     thread = threading.Thread(target=work)
     thread.start()
     inside.wait(30)
-    warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
-    if not (pid := os.fork()):
-        free = held.acquire(timeout=1) and left.acquire(timeout=1)
-        os._exit(0 if free and steps == ["done"] else 1)
-    assert os.waitpid(pid, 0)[1] == 0
+
+    def child() -> None:
+        assert held.acquire(timeout=1)
+        assert left.acquire(timeout=1)
+        assert steps == ["done"]
+
+    in_child(child)
     assert held.acquire(timeout=1)
     assert not left.acquire(blocking=False)
     leave.set()
@@ -97,18 +97,15 @@ def test_fork_waits_for_a_short_step_and_not_for_a_long_one() -> None:
 
 @alone
 def test_a_thread_that_holds_a_lock_may_fork() -> None:
+    def child(lock: Any) -> None:
+        signal.alarm(20)
+        with lock:
+            pass
+        assert not is_free(lock)
+
     for lock in (lock_held_by_fork(Rank.ENGINE), lock_left_behind()):
         with lock:
-            if not (pid := os.fork()):
-                signal.alarm(20)
-                with lock:
-                    pass
-                got: list[bool] = []
-                thread = threading.Thread(target=lambda: got.append(lock.acquire(blocking=False)))  # noqa: B023
-                thread.start()
-                thread.join()
-                os._exit(0 if got == [False] else 1)
-            assert os.waitpid(pid, 0)[1] == 0
+            in_child(partial(child, lock))
 
 
 @alone

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextvars
 import pickle
 import random
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -189,9 +188,7 @@ def carry_to_a_thread(dice: random.Random) -> None:
     seen: list[int] = []
     with OptionContext({"unroll-count": count}, base="defaults"):
         copy = contextvars.copy_context()
-    thread = threading.Thread(target=copy.run, args=(lambda: seen.append(unrolled()),))
-    thread.start()
-    thread.join()
+    in_threads([lambda: copy.run(lambda: seen.append(unrolled()))])
     assert seen == [count]
 
 

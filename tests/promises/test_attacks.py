@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.promises.attacks import attack
-from tests.support.cpp_build import ROOT, SHARED, compile_cpp
+from tests.support.cpp_build import SHARED, Build
 
 pytestmark = [
     pytest.mark.redirected,
@@ -33,9 +33,8 @@ def gadget(options: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("plugin") / "plugin.so"
-    return compile_cpp(ROOT / "tests/programs/cpp/plugin.cpp", out, *SHARED)
+def plugin(build: Build) -> Path:
+    return build("plugin.cpp", *SHARED)
 
 
 @pytest.fixture

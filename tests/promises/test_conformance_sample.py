@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import subprocess
 import sys
 from typing import Any
 
 import pytest
+
+from tests.support.processes import output_of
 
 ROOT = pathlib.Path(__file__).parents[2]
 SAMPLE = ROOT / "tests" / "programs" / "sample"
@@ -38,13 +39,7 @@ def judged(cache: pathlib.Path, mode: str, *more: str, tests: pathlib.Path = SAM
     """The report of `python -m evidence.conformance` on the sample, two threads at once."""
     report = cache / f"{mode}.json"
     given = ["--tests", tests, "--cache", cache, "--process-wide", mode, "--json", report, *more, "sample"]
-    done = subprocess.run(
-        [sys.executable, "-m", "evidence.conformance", *map(str, given)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    output_of(sys.executable, "-m", "evidence.conformance", *given, cwd=ROOT, timeout=None)
     found: dict[str, Any] = json.loads(report.read_text())
     return found
 

@@ -11,7 +11,7 @@ import json
 import pathlib
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 from functools import partial
 
@@ -26,6 +26,7 @@ _PROTOTYPES: dict[str, tuple[type | None, tuple[type, ...]]] = {
     "LLVMPY_ContextCreate": (c_void_p, (c_int,)),  # whether pointers are opaque: LLVM 15 asks
     "LLVMPY_ContextDispose": (None, (c_void_p,)),
     "LLVMPY_ParseAssembly": (c_void_p, (c_void_p, c_char_p, POINTER(c_char_p))),
+    "LLVMPY_ParseBitcode": (c_void_p, (c_void_p, c_char_p, c_size_t, POINTER(c_char_p))),
     "LLVMPY_DisposeModule": (None, (c_void_p,)),
     "LLVMPY_PrintModuleToString": (None, (c_void_p, POINTER(c_void_p))),
     "LLVMPY_DisposeString": (None, (c_void_p,)),
@@ -51,11 +52,14 @@ _PROTOTYPES: dict[str, tuple[type | None, tuple[type, ...]]] = {
     "LLVMPY_DisposeMemoryBuffer": (None, (c_void_p,)),
     "LLVMPY_SetCommandLine": (None, (c_char_p, c_char_p)),
 }
-_INITIALISERS = ("TargetInfos", "Targets", "TargetMCs", "AsmPrinters")
+_INITIALISERS = ("AllTargetInfos", "AllTargets", "AllTargetMCs", "AllAsmPrinters", "NativeAsmParser")
 
 
 class BareLlvm:
-    """Every call releases the GIL and takes no lock: use one LLVMContext on one thread, as `compile` does."""
+    """Every call releases the GIL and takes no lock: use one LLVMContext on one thread, as `compile` does.
+
+    Raises RuntimeError with what LLVM says.
+    """
 
     def __init__(self, path: str | pathlib.Path) -> None:
         self.path = str(path)
@@ -64,7 +68,7 @@ class BareLlvm:
             function = getattr(self.library, name)
             function.restype, function.argtypes = result, arguments
         for each in _INITIALISERS:
-            getattr(self.library, f"LLVMPY_InitializeAll{each}")()
+            getattr(self.library, f"LLVMPY_Initialize{each}")()
 
     def set_option(self, argument: str) -> None:
         """For the whole process, as a command line does."""
@@ -72,26 +76,48 @@ class BareLlvm:
 
     def compile(self, ir: str, begin: Callable[[int], None] = lambda context: None) -> tuple[str, bytes]:
         """The IR after -O3, and the object. `begin` is called with the address of the new LLVMContext."""
-        with self.module(ir, begin) as (_, module):
-            machine = self._machine()
+        with self.module(ir, begin) as (_, module), self.machine() as machine:
             self.run(module, machine)
-            text = self.text(module)
-            code = self._emit(machine, module)
-            self.library.LLVMPY_DisposeTargetMachine(machine)
-            return text, code
+            return self.text(module), self.emit(machine, module)
 
     @contextmanager
     def module(
-        self, ir: str, begin: Callable[[int], None] = lambda context: None
+        self, ir: str | bytes, begin: Callable[[int], None] = lambda context: None
     ) -> Iterator[tuple[int, int]]:
         """An LLVMContext, with which `begin` was called, and a module in it, until the block ends."""
-        context = self.library.LLVMPY_ContextCreate(1)
-        begin(context)
-        module = self.library.LLVMPY_ParseAssembly(context, ir.encode(), byref(c_char_p()))
-        assert module
-        yield context, module
-        self.library.LLVMPY_DisposeModule(module)
-        self.library.LLVMPY_ContextDispose(context)
+        library, said = self.library, c_char_p()
+        with ExitStack() as held:
+            context = library.LLVMPY_ContextCreate(1)
+            held.callback(library.LLVMPY_ContextDispose, context)
+            begin(context)
+            if isinstance(ir, bytes):
+                module = library.LLVMPY_ParseBitcode(context, ir, len(ir), byref(said))
+            else:
+                module = library.LLVMPY_ParseAssembly(context, ir.encode(), byref(said))
+            if not module:
+                raise RuntimeError(_words("cannot read the module", said))
+            held.callback(library.LLVMPY_DisposeModule, module)
+            yield context, module
+
+    @contextmanager
+    def machine(
+        self, triple: str = X86, cpu: str = "", features: str = "+avx2", opt_level: int = _SPEED
+    ) -> Iterator[int]:
+        """A target machine, until the block ends."""
+        said = c_char_p()
+        target = self.library.LLVMPY_GetTargetFromTriple(triple.encode(), byref(said))
+        if not target:
+            raise RuntimeError(_words(f"no target for {triple!r}", said))
+        texts = (each.encode() for each in (triple, cpu, features))
+        machine = self.library.LLVMPY_CreateTargetMachine(
+            target, *texts, opt_level, b"default", b"default", 0, 0, b""
+        )
+        if not machine:
+            raise RuntimeError(f"no target machine for {triple!r}")
+        try:
+            yield machine
+        finally:
+            self.library.LLVMPY_DisposeTargetMachine(machine)
 
     def run(self, module: int, machine: int | None = None) -> None:
         """Run -O3 on a module, in place."""
@@ -112,29 +138,30 @@ class BareLlvm:
             found[name] = hashlib.sha256(text.encode() + b"\0" + code).hexdigest()
         return found
 
-    def _machine(self) -> int:
-        target = self.library.LLVMPY_GetTargetFromTriple(X86.encode(), byref(c_char_p()))
-        machine = self.library.LLVMPY_CreateTargetMachine(
-            target, X86.encode(), b"", b"+avx2", 3, b"default", b"default", 0, 0, b""
-        )
-        assert machine
-        return int(machine)
-
-    def text(self, module: int) -> str:
+    def text(self, module: int, function: str = "PrintModuleToString") -> str:
+        """The module, or what another function says of another object."""
         text = c_void_p()
-        self.library.LLVMPY_PrintModuleToString(module, byref(text))
+        getattr(self.library, f"LLVMPY_{function}")(module, byref(text))
         assert text.value is not None
-        copy = ctypes.string_at(text.value).decode()
+        copy = ctypes.string_at(text.value).decode(errors="replace")
         self.library.LLVMPY_DisposeString(text)
         return copy
 
-    def _emit(self, machine: int, module: int) -> bytes:
-        buffer = self.library.LLVMPY_TargetMachineEmitToMemory(machine, module, 1, byref(c_char_p()))
-        assert buffer
+    def emit(self, machine: int, module: int, as_object: bool = True) -> bytes:
+        """An object, or assembly."""
+        said = c_char_p()
+        buffer = self.library.LLVMPY_TargetMachineEmitToMemory(machine, module, int(as_object), byref(said))
+        if not buffer:
+            raise RuntimeError(_words("cannot emit", said))
         start, size = self.library.LLVMPY_GetBufferStart(buffer), self.library.LLVMPY_GetBufferSize(buffer)
         code = ctypes.string_at(start, size)
         self.library.LLVMPY_DisposeMemoryBuffer(buffer)
         return code
+
+
+def _words(what: str, said: c_char_p) -> str:
+    why = (said.value or b"no reason given").decode(errors="replace")
+    return f"{what}: {' '.join(why.split())}"
 
 
 def digests_by_argument(path: str | pathlib.Path, arguments: Iterable[str]) -> dict[str, dict[str, str]]:

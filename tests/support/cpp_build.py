@@ -3,35 +3,38 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import pathlib
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable
 from ctypes import CFUNCTYPE, c_bool, c_char_p, c_size_t, c_uint, c_uint64, c_void_p
 
 import optctx
 
 ROOT = pathlib.Path(__file__).parents[2]
+PROGRAMS = ROOT / "tests/programs/cpp"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 SHARED = ("-shared", "-fPIC")
 _SEPARATOR = "\x1e"  # after each element of a list
 
 
 def compile_cpp(
-    source: pathlib.Path,
+    source: str | pathlib.Path,
     out: pathlib.Path,
     *flags: str,
     standard: str = "c++17",
     include: str = optctx.get_include(),
 ) -> pathlib.Path:
-    """Compiles one file without a warning; `out` is what it becomes."""
+    """Compiles one file, of tests/programs/cpp or elsewhere, without a warning; `out` is what it becomes."""
     compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
     assert compiler, "a C++ compiler is needed, as it is to build the package"
     command = [*compiler.split(), f"-std={standard}", "-O1", *WARNINGS, *[f"-I{include}"][: len(include)]]
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     done = subprocess.run(
-        [*command, *flags, str(source), "-o", str(out), "-pthread", "-ldl"],
+        [*command, *flags, str(PROGRAMS / source), "-o", str(out), "-pthread", "-ldl"],
         env=environment,
         capture_output=True,
         text=True,
@@ -39,6 +42,21 @@ def compile_cpp(
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return out
+
+
+Build = Callable[..., pathlib.Path]
+
+
+def builds(folder: pathlib.Path) -> Build:
+    """`compile_cpp` into a folder, once for the same flags; libraries are named lib*.so."""
+
+    @functools.cache
+    def build(source: str | pathlib.Path, *flags: str, standard: str = "c++17") -> pathlib.Path:
+        stem = pathlib.Path(source).stem
+        out = pathlib.Path(tempfile.mkdtemp(dir=folder)) / (f"lib{stem}.so" if SHARED[0] in flags else stem)
+        return compile_cpp(source, out, *flags, standard=standard)
+
+    return build
 
 
 class Lookups:

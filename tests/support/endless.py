@@ -22,8 +22,11 @@ def endless(folder: pathlib.Path) -> str:
 
 
 @contextlib.contextmanager
-def reached(pipe: str) -> Iterator[None]:
-    """Wait until a compilation reads from the pipe, which then waits on to the end of the block."""
+def reached(pipe: str) -> Iterator[int]:
+    """Wait until code reads from the pipe, where it waits to the end of the block.
+
+    Gives a descriptor to write to the pipe.
+    """
     opened: list[int] = []
 
     def reads() -> bool:
@@ -33,6 +36,6 @@ def reached(pipe: str) -> Iterator[None]:
 
     wait_for(reads)
     try:
-        yield
+        yield opened[0]
     finally:
         os.close(opened[0])

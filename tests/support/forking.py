@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 __all__ = ["run_and_end"]
 
 
 def run_and_end(work: Callable[[], object]) -> NoReturn:
-    """Run the work, then end this process at once: with status 0, or 1 and a traceback if the work raised."""
-    status = 1
+    """Run the work, then end this process at once: with status 0, or 1 and a traceback for what was raised.
+
+    What a thread or a finaliser raises counts as well: pytest, whose hooks a child inherits, is not there.
+    """
+    raised: list[object] = []
+
+    def note(unhandled: Any) -> None:
+        raised.append(unhandled.exc_type)
+        print(*traceback.format_exception(unhandled.exc_value), sep="", end="", file=sys.stderr)
+
+    threading.excepthook = sys.unraisablehook = note
     try:
         work()
-        status = 0
-    except BaseException:  # nobody else would say what went wrong
+    except BaseException as error:  # nobody else would say what went wrong
+        raised.append(error)
         traceback.print_exc()
     finally:
         sys.stderr.flush()
-        os._exit(status)
+        os._exit(bool(raised))

@@ -12,18 +12,12 @@ from optctx.engine.attach import attach, made
 from optctx.engine.host import default_host
 from optctx.image.facts.mangled_names import REGISTERED_OPTIONS, TOP_LEVEL
 from optctx.image.registry_reader import _subcommand, read_registry
-from tests.support.cpp_build import ROOT, SHARED, compile_cpp
 
 NAME = "late-count"
 HELP = "How often this library unrolls."
 INITIAL = 3
 
 _kept: list[bytes] = []  # names and help texts, which LLVM keeps pointers to
-
-
-def compile_late_library(out: pathlib.Path) -> pathlib.Path:
-    """Build the library. With unique symbols it could not be unloaded."""
-    return compile_cpp(ROOT / "tests/programs/cpp/late_option.cpp", out, *SHARED, "-fno-gnu-unique")
 
 
 def shown_names() -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import os
 import pathlib
@@ -11,7 +12,7 @@ import textwrap
 import time
 import warnings
 from collections.abc import Callable
-from typing import ParamSpec
+from typing import Any, ParamSpec
 
 from tests.support.forking import run_and_end
 
@@ -29,7 +30,17 @@ def run_python(script: str, *arguments: str, file: pathlib.Path | None = None) -
     if file is not None:
         file.write_text(textwrap.dedent(script))
         command = [str(file)]
-    done = python_process(*command, *arguments)
+    return _output_of(python_process(*command, *arguments))
+
+
+def output_of(*command: object, **more: Any) -> str:
+    """What a program prints, which must end well and complain about nothing. `more`: for subprocess."""
+    words = [str(word) for word in command]
+    given: Any = words[0] if more.get("shell") else words
+    return _output_of(subprocess.run(given, capture_output=True, text=True, **{"timeout": SECONDS, **more}))
+
+
+def _output_of(done: subprocess.CompletedProcess[str]) -> str:
     assert (done.returncode, done.stderr) == (0, ""), f"status {done.returncode}\n{done.stdout}{done.stderr}"
     return done.stdout
 
@@ -46,14 +57,14 @@ def python_process(*arguments: str, seconds: float = SECONDS) -> subprocess.Comp
     )
 
 
-def in_child(work: Callable[[], object]) -> None:
-    """Runs the work in a child of fork, which has to end well."""
+def in_child(work: Callable[[], object], status: int = 0) -> None:
+    """Runs the work in a child of fork, which has to end well, or with this status, -11 for SIGSEGV."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
         pid = os.fork()
     if not pid:
         run_and_end(work)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == status
 
 
 def forked(test: Callable[P, object]) -> Callable[P, None]:
@@ -84,6 +95,14 @@ def children_of(process: int) -> list[int]:
     """The children that its main thread has started."""
     file = pathlib.Path(f"/proc/{process}/task/{process}/children")
     return [int(each) for each in file.read_text().split()]
+
+
+def handler_of(number: int) -> tuple[bytes, int]:
+    """What sigaction(2) says of a signal: handler, mask, flags."""
+    action = ctypes.create_string_buffer(152)
+    assert ctypes.CDLL(None).sigaction(number, None, action) == 0
+    flags = int.from_bytes(action.raw[136:140], "little") & ~0x04000000  # without the C library's own
+    return action.raw[:16], flags  # 64 signals; the rest of the mask is not filled in
 
 
 def wait_for(holds: Callable[[], bool]) -> None:

@@ -86,8 +86,12 @@ def copied_inside(context: OptionContext) -> contextvars.Context:
         return contextvars.copy_context()
 
 
-def in_threads(works: Sequence[Callable[[], object]], seconds: float = SECONDS) -> None:
-    """Runs all at once, on threads of their own, outside any scope; raises what the first of them raised."""
+@contextlib.contextmanager
+def beside(*works: Callable[[], object], seconds: float = SECONDS) -> Iterator[None]:
+    """A block beside threads that do these works, all at once and outside any scope.
+
+    It ends when they have ended, and raises what the first of them raised.
+    """
     errors: list[BaseException] = []
     ready = threading.Barrier(len(works))
 
@@ -101,11 +105,36 @@ def in_threads(works: Sequence[Callable[[], object]], seconds: float = SECONDS) 
     threads = [threading.Thread(target=outside(run), args=(work,), daemon=True) for work in works]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join(seconds)
+    try:
+        yield
+    finally:
+        for thread in threads:
+            thread.join(seconds)
     assert not any(thread.is_alive() for thread in threads), "a thread hangs"
     if errors:
         raise errors[0]
+
+
+def in_threads(works: Sequence[Callable[[], object]], seconds: float = SECONDS) -> None:
+    """Runs all at once, on threads of their own, outside any scope; raises what the first of them raised."""
+    with beside(*works, seconds=seconds):
+        pass
+
+
+@contextlib.contextmanager
+def meanwhile(*works: Callable[[], object]) -> Iterator[None]:
+    """A block beside threads that do these works again and again until it ends; raises as `beside` does."""
+    done = threading.Event()
+
+    def repeat(work: Callable[[], object]) -> None:
+        while not done.is_set():
+            work()
+
+    with beside(*(functools.partial(repeat, work) for work in works)):
+        try:
+            yield
+        finally:
+            done.set()
 
 
 @contextlib.contextmanager
@@ -118,14 +147,12 @@ def inside_elsewhere(context: OptionContext) -> Iterator[None]:
             entered.set()
             leave.wait(SECONDS)
 
-    thread = threading.Thread(target=outside(stay), daemon=True)
-    thread.start()
-    assert entered.wait(SECONDS)
-    try:
-        yield
-    finally:
-        leave.set()
-        thread.join(SECONDS)
+    with beside(stay):
+        assert entered.wait(SECONDS)
+        try:
+            yield
+        finally:
+            leave.set()
 
 
 def waiting(work: Callable[[], object]) -> threading.Thread:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import resource
 from functools import partial
 
 from optctx import OptionContext
 from tests.support.alone import alone
-from tests.support.forking import run_and_end
+from tests.support.processes import in_child
 from tests.support.scopes import unrolled
 
 
@@ -35,7 +34,4 @@ def test_a_context_for_which_there_is_no_memory_is_an_error() -> None:
     """Most of these sizes ended the process while nanobind's tables grew."""
     OptionContext(unroll_count=2)
     for kilobytes in (0, *range(1024, 3072, 512)):
-        pid = os.fork()
-        if not pid:
-            run_and_end(partial(exhaust, kilobytes << 10))
-        assert os.waitpid(pid, 0)[1] == 0, kilobytes
+        in_child(partial(exhaust, kilobytes << 10))

@@ -13,8 +13,6 @@ from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from time import monotonic, sleep
-from typing import TextIO
 
 import pytest
 from hypothesis import given
@@ -35,9 +33,10 @@ from optctx import (
     tool,
 )
 from optctx.compiling import FreshProcess, Job, compile_job
-from optctx.testing import options, values
 from tests.support.alone import end_of
+from tests.support.endless import reached
 from tests.support.ir_texts import COUNTED, X86
+from tests.support.option_values import one
 from tests.support.processes import SECONDS, forked, in_child
 from tests.support.scopes import UNROLLED_ONCE, both, four, in_threads, reset_all, set_option, unrolled
 
@@ -67,10 +66,6 @@ def test_set_option_acts_on_its_scope_alone_as_in_a_process_of_its_own(fresh: Fr
     in_threads([partial(work, count) for count in COUNTS])
     with shared:  # again
         assert compile_job(JOB) == outside
-
-
-def one() -> st.SearchStrategy[tuple[Option, object]]:
-    return options(aliases=True).flatmap(lambda option: st.tuples(st.just(option), values(option)))
 
 
 @given(st.lists(st.deferred(one), min_size=1, max_size=5))
@@ -388,22 +383,12 @@ def test_a_thread_waits_while_another_one_parses_and_a_child_of_fork_does_not(tm
             assert both() == (4, 4)
 
     def third() -> None:
-        with _writer(fifo) as arguments:  # once the first one reads
+        with reached(str(fifo)) as writing:
             began.set()
             assert not parsed.wait(0.3)
             in_child(child)
             assert not parsed.is_set()
-            arguments.write("-unroll-count=2")
+            os.write(writing, b"-unroll-count=2")
         assert parsed.wait(SECONDS)
 
     in_threads([first, second, third])
-
-
-def _writer(fifo: Path) -> TextIO:
-    """Open a FIFO that another thread has opened to read, as soon as it has."""
-    end = monotonic() + SECONDS
-    while monotonic() < end:
-        with suppress(OSError):
-            return os.fdopen(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK), "w")
-        sleep(0.01)
-    raise AssertionError("no thread reads")

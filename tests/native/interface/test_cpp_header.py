@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import pathlib
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 
 import pytest
 
 import optctx
-from tests.support.cpp_build import ROOT, SHARED, compile_cpp
-from tests.support.processes import run_python
+from tests.support.cpp_build import ROOT, SHARED, Build, compile_cpp
+from tests.support.processes import output_of, run_python
 
-SOURCES = pathlib.Path(__file__).parents[2] / "programs" / "cpp"
 EXAMPLE = ROOT / "examples" / "cpp"
-
-
-Build = Callable[..., pathlib.Path]
-
-
-@pytest.fixture(scope="module")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """Compile a file once for the same flags, for all tests that ask; libraries as the README names them."""
-    folder = tmp_path_factory.mktemp("cpp")
-
-    @functools.cache
-    def build(source: pathlib.Path, *flags: str) -> pathlib.Path:
-        name = f"lib{source.stem}.so" if SHARED[0] in flags else source.stem
-        return compile_cpp(source, folder / name, *flags)
-
-    return build
 
 
 @pytest.mark.parametrize("name", ["scopes", "lookup"])
@@ -43,10 +24,8 @@ def test_the_example_does_what_its_readme_says(build: Build, name: str) -> None:
     programs = (EXAMPLE / "README.md").read_text().split("```python\n")[1:]
     program = next(each for each in programs if f"./lib{name}.so" in each.partition("```")[0])
     script, _, rest = program.partition("```")
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=library.parent, capture_output=True, text=True, timeout=120
-    )
-    assert (done.stdout, done.stderr) == (rest.split("```\n")[1], "")
+    said = output_of(sys.executable, "-c", script, cwd=library.parent)
+    assert said == rest.split("```\n")[1]
 
 
 def test_no_exception_leaves_a_function_of_the_example(build: Build) -> None:
@@ -73,14 +52,14 @@ def test_no_exception_leaves_a_function_of_the_example(build: Build) -> None:
 
 
 def test_a_process_without_optctx_gets_a_clear_error(build: Build) -> None:
-    said = _output(build(SOURCES / "alone.cpp"))
+    said = output_of(build("alone.cpp"))
     assert said == "optctx is not loaded in this process: import it in Python and use it once before\n" * 2
 
 
 def test_another_version_of_the_interface_is_refused(build: Build) -> None:
     for flags in ((), ("-DTOO_SMALL",)):
-        other = build(SOURCES / "other_version.cpp", *SHARED, *flags)
-        said = _output(build(SOURCES / "alone.cpp"), str(other)).splitlines()
+        other = build("other_version.cpp", *SHARED, *flags)
+        said = output_of(build("alone.cpp"), str(other)).splitlines()
         assert len(said) == 2
         assert all("does not have version 2 of its C++ interface" in line for line in said)
 
@@ -162,7 +141,7 @@ def test_cmake_finds_the_headers(tmp_path: pathlib.Path) -> None:
     ):
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stdout + done.stderr
-    assert _output(tmp_path / "build" / "user").startswith("optctx is not loaded in this process")
+    assert output_of(tmp_path / "build" / "user").startswith("optctx is not loaded in this process")
 
 
 def test_pkg_config_finds_the_headers(tmp_path: pathlib.Path) -> None:
@@ -178,11 +157,5 @@ def test_pkg_config_finds_the_headers(tmp_path: pathlib.Path) -> None:
     assert ask("--modversion") == [optctx.__version__]
     (tmp_path / "main.cpp").write_text(_USER)
     compile_cpp(tmp_path / "main.cpp", tmp_path / "user", *ask("--cflags"), include="")
-    assert _output(tmp_path / "user").startswith("optctx is not loaded in this process")
+    assert output_of(tmp_path / "user").startswith("optctx is not loaded in this process")
     compile_cpp(tmp_path / "main.cpp", tmp_path / "again", _folder("--includes"), "-fsyntax-only", include="")
-
-
-def _output(program: pathlib.Path, *arguments: str) -> str:
-    done = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout

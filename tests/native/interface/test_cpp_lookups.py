@@ -20,12 +20,10 @@ from optctx.engine.attach import attach
 from optctx.hosts.llvmlite import llvm_context_address
 from optctx.process import set_process_options
 from tests.support.alone import alone
-from tests.support.cpp_build import SHARED, Lookups, compile_cpp
+from tests.support.cpp_build import SHARED, Build, Lookups
 from tests.support.rows import rows
 from tests.support.scopes import in_threads
 from tests.support.seccomp import refuse
-
-SOURCES = pathlib.Path(__file__).parents[2] / "programs" / "cpp"
 
 # What every value of an option fits, by its kind.
 _TYPES = {
@@ -68,9 +66,9 @@ _TOGETHER = ("unroll-count", "unroll-max-count", "cfg-func-name")  # set to the 
 
 
 @pytest.fixture(scope="session")
-def library(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+def library(build: Build) -> pathlib.Path:
     registry()
-    return compile_cpp(SOURCES / "lookups.cpp", tmp_path_factory.mktemp("cpp") / "lookups.so", *SHARED)
+    return build("lookups.cpp", *SHARED)
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import pathlib
 import signal
 import threading
@@ -20,20 +19,24 @@ from optctx import ContextMismatchError, OptionContext, ScopeError, current, inf
 from optctx._native import set_callbacks
 from optctx.compiling import FreshProcess, Job, compile_job
 from tests.support.alone import alone
-from tests.support.cpp_build import SHARED, Scopes, compile_cpp
-from tests.support.forking import run_and_end
+from tests.support.cpp_build import SHARED, Build, Scopes
 from tests.support.ir_texts import SCALE, X86
-from tests.support.processes import run_python
+from tests.support.processes import in_child, run_python
 from tests.support.rows import rows
-from tests.support.scopes import both, in_threads, inside_elsewhere, scopes_become, set_option, unrolled
-
-SOURCES = pathlib.Path(__file__).parents[2] / "programs" / "cpp"
+from tests.support.scopes import (
+    both,
+    in_threads,
+    inside_elsewhere,
+    meanwhile,
+    scopes_become,
+    set_option,
+    unrolled,
+)
 
 
 @pytest.fixture(scope="session")
-def library(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    flags = (*SHARED, "-Wshadow", "-Wconversion", "-Wsign-conversion", "-Wold-style-cast")
-    return compile_cpp(SOURCES / "scopes.cpp", tmp_path_factory.mktemp("cpp") / "scopes.so", *flags)
+def library(build: Build) -> pathlib.Path:
+    return build("scopes.cpp", *SHARED, "-Wshadow", "-Wconversion", "-Wsign-conversion", "-Wold-style-cast")
 
 
 @pytest.fixture
@@ -292,18 +295,12 @@ def test_a_binding_is_judged_by_what_cpp_has_set(cpp: Scopes) -> None:
 
 @pytest.mark.redirected
 def test_threads_without_python_have_scopes_while_pythons_come_and_go(cpp: Scopes) -> None:
-    stop = threading.Event()
-
     def churn() -> None:
-        while not stop.is_set():
-            with OptionContext({"unroll-count": 40}):
-                assert current()["unroll-count"] == 40
+        with OptionContext({"unroll-count": 40}):
+            assert current()["unroll-count"] == 40
 
-    def natives() -> None:
+    with meanwhile(churn, churn):
         cpp.do("on_threads", 4, 300)
-        stop.set()
-
-    in_threads([churn, churn, natives])
 
 
 @pytest.mark.redirected
@@ -354,7 +351,7 @@ def test_the_child_of_a_fork_goes_on_inside(library: pathlib.Path) -> None:
     registry()
     cpp = Scopes(library)
 
-    def in_child() -> None:
+    def child() -> None:
         assert (unrolled(), info()["active_scopes"]) == (4, 1)
         cpp.inside("unroll-count", "8", lambda: counts.append(unrolled()))
         cpp.do("leave", 0)
@@ -362,10 +359,7 @@ def test_the_child_of_a_fork_goes_on_inside(library: pathlib.Path) -> None:
 
     counts: list[int] = []
     cpp.do("enter", "unroll-count", "4")
-    child = os.fork()
-    if child == 0:
-        run_and_end(in_child)
-    assert os.waitpid(child, 0)[1] == 0
+    in_child(child)
     assert unrolled() == 4
     cpp.do("forget")
 

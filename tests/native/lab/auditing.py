@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import pathlib
 import signal
 from collections.abc import Callable, Sequence
@@ -12,6 +11,7 @@ from optctx.arch.processor import Site
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.engine.thread_engine import ThreadEngine, _trampolines
+from tests.support.processes import handler_of
 
 
 def page_table() -> list[tuple[int, int, str]]:
@@ -39,11 +39,5 @@ def attach_without(choose: Callable[[Engine], Sequence[Site]]) -> tuple[Engine, 
 
 
 def handlers() -> list[tuple[bytes, int]]:
-    """What sigaction(2) says of the two signals: handler, mask, flags."""
-    found = []
-    for number in (signal.SIGSEGV, signal.SIGTRAP):
-        action = ctypes.create_string_buffer(152)
-        assert ctypes.CDLL(None).sigaction(number, None, action) == 0
-        flags = int.from_bytes(action.raw[136:140], "little") & ~0x04000000  # without the C library's own
-        found.append((action.raw[:16], flags))  # 64 signals; the rest of the mask is not filled in
-    return found
+    """Of the two signals."""
+    return [handler_of(number) for number in (signal.SIGSEGV, signal.SIGTRAP)]

@@ -9,6 +9,7 @@ import resource
 import signal
 import threading
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -19,6 +20,7 @@ from tests.native.lab.auditing import handlers, page_table
 from tests.support.alone import alone
 from tests.support.audit import AuditError, audit
 from tests.support.ir_texts import CALLS, X86
+from tests.support.processes import in_child
 from tests.support.scopes import in_threads, unrolled
 
 pytestmark = pytest.mark.redirected
@@ -143,11 +145,10 @@ def test_any_other_fault_or_trap_ends_the_process_as_ever() -> None:
     table = page_table()
     readonly = next(r.live for r in regions if any(b <= r.live < e and p == "r--p" for b, e, p in table))
     writable = next(r.live for r in regions if any(b <= r.live < e and p == "rw-p" for b, e, p in table))
-    ends = []
-    for cause, _ in DEATHS:
-        if not (child := os.fork()):
-            with audit():
-                cause(readonly, writable)
-            os._exit(0)
-        ends.append(-os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-    assert ends == [death for _, death in DEATHS]
+
+    def audited(cause: Callable[[int, int], object]) -> None:
+        with audit():
+            cause(readonly, writable)
+
+    for cause, death in DEATHS:
+        in_child(partial(audited, cause), -death)

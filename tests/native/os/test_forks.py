@@ -32,7 +32,7 @@ from optctx.compiling import FreshProcess, Job
 from tests.support.alone import alone
 from tests.support.library_code import LLVMLITE, changed_code
 from tests.support.processes import in_child, python_process, wait_until_asleep
-from tests.support.scopes import inside_elsewhere, unrolled
+from tests.support.scopes import beside, inside_elsewhere, meanwhile, unrolled
 
 
 def child(work: Callable[[], object]) -> None:
@@ -83,11 +83,9 @@ def test_a_fork_during_the_first_attach(step: str) -> None:
         attach()
 
     os.register_at_fork(after_in_parent=lambda: forked.append(1))
-    thread = threading.Thread(target=attach_slowly)
-    thread.start()
-    assert begun.wait(60)
-    child(work)
-    thread.join()
+    with beside(attach_slowly):
+        assert begun.wait(60)
+        child(work)
     assert seen == [[]]  # not before this step was done
     work()
 
@@ -119,8 +117,6 @@ def test_a_fork_by_a_handler_that_interrupts_attaching() -> None:
 @pytest.mark.redirected
 @alone
 def test_forks_while_another_thread_attaches_and_detaches() -> None:
-    stop = threading.Event()
-
     def work() -> None:
         detach()
         assert changed_code() == []
@@ -128,44 +124,32 @@ def test_forks_while_another_thread_attaches_and_detaches() -> None:
             assert unrolled() == 4
 
     def change() -> None:
-        while not stop.is_set():
-            attach()
-            detach()
+        attach()
+        detach()
 
     attach()
-    thread = threading.Thread(target=change)
-    thread.start()
-    for _ in range(6):
-        child(work)
-    stop.set()
-    thread.join()
+    with meanwhile(change):
+        for _ in range(6):
+            child(work)
 
 
 @alone
 def test_forks_while_other_threads_lock_what_they_compile() -> None:
     compile_alone = partial(_native.compile_alone, LLVMLITE)
 
-    stop = threading.Event()
-
     def lock() -> None:
-        while not stop.is_set():
-            compile_alone(1, 2, None, int)  # the addresses of an LLVMContext and of a machine
+        compile_alone(1, 2, None, int)  # the addresses of an LLVMContext and of a machine
 
     def work() -> None:
         compile_alone(1, 0, None, compile_alone, 1, 3, None, compile_alone, 2, 0, None, int)
         assert _native.held()["locks"] == kept
 
-    threads = [threading.Thread(target=lock) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    kept = 0
-    for _ in range(15):
-        child(work)
-    kept = 1
-    compile_alone(3, 0, None, child, work)  # the child goes on holding what it holds
-    stop.set()
-    for thread in threads:
-        thread.join()
+    with meanwhile(*[lock] * 3):
+        kept = 0
+        for _ in range(15):
+            child(work)
+        kept = 1
+        compile_alone(3, 0, None, child, work)  # the child goes on holding what it holds
     assert _native.held()["locks"] == 0
 
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-from pathlib import Path
 
 import pytest
 
-from tests.support.cpp_build import ROOT, SHARED, compile_cpp
+from tests.support.cpp_build import ROOT, SHARED, Build
 
 STANDS_IN = ROOT / "native/os/older_system"
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])  # at -O0 the headers' own functions are in the module, too
-def test_what_stands_in_for_newer_systems_does_the_same(level: str, tmp_path: Path) -> None:
+def test_what_stands_in_for_newer_systems_does_the_same(level: str, build: Build) -> None:
     flags = (*SHARED, level, "-include", f"{STANDS_IN}.hpp", f"{STANDS_IN}.cpp")
-    program = ROOT / "tests/programs/cpp/older_system.cpp"
-    path = compile_cpp(program, tmp_path / "check.so", *flags, standard="c++20")
+    path = build("older_system.cpp", *flags, standard="c++20")
     check = ctypes.CDLL(str(path)).check
     check.argtypes, check.restype = (ctypes.c_char_p, ctypes.c_long), ctypes.c_int
     assert check(bytes(path), path.stat().st_size) == 0

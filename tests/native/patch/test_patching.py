@@ -10,7 +10,6 @@ import errno
 import mmap
 import os
 import resource
-import threading
 from typing import Any
 
 import pytest
@@ -32,7 +31,7 @@ from optctx.hosts.llvmlite import llvmlite_image
 from tests.native.patch.patching import as_before, make_plan, prepare, prepared, refused
 from tests.support.alone import alone
 from tests.support.library_code import LLVMLITE, changed_code
-from tests.support.scopes import in_threads, unrolled
+from tests.support.scopes import in_threads, meanwhile, unrolled
 from tests.support.seccomp import refuse
 
 pytestmark = pytest.mark.redirected
@@ -88,11 +87,10 @@ def test_a_refusal_by_the_kernel_leaves_every_byte_as_it_was_beside_a_thread_tha
     sites, begin, end = prepare()
     fresh, redirected = Transaction(sites[10:], begin, end), Transaction(sites[:10], begin, end)
     redirected.commit()
-    changed, done = changed_code(), threading.Event()
+    changed = changed_code()
 
     def compile() -> None:
-        while not done.is_set():
-            assert unrolled() == 1
+        assert unrolled() == 1
 
     def fail() -> None:
         refuse(call, errno.ENOMEM)
@@ -101,13 +99,8 @@ def test_a_refusal_by_the_kernel_leaves_every_byte_as_it_was_beside_a_thread_tha
                 change()
             assert (redirected.committed, fresh.committed, changed_code()) == (True, False, changed)
 
-    def fail_and_end() -> None:
-        try:
-            fail()
-        finally:
-            done.set()
-
-    in_threads([compile, fail_and_end])
+    with meanwhile(compile):
+        in_threads([fail])
     assert unrolled() == 1
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Iterable
 
 import pytest
@@ -14,7 +13,7 @@ from optctx.engine.attach import attached, when_attached
 from tests.support.alone import alone
 from tests.support.ir_texts import CALLS, SCALE, X86
 from tests.support.library_code import changed_code
-from tests.support.scopes import in_threads, unrolled
+from tests.support.scopes import in_threads, meanwhile, unrolled
 
 pytestmark = pytest.mark.redirected
 
@@ -24,39 +23,27 @@ def test_attaching_and_detaching_beside_threads_that_compile_block_every_signal_
     jobs = [Job(SCALE, triple=X86), Job(CALLS, triple=X86), Job(CALLS, "default<O1>", triple=X86)]
     expected = [compile_job(job) for job in jobs]
     assert all(result.error is None for result in expected)
-    done = threading.Event()
     compiled = [0, 0]
 
     def compile(number: int, blocked: Iterable[int]) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
-        while not done.is_set():
-            for job, result in zip(jobs, expected, strict=False):
-                assert compile_job(job) == result
-                compiled[number] += 1
+        for job, result in zip(jobs, expected, strict=False):
+            assert compile_job(job) == result
+            compiled[number] += 1
 
     def churn() -> None:  # the C library blocks every signal in a thread while it starts and while it ends
-        while not done.is_set():
-            threads = [threading.Thread(target=int) for _ in range(4)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+        in_threads([int] * 4)
 
-    def switch() -> None:
-        try:
-            for round in range(16):
-                with optctx.OptionContext({"unroll-count": 4}):
-                    assert round % 4 or unrolled() == 4
-                assert changed_code()
-                optctx.detach()
-                assert changed_code() == []
-            optctx.attach()
-            while min(compiled) < 10:
-                pass
-        finally:
-            done.set()
-
-    in_threads([lambda: compile(0, ()), lambda: compile(1, signal.valid_signals()), churn, switch])
+    with meanwhile(lambda: compile(0, ()), lambda: compile(1, signal.valid_signals()), churn):
+        for round in range(16):
+            with optctx.OptionContext({"unroll-count": 4}):
+                assert round % 4 or unrolled() == 4
+            assert changed_code()
+            optctx.detach()
+            assert changed_code() == []
+        optctx.attach()
+        while min(compiled) < 10:
+            pass
     optctx.detach()
     assert changed_code() == []
 

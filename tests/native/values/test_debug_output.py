@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import tempfile
-import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,7 +29,7 @@ from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.engine.attach import attach
 from tests.support.ir_texts import CALLS, X86
 from tests.support.processes import forked, in_child
-from tests.support.scopes import in_threads, inside_elsewhere, scoped, set_option
+from tests.support.scopes import in_threads, inside_elsewhere, meanwhile, scoped, set_option
 
 # What does not change in the loop is taken out of it.
 INVARIANT = """
@@ -126,26 +125,24 @@ def test_two_threads_print_each_its_own_and_those_beside_print_nothing_and_compi
     lines: list[str], fresh: FreshProcess
 ) -> None:
     wanted, wanted_plain = fresh.compile(OTHER), fresh.compile(PLAIN)
-    ended = threading.Event()
 
     def debugged() -> None:
-        try:
-            for _ in range(TIMES):
-                assert scoped(DEBUGGED).ir == wanted_plain.ir
-        finally:
-            ended.set()
+        for _ in range(TIMES):
+            assert scoped(DEBUGGED).ir == wanted_plain.ir
 
-    def beside(enter: Callable[[], object]) -> None:
-        while not ended.is_set():
-            assert enter() == wanted
+    def plain() -> None:
+        assert compile_job(OTHER) == wanted
 
-    def in_a_context() -> object:
+    def in_a_context() -> None:
         with OptionContext(debug=False):
-            return compile_job(OTHER)
+            plain()
 
-    others = [lambda: beside(lambda: compile_job(OTHER)), lambda: beside(in_a_context)]
+    def all_of_it() -> None:
+        with meanwhile(plain, in_a_context):
+            in_threads([debugged, debugged])
+
     # LLVM writes in pieces, which may come between each other's: what counts is every character.
-    found = printed(lambda: in_threads([debugged, debugged, *others]))
+    found = printed(all_of_it)
     assert Counter("".join(found)) == Counter("".join(lines * TIMES * 2))
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import subprocess
-import threading
 import time
 from pathlib import Path
 
@@ -14,7 +12,8 @@ import pytest
 from optctx import OptionContext, OptionValueError
 from optctx.engine.attach import attach
 from tests.support.cpp_build import ROOT, compile_cpp
-from tests.support.processes import forked
+from tests.support.processes import forked, output_of
+from tests.support.scopes import meanwhile
 
 REFUSING = 0.4  # seconds: some 6,000 values
 
@@ -37,23 +36,15 @@ def test_handlers_of_fatal_errors_come_and_go_while_another_thread_parses() -> N
         os.write(2, b"another thread's handler heard: " + reason)
         os._exit(1)
 
-    done = threading.Event()
-
     def come_and_go() -> None:
-        while not done.is_set():
-            install(ctypes.cast(heard, ctypes.c_void_p), None)
-            remove()
+        install(ctypes.cast(heard, ctypes.c_void_p), None)
+        remove()
 
-    other = threading.Thread(target=come_and_go)
-    other.start()
     end = time.monotonic() + REFUSING
-    try:
+    with meanwhile(come_and_go):
         while time.monotonic() < end:
             with pytest.raises(OptionValueError, match="brackets"):
                 OptionContext({"pass-remarks": "["})
-    finally:
-        done.set()
-        other.join()
 
 
 def test_in_place_other_threads_report_as_ever_and_their_handlers_stay(tmp_path: Path) -> None:
@@ -63,6 +54,4 @@ def test_in_place_other_threads_report_as_ever_and_their_handlers_stay(tmp_path:
     unit = tmp_path / "unit.cpp"
     program = ROOT / "tests/programs/cpp/tap.cpp"
     unit.write_text("".join(f'#include "{each}"\n' for each in (*sources, program)))
-    program = compile_cpp(unit, tmp_path / "tap", "-O0", f"-I{native}", standard="c++20")
-    done = subprocess.run([str(program)], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (0, "")
+    output_of(compile_cpp(unit, tmp_path / "tap", "-O0", f"-I{native}", standard="c++20"))

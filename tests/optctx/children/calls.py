@@ -16,8 +16,6 @@ from optctx.children.frames import encode
 from optctx.children.limits import address_space
 from optctx.errors import OptctxError
 
-_LENGTH = 8  # bytes of a frame's length
-
 
 def nothing() -> None:
     """Prepare nothing."""

@@ -16,7 +16,7 @@ from llvmlite.binding import ffi
 from optctx import OptionContext, contained, current, drift, tool
 from optctx.engine.attach import attach
 from optctx.image.facts.mangled_names import PARSE_OPTIONS, RESET_OPTIONS
-from tests.support.cpp_build import ROOT, SHARED, compile_cpp
+from tests.support.cpp_build import SHARED, Build
 from tests.support.ir_texts import COUNTED
 from tests.support.processes import forked
 from tests.support.scopes import UNROLLED_ONCE, both, four, in_threads, process_state, set_option
@@ -35,14 +35,12 @@ def _the_locale_stays() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def run_tool(tmp_path_factory: pytest.TempPathFactory) -> Tool:
+def run_tool(build: Build) -> Tool:
     """tests/programs/cpp/nested_tool.cpp, loaded: how often it unrolls the loop, with these arguments."""
     library = pathlib.Path(ffi.lib._name)
-    out = tmp_path_factory.mktemp("tool") / "nested_tool.so"
     link = [f"-L{library.parent}", f"-l:{library.name}", f"-Wl,-rpath,{library.parent}"]
     # The libraries come after the file that needs them.
-    compile_cpp(ROOT / "tests/programs/cpp/nested_tool.cpp", out, *SHARED, "-Wl,--no-as-needed", *link)
-    loaded = ctypes.CDLL(str(out))
+    loaded = ctypes.CDLL(str(build("nested_tool.cpp", *SHARED, "-Wl,--no-as-needed", *link)))
     loaded.run_tool.restype = ctypes.c_size_t
     need = attach().image.findings.need
     parser = (ctypes.c_void_p * 2)(need(RESET_OPTIONS).address, need(PARSE_OPTIONS).address)

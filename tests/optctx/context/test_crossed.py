@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pathlib
-import subprocess
 import sys
 
 import pytest
+
+from tests.support.processes import output_of
 
 ROOT = pathlib.Path(__file__).parents[3]
 # LLVM reads them while it makes a pipeline and a target machine; then a pass, and others.
@@ -32,13 +33,8 @@ def test_no_object_of_the_sample_brings_other_options_along(
     command = ["--tests", "tests/programs", "--cache", str(tmp_path), "--places", str(places)]
     for name in options:
         command += ["--option", name]
-    done = subprocess.run(
-        [sys.executable, "-m", "evidence.conformance.crossed", *command, "sample"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout
-    columns, *rows = (line.split() for line in done.stdout.splitlines() if line.strip())
+    program = "-m", "evidence.conformance.crossed"
+    said = output_of(sys.executable, *program, *command, "sample", cwd=ROOT, timeout=None)
+    columns, *rows = (line.split() for line in said.splitlines() if line.strip())
     totals = dict(zip(columns, map(int, rows[-1][1:]), strict=True))
     assert totals["uses"] == totals["right"] >= least

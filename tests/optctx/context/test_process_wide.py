@@ -28,7 +28,15 @@ from tests.support.alone import alone
 from tests.support.ir_texts import SCALE, X86
 from tests.support.option_values import VALUES
 from tests.support.processes import wait_until_asleep
-from tests.support.scopes import in_threads, inside_elsewhere, outside, scopes_become, unrolled, waiting
+from tests.support.scopes import (
+    beside,
+    in_threads,
+    inside_elsewhere,
+    outside,
+    scopes_become,
+    unrolled,
+    waiting,
+)
 
 BISECTED = Job(SCALE, "default<O3>", ("-opt-bisect-limit=5",), triple=X86, emit="ir")
 
@@ -145,15 +153,12 @@ def test_entering_inside_a_call_of_llvmlites_waits_for_no_thread_that_may_need_i
             leave.wait(60)
             binding.create_context().close()
 
-    thread = threading.Thread(target=closer)
-    thread.start()
-    closed.wait(60)
-    with ffi.lib._lock:
-        leave.set()
-        with pytest.raises(ScopeError) as caught:
-            context.__enter__()
-        assert "llvmlite's lock" in str(caught.value)
-    thread.join(60)
+    with beside(closer):
+        closed.wait(60)
+        with ffi.lib._lock:
+            leave.set()
+            with pytest.raises(ScopeError, match="llvmlite's lock"):
+                context.__enter__()
     with ffi.lib._lock, context:
         assert unrolled() == 3
     with context:

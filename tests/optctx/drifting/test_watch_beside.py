@@ -24,7 +24,14 @@ from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED
 from tests.support.library_code import LLVMLITE
 from tests.support.processes import forked, in_child
-from tests.support.scopes import in_threads, parse_module, set_option, unrolled_by_llvmlite, write
+from tests.support.scopes import (
+    in_threads,
+    meanwhile,
+    parse_module,
+    set_option,
+    unrolled_by_llvmlite,
+    write,
+)
 from tests.support.seccomp import forbid_code
 
 pytestmark = pytest.mark.usefixtures("attached")
@@ -72,21 +79,17 @@ def test_contexts_are_not_heard_of() -> None:
 
 @forked
 def test_contexts_that_come_and_go_on_other_threads_are_not_taken_for_drift() -> None:
-    done = threading.Event()
-
     def enter_and_leave() -> None:
         for seed in range(1, 150):
             with OptionContext({"rng-seed": seed, "debug-only": "x"}, process_wide="exclusive"):
                 parse_module()
-        done.set()
 
     def look() -> None:
-        while not done.is_set():
-            assert dict(drift()) == {}
-            parse_module()
+        assert dict(drift()) == {}
+        parse_module()
 
-    with watch(ignore) as watcher:
-        in_threads([enter_and_leave, look])
+    with watch(ignore) as watcher, meanwhile(look):
+        in_threads([enter_and_leave])
     assert watcher.events == []
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pathlib
-import threading
 from collections.abc import Callable
 
 import pytest
@@ -22,10 +21,11 @@ from optctx.errors import (
 from optctx.image.abi import OptionType
 from optctx.image.options import RegisteredOption
 from tests.support.alone import alone
-from tests.support.late_options import HELP, INITIAL, NAME, LateLibrary, compile_late_library, shown_names
+from tests.support.cpp_build import SHARED, Build
+from tests.support.late_options import HELP, INITIAL, NAME, LateLibrary, shown_names
 from tests.support.native_interface import NativeScope
 from tests.support.processes import forked
-from tests.support.scopes import four, in_threads, reset_all, set_option
+from tests.support.scopes import four, in_threads, meanwhile, reset_all, set_option
 
 pytestmark = pytest.mark.usefixtures("attached")
 
@@ -33,9 +33,10 @@ GONE = "is no longer registered"
 VALUES = (2, 4, 8)
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    return compile_late_library(tmp_path_factory.mktemp("late") / "late.so")
+@pytest.fixture
+def library(build: Build) -> pathlib.Path:
+    # With unique symbols it could not be unloaded.
+    return build("late_option.cpp", *SHARED, "-fno-gnu-unique")
 
 
 def scoped(value: int) -> OptionContext:
@@ -53,17 +54,19 @@ def test_an_option_that_is_registered_late_is_like_any_other_that_contexts_refus
     with pytest.raises(RuntimeError, match=f"'{NAME}' for one thread: code outside LLVM registered it"):
         NativeScope({NAME: "4"})
     assert set(registry()) - names == {NAME}
-    with pytest.raises(RuntimeError, match=f"'{NAME}' for one thread: late.so registered it"):
+    with pytest.raises(RuntimeError, match=f"'{NAME}' for one thread: liblate_option.so registered it"):
         NativeScope({NAME: "4"})
     option = registry()[NAME]
     assert (option.type, option.default, option.value, option.help) == ("uint", INITIAL, INITIAL, HELP)
     assert (option.scope, option.storage, option.trust) == ("process", "internal", "code")
-    assert "late.so registered it" in option.reason
+    assert "liblate_option.so registered it" in option.reason
     assert info()["images"][0]["refused_options"][NAME] == option.reason
     assert [before[NAME], OptionContext()[NAME], current()[NAME], lookup(NAME, int)] == [INITIAL] * 4
     assert NAME in before
     assert set(before) == set(OptionContext()) == set(registry())
-    with pytest.raises(ProcessWideOptionError, match=f"'{NAME}' for one thread: late.so registered it"):
+    with pytest.raises(
+        ProcessWideOptionError, match=f"'{NAME}' for one thread: liblate_option.so registered it"
+    ):
         OptionContext(late_count=4)
     with pytest.raises(UnknownOptionError, match=f"did you mean {NAME}"):
         OptionContext(late_cuont=4)
@@ -107,7 +110,7 @@ def test_an_option_that_was_registered_before_attaching_is_no_other(library: pat
     late = LateLibrary(library)
     late.register()
     assert NAME not in [option.name for option in attach().survey.options]
-    assert "late.so registered it" in registry()[NAME].reason
+    assert "liblate_option.so registered it" in registry()[NAME].reason
     with scoped(8):
         assert late.read() == 8
     late.remove()
@@ -200,28 +203,22 @@ def test_threads_may_register_and_remove_beside_everything_else(library: pathlib
     late = LateLibrary(library)
     late.register()
     late.remove()
-    names, done = len(registry()), threading.Event()
-
-    def register() -> None:
-        try:
-            late.register_and_remove(20_000)
-        finally:
-            done.set()
+    names = len(registry())
 
     def use() -> None:
-        while not done.is_set():
-            try:
-                assert registry()[NAME].value == INITIAL
-                with scoped(4):
-                    assert lookup(NAME) == "4"
-            except UnknownOptionError:
-                pass
-            assert len(set(registry())) in (names, names + 1)
-            with four():
-                assert current()["unroll-count"] == 4
-            assert not drift()
+        try:
+            assert registry()[NAME].value == INITIAL
+            with scoped(4):
+                assert lookup(NAME) == "4"
+        except UnknownOptionError:
+            pass
+        assert len(set(registry())) in (names, names + 1)
+        with four():
+            assert current()["unroll-count"] == 4
+        assert not drift()
 
-    in_threads([register, use, use])
+    with meanwhile(use, use):
+        late.register_and_remove(20_000)
     assert NAME not in registry()
 
 

@@ -18,8 +18,7 @@ from tests.support.cpp_build import SHARED, compile_cpp
 
 @alone
 def test_any_bytes_of_the_headers_and_tables_may_be_wrong(tmp_path: pathlib.Path) -> None:
-    source = pathlib.Path(__file__).parents[2] / "programs" / "cpp" / "library.cpp"
-    library = compile_cpp(source, tmp_path / "library.so", *SHARED, "-Wl,--build-id=sha1")
+    library = compile_cpp("library.cpp", tmp_path / "library.so", *SHARED, "-Wl,--build-id=sha1")
     ctypes.CDLL(str(library))
     base, whole, copy = loaded_image(library).base, library.read_bytes(), library.with_name("damaged.so")
     resource.setrlimit(resource.RLIMIT_AS, (address_space() + (1 << 28), resource.RLIM_INFINITY))

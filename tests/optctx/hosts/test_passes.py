@@ -20,7 +20,7 @@ from optctx.hosts.llvmlite.compiling import emit_object, instruction_count, run_
 from tests.support.library_code import LLVMLITE
 from tests.support.processes import SECONDS, forked, wait_until_asleep
 from tests.support.runs import machine as make_machine
-from tests.support.scopes import in_threads
+from tests.support.scopes import beside, in_threads
 
 pytestmark = pytest.mark.usefixtures("attached")
 
@@ -182,22 +182,14 @@ def test_a_signal_handler_that_raises_ends_the_wait_for_a_lock() -> None:
         raise KeyboardInterrupt
 
     held, done = threading.Event(), threading.Event()
-    thread = threading.Thread(
-        target=lambda: _native.compile_alone(LLVMLITE, 16, 0, None, lambda: (held.set(), done.wait()))
-    )
-    thread.start()
-    held.wait()
-    signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
-    try:
-        _native.compile_alone(LLVMLITE, 16, 8, None, print)
-    except KeyboardInterrupt:
-        pass
-    else:
-        raise AssertionError("it went on")
-    assert _native.held()["locks"] == 1
-    done.set()
-    thread.join()
+    with beside(lambda: compile_alone(16, 0, None, lambda: (held.set(), done.wait()))):
+        held.wait()
+        signal.signal(signal.SIGALRM, interrupt)
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt):
+            compile_alone(16, 8, None, print)
+        assert _native.held()["locks"] == 1
+        done.set()
     assert _native.held()["locks"] == 0
 
 

@@ -9,7 +9,6 @@ import os
 import pathlib
 import pickle
 import random
-import threading
 from collections.abc import Callable, Sequence
 from contextvars import Context, copy_context
 from functools import partial
@@ -30,7 +29,7 @@ from tests.support.alone import alone
 from tests.support.bare_llvm import BareLlvm, digests_by_argument
 from tests.support.cpp_build import SHARED, compile_cpp
 from tests.support.processes import in_child
-from tests.support.scopes import in_threads, unrolled, unrolled_by_llvmlite
+from tests.support.scopes import in_threads, unrolled, unrolled_by_llvmlite, waiting
 from tests.support.wheels import UnreachableError, has_wheel, library_of
 
 Digests = dict[str, dict[str, str]]
@@ -67,8 +66,9 @@ def context_of(engine: Engine, *arguments: str, **more: Any) -> OptionContext:
 
 @pytest.fixture(scope="module")
 def copy(second_library: pathlib.Path) -> pathlib.Path:
-    source = pathlib.Path(__file__).parents[2] / "programs" / "cpp" / "lookups.cpp"
-    compile_cpp(source, second_library.with_name("lookups.so"), *SHARED, "-O0")  # what looks up in either
+    compile_cpp(
+        "lookups.cpp", second_library.with_name("lookups.so"), *SHARED, "-O0"
+    )  # what looks up in either
     return second_library
 
 
@@ -250,11 +250,9 @@ def process_wide_changes_of_one_image_are_not_those_of_the_other(two: Two, expec
         assert values() == [7, 0]
         with pytest.raises(optctx.ScopeError, match="in another LLVM"), its:  # equal texts, but other changes
             pass
-        entered = threading.Event()
-        thread = threading.Thread(target=lambda: its.run(lambda: (entered.set(), seen.append(values()))))
         seen: list[list[int]] = []
-        thread.start()
-        assert not entered.wait(0.3), "it waits until the changes of the other image are undone"
+        thread = waiting(lambda: its.run(lambda: seen.append(values())))
+        assert seen == [], "it waits until the changes of the other image are undone"
         assert values() == [7, 0]
     thread.join()
     assert seen == [[0, 7]]

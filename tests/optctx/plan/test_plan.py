@@ -44,9 +44,8 @@ def test_a_second_plan_of_a_survey_decides_as_the_first_of_another_one_does() ->
 @pytest.mark.redirected
 @alone
 def test_an_address_that_may_be_the_end_of_another_object_is_refused(tmp_path: pathlib.Path) -> None:
-    source = pathlib.Path(__file__).parents[2] / "programs" / "cpp" / "ends.cpp"
     flags = (*SHARED, "-Wl,--build-id=sha1", "-fno-stack-protector")
-    library = compile_cpp(source, tmp_path / "ends.so", *flags)
+    library = compile_cpp("ends.cpp", tmp_path / "ends.so", *flags)
     ctypes.CDLL(str(library))
     image: Any = loaded_image(library)
     option, behind, table = map(image.symbol, ("option", "behind_option", "table"))

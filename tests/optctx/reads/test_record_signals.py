@@ -24,10 +24,10 @@ from optctx import OptctxError, UnsupportedImageError, record
 from tests.support.alone import alone, end_of
 from tests.support.audit import audit
 from tests.support.ir_texts import COUNTED
-from tests.support.processes import forked
+from tests.support.processes import forked, handler_of
 from tests.support.rows import rows
 from tests.support.runs import RUNS, machine, stores
-from tests.support.scopes import four, in_threads, unrolled
+from tests.support.scopes import beside, four, in_threads, unrolled
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 
@@ -40,14 +40,6 @@ def blocked(work: Callable[[], object]) -> None:
         work()
 
     in_threads([run])
-
-
-def handler() -> tuple[bytes, int]:
-    """What sigaction(2) says of SIGSEGV: handler, mask, flags."""
-    action = ctypes.create_string_buffer(152)
-    assert ctypes.CDLL(None).sigaction(signal.SIGSEGV, None, action) == 0
-    flags = int.from_bytes(action.raw[136:140], "little") & ~0x04000000  # without the C library's own
-    return action.raw[:16], flags
 
 
 def install_faulthandler() -> None:
@@ -110,10 +102,10 @@ def test_handlers_are_as_before_afterwards_whatever_they_were() -> None:
     ]
     for install in kinds:
         install()
-        before = handler()
+        before = handler_of(signal.SIGSEGV)
         for _ in range(2):
             with record() as log, four(unread="error"), record():
-                assert handler() != before
+                assert handler_of(signal.SIGSEGV) != before
                 assert unrolled() == 4
                 if install is kinds[0]:
                     signal.raise_signal(signal.SIGSEGV)
@@ -121,7 +113,7 @@ def test_handlers_are_as_before_afterwards_whatever_they_were() -> None:
                 if install is kinds[1]:
                     signal.raise_signal(signal.SIGSEGV)
             assert log.reads["unroll-count"].value == 4
-            assert handler() == before
+            assert handler_of(signal.SIGSEGV) == before
 
 
 # Handlers that come later
@@ -186,16 +178,16 @@ def test_a_thread_that_blocks_the_signal_is_refused_and_others_go_on() -> None:
             stop.wait()
             assert unrolled() == 4
 
-    thread = threading.Thread(target=inside)
-    for _ in range(2):  # first while others are inside, then alone
-        if not entered.is_set():
-            thread.start()
-        entered.wait()
+    def look() -> None:
         blocked(lambda: refused(record().__enter__, "blocks SIGSEGV"))
         blocked(lambda: refused(context.__enter__, "blocks SIGSEGV"))
         blocked(lambda: unrolled() == 1 or 1 / 0)
+
+    with beside(inside):
+        entered.wait()
+        look()
         stop.set()
-        thread.join()
+    look()
 
 
 @forked

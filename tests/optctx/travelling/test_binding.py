@@ -7,7 +7,6 @@ import gc
 import pathlib
 import queue
 import random
-import threading
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -48,7 +47,7 @@ from tests.support.runs import (
     run_module_passes,
     stores,
 )
-from tests.support.scopes import in_threads, unrolled
+from tests.support.scopes import beside, in_threads, unrolled
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 
@@ -340,10 +339,7 @@ def test_a_run_keeps_its_binding_if_another_thread_ends_it(llvm_context: Any, tm
     pipe = endless(tmp_path)
     OptionContext({LIST: pipe, "unroll-count": COUNT}).bind(llvm_context)
     with binding.parse_assembly(COUNTED, llvm_context) as module:
-        thread = threading.Thread(target=optctx.run_passes, args=(module, f"function(chr),{UNROLL}"))
-        thread.start()
-        with reached(pipe):
+        with beside(lambda: optctx.run_passes(module, f"function(chr),{UNROLL}")), reached(pipe):
             unbind(llvm_context)
             assert bound(llvm_context) is None
-        thread.join()
         assert stores(module) == COUNT

@@ -22,9 +22,9 @@ from optctx.travelling.attaching import Outside
 from optctx.travelling.attributes import attributes_policy
 from tests.support import runs
 from tests.support.alone import alone
-from tests.support.forking import run_and_end
 from tests.support.garbage import no_collector
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86, counted
+from tests.support.processes import in_child
 from tests.support.rows import rows
 from tests.support.runs import COUNT, machine, run_module_passes
 from tests.support.scopes import four, in_threads, set_option, unrolled, unrolled_by_llvmlite
@@ -210,17 +210,13 @@ def test_the_rule_changes_between_compilations_but_not_while_one_runs_outside() 
         optctx.attach(outside="warn")  # which it is
         optctx.attach()
 
-    def in_child() -> None:
-        child = os.fork()
-        if not child:  # where the thread that compiles does not go on
-            run_and_end(partial(optctx.attach, outside="error"))
-        assert os.waitpid(child, 0)[1] == 0
-
     def changed() -> None:
         optctx.attach(outside="error")
         optctx.attach(outside="warn")
 
-    for work in (refused, lambda: in_threads([refused]), lambda: in_threads([in_child])):
+    # Where the thread that compiles does not go on.
+    in_a_child = partial(in_child, partial(optctx.attach, outside="error"))
+    for work in (refused, lambda: in_threads([refused]), lambda: in_threads([in_a_child])):
         with pytest.warns(OutsideScopeWarning):
             at_work(work)
     assert attributes_policy() == ("ignore",)
@@ -232,10 +228,7 @@ def test_the_rule_changes_between_compilations_but_not_while_one_runs_outside() 
     optctx.attach(outside="error")
     with pytest.raises(OutsideScopeError):
         unrolled_by_llvmlite()
-    child = os.fork()
-    if not child:
-        run_and_end(partial(pytest.raises, OutsideScopeError, unrolled_by_llvmlite))
-    assert os.waitpid(child, 0)[1] == 0
+    in_child(partial(pytest.raises, OutsideScopeError, unrolled_by_llvmlite))
     optctx.detach()
     assert (unrolled(), unrolled_by_llvmlite()) == (1, 1)
 

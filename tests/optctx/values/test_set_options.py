@@ -28,7 +28,7 @@ from optctx.image.abi import parse_vtable_name
 from optctx.image.options import find_element_names
 from tests.support.alone import alone
 from tests.support.processes import SECONDS, in_child
-from tests.support.scopes import in_threads, reset_all, set_option
+from tests.support.scopes import in_threads, meanwhile, reset_all, set_option
 
 pytestmark = pytest.mark.usefixtures("attached")
 
@@ -200,27 +200,20 @@ def test_a_set_that_llvm_is_replacing_is_read_as_it_was_or_as_it_is() -> None:
     [found] = [each for each in members if "handleOccurrence" in each.name]
     text, size = ctypes.c_char_p, ctypes.c_size_t
     take = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint, text, size, text, size)(found.address)
-    stop = threading.Event()
 
     def write() -> None:
-        while not stop.is_set():  # on the way from one to the other it is empty
-            take(option.address, 1, b"spirv-ext", 9, b"all", 3)
-            take(option.address, 1, b"spirv-ext", 9, b"khr", 3)
+        for each in (b"all", b"khr"):  # on the way from one to the other it is empty
+            take(option.address, 1, b"spirv-ext", 9, each, 3)
 
     sys.setswitchinterval(1e-6)
-    writer = threading.Thread(target=write)
-    writer.start()
     seen: set[tuple[object, ...]] = set()
-    try:
-        until = time.monotonic() + SECONDS
+    until = time.monotonic() + SECONDS
+    with meanwhile(write):
         while len(seen) < len(names) and time.monotonic() < until:
             seen.update({tuple(read_set(value)) for _ in range(1000)})
             assert registry()["spirv-ext"].value in names
             assert OptionContext(unroll_count=3)["spirv-ext"] in names
             assert OptionContext({"spirv-ext": f"+{WRAP}"})["spirv-ext"] == [WRAP]
-    finally:
-        stop.set()
-        writer.join()
     assert sorted(map(len, seen)) == [len(each) for each in sorted(names, key=len)], seen
 
 

@@ -105,9 +105,6 @@ const char* unwound(Body body) {
     });
 }
 
-const char* prepare(const char* name, const char* text) {
-    return said([&] { prepared = std::make_unique<optctx::OptionContext>(optctx::current().with({{name, text}})); });
-}
 const char* keep_current() {
     return said([] { prepared = std::make_unique<optctx::OptionContext>(optctx::current()); });
 }

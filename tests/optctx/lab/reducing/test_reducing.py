@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import shlex
 import subprocess
@@ -30,6 +31,7 @@ HARMLESS = [
     "-unroll-allow-peeling=false", "-unroll-max-iteration-count-to-analyze=20", "-unroll-threshold=100",
     "-vectorize-scev-check-threshold=10", "-vectorizer-maximize-bandwidth", "-x86-and-imm-shrink=false",
 ]  # fmt: skip
+SLEEP = 1000 + os.getpid() / 1e8  # seconds: no other run of these tests has such a process
 TWENTY = (*HARMLESS[:9], "-force-vector-width=999999", *HARMLESS[9:])
 
 
@@ -113,7 +115,7 @@ def test_a_program_says_what_is_kept(kernel: str, capfd: pytest.CaptureFixture[s
         plain = size()
         pathlib.Path("larger.py").write_text(
             "import os, subprocess, sys\n"
-            "subprocess.Popen(['sleep', '1000.5'])\n"
+            f"subprocess.Popen(['sleep', '{SLEEP}'])\n"
             f"sys.exit(os.path.getsize(sys.argv[1]) <= {plain})\n"
         )
         words = ["reduce", kernel, "--triple", X86, "--format", "json"]
@@ -125,4 +127,4 @@ def test_a_program_says_what_is_kept(kernel: str, capfd: pytest.CaptureFixture[s
         count = int(option.removeprefix("-unroll-count="))
         assert size(option) > plain >= size(f"-unroll-count={count - 1}")
     listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    assert "sleep 1000.5" not in listed
+    assert f"sleep {SLEEP}" not in listed

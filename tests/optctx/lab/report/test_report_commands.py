@@ -17,6 +17,7 @@ from optctx.compiling import FreshProcess, Job
 from optctx.lab.report import Source, reproduction
 from optctx.lab.trials import Trial
 from tests.support.ir_texts import SCALE, X86
+from tests.support.processes import output_of
 from tests.support.rows import rows
 from tests.support.runs import bitcode
 from tests.support.tuning_cases import TINY
@@ -123,8 +124,7 @@ def test_opt_and_llc_take_the_lines(tmp_path: pathlib.Path) -> None:
     source = Source("tiny.ll", triple=X86, cpu="haswell", features="+avx2")
     lines = reproduction(trial({"unroll-count": "4", "inline-threshold": "100"}, "default<O3>"), source)
     for line in (lines.opt, lines.llc):
-        run = subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60)
-        assert (run.returncode, run.stderr) == (0, "")
+        output_of(line, shell=True, cwd=tmp_path)
     assert (tmp_path / "tiny.o").read_bytes().startswith(b"\x7fELF")
     wrong = reproduction(trial({"no-such-option": "1"}), source)
     run = subprocess.run(wrong.opt, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60)
@@ -144,8 +144,7 @@ def test_clang_takes_its_lines(tmp_path: pathlib.Path) -> None:
     for count in ("1", "7"):
         lines = reproduction(trial({"unroll-count": count}, "default<O2>"), source)
         for line in (lines.front, lines.clang):
-            run = subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60)
-            assert (run.returncode, run.stderr) == (0, "")
+            output_of(line, shell=True, cwd=tmp_path)
         objects.add((tmp_path / "sum.o").read_bytes())
     assert len(objects) == 2
     assert (tmp_path / "sum.bc").read_bytes().startswith(b"BC")
