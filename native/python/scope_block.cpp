@@ -301,10 +301,15 @@ PyObject* give(PyObject* self, PyObject* arguments) {
         PyErr_SetString(PyExc_TypeError, "expected a native Context");
         return nullptr;
     }
-    parts_of(self).context = context;
-    parts_of(self).image = context->space().image();
-    drop(std::exchange(parts_of(self).native, Py_NewRef(native)));
-    parts_of(self).judged = judged != 0;
+    Scope& parts = parts_of(self);
+    if (parts.native != nullptr) {
+        PyErr_SetString(PyExc_TypeError, "cannot call __init__ again: an OptionContext never changes; make another");
+        return nullptr;
+    }
+    parts.native = Py_NewRef(native);
+    parts.context = context;
+    parts.image = context->space().image();
+    parts.judged = judged != 0;
     Py_RETURN_NONE;
 }
 
