@@ -159,6 +159,6 @@ def test_a_library_call_whose_scope_cannot_be_entered_is_reported_once() -> None
 
     in_threads([work])
     assert told == [
-        "optctx: LLVM is called outside the scope of its task: this thread blocks SIGSEGV, by which it is told "
-        "that an option is read"
+        "optctx: LLVM is called outside the scope of its task: this thread blocks SIGSEGV, by which it is "
+        "told that an option is read"
     ]
