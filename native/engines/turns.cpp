@@ -86,11 +86,7 @@ public:
     }
 
     Carried carry(Frame& frame, const Frame* outer) override {
-        try {
-            prepare(frame, outer);
-        } catch (const gate::GateError&) {
-            return Carried::not_at_all;
-        }
+        prepare(frame, outer);
         return take_at_once(frame, outer, true) ? Carried::fully : Carried::not_at_all;
     }
 

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -259,6 +260,21 @@ void report(const char* problem) {
     PyErr_WriteUnraisable(nullptr);
 }
 
+// Why the call is not in the scope of its task; empty if it is.
+std::string missing_in(engines::Carried how) {
+    switch (how) {
+        case engines::Carried::fully:
+            return "";
+        case engines::Carried::without_process_wide:
+            return "LLVM is called in a copy of a scope with process_wide=\"exclusive\" whose options are not in force "
+                   "any more; use optctx.wrap, or enter the context where it is needed";
+        default:
+            return "LLVM is called under the option values of another thread or task: this call cannot wait for the "
+                   "turn of those that it was made under (a copied scope, or none); use optctx.wrap, or enter the "
+                   "context where it is needed";
+    }
+}
+
 // The mark of the task for which this thread last reported that its scope is not in force. Null outside any scope.
 struct Reported {
     bool any = false;
@@ -270,20 +286,12 @@ struct Reported {
 };
 
 // Reports once for each thread and scope, because every call that llvmlite makes comes here.
-void report_not_in_force(engines::Carried how, nb::object mark) {
+void report_not_in_force(const std::string& why, nb::object mark) {
     thread_local Reported reported;
     if (reported.any && reported.mark == mark.ptr()) return;
     reported.any = true;
     drop(std::exchange(reported.mark, mark.release().ptr()));
-    if (how == engines::Carried::without_process_wide)
-        report(
-            "optctx: LLVM is called in a copy of a scope with process_wide=\"exclusive\" whose options are not in "
-            "force any more; use optctx.wrap, or enter the context where it is needed");
-    else
-        report(
-            "optctx: LLVM is called under the option values of another thread or task: this call cannot wait for the "
-            "turn of those that it was made under (a copied scope, or none); use optctx.wrap, or enter the context "
-            "where it is needed");
+    report(("optctx: " + why).c_str());
 }
 
 // The native part of OptionContext.
@@ -301,10 +309,15 @@ PyObject* give(PyObject* self, PyObject* arguments) {
         PyErr_SetString(PyExc_TypeError, "expected a native Context");
         return nullptr;
     }
-    parts_of(self).context = context;
-    parts_of(self).image = context->space().image();
-    drop(std::exchange(parts_of(self).native, Py_NewRef(native)));
-    parts_of(self).judged = judged != 0;
+    Scope& parts = parts_of(self);
+    if (parts.native != nullptr) {
+        PyErr_SetString(PyExc_TypeError, "cannot call __init__ again: an OptionContext never changes; make another");
+        return nullptr;
+    }
+    parts.native = Py_NewRef(native);
+    parts.context = context;
+    parts.image = context->space().image();
+    parts.judged = judged != 0;
     Py_RETURN_NONE;
 }
 
@@ -421,17 +434,18 @@ nb::object suspended() {
 
 void begin_library_call(unsigned image) noexcept {
     views::give_up_unhandled_poison();
-    engines::Carried how = engines::Carried::fully;
+    std::string why;
     try {
-        begin_call(image, [&how](engines::Frame& frame) {
-            how = scopes::carry(frame);
+        begin_call(image, [&why](engines::Frame& frame) {
+            const engines::Carried how = scopes::carry(frame);
+            why = missing_in(how);
             return how != engines::Carried::not_at_all;
         });
     } catch (const std::exception& error) {
-        report(error.what());
+        why = std::string("LLVM is called outside the scope of its task: ") + error.what();
     }
     ++library_calls;
-    if (how != engines::Carried::fully) report_not_in_force(how, task_scope::get());
+    if (!why.empty()) report_not_in_force(why, task_scope::get());
     tell_call_begins();
 }
 

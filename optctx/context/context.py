@@ -127,10 +127,10 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         check_mode(unread)
         reads = marks(layers.engine, unread, parent, layers.own.values() if new is None else new)
         native = layers.make_native(reads, native_mode(layers.engine, sets))
+        self._give(native, unread != "ignore")  # raises TypeError the second time
         self._unread = unread
         self._sets = sets
         self._layers = layers
-        self._give(native, unread != "ignore")
         self._parent = None if reads is None else parent
         follow_tasks(layers.engine)
 

@@ -361,4 +361,6 @@ def test_a_copy_of_a_scope_with_process_wide_changes_has_them_with_its_turn() ->
     sys.unraisablehook = lambda problem: problems.append(str(problem.exc_value))
     with OptionContext(rng_seed=9, process_wide="exclusive"):
         assert (copy.run(value), value()) == (9, 9)
-    assert len(problems) == 1
+        assert copy.run(value) == 9
+    [problem] = problems
+    assert "this thread is inside a context with other process-wide values (-rng-seed=9)" in problem

@@ -124,6 +124,10 @@ def test_it_is_a_read_only_mapping_of_every_option() -> None:
         context.overrides["unroll-count"] = 5  # type: ignore[index]
     with pytest.raises(AttributeError):
         context.anything = 1  # type: ignore[attr-defined]
+    with context:
+        with pytest.raises(TypeError, match="an OptionContext never changes"):
+            context.__init__({"unroll-count": 8})  # type: ignore[misc]
+        assert context["unroll-count"] == 4
     listed = OptionContext({"print-after": ["a"]})
     listed.get("print-after", list).append("b")
     assert listed["print-after"] == ["a"], "what a lookup returns is the caller's own"

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from contextlib import suppress
 from contextvars import copy_context
 
 import pytest
 from llvmlite import binding
 
-from optctx import OptionContext, ScopeError, current, info, registry
+from optctx import OptionContext, ScopeError, UnreadOptionError, current, info, registry
 from optctx.compiling import Job, compile_job
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, X86
 from tests.support.scopes import (
     FOLLOWS_TASKS,
     OUTSIDE,
+    UNROLLED_ONCE,
     both,
     copied_inside,
     eight,
@@ -139,3 +142,23 @@ def test_a_library_call_in_a_copy_of_an_exclusive_scope_that_is_over_is_reported
             "in force any more; use optctx.wrap, or enter the context where it is needed"
         ]
         del copy
+
+
+@pytest.mark.redirected
+@alone
+def test_a_library_call_whose_scope_cannot_be_entered_is_reported_once() -> None:
+    told = []
+    sys.unraisablehook = lambda problem: told.append(str(problem.exc_value))
+    with suppress(UnreadOptionError), OptionContext({"unroll-count": 4}, base="defaults", unread="error"):
+        copy = copy_context()
+
+    def work() -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGSEGV])
+        for _ in range(2):
+            assert copy.run(unrolled_by_llvmlite) == UNROLLED_ONCE
+
+    in_threads([work])
+    assert told == [
+        "optctx: LLVM is called outside the scope of its task: this thread blocks SIGSEGV, by which it is "
+        "told that an option is read"
+    ]
