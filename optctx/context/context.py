@@ -183,7 +183,10 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         Raises OptionTypeError for another object, and otherwise as the constructor does.
         """
         values = given_options(options)
-        return cls(values, base=base, process_wide=process_wide, unread=unread, sets=sets, image=image)
+        engine = engine_for(base, image)
+        made = _overrides(engine, values, {}, process_wide)
+        inherited = layers_of_base(engine, base)
+        return cls._of(inherited.on_top(made), inherited, unread, sets)
 
     @classmethod
     def _of(cls, *arguments: Any, **keywords: Any) -> OptionContext:

@@ -6,6 +6,7 @@ import copy
 import math
 import pickle
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -220,6 +221,16 @@ def test_a_copy_of_a_subclass_is_of_that_subclass_and_has_its_attributes(how: st
     assert (type(slotted), slotted.rank, slotted.secret(), slotted.name) == (Slotted, 3, [5], "slotted")
     stateful = COPIES[how](Stateful("s", 4))
     assert (type(stateful), vars(stateful)) == (Stateful, {"name": "s!"})
+
+
+def test_only_the_caller_calls_the_init_of_a_subclass() -> None:
+    @dataclass
+    class Own:
+        unroll_count: int
+
+    made = [Named.from_args("-unroll-count=4"), Named.from_options(Own(4)), Named("n", 2).derive(unroll_count=4)]
+    assert {type(each) for each in made} == {Named}
+    assert {each["unroll-count"] for each in made} == {4}
 
 
 @pytest.mark.redirected
