@@ -24,7 +24,7 @@ from optctx.context.inputs import (
 )
 from optctx.engine.attach import attach, attached
 from optctx.engine.engine import Engine
-from optctx.errors import OptionTypeError
+from optctx.errors import OptionTypeError, shown
 from optctx.image.loaded import Image
 from optctx.reads.unread import UnreadMode, check_mode, marks
 from optctx.tasks.scopes import follow_tasks
@@ -127,10 +127,13 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         check_mode(unread)
         reads = marks(layers.engine, unread, parent, layers.own.values() if new is None else new)
         native = layers.make_native(reads, native_mode(layers.engine, sets))
+        if not self._give(native, unread != "ignore"):
+            raise OptionTypeError(
+                f"cannot call __init__ of {shown(self)} again: a context never changes; make another one"
+            )
         self._unread = unread
         self._sets = sets
         self._layers = layers
-        self._give(native, unread != "ignore")
         self._parent = None if reads is None else parent
         follow_tasks(layers.engine)
 

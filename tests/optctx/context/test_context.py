@@ -233,6 +233,16 @@ def test_only_the_caller_calls_the_init_of_a_subclass() -> None:
     assert {each["unroll-count"] for each in made} == {4}
 
 
+def test_a_second_init_is_refused_and_the_scope_can_be_left() -> None:
+    context = OptionContext(unroll_count=4)
+    before = hash(context)
+    with context:
+        with pytest.raises(OptionTypeError, match="a context never changes"):
+            context.__init__(unroll_count=8)  # type: ignore[misc]
+        assert current() is context
+    assert (context["unroll-count"], hash(context)) == (4, before)
+
+
 @pytest.mark.redirected
 @rows("how", COPIES)
 def test_a_copy_keeps_the_modes_of_its_context(how: str) -> None:
