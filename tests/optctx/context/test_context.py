@@ -228,7 +228,8 @@ def test_only_the_caller_calls_the_init_of_a_subclass() -> None:
     class Own:
         unroll_count: int
 
-    made = [Named.from_args("-unroll-count=4"), Named.from_options(Own(4)), Named("n", 2).derive(unroll_count=4)]
+    named = Named("n", 2)
+    made = [Named.from_args("-unroll-count=4"), Named.from_options(Own(4)), named.derive(unroll_count=4)]
     assert {type(each) for each in made} == {Named}
     assert {each["unroll-count"] for each in made} == {4}
 
