@@ -161,11 +161,12 @@ class CompileCache:
                 own, so bindings do not count. Attributes of functions count if `optctx.attach` has enabled
                 them.
             passes: As for `run_passes`.
-            triple, cpu, features, opt_level: The target.
+            triple, cpu, features, opt_level: The target. "native" is the processor of this machine; another
+                machine does not find what was compiled for it.
             emit: "object" or "assembly", which give `Result.code`, or "ir", which gives `Result.ir`.
 
         Raises:
-            OptctxError: LLVM refuses the IR, the pipeline or the target.
+            OptctxError: LLVM refuses the IR, the pipeline or the target, or `emit` is none of these.
             TypeError: An argument has another type.
         """
         from optctx.compiling import Job, initialise_targets
