@@ -53,7 +53,7 @@ class _MemoryStore:
         self._values.move_to_end(key)
         # Summed up again, because an exception between two steps would make a kept sum wrong.
         size = sum(map(len, self._values.values()))
-        while size > self._limit:
+        while self._values and size > self._limit:
             size -= len(self._values.popitem(last=False)[1])
 
     def unreadable(self, key: str) -> None:

@@ -230,6 +230,12 @@ def test_what_was_compiled_for_the_processor_of_another_machine_is_not_found(
     assert counts(cache) == (1, 2)
 
 
+def test_a_cache_without_room_compiles_every_time() -> None:
+    for limit in (0, -1):
+        with CompileCache(size_limit=limit) as cache:
+            assert [unrolled(cache), unrolled(cache), counts(cache)] == [1, 1, (0, 2)]
+
+
 @pytest.mark.redirected  # elsewhere what was read, every option, is more than that by itself
 def test_the_oldest_entries_go_where_there_are_too_many_bytes() -> None:
     def compiled(cache: CompileCache, count: int) -> Result:
