@@ -8,7 +8,6 @@ from collections import OrderedDict
 from evidence.strategies.library_copy import LibraryCopy, TargetNames
 from evidence.strategies.strategy import Strategy
 from optctx.compiling import Job, Result
-from optctx.compiling.job import processor_of
 from optctx.errors import OptctxError
 from optctx.locks import lock_left_behind
 
@@ -65,7 +64,7 @@ class PrivateCopyStrategy(Strategy):
 
         def target(triple: str) -> TargetNames:
             chosen = job.triple or triple or get_process_triple()
-            return chosen, *processor_of(job, chosen)
+            return chosen, job.cpu, job.features
 
         from llvmlite.binding import get_process_triple
 

@@ -49,6 +49,11 @@ struct Watchers {
     bool any() const noexcept {
         return std::any_of(of_image.begin(), of_image.end(), [](const auto& own) { return !own.empty(); });
     }
+    bool has(nb::handle watcher) const noexcept {
+        return std::any_of(of_image.begin(), of_image.end(), [watcher](const auto& own) {
+            return std::find(own.begin(), own.end(), watcher.ptr()) != own.end();
+        });
+    }
 };
 
 Watchers* watchers = new Watchers;  // never freed
@@ -100,11 +105,14 @@ nb::tuple watchers_of(unsigned image) {
 }
 
 nb::object enter_watcher(nb::handle self, scopes::Ticket ticket) {
-    if (ticket) {
+    {
         const std::lock_guard lock(watchers->mutex);
-        watchers->entered.push_back({ticket, self.ptr()});
+        if (watchers->has(self)) {
+            if (ticket) watchers->entered.push_back({ticket, self.ptr()});
+            return nb::borrow(self);
+        }
     }
-    return nb::borrow(self);
+    return blocks::call_method(self, "_cannot_enter");  // raises
 }
 
 void leave_watcher(nb::handle self, bool failed) {

@@ -309,16 +309,12 @@ PyObject* give(PyObject* self, PyObject* arguments) {
         PyErr_SetString(PyExc_TypeError, "expected a native Context");
         return nullptr;
     }
-    Scope& parts = parts_of(self);
-    if (parts.native != nullptr) {
-        PyErr_SetString(PyExc_TypeError, "cannot call __init__ again: an OptionContext never changes; make another");
-        return nullptr;
-    }
-    parts.native = Py_NewRef(native);
-    parts.context = context;
-    parts.image = context->space().image();
-    parts.judged = judged != 0;
-    Py_RETURN_NONE;
+    if (parts_of(self).native != nullptr) Py_RETURN_FALSE;
+    parts_of(self).context = context;
+    parts_of(self).image = context->space().image();
+    parts_of(self).native = Py_NewRef(native);
+    parts_of(self).judged = judged != 0;
+    Py_RETURN_TRUE;
 }
 
 void free_scope(PyObject* self) {
@@ -399,7 +395,8 @@ void attach(unsigned image) { ask(Callback::attach, image); }
 void add_base(nb::handle module) {
     static PyMethodDef methods[] = {
         {"_give", &give, METH_VARARGS,
-         "Set the native context, and whether to report overrides that LLVM did not read. `__init__` calls it once."},
+         "Set the native context, and whether to report overrides that LLVM did not read. Return False, and change "
+         "nothing, if it was set before."},
         {}};
     static PyGetSetDef properties[] = {{"_native", &get_native, nullptr, nullptr, nullptr}, {}};
     engines::gate::while_waiting(&while_waiting);

@@ -58,7 +58,7 @@ class _MemoryStore:
         self._values.move_to_end(key)
         # Summed up again, because an exception between two steps would make a kept sum wrong.
         size = sum(map(len, self._values.values()))
-        while size > self._limit:
+        while self._values and size > self._limit:
             size -= len(self._values.popitem(last=False)[1])
 
     def unreadable(self, key: str) -> None:
@@ -166,11 +166,12 @@ class CompileCache:
                 own, so bindings do not count. Attributes of functions count if `optctx.attach` has enabled
                 them.
             passes: As for `run_passes`.
-            triple, cpu, features, opt_level: The target.
+            triple, cpu, features, opt_level: The target. "native" is the processor of this machine; another
+                machine does not find what was compiled for it.
             emit: "object" or "assembly", which give `Result.code`, or "ir", which gives `Result.ir`.
 
         Raises:
-            OptctxError: LLVM refuses the IR, the pipeline or the target.
+            OptctxError: LLVM refuses the IR, the pipeline or the target, or `emit` is none of these.
             OutsideScopeError: This thread is outside every scope, which `attach(outside="error")` forbids.
             TypeError: An argument has another type.
         """

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from optctx._native import run_counted
 from optctx.children.frames import Source
@@ -38,7 +38,6 @@ __all__ = [
     "initialise_targets",
     "make_target_machine",
     "pipeline_error",
-    "processor_of",
     "target_of",
     "unchecked",
 ]
@@ -54,7 +53,7 @@ Emitter = Callable[["Job", "ModuleRef", "TargetMachine"], tuple[str | None, byte
 
 @dataclass(frozen=True)
 class Job:
-    """What to compile and how. It has no handles, so it can be sent to another process.
+    """What to compile and how. It has no handles, so it can be sent to another process or machine.
 
     `options` are command-line arguments ("-unroll-count=4"). `compile_job` leaves them to its caller: a
     fresh process sets them process-wide, a thread enters an OptionContext.
@@ -64,10 +63,27 @@ class Job:
     passes: str = "default<O3>"
     options: tuple[str, ...] = ()
     triple: str = ""  # "" takes the module's own, or this machine's if the module has none
-    cpu: str = ""  # "" is the target's generic processor, "native" that of this machine with its features
+    cpu: str = ""  # "" is the target's generic processor; "native" becomes this machine's, with its features
     features: str = ""  # such as "+avx2,-fma"
     opt_level: int = 2  # of the code generator, 0 to 3
     emit: Emit = "object"
+
+    def __post_init__(self) -> None:
+        """Check what LLVM does not, and name the processor, which for another machine would be another one.
+
+        Raises TypeError, and OptctxError for what `emit` cannot be.
+        """
+        for name in ("triple", "cpu", "features"):
+            if not isinstance(text := getattr(self, name), str):
+                raise TypeError(f"expected {name} as text, found {type(text).__name__}")
+        if self.emit not in get_args(Emit):
+            known = ", ".join(get_args(Emit))
+            raise OptctxError(f"what a job emits is one of {known}, found {shown(self.emit)}")
+        if self.cpu == "native":
+            from llvmlite import binding  # importing optctx works without llvmlite, here and below
+
+            object.__setattr__(self, "cpu", binding.get_host_cpu_name())
+            object.__setattr__(self, "features", self.features or binding.get_host_cpu_features().flatten())
 
 
 @dataclass(frozen=True)
@@ -90,7 +106,7 @@ class Result:
 @cache
 def initialise_targets() -> None:
     """Make every target of the library available to this process. Later calls do nothing."""
-    from llvmlite import binding  # importing optctx works without llvmlite, here and below
+    from llvmlite import binding
 
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
@@ -188,11 +204,11 @@ def make_target_machine(job: Job, module: ModuleRef, check: CheckTarget) -> Targ
         raise OptctxError(f"the code generator's optimisation level is 0, 1, 2 or 3, found {job.opt_level}")
     triple = job.triple or module.triple or binding.get_process_triple()
     target = target_of(triple)
-    cpu, features = processor_of(job, triple)
-    if job.features or job.cpu not in ("", "native"):
-        check(triple, cpu, features)
+    _check_features(job)
+    if job.features or job.cpu:
+        check(triple, job.cpu, job.features)
     try:
-        machine = target.create_target_machine(cpu, features, opt=job.opt_level, codemodel="default")
+        machine = target.create_target_machine(job.cpu, job.features, opt=job.opt_level, codemodel="default")
     except RuntimeError as error:
         raise OptctxError(f"no target machine for {shown(triple)}: {error}") from None
     module.triple = triple
@@ -200,24 +216,14 @@ def make_target_machine(job: Job, module: ModuleRef, check: CheckTarget) -> Targ
     return machine
 
 
-def processor_of(job: Job, triple: str) -> tuple[str, str]:
-    """(processor, features) for LLVM. Raises OptctxError for what names none."""
-    from llvmlite import binding
-
+def _check_features(job: Job) -> None:
+    """Raise OptctxError for features without a sign."""
     for feature in filter(None, job.features.split(",")):
         if feature[0] not in "+-":  # LLVM would abort
             raise OptctxError(
                 f"cannot compile for the features {shown(job.features)}: write +{feature} to turn {feature} "
                 f"on, or -{feature} to turn it off"
             )
-    if job.cpu != "native":
-        return job.cpu, job.features
-    if target_of(triple).name != target_of(binding.get_process_triple()).name:
-        raise OptctxError(
-            f"no native processor for {triple!r}: 'native' is the processor of this machine, "
-            f"{binding.get_process_triple()}; name a processor of the target"
-        )
-    return binding.get_host_cpu_name(), job.features or binding.get_host_cpu_features().flatten()
 
 
 # Architectures that triples begin with. LLVM is asked which of them it knows.

@@ -24,7 +24,7 @@ from optctx.context.inputs import (
 )
 from optctx.engine.attach import attach, attached
 from optctx.engine.engine import Engine
-from optctx.errors import OptionTypeError
+from optctx.errors import OptionTypeError, shown
 from optctx.image.loaded import Image
 from optctx.reads.unread import UnreadMode, check_mode, marks
 from optctx.tasks.scopes import follow_tasks
@@ -53,7 +53,8 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
     that makes a context of a subclass calls its `__init__`. LLVM's own parsers judge every value. A context
     can be entered by many threads at once, and again by the thread that is inside it. Inside, a thread does
     not see process-wide changes that other threads make. Changes that LLVM itself makes to options inside end
-    with the scope.
+    with the scope. Options that cannot be set per thread (`Option.scope` "process") are the exception: unless
+    a context sets them (`process_wide`), they have their process-wide values in it, whatever its base.
 
     Entering reaches the current task: its thread, and code that copies its contextvars (`asyncio.to_thread`,
     tasks made inside). Existing threads and pools keep the process-wide values (see `wrap` and
@@ -127,7 +128,10 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         check_mode(unread)
         reads = marks(layers.engine, unread, parent, layers.own.values() if new is None else new)
         native = layers.make_native(reads, native_mode(layers.engine, sets))
-        self._give(native, unread != "ignore")  # raises TypeError the second time
+        if not self._give(native, unread != "ignore"):
+            raise OptionTypeError(
+                f"cannot call __init__ of {shown(self)} again: a context never changes; make another one"
+            )
         self._unread = unread
         self._sets = sets
         self._layers = layers
@@ -183,7 +187,10 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         Raises OptionTypeError for another object, and otherwise as the constructor does.
         """
         values = given_options(options)
-        return cls(values, base=base, process_wide=process_wide, unread=unread, sets=sets, image=image)
+        engine = engine_for(base, image)
+        made = _overrides(engine, values, {}, process_wide)
+        inherited = layers_of_base(engine, base)
+        return cls._of(inherited.on_top(made), inherited, unread, sets)
 
     @classmethod
     def _of(cls, *arguments: Any, **keywords: Any) -> OptionContext:

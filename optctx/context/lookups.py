@@ -81,7 +81,8 @@ def tool(
     The tool starts from the registered values, with `args` on top. It sees nothing of the contexts around it
     and nothing that was set process-wide. What it sets and resets ends with the block, even if the block
     fails; the caller's values and occurrences are what they were. Tools on other threads, and a tool inside a
-    tool, do not affect each other. Options that contexts cannot hold are still set for the whole process.
+    tool, do not affect each other. None of this holds for options that contexts cannot hold: the tool sees
+    their process-wide values, and sets them for the whole process.
 
     Args:
         args: A command line, as in `OptionContext.from_args`.

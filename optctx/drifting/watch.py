@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from optctx._native import (
     WatcherBase,
@@ -25,7 +25,7 @@ from optctx.drifting.comparison import Allowance, Comparison, Difference
 from optctx.drifting.drift import DriftEvent, Moment, here
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
-from optctx.errors import DriftWarning, OptionTypeError, UnsupportedImageError, shown
+from optctx.errors import DriftWarning, OptionTypeError, ScopeError, UnsupportedImageError, shown
 from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
 from optctx.locks import Rank, lock_held_by_fork
@@ -47,7 +47,8 @@ _AT_ONCE = 20
 class Watcher(WatcherBase):
     """Reports changes from the call of `watch` until `close`, or until its `with` block ends.
 
-    `events` holds the records, in the order in which they were seen. Any thread can close a watcher.
+    `events` holds the records, in the order in which they were seen. Any thread can close a watcher. Entering
+    one that is closed raises ScopeError.
     """
 
     def __init__(self, callback: Callback | None, watching: _Watching, contained: bool) -> None:
@@ -68,6 +69,10 @@ class Watcher(WatcherBase):
         """
         if remove_watcher(self):
             self._finish(failed=False)
+
+    def _cannot_enter(self) -> NoReturn:
+        """Raise, for `__enter__` of a watcher that is closed: it would report nothing."""
+        raise ScopeError(f"cannot enter {self!r}: it is closed; call watch() again")
 
     def _finish(self, failed: bool) -> None:
         """Report the rest. Called by `close` and `__exit__`, after the watcher was removed."""

@@ -227,10 +227,10 @@ class _Search:
         for place, argument in enumerate(options):
             name = argument.lstrip("-").partition("=")[0]
             option = registry()[name]
-            if option.type in INTEGER_RANGES and isinstance(option.default, int):
-                given = OptionContext.from_args([argument], base="defaults", process_wide="exclusive")
+            value = _integer(text) if option.type in INTEGER_RANGES else None
+            if value is not None and isinstance(option.default, int):
                 near = partial(_with_value, options, place, name, option.default)
-                options = near(self._bisected(near, given.get(name, int) - option.default))
+                options = near(self._bisected(near, value - option.default))
         return options
 
     def _bisected(self, near: Callable[[int], Options], distance: int) -> int:
@@ -260,6 +260,14 @@ class _Search:
                 self.best = each
                 self.progress(" ".join(each) or "no options")
                 return each
+        return None
+
+
+def _integer(text: str) -> int | None:
+    """The number that LLVM reads, octal after a 0. None for the text of none: LLVM may refuse it only later."""
+    try:
+        return int(re.sub(r"^(-?)0(?=\d)", r"\g<1>0o", text), 0)
+    except ValueError:
         return None
 
 

@@ -75,13 +75,7 @@ class Input:
             if encodable(text) != text:
                 option = name.replace("_", "-")
                 raise OptctxError(f"cannot use --{option}: expected UTF-8, found {shown(text)}")
-        cpu, features = self.cpu, self.features
-        if cpu == "native":
-            from llvmlite import binding
-
-            cpu = binding.get_host_cpu_name()
-            features = features or binding.get_host_cpu_features().flatten()
-        return Job("", self.pipelines[0], (), self.triple, cpu, features, self.opt_level)
+        return Job("", self.pipelines[0], (), self.triple, self.cpu, self.features, self.opt_level)
 
     def job(self, path: str, *, pipelines: bool = False) -> Job:
         """The job for a file. `pipelines`: the caller tries each of `self.pipelines`; else there is one.

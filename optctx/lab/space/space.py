@@ -193,6 +193,8 @@ def parse_space(settings: Sequence[str], pipelines: Sequence[str] = ()) -> Space
 
     Raises OptctxError for a text that cannot be read, and as `Space.of` does.
     """
+    if isinstance(settings, str):
+        raise OptctxError(f"expected a list of texts, such as [{settings!r}], found one text")
     dimensions = [parse_dimension(setting) for setting in settings]
     if len(pipelines) > 1:
         dimensions.insert(0, Dimension(PASSES, Choices(tuple(dict.fromkeys(pipelines)))))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from optctx import OptionContext, registry
-from optctx.compiling.job import Job, emit_all, make_target_machine, processor_of, unchecked
+from optctx.compiling.job import Job, emit_all, make_target_machine, unchecked
 from optctx.errors import OptctxError
 from optctx.lab.sweep.by_reads import ByReads
 from optctx.process import noting, read_in
@@ -103,7 +103,7 @@ class Emission:
 
 def _source(job: Job, module: ModuleRef) -> bytes:
     """A digest of all that decides a module's code, but for options."""
-    machine = *processor_of(job, module.triple), job.opt_level
+    machine = job.cpu, job.features, job.opt_level
     return hashlib.sha256(repr(machine).encode() + digest_of(module)).digest()
 
 

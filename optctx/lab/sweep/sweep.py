@@ -17,6 +17,7 @@ from optctx import OptionContext
 from optctx.children.death import is_of_machine
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import Interrupted, OptctxError
+from optctx.lab.settings import positive
 from optctx.lab.space import DEFAULT, PASSES, Space, Value, overrides_of, parse_space, text_of
 from optctx.lab.sweep.plan import Answer, Asked, Limits, Plan, make_plan
 from optctx.lab.sweep.process import SweepProcess
@@ -57,7 +58,8 @@ def sweep(
     count as they do in this process.
 
     Args:
-        job: What to compile. A mapping compiles several jobs, and its keys are the `file` of their trials.
+        job: What to compile. Its `options` and `emit` are ignored. A mapping compiles several jobs, and its
+            keys are the `file` of their trials.
         space: The options to vary, as `parse_space` makes it or reads it: `["unroll-count=1,2,4"]`.
         by: The figure that trials have as their objective: "size" (bytes of the object), "instructions" (of
             IR) or "compile-time" (seconds), with ":max" if larger is better.
@@ -81,14 +83,18 @@ def sweep(
         The trials, by job and then by their number, which is the place in the grid.
 
     Raises:
-        OptctxError: There are too many combinations; several settings are refused; LLVM refuses a module, a
-            pipeline or a target; or the file is of something else. Nothing was compiled. Also raised during
-            the sweep if the helper process is killed, or if the file cannot be written.
+        OptctxError: There are no jobs, or too many combinations; several settings are refused; LLVM refuses a
+            module, a pipeline or a target; or the file is of something else. Nothing was compiled. Also
+            raised during the sweep if the helper process is killed, or if the file cannot be written.
         UnknownOptionError, OptionValueError, ProcessWideOptionError: One setting is refused. Nothing was
             compiled.
         Interrupted: Ctrl-C, a KeyboardInterrupt. Its `partial` has the trials that have ended.
     """
     jobs = {"": job} if isinstance(job, Job) else dict(job)
+    if not jobs:
+        raise OptctxError("there is nothing to compile: give a job")
+    if trials is not None:
+        positive.check(trials)
     with SweepProcess() as process:  # it starts while the settings are judged
         if isinstance(space, Space):
             space.check()

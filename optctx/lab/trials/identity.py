@@ -43,13 +43,17 @@ def identity_of(
     parts.
     """
     listed = list(jobs.values())
+    pipelines = list(dict.fromkeys(job.passes for job in listed))
+    targets = [[job.triple, job.cpu, job.features, job.opt_level] for job in listed]
+    if len(pipelines) not in (1, len(listed)) or any(each != targets[0] for each in targets):
+        more["jobs"] = [[job.passes, *own] for job, own in zip(listed, targets, strict=True)]
     inputs = {name: job.ir if isinstance(job.ir, bytes) else job.ir.encode() for name, job in jobs.items()}
     return {
         "format": _FORMAT,
         "experiment": experiment,
         "input": {name: hashlib.sha256(data).hexdigest() for name, data in inputs.items()},
-        "pipelines": list(dict.fromkeys(job.passes for job in listed)),
-        "target": [listed[0].triple, listed[0].cpu, listed[0].features, listed[0].opt_level],
+        "pipelines": pipelines,
+        "target": targets[0],  # and "jobs" of each job, where these two parts do not say it
         "base": [list(base[0]), list(base[1])],
         "versions": versions(),
         **more,

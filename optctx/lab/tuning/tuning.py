@@ -54,7 +54,7 @@ class Tuning:
     space does not name have the values that the calling thread sees now.
 
     Arguments:
-        job: What to compile. It is an attribute as well.
+        job: What to compile. Its `options` and `emit` are ignored. It is an attribute as well.
         objectives: What to search by. Several give a Pareto front (`Study.front`).
         search: How, and until when.
         limits: What compilations may take. For `CompilationTime` there is one at a time.

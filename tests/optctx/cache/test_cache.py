@@ -21,6 +21,7 @@ from tests.support.cache_folders import UNROLL, counts, unrolled
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86, counted
 from tests.support.processes import forked, in_child
 
+FEATURES = binding.get_host_cpu_features()
 # Read by nothing that works on these modules.
 IRRELEVANT = {"amdgpu-enable-delay-alu": False, "hexagon-vector-combine": False, "asan-stack": False}
 
@@ -217,6 +218,23 @@ def test_an_exclusive_context_has_entries_of_its_own() -> None:
         with OptionContext({"unroll-count": 4}):
             assert unrolled(cache) == 4
         assert counts(cache) == (1, 3)
+
+
+def test_what_was_compiled_for_the_processor_of_another_machine_is_not_found(
+    cache: CompileCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = cache.compile(COUNTED, cpu="native")
+    assert (cache.compile(COUNTED, cpu="native"), counts(cache)) == (here, (1, 1))
+    monkeypatch.setattr(binding, "get_host_cpu_name", lambda: "x86-64")
+    monkeypatch.setattr(binding, "get_host_cpu_features", lambda: type(FEATURES)())
+    assert cache.compile(COUNTED, cpu="native") == compile_job(Job(COUNTED, cpu="x86-64"))
+    assert counts(cache) == (1, 2)
+
+
+def test_a_cache_without_room_compiles_every_time() -> None:
+    for limit in (0, -1):
+        with CompileCache(size_limit=limit) as cache:
+            assert [unrolled(cache), unrolled(cache), counts(cache)] == [1, 1, (0, 2)]
 
 
 @pytest.mark.redirected  # elsewhere what was read, every option, is more than that by itself

@@ -6,6 +6,7 @@ import copy
 import math
 import pickle
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -124,10 +125,6 @@ def test_it_is_a_read_only_mapping_of_every_option() -> None:
         context.overrides["unroll-count"] = 5  # type: ignore[index]
     with pytest.raises(AttributeError):
         context.anything = 1  # type: ignore[attr-defined]
-    with context:
-        with pytest.raises(TypeError, match="an OptionContext never changes"):
-            context.__init__({"unroll-count": 8})  # type: ignore[misc]
-        assert context["unroll-count"] == 4
     listed = OptionContext({"print-after": ["a"]})
     listed.get("print-after", list).append("b")
     assert listed["print-after"] == ["a"], "what a lookup returns is the caller's own"
@@ -224,6 +221,27 @@ def test_a_copy_of_a_subclass_is_of_that_subclass_and_has_its_attributes(how: st
     assert (type(slotted), slotted.rank, slotted.secret(), slotted.name) == (Slotted, 3, [5], "slotted")
     stateful = COPIES[how](Stateful("s", 4))
     assert (type(stateful), vars(stateful)) == (Stateful, {"name": "s!"})
+
+
+def test_only_the_caller_calls_the_init_of_a_subclass() -> None:
+    @dataclass
+    class Own:
+        unroll_count: int
+
+    named = Named("n", 2)
+    made = [Named.from_args("-unroll-count=4"), Named.from_options(Own(4)), named.derive(unroll_count=4)]
+    assert {type(each) for each in made} == {Named}
+    assert {each["unroll-count"] for each in made} == {4}
+
+
+def test_a_second_init_is_refused_and_the_scope_can_be_left() -> None:
+    context = OptionContext(unroll_count=4)
+    before = hash(context)
+    with context:
+        with pytest.raises(OptionTypeError, match="a context never changes"):
+            context.__init__(unroll_count=8)  # type: ignore[misc]
+        assert current() is context
+    assert (context["unroll-count"], hash(context)) == (4, before)
 
 
 @pytest.mark.redirected

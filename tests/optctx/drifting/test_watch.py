@@ -16,6 +16,7 @@ from llvmlite import binding
 from optctx import (
     DriftEvent,
     DriftWarning,
+    ScopeError,
     UnsupportedImageError,
     drift,
     watch,
@@ -131,6 +132,17 @@ def test_a_callback_may_close_its_own_watcher() -> None:
     in_child(child)
     assert not watcher.closed  # here
     watcher.close()
+
+
+def test_a_closed_watcher_cannot_be_entered() -> None:
+    """Its block would go unwatched."""
+    with watch(ignore) as watcher, watcher:
+        assert not watcher.closed
+    watcher.close()
+    with pytest.raises(ScopeError, match="it is closed; call watch"), watcher:
+        pass
+    with contextlib.ExitStack() as stack, pytest.raises(ScopeError):
+        stack.enter_context(watcher)
 
 
 @forked

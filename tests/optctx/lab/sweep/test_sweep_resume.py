@@ -8,13 +8,15 @@ import pathlib
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from optctx import OptionContext
 from optctx.compiling import Job
-from optctx.errors import Interrupted
+from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.main import main
+from optctx.lab.report.kept import read_kept
 from optctx.lab.sweep import Limits, sweep
 from optctx.lab.trials import Trial, read_trials
 from tests.support.ir_texts import SCALE
@@ -140,6 +142,17 @@ def test_the_file_of_another_sweep_is_refused_with_what_differs(
     file.write_bytes(kept)
     pathlib.Path(scale).write_text(SCALE + "\n; other\n")
     refused("its trials are of a sweep that differs in input;")
+
+
+def test_so_is_one_in_which_only_one_of_several_jobs_differs(tmp_path: pathlib.Path) -> None:
+    first, file = Job(TINY, "loop-unroll"), str(tmp_path / "kept")
+    jobs = {"a": first, "b": replace(first, passes="instsimplify"), "c": first}
+    kept = sweep(jobs, ["unroll-count=1"], keep=file)
+    assert sweep(jobs, ["unroll-count=1"], keep=file, resume=True) == kept
+    read_kept(file)  # raises if it cannot be reported
+    for other in (replace(first, opt_level=0), jobs["b"]):
+        with pytest.raises(OptctxError, match="differs in jobs;"):
+            sweep({**jobs, "c": other}, ["unroll-count=1"], keep=file, resume=True)
 
 
 def test_a_file_that_vanishes_midway_ends_the_sweep_early_with_what_was_found(
