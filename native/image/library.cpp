@@ -1,5 +1,6 @@
 #include "image/library.hpp"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 
@@ -22,7 +23,7 @@ constexpr const char* own_machine_name = "x86-64";
 #endif
 
 int collect(dl_phdr_info* info, std::size_t, void* out) {
-    if (info->dlpi_name != nullptr && info->dlpi_name[0] == '/')
+    if (info->dlpi_name != nullptr && std::strchr(info->dlpi_name, '/') != nullptr)
         static_cast<std::vector<LoadedLibrary>*>(out)->push_back({info->dlpi_name, info->dlpi_addr});
     return 0;
 }
@@ -47,7 +48,7 @@ std::vector<LoadedLibrary> loaded_libraries() {
 
 Library::Library(std::string path, std::uintptr_t base) : path_(std::move(path)), base_(base), file_(path_) {
     read_sections();
-    check_loaded();
+    stay_loaded();
 }
 
 void Library::read_sections() {
@@ -120,12 +121,15 @@ void Library::read_symbols(std::uint64_t symtab, std::uint64_t symtab_size, std:
 }
 
 // The file may have been replaced on disk since it was loaded: its build id must be the one in memory.
-void Library::check_loaded() const {
+void Library::stay_loaded() const {
     if (build_id_.empty()) throw Misfit(path_ + ": has no build id to check against memory");
     std::vector<std::uint8_t> loaded(build_id_.size() / 2);
     if (!os::read_checked(base_ + build_id_address_, loaded.data(), loaded.size()) ||
         hex_text(loaded.data(), loaded.size()) != build_id_)
         throw Misfit(path_ + ": the file is not the library that is loaded (build ids differ)");
+    // Stays loaded from now on, because code and pointers of this process refer to it.
+    if (dlopen(path_.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) == nullptr)
+        throw Misfit(path_ + ": the library is no longer loaded");
 }
 
 std::vector<std::uint8_t> Library::initial_bytes(std::uintptr_t address, std::size_t size) const {

@@ -26,8 +26,8 @@ std::vector<LoadedLibrary> loaded_libraries();
 
 class Library {
 public:
-    // Throws Misfit if the file is not an ELF library with symbols or is not the library loaded at `base`, and OsError
-    // if it cannot be read.
+    // Keeps the library loaded until the process ends. Throws Misfit if the file is not an ELF library with symbols or
+    // is not the library loaded at `base`, and OsError if it cannot be read.
     Library(std::string path, std::uintptr_t base);
 
     const std::string& path() const noexcept { return path_; }
@@ -70,7 +70,7 @@ private:
     void read_segments(const Elf64_Ehdr& header);
     std::string_view name_of(const Elf64_Shdr& names, std::uint64_t offset) const;
     void read_symbols(std::uint64_t symtab, std::uint64_t symtab_size, std::uint64_t strtab, std::uint64_t strtab_size);
-    void check_loaded() const;
+    void stay_loaded() const;
 
     std::string path_;
     std::uintptr_t base_;

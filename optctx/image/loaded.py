@@ -53,7 +53,7 @@ def loaded_image(library: str | os.PathLike[str]) -> Image:
     """Return the LLVM in a library that this process has loaded, for the parameter `image`. Loads nothing.
 
     Without it, functions are about llvmlite's LLVM. Every call returns the same object for the same library;
-    its `path` and `build_id` say which one it is.
+    its `path` and `build_id` say which one it is. The library stays loaded until the process ends.
 
     Args:
         library: The path of its file, or the file's name alone, such as "libLLVM.so".
