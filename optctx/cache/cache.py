@@ -6,7 +6,6 @@ import os
 import time
 from collections import OrderedDict
 from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from optctx._native import inside
@@ -130,12 +129,7 @@ class CompileCache:
     def __enter__(self) -> CompileCache:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        value: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from typing import Protocol
+from contextlib import AbstractContextManager, nullcontext
 
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.interceptions import Interception
@@ -13,52 +13,58 @@ from optctx.image.loaded import Image
 __all__ = ["DefaultHost", "Host", "default_host", "host_of", "use_hosts"]
 
 
-class Host(Protocol):
-    """One way by which programs use an LLVM. Nothing here, nor below, knows which there are."""
+class Host(ABC):
+    """One way by which programs use an LLVM. Nothing here, nor below, knows which there are.
 
-    @property
-    def reports_calls(self) -> bool:
-        """Whether it tells of its calls, and they raise what LLVM's work leaves (`tasks/problems.py`)."""
+    `reports_calls`: it tells of its calls, and they raise what LLVM's work leaves (`tasks/problems.py`).
+    `between`: the Python packages that may lie between a program and its LLVM.
+    """
 
-    @property
-    def between(self) -> frozenset[str]:
-        """The Python packages that may lie between a program and its LLVM."""
+    reports_calls = False
+    between: frozenset[str] = frozenset()
 
+    @abstractmethod
     def has(self, image: Image) -> bool:
         """Tell whether the image is its LLVM. Loads nothing."""
 
     def refusal(self, reason: UnsupportedImageError) -> UnsupportedImageError:
         """Make the error for its LLVM that did not check out, with the release and the command that helps."""
+        return reason
 
     def interceptions(self) -> Sequence[Interception]:
         """Return what its LLVM has to be intercepted in beside what is intercepted in every LLVM."""
+        return ()
 
+    @abstractmethod
     def llvm_context_address(self, llvm_context: object) -> int:
         """Find the llvm::LLVMContext behind what its users hold.
 
         Raises TypeError for anything else, and OptctxError for one that is closed or null.
         """
 
+    @abstractmethod
     def module_address(self, module: object) -> int:
         """Find the llvm::Module behind what its users hold; raises as `llvm_context_address` does."""
 
     def lock(self) -> AbstractContextManager[object]:
         """Return the lock that each of its calls into its LLVM holds. No exception leaves it held."""
+        return nullcontext()
 
     def attaching(self) -> None:
         """Hook its calls and its freeing: contexts are about to reach its LLVM. Again does nothing."""
+        return
 
     def follow_calls(self, begin_and_end: tuple[Callable[[], None], Callable[[], None]]) -> None:
         """Have both called around every call that it makes into its LLVM. Again does nothing."""
+        return
 
 
-class DefaultHost(Host, Protocol):
-    """A host that is meant where no image is named."""
+class DefaultHost(Host):
+    """A host that is meant where no image is named. `package`: through which programs use it."""
 
-    @property
-    def package(self) -> str:
-        """The Python package through which programs use it."""
+    package: str
 
+    @abstractmethod
     def image(self) -> Image:
         """Return its LLVM, and load it if need be. Raises UnsupportedImageError."""
 

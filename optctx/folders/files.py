@@ -30,7 +30,6 @@ __all__ = [
     "own_key",
     "read_all",
     "untrusted",
-    "write_all",
 ]
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -96,11 +95,6 @@ def read_all(file: int, size: int) -> bytes:
     """Read that many bytes, or fewer if the file has become shorter."""
     with open(file, "rb", closefd=False) as opened:
         return opened.read(size)
-
-
-def write_all(file: int, data: bytes) -> None:
-    with open(file, "wb", closefd=False) as opened:
-        opened.write(data)
 
 
 class Problem(enum.Enum):
@@ -220,10 +214,8 @@ def _make(folder: int, name: str) -> None:
     temporary = f"{name}.{os.urandom(8).hex()}.new"
     file = os.open(temporary, WRITE_FLAGS, 0o600, dir_fd=folder)
     try:
-        try:
-            write_all(file, os.urandom(_SIZE))
-        finally:
-            os.close(file)
+        with open(file, "wb") as opened:
+            opened.write(os.urandom(_SIZE))
         with contextlib.suppress(FileExistsError):
             os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     finally:

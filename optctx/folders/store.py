@@ -28,7 +28,6 @@ from optctx.folders.files import (
     make_folder,
     read_all,
     untrusted,
-    write_all,
 )
 from optctx.locks import lock_left_behind
 
@@ -194,13 +193,10 @@ class FolderStore:
         temporary = f"{name}.{os.urandom(8).hex()}.new"
         file = os.open(temporary, WRITE_FLAGS, 0o600, dir_fd=folder)
         try:
-            try:
+            with open(file, "wb") as opened:
                 if self._keyed:  # users who can read the folder can read its entries
                     os.fchmod(file, 0o600 | os.fstat(folder).st_mode & 0o666)
-                for part in parts:
-                    write_all(file, part)
-            finally:
-                os.close(file)
+                opened.writelines(parts)
             os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
             with _tolerant():

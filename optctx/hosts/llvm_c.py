@@ -6,11 +6,9 @@ Its objects are addresses. Nothing tells optctx of its calls, so they cannot rai
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 
-from optctx.errors import OptctxError, UnsupportedImageError
-from optctx.image.facts.interceptions import Interception
+from optctx.engine.host import Host
+from optctx.errors import OptctxError
 from optctx.image.loaded import Image
 from optctx.image.memory import MisfitError, follow_pointer
 
@@ -19,35 +17,15 @@ __all__ = ["LLVM_C"]
 _ADDRESSES = 1 << 64
 
 
-class _LlvmC:
-    """See optctx/engine/host.py."""
-
-    reports_calls = False
-    between = frozenset[str]()
-
+class _LlvmC(Host):
     def has(self, image: Image) -> bool:
         return True
-
-    def refusal(self, reason: UnsupportedImageError) -> UnsupportedImageError:
-        return reason
-
-    def interceptions(self) -> Sequence[Interception]:
-        return ()
 
     def llvm_context_address(self, llvm_context: object) -> int:
         return _address(llvm_context, "an LLVMContext")
 
     def module_address(self, module: object) -> int:
         return _address(module, "a module")
-
-    def lock(self) -> AbstractContextManager[object]:
-        return nullcontext()
-
-    def attaching(self) -> None:
-        pass
-
-    def follow_calls(self, begin_and_end: tuple[Callable[[], None], Callable[[], None]]) -> None:
-        pass
 
 
 def _address(thing: object, what: str) -> int:

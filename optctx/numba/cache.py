@@ -62,7 +62,7 @@ class OptionsCache(FunctionCache):  # type: ignore[misc]
             return
         values, read = self._target.values_now(), data.library.reads.names()
         if not values.agree(self._target.first_values, read):
-            why = "the content of a file that an option names, or an option of the whole process, has changed"
+            why = "a file that an option names, or an option of the whole process, may have changed"
             warn_not_cached(self._py_func, f"{why} since Numba first compiled under these options")
             return
         self._impl.locator.ensure_cache_path()

@@ -31,7 +31,7 @@ from numba.core.target_extension import (
 from numba.core.typing.templates import _OverloadFunctionTemplate
 
 from optctx.context import OptionContext
-from optctx.context.lookups import values_outside
+from optctx.context.lookups import seen, values_outside
 from optctx.engine.attach import attach, is_default
 from optctx.errors import ProcessWideOptionError, UnsupportedImageError
 from optctx.numba.codegen import OptionsCodegen
@@ -56,7 +56,6 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
         self.engine = context._layers.engine
         self._is_compiling = False  # under Numba's compiler lock
         self.first_values: Values | None = None  # those under which the first function was compiled
-        self.values = context if context._unread == "ignore" else OptionContext(base=context)
         self._specialised: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         hardware = type(f"Options{self.name[7:]}", (CPU,), {})
         self.dispatcher_class: type[OptionsDispatcher] = type(
@@ -91,16 +90,23 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
     @contextmanager
     def _outermost(self) -> Iterator[None]:
         self.first_values = self.first_values or self.values_now()
-        codegen = self._target_context.codegen()
-        before = codegen.finalized
+        codegen, context = self._target_context.codegen(), self._judged()
+        before, values = codegen.finalized, codegen.values
         failed = True
         try:
+            codegen.values = _to_enter(context)
             with codegen.compiling():
                 yield
             failed = False
         finally:
+            codegen.values = values
             if codegen.finalized > before:
-                judge(self.context, self.context._unread, failed=failed)
+                judge(context, context._unread, failed=failed)
+
+    def _judged(self) -> OptionContext:
+        """The context whose overrides are judged: that of this thread, if it is equal to the target's."""
+        context = seen(self.engine, "compile with Numba") if self.context._unread != "ignore" else None
+        return self.context if context is None or _key(context) != _key(self.context) else context
 
     def values_now(self) -> Values:
         """The values of the context, with all else that is in force at this moment."""
@@ -203,7 +209,7 @@ class OptionsContext(cpu.CPUContext):  # type: ignore[misc]
     @global_compiler_lock  # type: ignore[untyped-decorator]
     def init(self) -> None:
         self.is32bit = utils.MACHINE_BITS == 32
-        self._internal_codegen = OptionsCodegen("numba.exec", self._options_target.values, self)
+        self._internal_codegen = OptionsCodegen("numba.exec", _to_enter(self._options_target.context), self)
         externals.c_math_functions.install(self)
 
     def load_additional_registries(self) -> None:
@@ -243,10 +249,19 @@ def target_of(context: OptionContext) -> OptionsTarget:
     """
     _check(context)
     with global_compiler_lock:
-        key = (context, context._unread)
+        key = _key(context)
         if key not in _targets:
             _targets[key] = OptionsTarget(context)
         return _targets[key]
+
+
+def _key(context: OptionContext) -> tuple[OptionContext, str]:
+    return context, context._unread
+
+
+def _to_enter(context: OptionContext) -> OptionContext:
+    """A context of the same values that judges nothing when it is left. Its reads count for this one."""
+    return context if context._unread == "ignore" else OptionContext(base=context)
 
 
 def _check(context: OptionContext) -> None:

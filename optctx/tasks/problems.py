@@ -13,6 +13,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
+from optctx._native import report_unraisable
 from optctx.engine.host import host_of
 from optctx.image.loaded import Image
 
@@ -70,17 +71,7 @@ def tell_of(image: Image, problem: BaseException) -> None:
     if host_of(image).reports_calls:
         tell(problem)
     else:
-        _Unraised(problem)
-
-
-class _Unraised:
-    """What its finaliser raises goes to `sys.unraisablehook`, at once."""
-
-    def __init__(self, problem: BaseException) -> None:
-        self.problem = problem
-
-    def __del__(self) -> None:
-        raise self.problem
+        report_unraisable(problem, tell_of)
 
 
 def raise_problems(stacklevel: int = 3) -> None:

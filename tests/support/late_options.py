@@ -59,6 +59,10 @@ class LateLibrary:
         )
         return address
 
+    def export_table(self) -> None:
+        """Have the option use a virtual function table that the library exports."""
+        self._library.export_table()
+
     def remove(self) -> None:
         """Take the option back, as a library does that is unloaded properly."""
         self._library.remove_option(self._remove)

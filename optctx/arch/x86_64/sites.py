@@ -63,7 +63,7 @@ def _check_rewrite(site: Site) -> None:
     same = len(before) == len(code) and _DISPLACEMENT.unpack_from(code, at) == (site.offset,)
     if same:  # the displacements are right; without them only a few hundred instructions differ
         old, new = before[:at] + _ZERO + before[at + 4 :], code[:at] + _ZERO + code[at + 4 :]
-        difference = _difference(decoder().name, old, new, site.scratch)
+        difference = _difference(old, new, site.scratch)
     else:
         difference = decoder().difference(before, code, site.address, site.scratch, site.offset)
     if difference:
@@ -74,7 +74,7 @@ def _check_rewrite(site: Site) -> None:
 
 
 @lru_cache(1024)
-def _difference(name: str, old: bytes, new: bytes, base: int) -> str:
+def _difference(old: bytes, new: bytes, base: int) -> str:
     return decoder().difference(old, new, 0, base, 0)
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from optctx._native import loaded_libraries
+from optctx.engine.host import DefaultHost
 from optctx.errors import UnsupportedImageError, level_outside
 from optctx.hosts.llvmlite.ffi_calls import function_names, llvmlite_lock
 from optctx.hosts.llvmlite.objects import llvm_context_address, module_address, order_arguments, order_freeing
@@ -129,9 +130,7 @@ def _returns(result: Any, _: object, arguments: tuple[object, ...]) -> Any:
     return result
 
 
-class _Llvmlite:
-    """See optctx/engine/host.py."""
-
+class _Llvmlite(DefaultHost):
     package = "llvmlite"
     reports_calls = True
     between = frozenset({package, "numba"})

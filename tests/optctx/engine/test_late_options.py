@@ -237,6 +237,16 @@ def test_an_option_of_another_layout_is_listed_without_a_value(library: pathlib.
 
 
 @forked
+def test_an_option_with_a_table_of_its_library_has_its_type_and_value(library: pathlib.Path) -> None:
+    late = LateLibrary(library)
+    late.register()
+    late.export_table()
+    option = registry()[NAME]
+    assert (option.type, option.value, option.default, option.scope) == ("uint", INITIAL, INITIAL, "process")
+    late.remove()
+
+
+@forked
 def test_cpp_looks_it_up_on_any_thread_before_python_has(library: pathlib.Path) -> None:
     late = LateLibrary(library)
     attach()

@@ -219,14 +219,14 @@ def test_a_warning_that_is_an_error_reaches_the_caller(tmp_path: Path) -> None:
 def test_what_a_signal_handler_raises_is_no_problem_of_the_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(*arguments: object) -> bytes:
+    def interrupted(*arguments: object, **named: object) -> bytes:
         raise TimeoutError("the program's own")
 
     filled(tmp_path)
-    for name in ("read_all", "write_all"):
+    for place, name in ((folder_module, "read_all"), (os, "replace")):
         with monkeypatch.context() as patch, CompileCache(tmp_path) as cache:
-            patch.setattr(folder_module, name, interrupted)
-            if name == "write_all":
+            patch.setattr(place, name, interrupted)
+            if name == "replace":
                 cache.clear()
             with pytest.raises(TimeoutError, match="the program's own"):
                 unrolled_by_four(cache)

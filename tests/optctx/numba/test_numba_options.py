@@ -302,6 +302,13 @@ def test_an_option_that_nothing_reads_is_told_once_for_each_compilation() -> Non
         strict(ARRAY)
 
 
+def test_what_is_read_counts_for_the_scope_also_if_an_equal_one_was_there_before() -> None:
+    function = optctx.numba.njit(total, options="context")
+    for array in (ARRAY, ARRAY.astype(float)):
+        with OptionContext({"unroll-count": 5}, unread="error"):
+            function(array)
+
+
 def test_a_scope_in_which_nothing_was_compiled_and_one_in_which_code_came_from_a_cache_say_so(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

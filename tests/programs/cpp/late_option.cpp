@@ -67,6 +67,18 @@ extern "C" void register_and_remove(void (*add)(void*), void (*remove)(void*), s
     }
 }
 
+// A virtual function table of cl::opt<unsigned> that this library exports, as one that instantiates the type does.
+void* exported_table[16] __asm__("_ZTVN4llvm2cl3optIjLb0ENS0_6parserIjEEEE");
+
+// Have the option, which is registered, use a copy of its table that this library exports.
+extern "C" void export_table() {
+    constexpr std::size_t head = 2;  // words before the functions
+    void** table;
+    std::memcpy(&table, option, sizeof table);
+    std::memcpy(exported_table, table - head, sizeof exported_table);
+    put(0, exported_table + head);
+}
+
 // What the code of this library reads, as `Option` converts to its value.
 extern "C" unsigned read_option() {
     unsigned value;
