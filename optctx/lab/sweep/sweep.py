@@ -89,6 +89,8 @@ def sweep(
         Interrupted: Ctrl-C, a KeyboardInterrupt. Its `partial` has the trials that have ended.
     """
     jobs = {"": job} if isinstance(job, Job) else dict(job)
+    if not jobs:
+        raise OptctxError("there is nothing to compile: give a job")
     with SweepProcess() as process:  # it starts while the settings are judged
         if isinstance(space, Space):
             space.check()

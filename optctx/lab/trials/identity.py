@@ -43,17 +43,22 @@ def identity_of(
     parts.
     """
     listed = list(jobs.values())
-    inputs = {name: job.ir if isinstance(job.ir, bytes) else job.ir.encode() for name, job in jobs.items()}
     return {
         "format": _FORMAT,
         "experiment": experiment,
-        "input": {name: hashlib.sha256(data).hexdigest() for name, data in inputs.items()},
+        "input": {name: _digest(job.ir) for name, job in jobs.items()},
         "pipelines": list(dict.fromkeys(job.passes for job in listed)),
         "target": [listed[0].triple, listed[0].cpu, listed[0].features, listed[0].opt_level],
         "base": [list(base[0]), list(base[1])],
         "versions": versions(),
         **more,
     }
+
+
+def _digest(ir: str | bytes) -> str:
+    # A text that is no Unicode is refused where it goes to another process.
+    data = ir if isinstance(ir, bytes) else ir.encode(errors="surrogatepass")
+    return hashlib.sha256(data).hexdigest()
 
 
 def versions() -> dict[str, str]:
