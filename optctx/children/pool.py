@@ -222,7 +222,8 @@ class Pool:
 
     def _gone(self, end: Death) -> None:
         """The server has ended: so have its children."""
-        last = last_line(end.printed)
+        # Of a pool within another one that has ended, the status says it all.
+        last = "" if end.how == "lost" and end.status else last_line(end.printed)
         text = f"the {self._name} ended with status {end.status} before it answered{last}"
         with self._state:
             self._end = death = Death("lost", end.status, text)

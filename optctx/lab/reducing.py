@@ -225,7 +225,7 @@ class _Search:
     def _nearest(self, options: Options) -> Options:
         """Move every integer as near to its registered value as bisection finds."""
         for place, argument in enumerate(options):
-            name = argument.lstrip("-").partition("=")[0]
+            name, _, text = argument.lstrip("-").partition("=")
             option = registry()[name]
             value = _integer(text) if option.type in INTEGER_RANGES else None
             if value is not None and isinstance(option.default, int):

@@ -47,6 +47,8 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
     """A target in Numba's sense. There is one for each set of values. It lasts as long as the process."""
 
     options = cpu.CPUTargetOptions  # Numba's own options, such as `fastmath`
+    context_class: type[OptionsContext]
+    dispatcher_base: type[OptionsDispatcher] = OptionsDispatcher
     _numbers = itertools.count()
 
     def __init__(self, context: OptionContext) -> None:
@@ -59,13 +61,13 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
         self._specialised: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         hardware = type(f"Options{self.name[7:]}", (CPU,), {})
         self.dispatcher_class: type[OptionsDispatcher] = type(
-            "OptionsDispatcher", (OptionsDispatcher,), {"targetdescr": self, "__module__": __name__}
+            "OptionsDispatcher", (self.dispatcher_base,), {"targetdescr": self, "__module__": __name__}
         )
         target_registry[self.name] = hardware
         dispatcher_registry[hardware] = self.dispatcher_class
         jit_registry[hardware] = functools.partial(jit, _target=self.name)
         self._typing_context = OptionsTyping(self)
-        self._target_context = OptionsContext(self)
+        self._target_context = self.context_class(self)
 
     @classmethod
     def _rebuild(cls, **states: Any) -> OptionsDispatcher:
@@ -230,6 +232,9 @@ class OptionsContext(cpu.CPUContext):  # type: ignore[misc]
             found = dispatcher.overloads[sig.args]
             if found.entry_point not in self._defns:
                 self.insert_user_function(found.entry_point, found.fndesc, [found.library])
+
+
+OptionsTarget.context_class = OptionsContext
 
 
 @functools.cache

@@ -5,13 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from optctx.errors import OptctxError
 from optctx.outputs import hindrance
 from optctx.wording import did_you_mean, nearest
 
-__all__ = ["check_writable", "explain", "naming", "naming_module", "read_file"]
+__all__ = ["check_distinct", "check_writable", "explain", "naming", "naming_module", "read_file"]
+
+# Arguments that name files, of any command.
+_READ = ("file", "files", "kept", "old", "new")
+_WRITTEN = ("keep", "best", "emit_ir", "report", "output")
+_IS_READ = "it is read"
 
 _PARSING = re.compile(r"cannot read the module: LLVM IR parsing error <string>:(?P<words>.*?)[ ^]*")
 
@@ -37,6 +43,27 @@ def check_writable(path: str) -> None:
     """Raise OptctxError for a file that cannot be written. Changes nothing; call it before long work."""
     if problem := hindrance(path):
         raise OptctxError(f"cannot write {path}: {problem}")
+
+
+def check_distinct(given: Mapping[str, Any]) -> None:
+    """Raise OptctxError for a file that a command would write twice, or replace although it reads it.
+
+    `given`: the arguments by name. The module of `--emit-ir` may replace the one that is read.
+    """
+    read = [each for name in _READ for each in _listed(given.get(name))]
+    uses = dict.fromkeys(map(os.path.realpath, read), _IS_READ)
+    for name in _WRITTEN:
+        for path in _listed(given.get(name)):
+            flag, place = f"--{name.replace('_', '-')}", os.path.realpath(path)
+            use = uses.get(place, "")
+            if use and not (name == "emit_ir" and use == _IS_READ):
+                raise OptctxError(f"cannot write {path} for {flag}: {use}; name another file")
+            if os.path.isfile(place) or not os.path.exists(place):  # no device
+                uses[place] = f"{flag} writes it"
+
+
+def _listed(paths: str | Sequence[str] | None) -> Sequence[str]:
+    return [paths] if isinstance(paths, str) else paths or ()
 
 
 @contextlib.contextmanager

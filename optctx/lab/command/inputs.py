@@ -108,6 +108,8 @@ def _check_bitcode(path: str, data: bytes, clang: str) -> None:
         result = fresh.compile(Job(data, "verify", triple=_TRIPLE, emit="none"))
     if result.error is None:
         return
+    if result.died in ("killed", "lost"):
+        raise EndedEarlyError(f"cannot read the bitcode of {path}: {result.error}")
     said = result.error.removeprefix("cannot read the module: ").removeprefix("LLVM bitcode parsing error ")
     words = f"it is cut off, damaged or of a newer LLVM, which says: {said}"
     if result.died in ("signal", "exit"):

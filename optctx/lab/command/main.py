@@ -26,7 +26,7 @@ from optctx.lab.command.console import (
     say,
     talk,
 )
-from optctx.lab.command.files import check_writable, explain
+from optctx.lab.command.files import check_distinct, check_writable, explain
 from optctx.lab.command.interrupts import Interrupts
 from optctx.lab.command.parser import Parser, add_said, add_talk, check_command, unknown_arguments
 from optctx.lab.settings import add_flags, taken
@@ -126,6 +126,7 @@ def _run(argv: Sequence[str] | None) -> int:
     try:
         arguments = parse(sys.argv[1:] if argv is None else argv)
         talk(quiet=arguments.quiet, verbose=arguments.verbose)
+        check_distinct(vars(arguments))
         given = taken(arguments, arguments.command_module.Arguments)
         with _output(given.out.output):
             status: int = arguments.command_module.run(given) or DONE

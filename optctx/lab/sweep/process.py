@@ -113,7 +113,7 @@ class SweepProcess:
         try:
             return self._crowd.results()
         except EndedEarlyError as error:
-            raise EndedEarlyError(f"{error}; run the sweep again") from None
+            raise EndedEarlyError(f"{error}; run it again") from None
 
     def _best(self, number: int, done: Done[Answer]) -> Answer | None:
         """The answer; None if it is compiled once more."""
@@ -167,7 +167,7 @@ class SweepProcess:
         if done.death is not None:  # if the pipeline killed LLVM, the rows will say so
             done = self.pool.call(check_module, place, gives=str, limits=limits)
         if self.pool.end is not None:
-            raise EndedEarlyError(f"{self.pool.end}; run the sweep again")
+            raise EndedEarlyError(f"{self.pool.end}; run it again")
         if done.death is None:
             return done.error or done.value or ""
         late = done.death.how == "timed out"

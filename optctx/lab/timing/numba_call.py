@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import binding, ir
-from numba.core import compiler, types
-from numba.core.compiler_lock import global_compiler_lock
+from numba.core import types
 from numba.core.dispatcher import Dispatcher
 from numba.np.arrayobj import populate_array
 
 from optctx.compiling import Job
 from optctx.errors import OptctxError, shown
 from optctx.lab.timing.harness import Array, Harness, Kind, Value
+from optctx.numba.unoptimised import unoptimised
 
 __all__ = ["Call", "call_of"]
 
@@ -42,7 +42,8 @@ def call_of(function: Any, *arguments: Any, passes: str = "default<O3>") -> Call
     exception that the function raises ends the process that measures: the trial has crashed.
 
     Arguments:
-        function: From `numba.njit`, or `optctx.numba.njit`; its own options do not count.
+        function: From `numba.njit`, or `optctx.numba.njit`; options of its own, and of what it calls, do not
+            count.
         arguments: All of them by position: numbers, and arrays of numbers that are contiguous.
         passes: The pipeline of the job.
 
@@ -58,10 +59,13 @@ def call_of(function: Any, *arguments: Any, passes: str = "default<O3>") -> Call
         for place, (argument, kind) in enumerate(zip(arguments, kinds, strict=True))
     )
     context = function.targetctx
-    raw, description = _raw_module(function, kinds)
+    _check_parallel(function)
+    compiled = unoptimised(function, kinds)
+    description = compiled.fndesc
     entry = f"{function.py_func.__name__}_call"
     returns = None if description.restype in _RETURNED_NONE else _kind(description.restype, "the result")
     codegen = context.codegen()
+    raw = str(compiled.library._final_module)
     module = _with_entry(raw, _wrapper(context, description, entry, arguments))
     job = Job(
         module,
@@ -98,37 +102,12 @@ def _kind(kind: Any, where: str) -> Kind:
     raise OptctxError(f"cannot call with {where} of Numba's type {kind}: expected numbers and arrays of them")
 
 
-def _raw_module(function: Any, kinds: Sequence[Any]) -> tuple[str, Any]:
-    """The module of a function before LLVM's last optimisation of it, and Numba's description of it."""
-    flags = compiler.Flags()
-    own = function._compiler
-    own.targetdescr.options.parse_as_flags(flags, own.targetoptions)
-    flags = own._customize_flags(flags)
-    flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
-    if flags.auto_parallel.enabled:
+def _check_parallel(function: Any) -> None:
+    if function.targetoptions.get("parallel"):
         raise OptctxError(
             f"cannot call {function.py_func.__name__}: with parallel=True it needs Numba's threads; leave "
             "that out"
         )
-    library = function.targetctx.codegen().create_library(f"{function.py_func.__name__}_raw")
-    raw: list[str] = []
-    # In place of the optimisation of the whole.
-    library._optimize_final_module = lambda: raw.append(str(library._final_module))
-    with global_compiler_lock:
-        found = compiler.compile_extra(
-            function.typingctx,
-            function.targetctx,
-            function.py_func,
-            args=tuple(kinds),
-            return_type=None,
-            flags=flags,
-            locals=own.locals,
-            library=library,
-            pipeline_class=own.pipeline_class,
-        )
-    if found.typing_error is not None:
-        raise found.typing_error
-    return raw[0], found.fndesc
 
 
 def _wrapper(context: Any, description: Any, entry: str, arguments: Sequence[Any]) -> str:

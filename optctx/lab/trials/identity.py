@@ -47,17 +47,22 @@ def identity_of(
     targets = [[job.triple, job.cpu, job.features, job.opt_level] for job in listed]
     if len(pipelines) not in (1, len(listed)) or any(each != targets[0] for each in targets):
         more["jobs"] = [[job.passes, *own] for job, own in zip(listed, targets, strict=True)]
-    inputs = {name: job.ir if isinstance(job.ir, bytes) else job.ir.encode() for name, job in jobs.items()}
     return {
         "format": _FORMAT,
         "experiment": experiment,
-        "input": {name: hashlib.sha256(data).hexdigest() for name, data in inputs.items()},
+        "input": {name: _digest(job.ir) for name, job in jobs.items()},
         "pipelines": pipelines,
         "target": targets[0],  # and "jobs" of each job, where these two parts do not say it
         "base": [list(base[0]), list(base[1])],
         "versions": versions(),
         **more,
     }
+
+
+def _digest(ir: str | bytes) -> str:
+    # A text that is no Unicode is refused where it goes to another process.
+    data = ir if isinstance(ir, bytes) else ir.encode(errors="surrogatepass")
+    return hashlib.sha256(data).hexdigest()
 
 
 def versions() -> dict[str, str]:

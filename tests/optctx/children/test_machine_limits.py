@@ -186,6 +186,10 @@ def test_a_command_whose_server_is_killed_has_ended_early(
     assert capsys.readouterr().err == f"optctx: cannot compile {text}: {reason}\n"
     assert main(["check-link", str(bitcode)]) == 3
     assert capsys.readouterr().err == f"optctx: cannot read {bitcode}: {reason}\n"
+    monkeypatch.setattr("optctx.compiling.fresh.llvm_pool", killed_pool)
+    assert main(["record", str(bitcode)]) == 3
+    said = reason.removeprefix("the process that ran LLVM ended: ")
+    assert capsys.readouterr().err == f"optctx: cannot read the bitcode of {bitcode}: {said}\n"
 
 
 def test_bitcode_that_could_not_be_read_has_not_crashed_llvm(

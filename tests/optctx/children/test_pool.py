@@ -196,6 +196,12 @@ def test_what_a_server_that_is_killed_was_doing_is_lost(pool: Pool) -> None:
                 assert done.death.how == "lost"
                 assert "ended with status -9" in str(done.death)
             wait_for(functools.partial(ended, alive))
+    with Pool(calls.base, 1) as outer, Pool(calls.base, 1, within=outer, name="inner server") as inner:
+        waiting = inner.submit(calls.wait, gives=int)
+        assert inner.process
+        os.kill(outer.process, signal.SIGKILL)
+        end = waiting.result(SECONDS).death
+        assert str(end) == "the inner server ended with status -9 before it answered"
 
 
 def ended(processes: list[int]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import shutil
 import stat
@@ -16,6 +17,7 @@ from optctx.lab.command.inputs import read_input
 from optctx.lab.command.main import main
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.runs import bitcode
+from tests.support.tuning_cases import TINY
 
 TARGET = Job("", triple=X86, cpu="haswell", features="+avx2,-fma")
 SOURCE = """void scale(float *o, const float *a, int n) {
@@ -107,3 +109,32 @@ def test_c_compiles_through_clang_for_the_processor_that_is_asked_for(
     assert len(digests) == 4
     assert main(["sweep", str(tmp_path / "scale.c")]) == 2
     assert "clang says" in capfd.readouterr().err
+
+
+def test_no_file_is_written_twice_or_over_what_is_read(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    module = tmp_path / "tiny.ll"
+    module.write_text(TINY)
+    (tmp_path / "link").symlink_to(module)
+    sweep = ["sweep", "tiny.ll", "--try", "unroll-count=1"]
+    for words, expected in {
+        (*sweep, "-o", "link"): "cannot write link for --output: it is read; name another file",
+        ("sweep", "link", "--keep", "./tiny.ll"): "cannot write ./tiny.ll for --keep: it is read",
+        (*sweep, "--keep", "a.csv", "-o", "a.csv"): "cannot write a.csv for --output: --keep writes it",
+        (
+            "tune",
+            *sweep[1:],
+            "--best",
+            "a",
+            "--emit-ir",
+            "a",
+        ): "cannot write a for --emit-ir: --best writes it",
+    }.items():
+        assert main(list(words)) == 2
+        assert expected in capfd.readouterr().err
+    assert (module.read_text(), sorted(os.listdir())) == (TINY, ["link", "tiny.ll"])
+    both = ["--best", "/dev/null", "-o", "/dev/null"]
+    assert main(["tune", *sweep[1:], "--emit-ir", "tiny.ll", *both]) == 0
+    assert "define i32 @f" in module.read_text() != TINY

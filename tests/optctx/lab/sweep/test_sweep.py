@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pathlib
+from dataclasses import replace
 
 import pytest
 
@@ -43,13 +44,15 @@ def test_a_grid_that_is_too_large_or_has_bad_settings_is_refused_at_once(
     assert capfd.readouterr().err == ""
 
 
-def test_nothing_to_compile_is_an_error() -> None:
-    with pytest.raises(OptctxError, match="give a job"):
+def test_what_cannot_be_compiled_at_all_is_one_error() -> None:
+    with pytest.raises(OptctxError, match="there is nothing to compile: give a job"):
         sweep({}, ["unroll-count=1"])
     with pytest.raises(OptctxError, match="a whole number, 1 or more"):
         sweep(JOB, ["unroll-count=1"], trials=-1)
     with pytest.raises(OptctxError, match=r"expected a list of texts, such as \['unroll-count=1'\]"):
         sweep(JOB, "unroll-count=1")
+    with pytest.raises(OptctxError, match="it is not valid Unicode"):
+        sweep(replace(JOB, ir="; \udcff"), ["unroll-count=1"])
 
 
 def test_a_large_grid_can_be_begun() -> None:

@@ -16,7 +16,7 @@ import numba
 import numpy as np
 
 import optctx.numba
-from optctx.compiling import compile_job
+from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
 from optctx.lab.timing import Array, Call, call_of, check
 
@@ -69,6 +69,29 @@ def raising(a: Any, n: int) -> Any:
     return a[0]
 
 
+@numba.njit
+def summed(a: Any) -> Any:
+    total = 0
+    for each in a:
+        total += each
+    return total
+
+
+@numba.njit
+def helped(a: Any) -> Any:
+    return summed(a)
+
+
+@numba.njit("int64(int64[::1])")
+def frozen(a: Any) -> Any:
+    return summed(a)
+
+
+@numba.njit
+def factorial(n: int) -> Any:
+    return 1 if n < 2 else n * factorial(n - 1)
+
+
 def found(call: Call, other: Call) -> Any:
     """How the call of one function compares with that of another one."""
     ir = str(other.job.ir).replace(other.harness.entry, call.harness.entry)
@@ -94,6 +117,25 @@ def test_a_call_computes_what_the_function_does() -> None:
         assert (array == np.arange(12).reshape(3, 4)).all(), kind
 
 
+def vectorized(fresh: FreshProcess, job: Job, *options: str) -> bool:
+    ir = fresh.compile(replace(job, options=options, emit="ir")).ir
+    assert ir is not None
+    return " x i64>" in ir
+
+
+def test_loops_of_what_it_calls_see_the_options_that_are_tried(fresh: FreshProcess) -> None:
+    """Also of helpers that ran before, where Numba has optimised them already."""
+    array = np.arange(100)
+    assert helped(array) == frozen(array) == 4950
+    for function in (helped, frozen):
+        job = call_of(function, array).job
+        assert vectorized(fresh, job)
+        assert not vectorized(fresh, job, "-force-vector-width=1")
+    call = call_of(factorial, 5)
+    code = fresh.compile(call.job).code
+    assert check(call.harness, code, {"same": code})["same"].state == "ok"
+
+
 def test_an_exception_ends_the_process_that_measures() -> None:
     array = np.ones(4)
     calls = [call_of(raising, array, n) for n in (1, 4)]
@@ -104,7 +146,7 @@ def test_an_exception_ends_the_process_that_measures() -> None:
 
 
 @pytest.mark.redirected
-def test_a_returned_number_is_compared_and_options_of_a_function_do_not_count() -> None:
+def test_a_returned_number_is_compared_and_options_of_a_function_do_not_count(fresh: FreshProcess) -> None:
     array = np.linspace(0, 1, 50, dtype=np.float32)
     own = optctx.numba.njit(options={"force-vector-width": 1}, fastmath=True)(dot.py_func)
     assert own(array, array) == pytest.approx(dot(array, array))
@@ -114,6 +156,9 @@ def test_a_returned_number_is_compared_and_options_of_a_function_do_not_count() 
     assert call.harness.arguments[0] == Array("f32", (50,), contents=array.tobytes(), output=True)
     codes = [compile_job(each.job).code for each in (call_of(own, array, array), call)]
     assert len(codes[0]) == len(codes[1])
+    helper = optctx.numba.njit(options={"force-vector-width": 1})(summed.py_func)
+    job = call_of(numba.njit(lambda a: helper(a)), np.arange(100)).job
+    assert vectorized(fresh, job)
 
 
 def test_what_is_no_kernel_is_refused() -> None:
