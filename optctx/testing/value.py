@@ -32,7 +32,8 @@ _ELEMENTS = {
     "print-before-pass-number": (0, 2**32 - 1),
     "thinlto-move-symbols": (0, 2**64 - 1),
 }
-_OF_A_BYTE = "-new-hint-value"  # suffix of options whose parser accepts 0 to 255
+# The largest number that a parser of an option's own takes, by how the option's name ends.
+_MOST = {"-new-hint-value": 255, "amdgpu-mfma-padding-ratio": 100}
 _FLOATS = {"float": 32, "double": 64}
 _TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
 # No comma: on a command line it separates the elements of most lists.
@@ -110,9 +111,7 @@ def _elements(option: Option, choices: list[str]) -> SearchStrategy[object]:
 
 def _integers(option: Option, trusted: bool) -> SearchStrategy[object]:
     """Integers by their distance from the registered value, so they shrink towards small changes."""
-    least, most = INTEGER_RANGES[option.type]
-    if option.name.endswith(_OF_A_BYTE):
-        least, most = 0, 255
+    least, most = _bounds(option)
     if trusted:
         low, high = _trusted_range(option)
         least, most = max(least, math.ceil(low)), min(most, math.floor(high))
@@ -121,6 +120,12 @@ def _integers(option: Option, trusted: bool) -> SearchStrategy[object]:
     if middle == least:
         return above
     return above | st.integers(1, middle - least).map(lambda distance: middle - distance)
+
+
+def _bounds(option: Option) -> tuple[int, int]:
+    """The least and the largest integer that LLVM's parser accepts."""
+    least, most = INTEGER_RANGES[option.type]
+    return least, min([most, *(limit for end, limit in _MOST.items() if option.name.endswith(end))])
 
 
 def _number(default: Value) -> int:

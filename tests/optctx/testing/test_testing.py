@@ -14,7 +14,8 @@ from llvmlite import binding
 
 from optctx import Option, OptionContext, registry, run_passes
 from optctx.compiling import Job
-from optctx.errors import OptctxError
+from optctx.errors import OptctxError, OptionValueError
+from optctx.facts import INTEGER_RANGES
 from optctx.testing import (
     Compiler,
     CrashError,
@@ -28,6 +29,7 @@ from optctx.testing import (
     overrides,
     values,
 )
+from optctx.testing.value import _bounds
 from tests.support.ir_texts import SCALE, X86
 from tests.support.rows import rows
 from tests.support.runs import bitcode
@@ -70,6 +72,17 @@ def test_values_shrink_towards_the_registered_one() -> None:
     assert find(values(option), lambda value: value > 1000) == 1001
     with pytest.raises(OptctxError, match="values of 'debug-counter': its type, other, has a parser"):
         values(registry()["debug-counter"])
+
+
+def test_llvms_parsers_take_the_numbers_at_both_ends_and_none_beyond_a_narrower_one() -> None:
+    for option in registry().values():
+        if option.type in INTEGER_RANGES and option.scope != "process":
+            least, most = _bounds(option)
+            for number in (least, most):
+                OptionContext({option.name: number})
+            if (least, most) != INTEGER_RANGES[option.type]:
+                with pytest.raises(OptionValueError):
+                    OptionContext({option.name: most + 1})
 
 
 @settings(max_examples=20)

@@ -9,7 +9,7 @@ from importlib.resources import files
 
 import pytest
 
-from optctx import Option, registry
+from optctx import Option, OptionContext, registry
 from optctx._native import demangle, find_branches
 from optctx.engine.attach import attach
 from optctx.trust import CLASSES, judgement_of
@@ -91,6 +91,13 @@ def test_tuning_is_switches_choices_and_numbers_within_bounds() -> None:
             assert len([float(value) for value in values.split("|")]) > 1, option.name
         elif values:
             assert len(set(values.split("|")) & set(option.choices)) > 1, option.name
+
+
+def test_llvms_parsers_take_the_bounds() -> None:
+    for option in options():
+        if option.trust == "tuning" and option.scope != "process":
+            for text in filter(None, re.split(r"\.\.|\|", option.trusted_values)):
+                OptionContext.from_args([f"-{option.name}={text}"])
 
 
 def test_names_that_speak_of_printing_files_and_checks_are_not_tuning() -> None:
