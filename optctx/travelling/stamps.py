@@ -66,6 +66,7 @@ _DEPTH = 2  # a stamp, and an option in it
 _MOST_STAMPS = 100_000
 _MOST_OPERANDS = 4096  # of a stamp: for each option a node, in it the name and a text for each occurrence
 _MOST_BYTES = 1 << 16  # of a stamp, half of them for the name of its module
+_LONGEST_NAME = 1 << 12  # characters of that name that are written
 _ALL_OPERANDS, _ALL_BYTES = 1 << 22, 1 << 26  # of all stamps
 _HEAD = 2  # operands before the options
 _NO_NAMES = ("", "<string>")  # identifiers of modules that llvmlite parses from bitcode and from text
@@ -106,7 +107,7 @@ def write_stamp(image: Image, module: object, options: Mapping[str, Texts]) -> N
     _check_size(options)
     node: Node = (
         _FORMAT.encode(),
-        module_label(image, module).encode(),
+        module_label(image, module)[:_LONGEST_NAME].encode(),
         *(_option_node(name, options[name]) for name in sorted(options)),
     )
     write_named(image, module, _NAME, [node])
