@@ -155,10 +155,10 @@ class Engine(ABC):
     def drifted(self, drift: Setting) -> Iterator[tuple[RegisteredOption, Storage]]:
         """Yield each option that is not as it was registered, and its copy in a drift of the space."""
         addresses = {patch.slot: patch.address for patch in drift.patches}
-        for option in self.plan.options.values():
-            if option.slot is not None and option.slot in addresses:
-                value = option.value_in(addresses.__getitem__)
-                yield option, Storage(addresses[option.slot], value, drift)
+        for slot, address in addresses.items():
+            option = self.plan.owners.get(slot)
+            if option is not None and option.slot == slot:
+                yield option, Storage(address, option.value_in(addresses.__getitem__), drift)
 
 
 class Clock:

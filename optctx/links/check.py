@@ -53,6 +53,7 @@ def stamp(module: object, ctx: OptionContext) -> None:
 
 _LONGEST = 1024  # characters of a value that is parsed only to be compared
 _SHOWN = 5  # mismatches that a message lists
+_MOST_STATES = 1 << 23  # options times stamps; a report names each stamp for each option that differs
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,8 @@ def check_link(
     Raises:
         LinkMismatchError: A mismatch, if `on_mismatch` is "error".
         TypeError: An element of `modules` is not a module.
-        OptctxError: A module is closed, or has a stamp or command line that nothing here writes.
+        OptctxError: A module is closed, or has a stamp or command line that nothing here writes. Or the
+            modules have too many different options.
         OptionTypeError: Another argument is wrong.
     """
     engine = attach(image)
@@ -242,6 +244,11 @@ def _mismatches(engine: Engine, sources: Sequence[_Source]) -> Iterator[Mismatch
     names: set[str] = set()
     for source in sources:
         names |= source.layers.names() | source.refused.keys()
+    if len(names) * len(sources) > _MOST_STATES:
+        raise OptctxError(
+            f"cannot compare {len(names):,} options of {len(sources):,} stamps and command lines: at most "
+            f"{_MOST_STATES:,} states are compared; check the modules in parts"
+        )
     for name in sorted(names):
         groups: dict[Hashable, list[_Source]] = {}
         states: dict[int, Hashable] = {}  # stamps with the same options share their layers
@@ -278,11 +285,12 @@ def _taken(engine: Engine, stamp: Stamp) -> tuple[Layers, dict[str, Texts]]:
     """Return layers of the options in a stamp that this LLVM accepts, and the other texts by name."""
     made, refused = [], {}
     for name, texts in stamp.options.items():
+        known = engine.look_up(name)
         try:
-            if max((len(text or "") for text in texts), default=0) > _LONGEST:
-                raise OptctxError  # LLVM never frees the texts of some options
+            # An error for an unknown name suggests others, which takes long. LLVM never frees some texts.
+            if known is None or max((len(text or "") for text in texts), default=0) > _LONGEST:
+                raise OptctxError
             made.append(stamped_override(engine, name, texts, "exclusive"))
         except OptctxError:
-            known = engine.look_up(name)
             refused[engine.resolve(known).name if known else name] = texts
     return Layers.registered(engine).on_top(made), refused

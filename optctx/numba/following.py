@@ -19,6 +19,7 @@ from optctx.errors import NumbaOptionsWarning, level_outside
 from optctx.numba.dispatcher import OptionsDispatcher
 from optctx.numba.stand_ins import stand_in
 from optctx.numba.target import OptionsTarget, target_of
+from optctx.travelling.attaching import compiles_outside
 
 __all__ = ["FOLLOWING", "FollowingDispatcher", "Mode"]
 
@@ -93,6 +94,8 @@ class FollowingDispatcher(CPUDispatcher):  # type: ignore[misc]
         return self
 
     def _of(self, context: OptionContext | None) -> OptionsDispatcher:
+        if context is None and self._outside is None and target_of(current()) not in self._by_target:
+            compiles_outside(attach())  # LLVM will work in a scope of the target's
         found: OptionsDispatcher = self._found(context, lambda each: self.in_target(target_of(each)))
         return found
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import operator
 import re
 from typing import Any
 
@@ -84,9 +85,8 @@ def _check() -> None:
     found = tuple(map(int, re.findall(r"\d+", numba.__version__)[:2]))
     if found < _OLDEST:
         raise ImportError(f"optctx.numba does not work with Numba {numba.__version__}; {_REMEDY}")
-    lost = [
-        f"{module}.{name}" for module, names in _NAMES.items() for name in names if not _has(module, name)
-    ]
+    wanted = [(module, name) for module, names in _NAMES.items() for name in names]
+    lost = [f"{module}.{name}" for module, name in (*wanted, *_PARAMETERS) if _get(module, name) is None]
     if lost:
         raise ImportError(f"Numba {numba.__version__} has no {', '.join(lost)}; {_REMEDY}")
     for (module, name), parameters in _PARAMETERS.items():
@@ -98,19 +98,12 @@ def _check() -> None:
             )
 
 
-def _has(module: str, name: str) -> bool:
-    try:
-        _get(module, name)
-    except (ImportError, AttributeError):
-        return False
-    return True
-
-
 def _get(module: str, name: str) -> Any:
-    found: Any = importlib.import_module(module)
-    for part in name.split("."):
-        found = getattr(found, part)
-    return found
+    """Return an attribute of a module, or of a class in it; None if there is none."""
+    try:
+        return operator.attrgetter(name)(importlib.import_module(module))
+    except (ImportError, AttributeError):
+        return None
 
 
 _check()

@@ -22,8 +22,6 @@ __all__ = [
     "Log",
     "Read",
     "Unread",
-    "log_summary",
-    "log_text",
 ]
 
 _NAME = re.compile(r"(?:\(anonymous namespace\)|operator\(\)|[^(])+")
@@ -188,19 +186,26 @@ class Log:
 
     def _repr_html_(self) -> str:
         reads = self.reads.values()
-        title = log_summary(len(reads), len(self.unread))
+        title = _summary(len(reads), len(self.unread))
         return html_table(title, ("option", "value", "read by"), (read.cells for read in reads), len(reads))
 
     def __str__(self) -> str:
         """Write two tables: options read, with values and functions; overrides not read, with causes."""
         try:
-            return log_text(self)
+            reads, unread = self.reads, self.unread
         except OptctxError as error:
             return f"no log: {error}"
+        lines = []
+        if reads:
+            lines += columns([("option", "value", "read by"), *(read.cells for read in reads.values())])
+        if unread:
+            rows = [(each.name, value_text(each.value), each.cause) for each in unread]
+            lines += ["", *columns([("override", "value", "not read because"), *rows])]
+        return "\n".join([*lines, "", _summary(len(reads), len(unread))]).lstrip("\n")
 
     def __repr__(self) -> str:
         try:
-            return f"<Log: {log_summary(len(self.names), len(self.unread))}>"
+            return f"<Log: {_summary(len(self.names), len(self.unread))}>"
         except OptctxError as error:
             return f"<Log: {error}>"
 
@@ -277,19 +282,7 @@ class Log:
         return [(Context.make(self._engine.space, drift, []), readers) for drift in drifts]
 
 
-def log_text(log: Log) -> str:
-    """Write two tables, the options read and the overrides not read, and a summary."""
-    reads, unread = log.reads, log.unread
-    lines = []
-    if reads:
-        lines += columns([("option", "value", "read by"), *(read.cells for read in reads.values())])
-    if unread:
-        rows = [(each.name, value_text(each.value), each.cause) for each in unread]
-        lines += ["", *columns([("override", "value", "not read because"), *rows])]
-    return "\n".join([*lines, "", log_summary(len(reads), len(unread))]).lstrip("\n")
-
-
-def log_summary(reads: int, unread: int) -> str:
+def _summary(reads: int, unread: int) -> str:
     """Say in one line how many options were read, and how many overrides were not."""
     return f"{counted(reads, 'option')} read, {counted(unread, 'override')} not read"
 

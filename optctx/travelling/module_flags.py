@@ -16,6 +16,7 @@ _FLAGS: Final = "llvm.module.flags"
 _MOST_FLAGS = 10_000
 _MOST_OPERANDS = 4096  # of a flag
 _MOST_BYTES = 1 << 16  # of a flag
+_ALL_BYTES = 1 << 22  # of all
 
 
 def module_called(module: object) -> str:
@@ -31,12 +32,12 @@ def read_module_flag(module: object, key: str) -> str | None:
     """
     where = f"cannot read the flag {key!r} of {module_called(module)}"
     try:
-        room = Room(_MOST_OPERANDS, _MOST_BYTES)
-        flags = read_named(attach().image, module, _FLAGS, 1, _MOST_FLAGS, room) or []
+        room, whole = Room(_MOST_OPERANDS, _MOST_BYTES), Room(_MOST_FLAGS * _MOST_OPERANDS, _ALL_BYTES)
+        flags = read_named(attach().image, module, _FLAGS, 1, _MOST_FLAGS, room, whole) or []
     except TooLargeError as error:
         raise OptctxError(
-            f"{where}: at most {_MOST_FLAGS:,} flags are read, each of at most {_MOST_BYTES:,} bytes, but "
-            f"{error}; write the flag again"
+            f"{where}: at most {_MOST_FLAGS:,} flags are read, each of at most {_MOST_BYTES:,} bytes, and "
+            f"{_ALL_BYTES:,} in all, but {error}; write the flag again"
         ) from None
     for flag in flags:
         if len(flag) == 3 and flag[1] == key.encode():

@@ -163,13 +163,14 @@ class Room:
 
 @_on_module
 def read_named(
-    api: _Api, module: int, name: str, depth: int, nodes: int, room: Room, whole: Room | None = None
+    api: _Api, module: int, name: str, depth: int, nodes: int, room: Room, whole: Room
 ) -> list[tuple[object, ...]] | None:
     """Return the nodes under a name, in the module's order; None if it has nothing of that name.
 
     An operand is bytes, None, a tuple of operands, or OTHER: a constant, for instance, or a node inside more
     than `depth` nodes. Changes nothing that LLVM writes out. Raises TooLargeError, before it has read much,
-    for more than `nodes` of them, for one that is larger than `room`, and if all are larger than `whole`.
+    for more than `nodes` of them, for one that is larger than `room`, and if all are larger than `whole`:
+    one text of a small module may be part of every node.
     """
     key = name.encode()
     if not api.find(module, key, len(key)):
@@ -183,8 +184,7 @@ def read_named(
     for node in found:
         own = Room(room.operands, room.bytes)
         read.append(_operands(api, node, depth, own))
-        if whole is not None:
-            whole.take(room.operands - own.operands, room.bytes - own.bytes)
+        whole.take(room.operands - own.operands, room.bytes - own.bytes)
     return read
 
 

@@ -66,6 +66,8 @@ _DEPTH = 2  # a stamp, and an option in it
 _MOST_STAMPS = 100_000
 _MOST_OPERANDS = 4096  # of a stamp: for each option a node, in it the name and a text for each occurrence
 _MOST_BYTES = 1 << 16  # of a stamp, half of them for the name of its module
+_LONGEST_NAME = 1 << 12  # characters of that name that are written
+_ALL_OPERANDS, _ALL_BYTES = 1 << 22, 1 << 26  # of all stamps
 _HEAD = 2  # operands before the options
 _NO_NAMES = ("", "<string>")  # identifiers of modules that llvmlite parses from bitcode and from text
 
@@ -105,7 +107,7 @@ def write_stamp(image: Image, module: object, options: Mapping[str, Texts]) -> N
     _check_size(options)
     node: Node = (
         _FORMAT.encode(),
-        module_label(image, module).encode(),
+        module_label(image, module)[:_LONGEST_NAME].encode(),
         *(_option_node(name, options[name]) for name in sorted(options)),
     )
     write_named(image, module, _NAME, [node])
@@ -115,16 +117,17 @@ def read_stamps(image: Image, module: object) -> list[Stamp]:
     """Read the stamps of a module, in the order in which it was linked; none if it was never stamped.
 
     Raises as `module_label` does, OptctxError for metadata of that name that is not a stamp, and
-    UntrustedOptionError for too many stamps or a stamp of more than 64 KiB or 4,096 operands.
+    UntrustedOptionError for too many stamps, or too large ones.
     """
     label = module_label(image, module)
+    room, whole = Room(_MOST_OPERANDS, _MOST_BYTES), Room(_ALL_OPERANDS, _ALL_BYTES)
     try:
-        nodes = read_named(image, module, _NAME, _DEPTH, _MOST_STAMPS, Room(_MOST_OPERANDS, _MOST_BYTES))
+        nodes = read_named(image, module, _NAME, _DEPTH, _MOST_STAMPS, room, whole)
     except TooLargeError as error:
         raise UntrustedOptionError(
             f"cannot read the stamps of {called(label)}: at most {_MOST_STAMPS:,} are read, each of at most "
-            f"{_MOST_OPERANDS:,} operands and {_MOST_BYTES:,} bytes, but {error}; stamp the module again "
-            "in the step that compiles it"
+            f"{_MOST_OPERANDS:,} operands and {_MOST_BYTES:,} bytes, of {_ALL_OPERANDS:,} and {_ALL_BYTES:,} "
+            f"in all, but {error}; stamp the module again in the step that compiles it"
         ) from None
     return [_stamp(node, label) for node in nodes or ()]
 

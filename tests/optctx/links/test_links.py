@@ -149,6 +149,11 @@ def test_stamps_that_contradict_each_other_are_an_error_that_names_module_and_op
     assert OptionContext.from_module(linked(*same)) == context_of({"unroll-count": 4})
 
 
+def test_a_module_with_an_endless_name_has_a_stamp_that_can_be_read() -> None:
+    module = stamped("\N{GRINNING FACE}" * 70_000, unroll_count=4)
+    assert OptionContext.from_module(module).args() == ["-unroll-count=4"]
+
+
 def test_passes_keep_a_stamp() -> None:
     for passes in (
         "strip,strip-nondebug,strip-dead-debug-info,strip-debug-declare",

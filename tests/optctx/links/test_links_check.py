@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from llvmlite import binding
 
-from optctx import LinkMismatchError, Option, OptionContext, check_link, stamp
-from optctx.links import Said
+from optctx import LinkMismatchError, OptctxError, Option, OptionContext, check_link, stamp
+from optctx.links import Said, check
 from optctx.testing.option import own_name
 from tests.support.links_modules import context_of, linked, module_of, noted, stamped
 from tests.support.option_values import one
@@ -144,3 +146,17 @@ def test_it_reports_exactly_what_tells_contexts_apart(
         assert {mismatch.option for mismatch in report} == set(a.diff(b))
         assert bool(report) == (a != b)
         assert all(mismatch.said[0].value == a[mismatch.option] for mismatch in report)
+
+
+def test_many_options_of_many_stamps_take_no_longer_than_they_should(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("a suggestion takes as long as a thousand options")
+
+    monkeypatch.setattr(sys.modules["optctx.values.registry"], "nearest", fail)
+    texts = [f'!{{!"1", !"{name}", !{{!"no-such-{name}", !"4"}}}}' for name in ("a.c", "b.c")]
+    nodes = "\n".join(f"!{number} = {text}" for number, text in enumerate(texts))
+    module = binding.parse_assembly(f"!optctx.options = !{{!0, !1}}\n{nodes}", binding.create_context())
+    assert [each.option for each in check_link([module])] == ["no-such-a.c", "no-such-b.c"]
+    monkeypatch.setattr(check, "_MOST_STATES", 3)
+    with pytest.raises(OptctxError, match=r"cannot compare 2 options of 2 stamps .* in parts"):
+        check_link([module])

@@ -24,7 +24,7 @@ from llvmlite import binding
 from numba.core import caching
 from numba.core.errors import TypingError
 
-import optctx
+import optctx.numba
 from optctx import OptionContext, contained
 from optctx.errors import NumbaOptionsWarning
 from tests.optctx.numba.numba_cached import code_in_memory
@@ -356,5 +356,14 @@ def test_numba_names_the_line_that_makes_it_compile_outside_every_scope() -> Non
             assert function(2.5) == 7.5
         assert [where in str(each.message) for each in found] == [True], "once for each line"
         assert (found[0].filename, found[0].category) == (__file__, optctx.OutsideScopeWarning)
+        optctx.attach(outside="error")
+        following = optctx.numba.njit(scales, options="context")
+        where = below(2)
+        with pytest.raises(optctx.OutsideScopeError) as refused:
+            following(1)
+        assert where in str(refused.value)
+        with OptionContext():
+            assert following(1) == 3
+        assert following(2) == 6
     finally:
         optctx.attach(outside="allow")

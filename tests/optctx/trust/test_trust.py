@@ -212,7 +212,14 @@ STAMPS: dict[str, Callable[[], binding.ModuleRef]] = {
     "many texts": lambda: stamped('!"unroll-count"' + ', !"3"' * (1 << 17)),
     "many options": lambda: stamped(*(f'!"x{number:060}", !"3"' for number in range(1 << 14))),
     "a long name": lambda: stamped(f'!"{"a" * (1 << 20)}", !"3"'),
+    "a text in many": lambda: stamped_many(4000),
 }
+
+
+def stamped_many(times: int) -> binding.ModuleRef:
+    """A small module, which names one stamp many times."""
+    stamp = f'!0 = !{{!"1", !"a.c", !1}}\n!1 = !{{!"unroll-count", !"{"4" * 60_000}"}}'
+    return binding.parse_assembly(f"!optctx.options = !{{{', '.join(['!0'] * times)}}}\n{stamp}")
 
 
 def test_a_stamp_of_a_megabyte_is_refused_with_a_short_message() -> None:
