@@ -9,14 +9,10 @@ namespace optctx::machine {
 // Call with the lock held.
 std::vector<void*> Pool::take_all(const void* machine) {
     std::vector<void*> variants;
-    for (auto at = idle_.begin(); at != idle_.end();) {
-        const auto next = std::next(at);
-        if (at->machine == machine) {
-            variants.push_back(at->variant);
-            idle_.erase(at);
-        }
-        at = next;
-    }
+    idle_.remove_if([&](const Idle& each) {
+        if (each.machine == machine) variants.push_back(each.variant);
+        return each.machine == machine;
+    });
     return variants;
 }
 
