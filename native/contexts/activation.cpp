@@ -28,20 +28,14 @@ public:
     }
 
     void give(Acquired activation) {
-        Acquired oldest;  // destroyed after the lock is released
         const std::lock_guard lock(mutex_);
         idle_.splice(idle_.end(), activation);
-        if (idle_.size() > most) oldest.splice(oldest.begin(), idle_, idle_.begin());
+        if (idle_.size() > most) idle_.pop_front();
     }
 
     void forget(const Context& owner) {
-        Acquired gone;
         const std::lock_guard lock(mutex_);
-        for (auto at = idle_.begin(); at != idle_.end();) {
-            const auto next = std::next(at);
-            if (at->owner == &owner) gone.splice(gone.begin(), idle_, at);
-            at = next;
-        }
+        idle_.remove_if([&](const Idle& each) { return each.owner == &owner; });
     }
 
 private:

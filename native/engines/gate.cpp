@@ -71,8 +71,9 @@ std::vector<Waiting>::iterator own_place() {
     return std::find_if(s.line.begin(), s.line.end(), [](const Waiting& each) { return each.thread == this_thread(); });
 }
 
-// Waits in line until `ready()`, which is called with the lock held. Afterwards, also if it throws, this wait is no
-// longer in the line; the caller settles the gate.
+// Waits in line until `ready()`, which is called with the lock held. Code that runs meanwhile may stay inside, or leave
+// what this thread was inside of. Afterwards, also if it throws, this wait is no longer in the line; the caller settles
+// the gate.
 template <class Ready>
 void wait_in_line(os::ForkSafeLock& lock, std::size_t closing, const Ready& ready) {
     const bool has_place = own_place() != s.line.end();
@@ -123,9 +124,8 @@ bool try_enter() noexcept {
 void enter() {
     if (try_enter()) return;
     os::ForkSafeLock lock(s.mutex);
-    wait_in_line(lock, 0, [] { return s.phase == Phase::open; });
-    s.inside.fetch_add(1);
-    depth = 1;
+    wait_in_line(lock, 0, [] { return s.phase == Phase::open || closes > 0; });
+    if (depth++ == 0) s.inside.fetch_add(1);
     s.settle();
 }
 
@@ -139,17 +139,20 @@ void leave() noexcept {
 
 bool close(const values::ChangeKey& changes) {
     os::ForkSafeLock lock(s.mutex);
-    if (closes > 0) refuse(changes, "this thread is inside a context with other process-wide values");
+    const auto check_closes = [&] {
+        if (closes > 0 && s.changes != changes)
+            refuse(changes, "this thread is inside a context with other process-wide values");
+    };
+    check_closes();
     if (depth > 0 && std::any_of(s.line.begin(), s.line.end(), [](const Waiting& each) { return each.closing > 0; }))
         refuse(changes, "another thread waits for this one to leave its context before it changes options");
-    const std::size_t own = depth > 0 ? 1 : 0;
     wait_in_line(lock, 1, [&] {
+        check_closes();
         s.sharers.reserve(s.sharers.size() + 1);  // what follows cannot fail
         if (s.phase == Phase::in_force) return s.changes == changes;
-        return s.phase == Phase::open && s.inside.load() == own;
+        return s.phase == Phase::open && s.inside.load() == (depth > 0 ? 1 : 0);
     });
-    closes = 1;
-    s.sharers.push_back(this_thread());
+    if (closes++ == 0) s.sharers.push_back(this_thread());
     const bool first = s.phase == Phase::open;
     if (first) {
         s.phase = Phase::changing;

@@ -267,16 +267,23 @@ private:
         if (state.current == group) return;
         put_away(*state.current);
         state.current = process_;
-        if (state.in_force != nullptr && key_of(state.in_force) != key_of(group->changes)) {
-            values::undo_process_wide(state.in_force->image());
-            state.in_force = nullptr;
-        }
+        if (key_of(state.in_force) != key_of(group->changes)) undo_changes();
         if (group->changes != nullptr && state.in_force == nullptr) {
             group->changes->apply();
             state.in_force = group->changes;
         }
-        load(*group);
+        try {
+            load(*group);
+        } catch (...) {
+            undo_changes();
+            throw;
+        }
         state.current = group;
+    }
+
+    void undo_changes() noexcept {
+        if (state_->in_force != nullptr) values::undo_process_wide(state_->in_force->image());
+        state_->in_force = nullptr;
     }
 
     // The first time, no thread is inside LLVM. The space of an attached image lives as long as the process.

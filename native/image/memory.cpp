@@ -25,12 +25,6 @@ void check_size(std::uintptr_t address, std::size_t size, std::size_t most, cons
                      std::to_string(size) + " bytes");
 }
 
-std::string checked_text(std::string text, std::uintptr_t address, const char* what) {
-    if (!is_utf8(text) || std::any_of(text.begin(), text.end(), is_control))
-        throw Misfit(std::string("expected ") + what + " at " + os::hex(address) + ", found bytes that are not text");
-    return text;
-}
-
 }  // namespace
 
 bool is_utf8(std::string_view text) noexcept {
@@ -66,13 +60,6 @@ std::vector<std::uint8_t> load_bytes(std::uintptr_t address, std::size_t size, c
     return bytes;
 }
 
-std::string load_text(std::uintptr_t address, std::size_t size, const char* what, std::size_t most) {
-    check_size(address, size, most, what, "length");
-    std::string text(size, '\0');
-    load_bytes(address, text.data(), size, what);
-    return checked_text(std::move(text), address, what);
-}
-
 const std::uint8_t* Snapshot::page_at(std::uintptr_t begin) {
     if (last_ != nullptr && begin == last_begin_) return last_;
     auto found = pages_.find(begin);
@@ -103,7 +90,9 @@ std::string Snapshot::load_text(std::uintptr_t address, std::size_t size, const 
     check_size(address, size, most, what, "length");
     std::string text(size, '\0');
     load_bytes(address, text.data(), size, what);
-    return checked_text(std::move(text), address, what);
+    if (!is_utf8(text) || std::any_of(text.begin(), text.end(), is_control))
+        throw Misfit(std::string("expected ") + what + " at " + os::hex(address) + ", found bytes that are not text");
+    return text;
 }
 
 }  // namespace optctx::image

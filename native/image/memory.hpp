@@ -28,14 +28,10 @@ bool is_utf8(std::string_view text) noexcept;
 void load_bytes(std::uintptr_t address, void* to, std::size_t size, const char* what);
 std::vector<std::uint8_t> load_bytes(std::uintptr_t address, std::size_t size, const char* what);
 
-// Throws Misfit if the text is longer than `most` bytes, cannot be read, is not UTF-8, or has control characters other
-// than tabs and newlines.
-std::string load_text(std::uintptr_t address, std::size_t size, const char* what, std::size_t most = longest_text);
-
 // Reads each page once and keeps the copy. For thousands of small objects that lie close together.
 class Snapshot {
 public:
-    // As the functions above.
+    // As the function above.
     void load_bytes(std::uintptr_t address, void* to, std::size_t size, const char* what);
     template <class T>
     T load(std::uintptr_t address, const char* what) {
@@ -43,6 +39,8 @@ public:
         load_bytes(address, &value, sizeof value, what);
         return value;
     }
+    // Throws Misfit if the text is longer than `most` bytes, cannot be read, is not UTF-8, or has control characters
+    // other than tabs and newlines.
     std::string load_text(std::uintptr_t address, std::size_t size, const char* what, std::size_t most = longest_text);
 
 private:

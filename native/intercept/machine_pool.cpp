@@ -9,29 +9,18 @@ namespace optctx::machine {
 // Call with the lock held.
 std::vector<void*> Pool::take_all(const void* machine) {
     std::vector<void*> variants;
-    for (auto at = idle_.begin(); at != idle_.end();) {
-        const auto next = std::next(at);
-        if (at->machine == machine) {
-            variants.push_back(at->variant);
-            idle_.erase(at);
-        }
-        at = next;
-    }
+    idle_.remove_if([&](const Idle& each) {
+        if (each.machine == machine) variants.push_back(each.variant);
+        return each.machine == machine;
+    });
     return variants;
-}
-
-// Call with the lock held.
-void Pool::count(const Known& known, std::ptrdiff_t by) noexcept {
-    if (known.key != outside) made_inside_.fetch_add(by);
 }
 
 std::vector<void*> Pool::add(const void* machine, const std::string& key, std::shared_ptr<const Options> options) {
     Known known{key, std::move(options), std::nullopt, std::nullopt};
     const std::lock_guard lock(mutex_);
     auto [at, is_new] = known_.try_emplace(machine);
-    count(at->second, -1);
     std::swap(at->second, known);
-    count(at->second, 1);
     return is_new ? std::vector<void*>() : take_all(machine);
 }
 
@@ -40,7 +29,6 @@ std::vector<void*> Pool::remove(const void* machine) noexcept {
     const std::lock_guard lock(mutex_);
     node = known_.extract(machine);
     if (node.empty()) return {};
-    count(node.mapped(), -1);
     return take_all(machine);
 }
 
@@ -51,7 +39,6 @@ std::vector<void*> Pool::clear() noexcept {
     for (const Idle& each : idle_) variants.push_back(each.variant);
     idle_.clear();
     known.swap(known_);
-    made_inside_ = 0;
     return variants;
 }
 
@@ -63,10 +50,7 @@ bool Pool::made_in(const void* machine, const std::string& key) noexcept {
 
 void Pool::forget_where(const void* machine) {
     const std::lock_guard lock(mutex_);
-    Known& known = known_.try_emplace(machine).first->second;
-    count(known, -1);
-    known.key.reset();
-    made_inside_.fetch_add(1);  // as `count` does where the key is not `outside`; GCC 16 takes it for unset there
+    known_.try_emplace(machine).first->second.key.reset();
 }
 
 std::pair<std::shared_ptr<const Options>, std::optional<bool>> Pool::how_made(const void* machine) {

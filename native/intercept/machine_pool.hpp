@@ -4,7 +4,6 @@
 #include "intercept/machine_copies.hpp"
 #include "os/fork_locks.hpp"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -35,7 +34,6 @@ public:
     bool made_in(const void* machine, const std::string& key) noexcept;
     // From now on the machine is not the one for any values.
     void forget_where(const void* machine);
-    bool any_made_inside() const noexcept { return made_inside_.load(std::memory_order_relaxed) > 0; }
 
     // Returns the options that the program passed, if known, and whether the machine was made for a JIT, if known.
     std::pair<std::shared_ptr<const Options>, std::optional<bool>> how_made(const void* machine);
@@ -65,12 +63,10 @@ private:
     static constexpr std::size_t capacity_ = 32;  // variants, up to a megabyte each
 
     std::vector<void*> take_all(const void* machine);
-    void count(const Known& known, std::ptrdiff_t by) noexcept;
 
     os::ForkSafeMutex mutex_{os::Rank::machines};
     std::unordered_map<const void*, Known> known_;
     std::list<Idle> idle_;  // oldest first
-    std::atomic<std::ptrdiff_t> made_inside_{0};
 };
 
 }  // namespace optctx::machine

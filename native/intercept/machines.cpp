@@ -213,7 +213,6 @@ void* in_force(unsigned image, void* machine) noexcept {
     auto& [facts, tell_cannot_make, pool] = images[image];
     if (facts == nullptr || thread.runs[image] == 0 || thread.making) return machine;
     const contexts::Context* context = scopes::current_context(image);
-    if (context == nullptr && thread.taken.empty() && !pool.any_made_inside()) return machine;
     if (machine == thread.machine && context == thread.context) return thread.answer;
     try {
         void* answer = find_or_take(image, machine, context);

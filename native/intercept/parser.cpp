@@ -3,7 +3,6 @@
 #include "intercept/interception.hpp"
 #include "intercept/setters.hpp"
 #include "os/keyed_locks.hpp"
-#include "scopes/scope.hpp"
 #include "views/view.hpp"
 
 #include <array>
@@ -48,11 +47,6 @@ void* own_registry(unsigned image, std::uintptr_t function, std::uint64_t subcom
     return map;
 }
 
-bool is_contained(unsigned image) noexcept {
-    const contexts::Context* context = scopes::current_context(image);
-    return context != nullptr && context->sets() != contexts::Sets::process;
-}
-
 }  // namespace
 
 void use_function(unsigned image, Function function, std::uintptr_t address) {
@@ -64,7 +58,7 @@ void use_wait(Wait wait) { waiting.wait = wait; }
 void use_registry(unsigned image, const std::string& layout) { registries[image] = &image::registry_layout(layout); }
 
 bool before(unsigned image, Function function, std::uint64_t* arguments, const std::uint64_t* stack) {
-    if (!is_contained(image)) return false;
+    if (decides(image) == nullptr) return false;
     const std::uintptr_t address = entries[image][static_cast<std::size_t>(function)];
     std::uint64_t& result = arguments[intercept::result_index];
     if (function == Function::registered) {

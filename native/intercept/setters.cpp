@@ -75,12 +75,6 @@ Outcome give_now(Activation& activation, unsigned image, std::uintptr_t option, 
     return Outcome::contained;
 }
 
-// Returns the context that LLVM sees on this thread if the setter is its business.
-const Context* decides(unsigned image) noexcept {
-    const Context* context = scopes::current_context(image);
-    return context == nullptr || context->sets() == Sets::process ? nullptr : context;
-}
-
 // Changes the scope that this thread is inside, if the setter is the business of its context. `option`: 0 for a reset.
 template <class Change>
 Outcome change_scope(unsigned image, std::uintptr_t option, const Change& change) noexcept {
@@ -101,6 +95,11 @@ Outcome change_scope(unsigned image, std::uintptr_t option, const Change& change
 }
 
 }  // namespace
+
+const Context* decides(unsigned image) noexcept {
+    const Context* context = scopes::current_context(image);
+    return context == nullptr || context->sets() == Sets::process ? nullptr : context;
+}
 
 void report_to(const Reporter& given) { reporter = given; }
 

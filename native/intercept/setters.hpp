@@ -31,6 +31,8 @@ struct Reporter {
 };
 void report_to(const Reporter& reporter);
 
+// Returns the context that LLVM sees on this thread if a setter is its business, or null.
+const contexts::Context* decides(unsigned image) noexcept;
 // A value for the option at `option`, of LLVM's own objects. `value` with null data: a flag without a value. Must not
 // throw: frames of LLVM are below.
 Outcome give(unsigned image, std::uintptr_t option, image::RawStringRef name, image::RawStringRef value,

@@ -3,7 +3,6 @@
 #include "arch/faults.hpp"
 #include "arch/stepping.hpp"
 #include "lab/watched.hpp"
-#include "os/fork_locks.hpp"
 #include "os/os.hpp"
 #include "os/signals.hpp"
 
@@ -14,7 +13,6 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -32,7 +30,6 @@ struct Session {
 };
 
 // A process has one audit at a time, of one image: it has one handler for each signal.
-auto& mutex = *new os::ForkSafeMutex(os::Rank::audit);  // serialises start and stop
 std::optional<os::FirstHandler> fault_handler;
 std::optional<os::FirstHandler> trap_handler;
 std::atomic<Session*> session{nullptr};
@@ -135,7 +132,6 @@ void check_threads() {
 }  // namespace
 
 void start(const values::Space& space) {
-    const std::lock_guard lock(mutex);
     if (active.load()) throw AuditError("another audit is on in this process");
     check_threads();
     auto made = std::make_unique<Session>(space);
@@ -154,7 +150,6 @@ void start(const values::Space& space) {
 }
 
 Report stop() {
-    const std::lock_guard lock(mutex);
     Session* audit = session.load();
     if (audit == nullptr) throw AuditError("no audit is on in this process");
     active = false;

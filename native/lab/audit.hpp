@@ -31,7 +31,8 @@ struct Report {
 // thread. While one thread steps, accesses of other threads to the same page may go unnoticed.
 void start(const values::Space& space);
 // Restores the protections. Removes the handlers if no other thread exists; otherwise a thread may still meet a fault
-// of a formerly protected page, so they stay and pass everything else on.
+// of a formerly protected page, so they stay and pass everything else on. One thread at a time starts or stops an
+// audit.
 Report stop();
 
 }  // namespace optctx::audit

@@ -21,7 +21,7 @@ namespace {
 
 // The entered block. A process has at most one audit, which any thread may end.
 struct Current {
-    os::ForkSafeMutex mutex{os::Rank::audits};
+    os::ForkSafeMutex mutex{os::Rank::audit};
     const void* block = nullptr;  // compared, never used
     scopes::Ticket ticket;
 };

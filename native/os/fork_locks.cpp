@@ -92,10 +92,10 @@ private:
 namespace {
 
 // In the order of Rank.
-constexpr const char* names[] = {"keys",     "watchers",  "audits",   "audit",    "tables",      "code",
-                                 "turns",    "gate",      "changes",  "contexts", "handlers",    "parsing",
-                                 "storage",  "debugging", "bindings", "inside",   "activations", "copies",
-                                 "machines", "abandoned", "orphans",  "readers",  "symbols"};
+constexpr const char* names[] = {"keys",     "watchers", "audit",       "code",    "turns",    "gate",
+                                 "changes",  "contexts", "handlers",    "parsing", "storage",  "debugging",
+                                 "bindings", "inside",   "activations", "copies",  "machines", "abandoned",
+                                 "orphans",  "readers",  "symbols"};
 
 thread_local std::uint32_t held = 0;  // one bit for each rank: no thread holds two locks of the same rank
 
@@ -121,16 +121,14 @@ ForkSafeMutex::~ForkSafeMutex() { ForkLocks::get().drop(*this); }
 
 void ForkSafeCondition::wait_once(ForkSafeLock& lock, std::optional<std::chrono::nanoseconds> time) {
     const std::uint32_t seen = notified_.load();
-    ++waiters_;
     lock.unlock();
     sleep_while(notified_, seen, time);
     lock.lock();
-    --waiters_;
 }
 
 void ForkSafeCondition::notify_all() noexcept {
     notified_.fetch_add(1);
-    if (waiters_ > 0) wake_all(notified_);
+    wake_all(notified_);
 }
 
 bool repair_after_fork(void (*repair)() noexcept) {

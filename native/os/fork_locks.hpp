@@ -15,15 +15,13 @@ namespace optctx::os {
 enum class Rank : std::uint8_t {
     keys,         // addresses that threads have locked: LLVM's objects in use, its command line parser
     watchers,     // watchers of process-wide values
-    audits,       // the block of the audit
-    audit,        // starting and stopping an audit
-    tables,       // the users of changed tables
+    audit,        // the audit, from the outside of its block
     code,         // changing LLVM's instructions and tables
     turns,        // the turn (engines/turns.cpp)
     gate,         // the threads inside LLVM (engines/gate.cpp)
     changes,      // making and undoing process-wide changes
     contexts,     // threads inside each context that marks its reads or prints debug output
-    handlers,     // the threads inside each context that marks reads or prints debug output
+    handlers,     // handlers of signals
     parsing,      // LLVM's parsers, on the options of a space
     storage,      // LLVM's own option storage
     debugging,    // LLVM's debug flag
@@ -110,7 +108,6 @@ private:
     void wait_once(ForkSafeLock& lock, std::optional<std::chrono::nanoseconds> time);
 
     std::atomic<std::uint32_t> notified_{0};
-    std::uint32_t waiters_ = 0;  // upper bound; guarded by the lock. In a child it includes waiters of the parent.
 };
 
 // Runs `repair` in every child of fork, with all mutexes held, to correct counts of threads. Locking does nothing

@@ -54,20 +54,19 @@ SharedPointers::SharedPointers(std::vector<PointerChange> changes) : changes_(st
 }
 
 void SharedPointers::use() {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(changing);
     if (users_ == 0) write(&PointerChange::after);
     ++users_;
 }
 
 void SharedPointers::give_up() {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(changing);
     if (users_ == 1) write(&PointerChange::before);
     --users_;
 }
 
 void SharedPointers::write(std::uintptr_t PointerChange::* value) const {
     if (changes_.empty()) return;
-    const std::lock_guard lock(changing);
     // The tables are adjacent, in the data that the loader has made read-only (RELRO).
     const Writable writable(changes_.front().at, changes_.back().at + sizeof(std::uintptr_t));
     for (const PointerChange& change : changes_)

@@ -1,8 +1,6 @@
 // Patches pointers in a library's constant data (virtual function tables), all or none.
 #pragma once
 
-#include "os/fork_locks.hpp"
-
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -34,8 +32,7 @@ private:
     void write(std::uintptr_t PointerChange::* value) const;
 
     std::vector<PointerChange> changes_;  // by address
-    os::ForkSafeMutex mutex_{os::Rank::tables};
-    std::size_t users_ = 0;  // changed under the mutex
+    std::size_t users_ = 0;               // changed under the mutex `changing`
 };
 
 // Puts machine code into memory of its own. The memory is never freed: a thread may be executing it.

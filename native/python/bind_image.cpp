@@ -46,7 +46,7 @@ void* virtual_function(std::uintptr_t object, unsigned index) {
 }
 
 std::string text_of(const image::RawStringRef& text, const char* what) {
-    return image::load_text(reinterpret_cast<std::uintptr_t>(text.data), text.size, what);
+    return image::Snapshot().load_text(reinterpret_cast<std::uintptr_t>(text.data), text.size, what);
 }
 
 std::vector<std::string> categories(const image::RawOption& option) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import sys
 import threading
@@ -15,6 +16,7 @@ from llvmlite import binding
 
 from optctx import OptionContext, OptionValueError, ScopeError, contained, current, registry, tool
 from optctx._native import run_counted
+from optctx.engine.attach import attach
 from tests.support.alone import alone
 from tests.support.library_code import LLVMLITE
 from tests.support.processes import SECONDS, run_python
@@ -211,6 +213,19 @@ def test_options_that_cannot_be_scoped_go_with_the_turn() -> None:
                 pass
 
     in_threads([lambda: work(2), lambda: work(3)])
+
+
+@in_turns
+def test_changes_of_the_process_are_undone_where_the_scopes_values_cannot_be_had() -> None:
+    context = OptionContext(rng_seed=7, unroll_count=4, process_wide="exclusive")
+    elements = ctypes.c_size_t.from_address(attach().options["spirv-ext"].place.address + 0x28)
+    elements.value += 1  # as while another thread adds one
+    with pytest.raises(RuntimeError, match="LLVM keeps changing a std::set"):
+        context.run(int)
+    elements.value -= 1
+    assert registry()["rng-seed"].value == 0
+    with context:
+        assert (registry()["rng-seed"].value, unrolled()) == (7, 4)
 
 
 @in_turns

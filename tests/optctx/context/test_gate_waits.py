@@ -190,6 +190,39 @@ def test_a_signal_handler_that_runs_while_its_thread_waits_enters_in_its_place()
 
 
 @alone
+def test_a_signal_handler_may_stay_inside_or_leave_what_its_thread_is_inside_of() -> None:
+    (exclusive, other, plain), before = make_contexts(), state()
+    for held, wanted, stays in (
+        (exclusive, plain, plain),
+        (plain, exclusive, plain),
+        (plain, exclusive, exclusive),
+        (exclusive, other, plain),
+        (exclusive, plain, other),
+        (plain, exclusive, other),
+    ):
+        signal.signal(signal.SIGALRM, lambda *_, stays=stays: stays.__enter__())
+        holder = hold(held)
+        sender = when_this_thread_waits(alarm, leave.set)
+        if (wanted, stays) == (exclusive, other):
+            with pytest.raises(ScopeError, match="this thread is inside a context with other process-wide"):
+                wanted.run(int)
+        else:
+            wanted.run(int)
+        assert leave.is_set()
+        stays.__exit__(None, None, None)
+        end(holder, sender)
+        assert state() == before
+    plain.__enter__()
+    signal.signal(signal.SIGALRM, lambda *_: plain.__exit__(None, None, None))
+    holder = hold(plain)
+    sender = when_this_thread_waits(alarm, leave.set)
+    exclusive.run(int)
+    assert leave.is_set()  # the other thread counts, though this one is not inside any more
+    end(holder, sender)
+    assert state() == before
+
+
+@alone
 def test_where_a_signal_handler_forks_while_its_thread_waits_the_child_goes_on_as_well() -> None:
     (exclusive, other, plain), before = make_contexts(), state()
     forked: list[int] = []
