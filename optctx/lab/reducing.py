@@ -227,9 +227,10 @@ class _Search:
         for place, argument in enumerate(options):
             name, _, text = argument.lstrip("-").partition("=")
             option = registry()[name]
-            if option.type in INTEGER_RANGES and isinstance(option.default, int):
+            value = _integer(text) if option.type in INTEGER_RANGES else None
+            if value is not None and isinstance(option.default, int):
                 near = partial(_with_value, options, place, name, option.default)
-                options = near(self._bisected(near, int(text, 0) - option.default))
+                options = near(self._bisected(near, value - option.default))
         return options
 
     def _bisected(self, near: Callable[[int], Options], distance: int) -> int:
@@ -259,6 +260,14 @@ class _Search:
                 self.best = each
                 self.progress(" ".join(each) or "no options")
                 return each
+        return None
+
+
+def _integer(text: str) -> int | None:
+    """The number that LLVM reads: octal after a 0. None for other text, which LLVM may refuse only later."""
+    try:
+        return int(re.sub(r"^(-?)0(?=\d)", r"\g<1>0o", text), 0)
+    except ValueError:
         return None
 
 
