@@ -195,5 +195,8 @@ def test_what_llvm_refuses_is_a_result_and_a_hang_is_an_error(compiler: Compiler
         late = f"took longer than 0.5 s with {HARMLESS} {HANG}"
         with pytest.raises(HangError, match=late):
             impatient.compile(Job(SCALE, options=(HARMLESS, HANG), triple=X86))
+    with pytest.raises(OptctxError, match="is running already"), compiler:
+        pass
+    assert compiler.compile(job).error is None
     with pytest.raises(OptctxError, match="not running; use it inside its `with` block"):
         impatient.compile(Job(SCALE))
