@@ -76,6 +76,12 @@ class Job:
         for name in ("triple", "cpu", "features"):
             if not isinstance(text := getattr(self, name), str):
                 raise TypeError(f"expected {name} as text, found {type(text).__name__}")
+        options: object = self.options
+        if not isinstance(options, (list, tuple)) or not all(isinstance(each, str) for each in options):
+            raise TypeError(
+                f'expected options as texts, such as ("-unroll-count=4",), found {shown(options)}'
+            )
+        object.__setattr__(self, "options", tuple(options))
         if self.emit not in get_args(Emit):
             known = ", ".join(get_args(Emit))
             raise OptctxError(f"what a job emits is one of {known}, found {shown(self.emit)}")

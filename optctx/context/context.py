@@ -50,11 +50,12 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
     """An immutable set of values for all of LLVM's options, in force on each thread that enters it.
 
     A context is comparable, hashable and picklable, and so is one of a subclass, with its attributes. Nothing
-    that makes a context of a subclass calls its `__init__`. LLVM's own parsers judge every value. A context
-    can be entered by many threads at once, and again by the thread that is inside it. Inside, a thread does
-    not see process-wide changes that other threads make. Changes that LLVM itself makes to options inside end
-    with the scope. Options that cannot be set per thread (`Option.scope` "process") are the exception: unless
-    a context sets them (`process_wide`), they have their process-wide values in it, whatever its base.
+    that makes a context of a subclass calls its `__init__`. A changed context (`derive`, `with_sets`) has the
+    class, but not the attributes. LLVM's own parsers judge every value. A context can be entered by many
+    threads at once, and again by the thread that is inside it. Inside, a thread does not see process-wide
+    changes that other threads make. Changes that LLVM itself makes to options inside end with the scope.
+    Options that cannot be set per thread (`Option.scope` "process") are the exception: unless a context sets
+    them (`process_wide`), they have their process-wide values in it, whatever its base.
 
     Entering reaches the current task: its thread, and code that copies its contextvars (`asyncio.to_thread`,
     tasks made inside). Existing threads and pools keep the process-wide values (see `wrap` and

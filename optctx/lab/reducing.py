@@ -264,7 +264,7 @@ class _Search:
 
 
 def _integer(text: str) -> int | None:
-    """The number that LLVM reads, octal after a 0. None if it is none: LLVM may refuse it only later."""
+    """The number that LLVM reads: octal after a 0. None for other text, which LLVM may refuse only later."""
     try:
         return int(re.sub(r"^(-?)0(?=\d)", r"\g<1>0o", text), 0)
     except ValueError:

@@ -58,6 +58,8 @@ class Compiler:
         self._remembered = lru_cache(_KEPT)(self._compiled)
 
     def __enter__(self) -> Compiler:
+        if self._fresh is not None:
+            raise OptctxError("this Compiler is running already; compile with it, or make another one")
         folder = self._closing.enter_context(
             tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True)
         )

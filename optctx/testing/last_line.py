@@ -25,24 +25,34 @@ _LONGEST = 4096  # bytes of a test's name
 
 
 class Witness:
-    """The second process, started by the first test that it sees. Enter it while pytest captures nothing."""
+    """The second process, started by the first test that it sees. Enter it while pytest captures nothing.
+
+    There is none where the system refuses what it needs: `pidfd_open` is of Linux 5.3, and a container can
+    forbid it.
+    """
 
     def __enter__(self) -> Witness:
-        self._ended = os.pidfd_open(os.getpid())
-        self._terminal = os.dup(2)
-        self._running = os.memfd_create("running")
         self._process: subprocess.Popen[bytes] | None = None
+        self._descriptors: tuple[int, ...] = ()
+        try:
+            ended = os.pidfd_open(os.getpid())
+        except (AttributeError, OSError):  # a Python that was built on an older system has no such function
+            return self
+        self._running = os.memfd_create("running")
+        self._descriptors = (ended, self._running, os.dup(2))
         return self
 
     def __exit__(self, *error: object) -> None:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
-        for descriptor in (self._ended, self._terminal, self._running):
+        for descriptor in self._descriptors:
             os.close(descriptor)
 
     def sees(self, test: str) -> None:
         """Note the test that runs from now on. The first call hands over the captured standard error."""
+        if not self._descriptors:
+            return
         os.ftruncate(self._running, 0)
         os.pwrite(self._running, test.encode()[:_LONGEST], 0)
         # With -s nothing is captured: LLVM's words are already visible.
@@ -50,12 +60,11 @@ class Witness:
             self._process = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        descriptors = (self._ended, self._running, self._terminal)
         return subprocess.Popen(
-            python_command(_START.format(module=__name__), *map(str, descriptors)),
+            python_command(_START.format(module=__name__), *map(str, self._descriptors)),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            pass_fds=descriptors,
+            pass_fds=self._descriptors,
         )
 
 

@@ -44,7 +44,7 @@ class Target:
     """A target of kind "llvm", read and checked; immutable.
 
     `attrs` holds the values of its keys, lists as tuples. `str(target)` is its JSON form, which gives an
-    equal target.
+    equal target. Targets are equal if their values are, in any order. They can be hashed and pickled.
 
     Args:
         target: One line such as `"llvm -mcpu=skylake -cl-opt=-unroll-count:uint=4"`, the JSON form as text or
@@ -93,7 +93,10 @@ class Target:
         return f"Target({str(self)!r})"
 
     def __hash__(self) -> int:
-        return hash(str(self))
+        return hash((frozenset(self.attrs.items()), self.host))  # the order of the keys makes no difference
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Target, (self.export(),)
 
 
 def _read_target(target: object) -> tuple[dict[str, Any], Target | None]:

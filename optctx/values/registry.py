@@ -50,14 +50,17 @@ class Option:
 
     @property
     def default(self) -> Value:
-        """The registered value (`cl::init`), independent of later changes."""
+        """The registered value (`cl::init`), independent of later changes.
+
+        None for a list that contexts cannot hold, once it was given: LLVM keeps no other copy.
+        """
         target = self._target
         engine = self._engine
         if target.type.kind not in (Kind.list, Kind.bits, Kind.set):
             return read_default(target)
         if target.slot is not None:
             return read_value(target, target.value_in(engine.space.default_address))
-        return self.value if self.occurrences == 0 else None  # refused by scope; LLVM keeps no other copy
+        return self.value if self.occurrences == 0 else None
 
     @property
     def value(self) -> Value:

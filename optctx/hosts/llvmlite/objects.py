@@ -40,7 +40,8 @@ __all__ = [
 def module_address(module: object) -> int:
     """Return the address of the llvm::Module of an open `llvmlite.binding.ModuleRef`.
 
-    Raises TypeError for anything else and OptctxError for a closed one.
+    Raises TypeError for anything else, and OptctxError for a closed one, and for one that LLVM has deleted
+    with its LLVMContext.
     """
     from llvmlite import binding  # here and below: importing optctx works without llvmlite
 
@@ -50,7 +51,11 @@ def module_address(module: object) -> int:
             "parse it first: llvmlite.binding.parse_assembly(text, llvmlite.binding.create_context())"
         )
     address = _address(module, binding.ModuleRef, "module")
-    order_module(module)
+    if not order_module(module):
+        raise OptctxError(
+            "the LLVMContext of the module was closed before optctx attached, and LLVM has deleted the "
+            "module with it; close an LLVMContext after its modules"
+        )
     return address
 
 
@@ -129,12 +134,15 @@ def wrap_method(
         setattr(owner, name, wrapper)
 
 
-def order_module(module: Any) -> None:
-    """Order one of llvmlite's modules, which may be older than `order_freeing`."""
-    _order(module, module.__dict__.get("_context"))
+def order_module(module: Any) -> bool:
+    """Order one of llvmlite's modules, which may be older than `order_freeing`.
+
+    Return False if LLVM has disposed of its LLVMContext, or it was given away, before anything was ordered.
+    """
+    return _order(module, module.__dict__.get("_context"))
 
 
-def _order(module: Any, context: Any) -> None:
+def _order(module: Any, context: Any) -> bool:
     from llvmlite.binding.context import ContextRef, GlobalContextRef
 
     if (
@@ -143,8 +151,10 @@ def _order(module: Any, context: Any) -> None:
         and not isinstance(context, GlobalContextRef)  # which is never disposed of
     ):
         lifetime = _lifetime(context)
-        if lifetime is not None:
-            module.__dict__[_LIFETIME] = lifetime
+        if lifetime is None:
+            return False
+        module.__dict__[_LIFETIME] = lifetime
+    return True
 
 
 def order_arguments(arguments: tuple[object, ...]) -> None:

@@ -15,7 +15,7 @@ from llvmlite import binding
 from llvmlite.binding import ffi
 
 import optctx
-from optctx import OptionContext
+from optctx import OptctxError, OptionContext
 from tests.optctx.hosts import garbage
 from tests.support.alone import alone, end_of
 from tests.support.ir_texts import COUNTED
@@ -30,6 +30,16 @@ def test_programs_that_end_stock_llvmlite_go_on(when: str) -> None:
     """`when`: the objects were made before optctx attached, and used by it, or after."""
     end = end_of(garbage.main, when=when)
     assert (end.status, end.failed, end.printed[-6:]) == (0, "", "alive\n"), end.printed[-200:]
+
+
+@alone
+def test_a_module_that_llvm_has_deleted_with_its_llvm_context_is_an_error() -> None:
+    with binding.create_context() as llvm_context:
+        module = binding.parse_assembly(COUNTED, llvm_context)
+    for use in (lambda: optctx.run_passes(module, "default<O1>"), lambda: OptionContext.from_module(module)):
+        with pytest.raises(OptctxError, match="the LLVMContext of the module was closed"):
+            use()
+    module.detach()  # what llvmlite would free again
 
 
 class InterruptError(BaseException):

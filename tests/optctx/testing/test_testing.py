@@ -201,10 +201,15 @@ def test_a_crash_of_llvm_shrinks_to_the_option_and_the_value_that_it_takes(compi
 
 def test_what_llvm_refuses_is_a_result_and_a_hang_is_an_error(compiler: Compiler) -> None:
     assert "cannot read the module" in (compiler.compile(Job("no IR")).error or "")
-    assert compiler.compile(Job(SCALE, options=arguments({"unroll-count": 2}))).error is None
+    job = Job(SCALE, options=arguments({"unroll-count": 2}))
+    assert job == Job(SCALE, options=list(job.options))  # type: ignore[arg-type]
+    assert compiler.compile(Job(SCALE, options=list(job.options))).error is None  # type: ignore[arg-type]
     with Compiler(timeout=0.5) as impatient:
         late = f"took longer than 0.5 s with {HARMLESS} {HANG}"
         with pytest.raises(HangError, match=late):
             impatient.compile(Job(SCALE, options=(HARMLESS, HANG), triple=X86))
+    with pytest.raises(OptctxError, match="is running already"), compiler:
+        pass
+    assert compiler.compile(job).error is None
     with pytest.raises(OptctxError, match="not running; use it inside its `with` block"):
         impatient.compile(Job(SCALE))

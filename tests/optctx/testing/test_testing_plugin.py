@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
 import time
 
@@ -226,6 +228,17 @@ def test_dies():
         time.sleep(0.01)
     [line] = [line for line in printed.read_text().splitlines() if words in line]
     assert line.startswith("optctx: the process ended in test_llvms_last_line")
+
+
+def test_tests_run_where_the_system_has_no_pidfd_open(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: int) -> int:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(os, "pidfd_open", refuse)
+    test = "def test_one(): assert current()['unroll-count'] == 4"
+    run(pytester, test, "--llvm-options=-unroll-count=4").assert_outcomes(passed=1)
 
 
 @pytest.mark.redirected

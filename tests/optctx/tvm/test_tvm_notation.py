@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import re
 from typing import Any
 
@@ -80,7 +82,8 @@ def test_one_line_json_and_a_mapping_are_the_same_target() -> None:
     )
     target = Target(config)
     assert target == Target(line) == Target(json.dumps(config)) == Target(str(target)) == Target(target)
-    assert hash(target) == hash(Target(line))
+    turned = Target(dict(reversed(config.items())))
+    assert len({target, turned, Target(line), pickle.loads(pickle.dumps(target)), copy.deepcopy(target)}) == 1
     assert target.export() == config
     assert target.keys == ("arm_cpu", "cpu")
     assert target != Target("llvm")
@@ -101,6 +104,7 @@ def test_a_target_has_a_host() -> None:
     assert target == Target("llvm", "llvm") == Target("llvm").with_host("llvm")
     assert Target(str(Target("llvm", FOUR))).host == Target(FOUR)
     assert Target("llvm").host is None
+    assert pickle.loads(pickle.dumps(target)) == target
 
 
 # Contexts
