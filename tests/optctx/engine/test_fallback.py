@@ -127,8 +127,8 @@ def test_a_fallback_without_memory_leaves_nothing_of_its_plan() -> None:
         makes(engine, *arguments)
         raise MemoryError
 
-    ThreadEngine.attach = refused  # type: ignore[method-assign]
-    ExclusiveEngine.__init__ = made  # type: ignore[method-assign]
+    ThreadEngine.attach = refused  # type: ignore[method-assign, assignment]
+    ExclusiveEngine.__init__ = made  # type: ignore[method-assign, assignment]
     with pytest.raises(MemoryError):
         optctx.attach()
     with optctx.OptionContext(unroll_count=4):
