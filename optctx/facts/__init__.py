@@ -83,6 +83,7 @@ def trusted(name: str, text: str) -> bool:
     engine = attach()
     option = engine.resolve(find(engine, name))
     try:
+        TUNING.check(option, name)
         TUNING.check_value(option, name, OptionContext({name: text})[name])
     except OptctxError:
         return False

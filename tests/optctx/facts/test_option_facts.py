@@ -9,7 +9,7 @@ import pytest
 from optctx import registry
 from optctx._native import Symbol, demangle
 from optctx.engine.attach import attach
-from optctx.facts import UNKNOWN, Facts, OptionFacts, Origins, advice, facts, resolve
+from optctx.facts import UNKNOWN, Facts, OptionFacts, Origins, advice, facts, resolve, trusted
 from optctx.facts.origins import _libraries
 from tests.support.rows import rows
 
@@ -98,6 +98,11 @@ def test_without_readers_all_else_is_the_same(options: dict[str, OptionFacts]) -
         found = options[option.name]
         names = [name for name in option.__struct_fields__ if name != "readers"]
         assert [getattr(option, name) for name in names] == [getattr(found, name) for name in names]
+
+
+def test_what_a_stranger_may_set_is_of_the_class_and_between_the_bounds() -> None:
+    given = [("unroll-count", "4"), ("unroll-count", "4000000000"), ("cfg-dot-filename-prefix", "x")]
+    assert [trusted(*each) for each in given] == [True, False, False]
 
 
 def test_names_and_flags_are_resolved() -> None:

@@ -94,10 +94,12 @@ def test_nothing_that_a_file_names_is_run(
     strange.write_text(text.replace('"clang":"clang"', '"clang":"./clang"'))
     assert strange.read_text() != text
     assert main(["report", "strange.journal", "--report", "page.html"]) == 0
-    strange.write_text(text.replace('"unroll-count=1,2,4"', '"pass-remarks-output=remarks"'))
+    strange.write_text(text.replace('"unroll-count=1,2,4"', '"coro-elide-info-output-file=remarks"'))
     words = ["tune", str(kept.parent / "scale.ll"), *TRY[2:], "--keep", "strange.journal", "--resume"]
     assert main([*words, "--propose", "1"]) == 2
-    assert "it tries 'pass-remarks-output=remarks', which no search proposes" in capfd.readouterr().err
+    assert (
+        "it tries 'coro-elide-info-output-file=remarks', which no search proposes" in capfd.readouterr().err
+    )
     assert sorted(os.listdir()) == ["clang", "page.html", "strange.journal"]
 
 
