@@ -173,12 +173,10 @@ class Pool:
         else:
             self._send(Start(number, name_of(function), packed, limits or Limits(), here, talks))
 
-    def talk(
-        self, function: Callable[..., Any], *arguments: Any, gives: type[R], limits: Limits | None = None
-    ) -> Talk[R]:
+    def talk(self, function: Callable[..., Any], *arguments: Any, gives: type[R]) -> Talk[R]:
         """Start a child as `open` does, for one thread. What it says is decoded as `gives`."""
         talk = Talk(gives)
-        self.open(function, *arguments, listener=talk, limits=limits)
+        self.open(function, *arguments, listener=talk)
         return talk
 
     def _check(self) -> None:
