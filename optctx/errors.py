@@ -60,7 +60,12 @@ class OptctxError(Exception):
 
 
 class EndedEarlyError(OptctxError):
-    """What was asked for is sound, but it ended early: the disk is full, or a helper process was killed."""
+    """What was asked for is sound, but it ended early: the disk is full, or a helper process was killed.
+
+    `partial` is the result of a `rank` so far; None of other work.
+    """
+
+    partial: Any = None
 
 
 class UnknownOptionError(OptctxError, KeyError):

@@ -6,10 +6,10 @@ import atexit
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import FrameType
 
-__all__ = ["FOLDERS", "main", "said_of"]
+__all__ = ["FOLDERS", "SAID", "main", "said_of"]
 
 # Where C++ projects find the headers, by the flag that asks: a folder of the package, and the help.
 FOLDERS = {
@@ -17,6 +17,7 @@ FOLDERS = {
     "--includes": ("include", "print the flag for a C++ compiler that finds optctx's headers, and exit"),
     "--pkgconfigdir": ("pkgconfig", "print the folder for PKG_CONFIG_PATH, and exit"),
 }
+SAID = ("-V", "--version", *FOLDERS)  # flags that are answered in a line
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -25,9 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     One after it leaves the exit status as it is, until the process is gone.
     """
     given = sys.argv[1:] if argv is None else list(argv)
-    if given in (["--version"], ["-V"]) and _said(_version):
-        return 0
-    if len(given) == 1 and given[0] in FOLDERS and _said(lambda: said_of(given[0])):
+    if len(given) == 1 and given[0] in SAID and _say(given[0]):
         return 0
     status = -1
 
@@ -52,24 +51,22 @@ def _ignore() -> None:
         signal.signal(each, signal.SIG_IGN)
 
 
-def _said(find: Callable[[], str]) -> bool:
-    """Print a text, without all that importing the package takes. False where it cannot be printed."""
+def _say(flag: str) -> bool:
+    """Answer without all that importing the package takes. False where it cannot be printed."""
     try:
-        sys.stdout.write(f"{find()}\n")
+        sys.stdout.write(f"{said_of(flag)}\n")
         sys.stdout.flush()
     except (AttributeError, OSError, ImportError, ValueError):  # what runs the command says it better
         return False
     return True
 
 
-def _version() -> str:
-    from importlib.metadata import version
-
-    return f"optctx {version('optctx')}"
-
-
 def said_of(flag: str) -> str:
-    """Return what one of FOLDERS prints. Imports nothing of the package."""
+    """Return what a flag of SAID prints. Imports nothing of the package."""
+    if flag not in FOLDERS:
+        from importlib.metadata import version
+
+        return f"optctx {version('optctx')}"
     from importlib.util import find_spec
 
     spec = find_spec("optctx")

@@ -173,12 +173,10 @@ class Pool:
         else:
             self._send(Start(number, name_of(function), packed, limits or Limits(), here, talks))
 
-    def talk(
-        self, function: Callable[..., Any], *arguments: Any, gives: type[R], limits: Limits | None = None
-    ) -> Talk[R]:
+    def talk(self, function: Callable[..., Any], *arguments: Any, gives: type[R]) -> Talk[R]:
         """Start a child as `open` does, for one thread. What it says is decoded as `gives`."""
         talk = Talk(gives)
-        self.open(function, *arguments, listener=talk, limits=limits)
+        self.open(function, *arguments, listener=talk)
         return talk
 
     def _check(self) -> None:
@@ -222,8 +220,8 @@ class Pool:
 
     def _gone(self, end: Death) -> None:
         """The server has ended: so have its children."""
-        # Of a pool within another one that has ended, the status says it all.
-        last = "" if end.how == "lost" and end.status else last_line(end.printed)
+        outer = self._within.end if self._within is not None else None
+        last = "" if outer is not None else last_line(end.printed)  # which would say the same
         text = f"the {self._name} ended with status {end.status} before it answered{last}"
         with self._state:
             self._end = death = Death("lost", end.status, text)

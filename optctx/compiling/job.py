@@ -37,6 +37,7 @@ __all__ = [
     "emit_all",
     "initialise_targets",
     "make_target_machine",
+    "parse_module",
     "pipeline_error",
     "target_of",
     "unchecked",
@@ -188,10 +189,11 @@ def _compile(job: Job, check: CheckTarget, prepare: Prepare, emit: Emitter) -> t
 
 def _prepared(job: Job, context: ContextRef, prepare: Prepare) -> ModuleRef:
     prepare(context)
-    return _parse(job.ir, context)
+    return parse_module(job.ir, context)
 
 
-def _parse(ir: str | bytes, context: ContextRef) -> ModuleRef:
+def parse_module(ir: str | bytes, context: ContextRef) -> ModuleRef:
+    """Read a module from text, or from bitcode. Raises OptctxError."""
     from llvmlite import binding
 
     try:

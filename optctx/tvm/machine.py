@@ -26,7 +26,7 @@ __all__ = [
     "process_triple",
 ]
 
-GENERIC = "generic"
+GENERIC, _NATIVE = "generic", "native"
 
 # Triples for which LLVM accepts the processor "generic", so they need no trial.
 _WELL_KNOWN = re.compile(r"(x86_64|i[36]86|aarch64|armv\w+)(-\w+)?-linux(-(gnu|musl)(eabi(hf)?)?)?")
@@ -76,6 +76,8 @@ def accepted_cpu(triple: str, cpu: str, features: str, unknown: UnknownMode) -> 
         return cpu
     _check_names(cpu, features)
     try:
+        if cpu == _NATIVE:  # which jobs have a meaning for, and LLVM has not
+            raise OptctxError("LLVM has no processor 'native'; name it: binding.get_host_cpu_name()")
         check_target(triple, cpu, features)
     except OptctxError as error:
         if unknown == "error" or cpu == GENERIC:

@@ -14,7 +14,6 @@ import textwrap
 from collections.abc import Callable, Container, Iterator, Sequence
 from types import ModuleType
 
-import optctx
 from optctx.errors import EndedEarlyError, OptctxError, ProcessWideOptionError
 from optctx.lab.command.console import (
     OutputError,
@@ -31,7 +30,7 @@ from optctx.lab.command.interrupts import Interrupts
 from optctx.lab.command.parser import Parser, add_said, add_talk, check_command, unknown_arguments
 from optctx.lab.settings import add_flags, taken
 from optctx.outputs import OUT_OF, write_whole
-from optctx_program import FOLDERS, said_of
+from optctx_program import SAID, said_of
 
 __all__ = ["COMMANDS", "guarded", "main", "make_parser", "parse"]
 
@@ -167,8 +166,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         )
     argv = list(argv) or ["--help"]
     check_command(argv, COMMANDS)
-    if argv[0] in ("-V", "--version", *FOLDERS):
-        say(said_of(argv[0]) if argv[0] in FOLDERS else f"optctx {optctx.__version__}")
+    if argv[0] in SAID:
+        say(said_of(argv[0]))
         raise SystemExit(0)
     parser, commands = make_parser(argv[0])
     if argv[0] in COMMANDS:

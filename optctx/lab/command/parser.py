@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from optctx import registry
 from optctx.errors import OptctxError
 from optctx.wording import did_you_mean, nearest
-from optctx_program import FOLDERS
+from optctx_program import FOLDERS, SAID
 
 __all__ = ["Parser", "UsageError", "add_said", "add_talk", "check_command", "unknown_arguments"]
 
@@ -22,7 +22,7 @@ _WIDTH = 79  # of a description, at most
 _LEAST = 11  # and at least, as argparse has it for the rest
 _INDENT = 28  # the most columns before the help of an argument
 _PASSES_ON = ("-mllvm", "-Xllvm")  # flags of clang and other tools, before an LLVM option
-_OWN = ("-h", "--help", "-V", "--version", *FOLDERS)
+_OWN = ("-h", "--help", *SAID)
 _ARGUMENT = re.compile(r"argument (\S+): (.*)")
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from optctx.errors import Interrupted
+from optctx.errors import EndedEarlyError, Interrupted
 from optctx.lab.command.console import duration, note, printed, progress_bar, say, show
 from optctx.lab.command.files import naming_module
 from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try, out
@@ -98,6 +98,10 @@ def run(given: Arguments) -> int:
             print_ranking(partial, given.out)
             known = f"{len(partial.trials)} of {counted(len(partial.trials) + partial.left, 'value')}"
             raise KeyboardInterrupt(given.keep.interrupted(known)) from None
+        except EndedEarlyError as error:
+            if error.partial is not None:
+                print_ranking(error.partial, given.out)
+            raise
     print_ranking(ranking, given.out)
     return 1 if any(trial.agrees is False for trial in ranking.trials) else 0
 

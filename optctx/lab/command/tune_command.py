@@ -22,6 +22,7 @@ from rich.progress import TextColumn, TimeElapsedColumn
 from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import OptctxError, shown
+from optctx.facts import trusted
 from optctx.lab import report
 from optctx.lab.command.console import complain, note, printed, progress_bar, put, say, show
 from optctx.lab.command.files import check_writable, naming_module
@@ -31,7 +32,7 @@ from optctx.lab.report.ending import ending
 from optctx.lab.report.tables import as_data, as_rows, as_table, summary
 from optctx.lab.report.texts import figure_text
 from optctx.lab.settings import group, positive, setting
-from optctx.lab.space import PASSES, Space, overrides_of, parse_space
+from optctx.lab.space import DEFAULT, PASSES, Space, overrides_of, parse_space
 from optctx.lab.sweep.plan import Limits
 from optctx.lab.timing import Harness, Measuring, NoHarnessError, find_harness
 from optctx.lab.trials import Goal, Trial, read_trials
@@ -155,13 +156,13 @@ def _search(given: Arguments, opened: list[Tuning], stack: ExitStack) -> None:
                 study = tuning.run()
         except (KeyboardInterrupt, OptctxError):
             if tuning.begun:
-                print_study(tuning.study, given.out, source, results.best)
+                print_study(tuning.study, given.out, source)
                 try:
                     _report(tuning.study, results, source)
                 except OptctxError as error:  # hides neither an interrupt nor an error
                     complain(str(error))
             raise
-    print_study(study, given.out, source, results.best)
+    print_study(study, given.out, source, results.best, ask=True)
     winner = study.winner or study.base
     options = overrides_of(winner.options)
     if results.best:  # before what takes more of a disk
@@ -273,7 +274,7 @@ def _proposed(job: Job, space: Space, objectives: list[Objective], count: int, l
 def _kept_space(path: str, given: Input, wanted: Space) -> Space:
     """The space of a search that goes on, in which options were proposed beside those that are `wanted`.
 
-    Raises OptctxError.
+    Raises OptctxError, also for an option or a value that is not proposed: the file may be a stranger's.
     """
     texts = read_trials(path).identity.get("space")
     own = [text for text in texts if isinstance(text, str)] if isinstance(texts, list) else []
@@ -283,6 +284,14 @@ def _kept_space(path: str, given: Input, wanted: Space) -> Space:
             f"cannot resume from {shown(path)}: its search does not try {other[0]}; repeat its arguments, or "
             "name another file"
         )
+    for each in space.dimensions:
+        if str(each) in wanted.texts() or each.name == PASSES:
+            continue
+        if not all(trusted(each.name, text) for text in each.values.ends if text != DEFAULT):
+            raise OptctxError(
+                f"cannot resume from {shown(path)}: it tries {shown(str(each))}, which no search proposes; "
+                "give it with --try, or name another file"
+            )
     return space
 
 
@@ -299,17 +308,19 @@ def _how_to_go_on(where: str | None, opened: list[Tuning]) -> str:
     return f"interrupted{after}; {kept}: go on with --resume"
 
 
-def print_study(study: Study, out: Out, source: Source, saved: str | None = None) -> None:
+def print_study(
+    study: Study, out: Out, source: Source, saved: str | None = None, *, ask: bool = False
+) -> None:
     """Print a study as `--format` says: for people, with the lines that compile as the best did.
 
-    `saved`: the file that has the best set.
+    `saved`: the file that has the best set. `ask`: as for `ending`.
     """
     if printed(out.format, lambda: as_data(study), lambda: as_rows(study)):
         return
     top = out.top or _ROWS
     show(as_table(study, top))
     say(*summary(study, top))
-    if study.finished and (lines := ending(study, source, saved)):
+    if study.finished and (lines := ending(study, source, saved, ask=ask)):
         say(*lines)
 
 

@@ -16,7 +16,7 @@ import msgspec
 from optctx import OptionContext, Read, current, record
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.compiling.job import compile_unchecked
-from optctx.errors import Interrupted, OptctxError
+from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.facts import resolve
 from optctx.lab.rank.choose import Candidate, Chosen, choose
 from optctx.lab.rank.ranking import Effect, Estimate, Ranking, changes, filled
@@ -36,7 +36,7 @@ _WINDOW = 3  # compilations for each thread that are under way, or wait for one
 _SCREENED = 0.5  # compilations for each value, with groups (design/rank.md)
 _MOST_LISTED = 10_000  # values of a range
 _LONGEST = 201  # characters of a demangled name in the file: one more than are shown
-_INTERRUPTED = "because it was interrupted"
+_INTERRUPTED, _STOPPED = "because it was interrupted", "because it could not go on"
 
 
 def rank(
@@ -98,6 +98,7 @@ def rank(
         ScopeError: As for `current`.
         UnsupportedImageError: As for `record`.
         Interrupted: Ctrl-C while trials run, a KeyboardInterrupt. Its `partial` is the ranking so far.
+        EndedEarlyError: The helper process is killed, or the file cannot be written; also with a `partial`.
     """
     began, goal = time.monotonic(), goal_named(by)
     given = _given(values)
@@ -134,6 +135,9 @@ def rank(
             except KeyboardInterrupt:
                 run.note(_INTERRUPTED)
                 raise Interrupted(run.ranking(_INTERRUPTED)) from None
+            except EndedEarlyError as error:
+                error.partial = run.ranking(_STOPPED)
+                raise
             run.note(ended)
             return run.ranking(ended)
 

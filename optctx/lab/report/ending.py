@@ -16,17 +16,18 @@ _UNKNOWN = re.compile(r"Unknown command line argument '-+([^'=]+)")
 _PATIENCE = 20.0  # seconds for clang to read its arguments
 
 
-def ending(study: Study, source: Source, saved: str | None) -> list[str]:
+def ending(study: Study, source: Source, saved: str | None, *, ask: bool) -> list[str]:
     """Lines for clang, for opt and llc, for Numba, and on the file of the best set. Empty without a best.
 
-    `saved`: the file that the best set is written to.
+    `saved`: the file that the best set is written to. `ask`: whether clang is asked which options it knows,
+    which runs the program that the source names: a file may be a stranger's.
     """
     trial = study.winner
     if trial is None:
         return []
     lines = reproduction(trial, source)
     clang, *tools = shown_lines(lines.front, lines.opt, lines.llc, lines.clang)
-    unknown = unknown_options(source.clang, arguments_of(trial, source)) if lines.clang else []
+    unknown = unknown_options(source.clang, arguments_of(trial, source)) if ask and lines.clang else []
     note = f"{source.clang} does not know {', '.join(unknown)}: its LLVM is another one"
     where = (
         f"the best set is in {saved}, for --load" if saved else "--best FILE keeps the best set, for --load"

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_type_hints
 import msgspec
 from msgspec import Meta, Struct
 
-from optctx.errors import OptctxError, clipped, shown
+from optctx.compiling.job import parse_module
+from optctx.errors import OptctxError, shown
 from optctx.toml import parse_toml, read_toml, toml_value, typed
 from optctx.wording import counted, did_you_mean, nearest
 
@@ -288,14 +289,8 @@ def opened_module(ir: str | bytes) -> Iterator[ModuleRef]:
     """The module, read by LLVM in this process. Raises OptctxError if LLVM refuses it."""
     from llvmlite import binding  # importing optctx works without llvmlite
 
-    with binding.create_context() as context:
-        try:
-            parse = binding.parse_bitcode if isinstance(ir, bytes) else binding.parse_assembly
-            module = parse(ir, context)
-        except RuntimeError as error:
-            raise OptctxError(f"cannot read the module: {clipped(' '.join(str(error).split()))}") from None
-        with module:
-            yield module
+    with binding.create_context() as context, parse_module(ir, context) as module:
+        yield module
 
 
 def callable_function(entry: str, module: ModuleRef) -> ValueRef:

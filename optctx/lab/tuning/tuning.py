@@ -22,7 +22,7 @@ from optctx.lab.settings import identity
 from optctx.lab.space import PASSES, Choices, Floats, Integers, Space, Value
 from optctx.lab.sweep.by_reads import ByReads
 from optctx.lab.sweep.plan import Answer, Limits
-from optctx.lab.timing.processors import machine
+from optctx.lab.timing.processors import machine, processor_model
 from optctx.lab.trials import Goal, Trial, Trials, identity_of, open_trials, versions
 from optctx.lab.tuning.asking import Asking, go_on
 from optctx.lab.tuning.assess import Assessor
@@ -340,6 +340,11 @@ class Tuning:
 
     def _identity(self) -> Mapping[str, Any]:
         jobs = {str(place): replace(self.job, passes=each) for place, each in enumerate(self._plan.pipelines)}
+        more: dict[str, Any] = {}
+        # Multiples of the base's time on one processor say nothing of another one.
+        timed = any(isinstance(each, RunTime) for each in self._objectives)
+        if timed and isinstance(self._evaluator, LocalEvaluator):
+            more["processor"] = processor_model()
         return identity_of(
             "tune",
             jobs,
@@ -348,6 +353,7 @@ class Tuning:
             objectives=[each.identity for each in self._objectives],
             **identity(self._search),
             window=self._search.under_way,
+            **more,
         )
 
     def _values(self, trial: Trial) -> dict[str, Value]:

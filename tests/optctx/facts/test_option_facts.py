@@ -100,6 +100,11 @@ def test_without_readers_all_else_is_the_same(options: dict[str, OptionFacts]) -
         assert [getattr(option, name) for name in names] == [getattr(found, name) for name in names]
 
 
+def test_what_a_stranger_may_set_is_of_the_class_and_between_the_bounds() -> None:
+    given = [("unroll-count", "4"), ("unroll-count", "4000000000"), ("cfg-dot-filename-prefix", "x")]
+    assert [trusted(*each) for each in given] == [True, False, False]
+
+
 def test_names_and_flags_are_resolved() -> None:
     assert resolve("-unroll-count") == "unroll-count"
     alias = next(name for name, option in registry().items() if option.alias_of)

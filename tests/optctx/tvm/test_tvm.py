@@ -163,6 +163,15 @@ def test_an_abi_reaches_the_machine(instance: LLVMInstance) -> None:
         assert json.loads(str(info))["mfloat-abi"] == abi
 
 
+def test_the_processor_of_this_machine_is_to_be_named(instance: LLVMInstance) -> None:
+    """LLVM would print that it does not know it, and end the process."""
+    with pytest.raises(TargetError, match="LLVM has no processor 'native'; name it"):
+        LLVMTargetInfo(instance, "llvm -mcpu=native")
+    with pytest.warns(TargetWarning, match="the target uses mcpu 'generic'"):
+        info = LLVMTargetInfo(instance, "llvm -mcpu=native", unknown="warn")
+    assert info.cpu == "generic"
+
+
 def test_an_unknown_processor_becomes_the_generic_one_where_that_is_asked_for(instance: LLVMInstance) -> None:
     with pytest.warns(TargetWarning, match="processor 'skylak': .*; the target uses mcpu 'generic'"):
         info = LLVMTargetInfo(instance, "llvm -mcpu=skylak", unknown="warn")

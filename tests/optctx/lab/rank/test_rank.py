@@ -7,6 +7,7 @@ import os
 import pathlib
 import random
 import signal
+import sys
 import time
 
 import pytest
@@ -20,6 +21,8 @@ from optctx.lab.rank import Effect, Estimate, Ranking, rank
 from optctx.lab.rank.choose import values_within_type
 from optctx.lab.rank.screening import DEAD, Screen
 from optctx.lab.sweep import Limits
+from optctx.lab.sweep.plan import Answer
+from optctx.lab.sweep.process import SweepProcess
 from optctx.lab.trials import read_trials
 from tests.support.endless import LIST, SCALED, endless
 from tests.support.ir_texts import COUNTED, SCALE, X86
@@ -286,6 +289,25 @@ def test_ctrl_c_hands_over_the_trials_that_have_ended() -> None:
     assert isinstance(ranking, Ranking)
     assert (len(ranking.trials), ranking.left) == (2, 2)
     assert ranking.summary()[-1] == "ended because it was interrupted: nothing is known of 2 values"
+
+
+def test_a_killed_helper_leaves_what_is_known(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    class Fragile(SweepProcess):
+        def answers(self) -> list[Answer]:
+            found = super().answers()
+            if found and found[0].number == 2:  # the second of two values that are tried alone
+                os.kill(self.pool.process, signal.SIGKILL)
+            return found
+
+    monkeypatch.setattr(sys.modules["optctx.lab.rank.rank"], "SweepProcess", Fragile)
+    (tmp_path / "small.ll").write_text(SCALE)
+    words = ["rank", str(tmp_path / "small.ll"), "--only", "unroll-count", "-j", "1", "--values", "each"]
+    assert main([*words, "--try", "unroll-count=2,4,8"]) == 3
+    out, err = capfd.readouterr()
+    assert "ended because it could not go on: nothing is known of 1 value" in out
+    assert "the helper process of the sweep ended with status -9 before it answered; run it again" in err
 
 
 # Which values are compiled together

@@ -79,6 +79,30 @@ def test_a_file_is_enough(
     assert "times the base" in capfd.readouterr().out
 
 
+def test_nothing_that_a_file_names_is_run(
+    kept: pathlib.Path,
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Not the compiler of its source, and no option that no search proposes."""
+    monkeypatch.chdir(tmp_path)
+    program, strange = tmp_path / "clang", tmp_path / "strange.journal"
+    program.write_text("#!/bin/sh\ntouch run\n")
+    program.chmod(0o755)
+    text = kept.read_text()
+    strange.write_text(text.replace('"clang":"clang"', '"clang":"./clang"'))
+    assert strange.read_text() != text
+    assert main(["report", "strange.journal", "--report", "page.html"]) == 0
+    strange.write_text(text.replace('"unroll-count=1,2,4"', '"coro-elide-info-output-file=remarks"'))
+    words = ["tune", str(kept.parent / "scale.ll"), *TRY[2:], "--keep", "strange.journal", "--resume"]
+    assert main([*words, "--propose", "1"]) == 2
+    assert (
+        "it tries 'coro-elide-info-output-file=remarks', which no search proposes" in capfd.readouterr().err
+    )
+    assert sorted(os.listdir()) == ["clang", "page.html", "strange.journal"]
+
+
 def test_a_search_over_proposed_options_goes_on_with_the_same_try(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -50,6 +50,22 @@ def test_a_run_time_is_searched_for_gains_alone() -> None:
         objective_named("time:max")
 
 
+def test_run_times_of_another_processor_are_not_of_the_same_search(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = {
+        "job": KERNEL,
+        "space": parse_space(["force-vector-width=1"]),
+        "objectives": (RunTime(harness=HARNESS, tolerance=LOOSE, seconds=0.1),),
+        "sampler": "grid",
+        "keep": str(tmp_path / "night.journal"),
+    }
+    tuned(**arguments)
+    monkeypatch.setattr("optctx.lab.tuning.tuning.processor_model", lambda: "another one")
+    with pytest.raises(OptctxError, match="a tune that differs in processor; repeat"):
+        tuned(**arguments, resume=True)
+
+
 def test_a_wrong_result_is_a_row_with_a_file_that_shows_it_again(
     tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
