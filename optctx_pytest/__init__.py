@@ -50,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         f"{MARK}(*arguments, **options): run the test inside an optctx.OptionContext of these, such as "
-        '"-unroll-count=4" or unroll_count=4; several markers add up, and for one option the innermost counts',
+        '"-unroll-count=4" or unroll_count=4; several add up, and for one option the innermost counts',
     )
     if config.getini(INI) or config.getoption("llvm_options"):
         _begin(config)

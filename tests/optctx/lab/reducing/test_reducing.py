@@ -81,16 +81,6 @@ def test_a_number_is_read_as_llvm_reads_it() -> None:
     assert smallest(Job(TINY, options=("-rng-seed=x",)), fails).options == ("-rng-seed=x",)
 
 
-def test_a_number_is_read_as_llvm_reads_it() -> None:
-    def fails(job: Job) -> bool:
-        context = OptionContext.from_args(job.options, process_wide="exclusive")
-        return context["unroll-count"] == 8 or "rng-seed" in context.overrides
-
-    assert smallest(Job(TINY, options=("-unroll-count=010",)), fails).options == ("-unroll-count=8",)
-    # Not judged until LLVM parses it for the whole process.
-    assert smallest(Job(TINY, options=("-rng-seed=x",)), fails).options == ("-rng-seed=x",)
-
-
 def test_another_value_that_makes_an_option_needless_takes_it_out() -> None:
     def fails(job: Job) -> bool:
         context = OptionContext.from_args(job.options, base="defaults")
