@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import threading
@@ -38,13 +39,23 @@ class Interrupts:
 
     def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():
-            for number in _ENDING:
-                if signal.getsignal(number) is not signal.SIG_IGN:
-                    self._handlers[number] = signal.signal(number, self._raise)
-            self._hook, sys.unraisablehook = sys.unraisablehook, self._swallowed
+            try:
+                self._begin()
+            except BaseException:  # a signal that came already
+                self.__exit__()
+                raise
         return self
 
+    def _begin(self) -> None:
+        self._hook, sys.unraisablehook = sys.unraisablehook, self._swallowed
+        for number in _ENDING:
+            before = signal.getsignal(number)
+            if before is not signal.SIG_IGN:
+                self._handlers[number] = before
+                signal.signal(number, self._raise)
+
     def __exit__(self, *error: object) -> None:
+        self._came = math.inf  # what still comes is one with what ended the block, or too late
         if self._handlers:
             signal.setitimer(signal.ITIMER_REAL, 0)
             sys.unraisablehook = self._hook

@@ -71,8 +71,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def guarded(run: Callable[[], int]) -> int:
     """Run a command. Turn what it raises into one line and an exit status, as `main` returns it."""
-    with Interrupts() as interrupts:
-        return _guarded(run, interrupts)
+    interrupts = Interrupts()
+    try:
+        with interrupts:
+            return _guarded(run, interrupts)
+    except KeyboardInterrupt:  # as the block began or ended
+        complain("interrupted")
+        return interrupts.status
 
 
 def _guarded(run: Callable[[], int], interrupts: Interrupts) -> int:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
+import pkgutil
 import re
 import signal
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -139,6 +141,29 @@ def test_an_interrupt_that_a_finaliser_swallows_comes_again(
         assert signal.getsignal(number) is signal.default_int_handler
     finally:
         signal.signal(number, before)
+
+
+@pytest.mark.parametrize("place", ["interrupts.signal.signal", "main.prepare_streams", "main.doors"])
+def test_an_interrupt_of_a_command_that_begins_is_one_line(
+    place: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = f"optctx.lab.command.{place}"
+    original = pkgutil.resolve_name(path)
+    sent: list[int] = []
+
+    def end(*arguments: Any) -> Any:
+        result = original(*arguments)
+        monkeypatch.undo()
+        sent.append(arguments[0] if arguments and arguments[0] in STATUS else signal.SIGTERM)
+        os.kill(os.getpid(), sent[0])
+        return result
+
+    before = [signal.getsignal(number) for number in STATUS], sys.unraisablehook
+    monkeypatch.setattr(path, end)
+    status = main(["options"])
+    assert status == STATUS[sent[0]]
+    assert capfd.readouterr() == ("", "optctx: interrupted\n")
+    assert ([signal.getsignal(number) for number in STATUS], sys.unraisablehook) == before
 
 
 LATE = """
