@@ -122,8 +122,13 @@ void add_image(nb::module_& m) {
         .def_ro("number", &image::Symbol::number)
         .def_prop_ro("name", [](const image::Symbol& s) { return std::string(s.name); });
     nb::class_<image::Library>(m, "Library", "A shared library of this process, with the symbols of its file.")
-        .def(nb::init<std::string, std::uintptr_t>(), "path"_a, "base"_a)
-        .def_prop_ro("path", &image::Library::path)
+        .def(
+            "__init__",
+            [](image::Library* self, FilePath path, std::uintptr_t base) {
+                new (self) image::Library(std::move(path.bytes), base);
+            },
+            "path"_a, "base"_a)
+        .def_prop_ro("path", [](const image::Library& i) { return FilePath{i.path()}; })
         .def_prop_ro("base", &image::Library::base)
         .def_prop_ro("build_id", &image::Library::build_id)
         .def_prop_ro("text_begin", &image::Library::text_begin)
@@ -176,8 +181,9 @@ void add_image(nb::module_& m) {
     m.def(
         "loaded_libraries",
         [] {
-            std::vector<std::pair<std::string, std::uintptr_t>> found;
-            for (auto& library : image::loaded_libraries()) found.emplace_back(std::move(library.path), library.base);
+            std::vector<std::pair<FilePath, std::uintptr_t>> found;
+            for (auto& library : image::loaded_libraries())
+                found.emplace_back(FilePath{std::move(library.path)}, library.base);
             return found;
         },
         "(path, base) of every shared library in this process.");

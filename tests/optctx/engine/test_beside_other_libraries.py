@@ -1,14 +1,38 @@
-"""Attaching beside the threads of an everyday library, which block every signal."""
+"""Attaching beside the threads of an everyday library, which block every signal, and beside any file name."""
 
 from __future__ import annotations
 
+import ctypes
+import os
+import pathlib
+import shutil
+
 import pytest
 
+from optctx import UnsupportedImageError, loaded_image
+from optctx._native import loaded_libraries
+from tests.support.alone import alone
 from tests.support.processes import run_python
+from tests.support.scopes import four, unrolled
 
-pytestmark = pytest.mark.redirected
+
+@alone
+def test_a_library_in_a_folder_whose_name_is_not_utf8_is_a_library_like_any_other(
+    tmp_path: pathlib.Path,
+) -> None:
+    folder = tmp_path / os.fsdecode(b"\xff")
+    folder.mkdir()
+    path = str(folder / "copy.so")
+    shutil.copy(next(each for each, _ in loaded_libraries() if "/libm" in each), path)
+    ctypes.CDLL(path)
+    assert path in [each for each, _ in loaded_libraries()]
+    with pytest.raises(UnsupportedImageError, match="the library whose path is not UTF-8: "):
+        loaded_image(path)
+    with four():
+        assert unrolled() == 4
 
 
+@pytest.mark.redirected
 def test_threads_of_libzmq_and_of_faulthandler_block_signals() -> None:
     # A thread that blocked SIGTRAP once made attaching fail.
     run_python("""
