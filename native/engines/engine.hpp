@@ -40,8 +40,8 @@ public:
     // GIL. Both throw GateError, values::ParseError or views::UnwatchedError, with nothing changed.
     virtual bool admit_at_once(Frame& frame, const Frame* outer) = 0;
     virtual void admit(Frame& frame, const Frame* outer) = 0;
-    // Like `admit`, for callers that must not wait: goes ahead of waiting threads. If it returns `not_at_all` or throws,
-    // there is nothing to leave.
+    // Like `admit`, for callers that must not wait: goes ahead of waiting threads. If it returns `not_at_all` or
+    // throws, there is nothing to leave.
     virtual Carried carry(Frame& frame, const Frame* outer) = 0;
     // `above` is the next near frame admitted after this one that is still present, or null. If it is null, LLVM sees
     // again what it saw before this frame.

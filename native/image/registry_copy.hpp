@@ -35,7 +35,7 @@ private:
 
     const RegistryLayout layout_;
     std::vector<RegistryEntry> original_;  // of the map that was copied
-    std::unique_ptr<std::byte[]> head_;  // owns what it leads to, whatever code has made of it
+    std::unique_ptr<std::byte[]> head_;    // owns what it leads to, whatever code has made of it
 };
 
 }  // namespace optctx::image

@@ -17,6 +17,7 @@
 #include <cinttypes>
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -31,6 +32,17 @@ struct FileCloser {
     void operator()(std::FILE* file) const noexcept { std::fclose(file); }
 };
 using File = std::unique_ptr<std::FILE, FileCloser>;
+
+// What getline(3) reads into.
+struct Line {
+    Line() = default;
+    Line(const Line&) = delete;
+    Line& operator=(const Line&) = delete;
+    ~Line() { std::free(text); }
+
+    char* text = nullptr;
+    std::size_t room = 0;
+};
 
 File open_file(const std::string& path) {
     File file(std::fopen(path.c_str(), "re"));
@@ -82,14 +94,14 @@ OsError::OsError(const std::string& call, std::uintptr_t address, int code)
 std::vector<MappedRange> address_space() {
     File file = open_file("/proc/self/maps");
     std::vector<MappedRange> ranges;
-    char line[4352];
-    while (std::fgets(line, sizeof line, file.get())) {
+    Line line;  // of any length: a newline in a path takes four characters there
+    while (getline(&line.text, &line.room, file.get()) > 0) {
         MappedRange range{};
         char flags[5] = "";
         unsigned major = 0;
         unsigned minor = 0;
         int path = 0;
-        if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &range.begin,
+        if (std::sscanf(line.text, "%" SCNxPTR "-%" SCNxPTR " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &range.begin,
                         &range.end, flags, &range.offset, &major, &minor, &range.inode, &path) != 7)
             throw OsError("parse /proc/self/maps", 0, EPROTO);
         range.readable = flags[0] == 'r';
@@ -97,7 +109,7 @@ std::vector<MappedRange> address_space() {
         range.executable = flags[2] == 'x';
         if (range.inode != 0) {
             range.device = makedev(major, minor);
-            range.path.assign(line + path, std::strcspn(line + path, "\n"));
+            range.path.assign(line.text + path, std::strcspn(line.text + path, "\n"));
         }
         ranges.push_back(std::move(range));
     }

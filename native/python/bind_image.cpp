@@ -13,7 +13,6 @@
 #include <cxxabi.h>
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -28,7 +27,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -124,8 +122,13 @@ void add_image(nb::module_& m) {
         .def_ro("number", &image::Symbol::number)
         .def_prop_ro("name", [](const image::Symbol& s) { return std::string(s.name); });
     nb::class_<image::Library>(m, "Library", "A shared library of this process, with the symbols of its file.")
-        .def(nb::init<std::filesystem::path, std::uintptr_t>(), "path"_a, "base"_a)
-        .def_prop_ro("path", [](const image::Library& i) { return to_path(i.path().c_str()); })
+        .def(
+            "__init__",
+            [](image::Library* self, FilePath path, std::uintptr_t base) {
+                new (self) image::Library(std::move(path.bytes), base);
+            },
+            "path"_a, "base"_a)
+        .def_prop_ro("path", [](const image::Library& i) { return FilePath{i.path()}; })
         .def_prop_ro("base", &image::Library::base)
         .def_prop_ro("build_id", &image::Library::build_id)
         .def_prop_ro("text_begin", &image::Library::text_begin)
@@ -178,9 +181,9 @@ void add_image(nb::module_& m) {
     m.def(
         "loaded_libraries",
         [] {
-            std::vector<std::pair<nb::str, std::uintptr_t>> found;
-            for (const auto& library : image::loaded_libraries())
-                found.emplace_back(to_path(library.path.c_str()), library.base);
+            std::vector<std::pair<FilePath, std::uintptr_t>> found;
+            for (auto& library : image::loaded_libraries())
+                found.emplace_back(FilePath{std::move(library.path)}, library.base);
             return found;
         },
         "(path, base) of every shared library in this process.");

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
 #include <vector>
 
 inline std::vector<std::uint8_t> from_bytes(const nanobind::bytes& bytes) {
@@ -25,13 +26,6 @@ nanobind::bytes to_bytes(const Bytes& bytes) {
     return nanobind::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size() * sizeof bytes[0]);
 }
 
-// The name of a file as Python's `os` gives it.
-inline nanobind::str to_path(const char* name) {
-    PyObject* const text = PyUnicode_DecodeFSDefault(name);
-    if (text == nullptr) throw nanobind::python_error();
-    return nanobind::steal<nanobind::str>(text);
-}
-
 // Bytes that are not UTF-8 become surrogates, as in the names of files that Python's `os` gives.
 template <>
 struct nanobind::detail::type_caster<optctx::values::Text> {
@@ -42,6 +36,30 @@ struct nanobind::detail::type_caster<optctx::values::Text> {
     static handle from_cpp(const optctx::values::Text& text, rv_policy, cleanup_list*) noexcept {
         const auto size = static_cast<Py_ssize_t>(text.bytes.size());
         return PyUnicode_DecodeUTF8(text.bytes.data(), size, "surrogateescape");
+    }
+};
+
+// The path of a file, as Python's `os` reads and writes it: any bytes.
+struct FilePath {
+    std::string bytes;
+};
+template <>
+struct nanobind::detail::type_caster<FilePath> {
+    NB_TYPE_CASTER(FilePath, const_name("str"))
+
+    bool from_python(handle path, std::uint8_t, cleanup_list*) noexcept {
+        PyObject* encoded = nullptr;
+        if (PyUnicode_Check(path.ptr()) == 0 || PyUnicode_FSConverter(path.ptr(), &encoded) == 0) {
+            PyErr_Clear();
+            return false;
+        }
+        const object bytes = steal(encoded);
+        value.bytes.assign(PyBytes_AsString(encoded), static_cast<std::size_t>(PyBytes_Size(encoded)));
+        return true;
+    }
+
+    static handle from_cpp(const FilePath& path, rv_policy, cleanup_list*) noexcept {
+        return PyUnicode_DecodeFSDefaultAndSize(path.bytes.data(), static_cast<Py_ssize_t>(path.bytes.size()));
     }
 };
 

@@ -1,14 +1,59 @@
-"""Attaching beside the threads of an everyday library, which block every signal."""
+"""Attaching beside the threads of an everyday library, which block every signal, and beside any file name."""
 
 from __future__ import annotations
 
+import ctypes
+import mmap
+import os
+import pathlib
+import shutil
+
 import pytest
 
+from optctx import UnsupportedImageError, info, loaded_image
+from optctx._native import loaded_libraries
+from tests.support.alone import alone
 from tests.support.processes import run_python
+from tests.support.scopes import four, unrolled
 
-pytestmark = pytest.mark.redirected
+
+@alone
+def test_a_library_in_a_folder_whose_name_is_not_utf8_is_a_library_like_any_other(
+    tmp_path: pathlib.Path,
+) -> None:
+    folder = tmp_path / os.fsdecode(b"\xff")
+    folder.mkdir()
+    path = str(folder / "copy.so")
+    shutil.copy(next(each for each, _ in loaded_libraries() if "/libm" in each), path)
+    ctypes.CDLL(path)
+    assert path in [each for each, _ in loaded_libraries()]
+    with pytest.raises(UnsupportedImageError, match="the library whose path is not UTF-8: "):
+        loaded_image(path)
+    with four():
+        assert unrolled() == 4
 
 
+@pytest.mark.redirected
+@alone
+def test_a_file_may_be_mapped_whose_path_takes_more_than_four_thousand_characters_to_write(
+    tmp_path: pathlib.Path,
+) -> None:
+    os.chdir(tmp_path)
+    for _ in range(14):
+        os.mkdir("\n" * 250)  # the system writes each as \\012
+        os.chdir("\n" * 250)
+    with open("mapped", "wb+") as file:
+        file.write(b"x")
+        file.flush()
+        mapped = mmap.mmap(file.fileno(), 1)
+    assert max(map(len, pathlib.Path("/proc/self/maps").read_text().splitlines())) > 14_000
+    with four():
+        assert unrolled() == 4
+    assert info()["engine"] == "thread"
+    mapped.close()
+
+
+@pytest.mark.redirected
 def test_threads_of_libzmq_and_of_faulthandler_block_signals() -> None:
     # A thread that blocked SIGTRAP once made attaching fail.
     run_python("""
