@@ -203,5 +203,9 @@ class OptionsCodegen(JITCPUCodegen):  # type: ignore[misc]
     def runtime_library(self) -> OptionsLibrary:
         """Numba's runtime functions, compiled under these values. Needs Numba's compiler lock."""
         if self._runtime is None:
-            self._runtime = compile_nrt_functions(self._context)
+            records, self.records = self.records, True  # a function that is cached later may link it, too
+            try:
+                self._runtime = compile_nrt_functions(self._context)
+            finally:
+                self.records = records
         return self._runtime

@@ -41,6 +41,14 @@ def steps(folder: str, *steps: Any) -> list[tuple[int, str]]:
     return [step(each) for each in steps]
 
 
+def steps_behind_one_that_is_not_cached(folder: str, *each: Any) -> list[tuple[int, str]]:
+    """As `steps` does it, after a function with the options of the first step."""
+    import optctx.numba
+
+    optctx.numba.njit(options=each[0])(chooses)(1, 2)
+    return steps(folder, *each)
+
+
 def step(options: Any) -> tuple[int, str]:
     """Compile a function, or find it in Numba's cache.
 

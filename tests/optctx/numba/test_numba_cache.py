@@ -19,7 +19,14 @@ from numba.core.errors import NumbaWarning
 
 import optctx.numba
 from tests.optctx.numba import numba_cached
-from tests.optctx.numba.numba_cached import inside_and_outside, step, steps, taking_turns, without_optctx
+from tests.optctx.numba.numba_cached import (
+    inside_and_outside,
+    step,
+    steps,
+    steps_behind_one_that_is_not_cached,
+    taking_turns,
+    without_optctx,
+)
 from tests.optctx.numba.numba_processes import at_once, compile_first_inside
 from tests.optctx.numba.numba_processes import run as in_process
 
@@ -89,6 +96,12 @@ def test_entries_are_found_under_the_options_that_they_read(cache: pathlib.Path,
     assert run(cache, *others, process_wide=SETS_FAST) == [(1, fast), (0, plain), (1, fast), (0, plain)]
     assert run(cache, "plain") == [(1, plain)]
     assert {path: path.read_bytes() for path in written} == written
+
+
+def test_a_function_that_is_not_cached_makes_no_later_entry_one_of_all_options(cache: pathlib.Path) -> None:
+    """It has Numba's runtime functions compiled, which those that are cached link as well."""
+    found = in_process(steps_behind_one_that_is_not_cached, str(cache), FAST, {**FAST, **ARM})
+    assert [hits for hits, _ in found] == [0, 1]
 
 
 def test_processes_in_different_scopes_write_at_once(cache: pathlib.Path, codes: Any) -> None:
