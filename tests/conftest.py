@@ -28,6 +28,9 @@ from tests.support.scopes import OUTSIDE, both, process_state, scopes_become
 _KEPT = tempfile.mkdtemp(prefix="optctx-tests-")
 _OWNER = os.getpid()
 os.environ["XDG_CACHE_HOME"] = os.environ["XDG_STATE_HOME"] = _KEPT
+# What a person or a forge may have set, and what is printed depends on; a test of it sets it itself.
+for _name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS", "LINES"):
+    os.environ.pop(_name, None)
 
 
 @atexit.register

@@ -24,7 +24,7 @@ from tests.support.installed import SANITIZED
 from tests.support.scopes import outside, registered_options
 
 TURNS = 300  # of a measurement, and before the first one: caches and pools are filled
-REPEATS = 3  # of a measurement that finds too much
+REPEATS = 10  # of a measurement that finds too much: a leak shows in all of them, a busy machine in a few
 Turn: TypeAlias = Callable[[int], object]
 
 

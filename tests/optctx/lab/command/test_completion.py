@@ -85,8 +85,8 @@ def scripts(tmp_path_factory: pytest.TempPathFactory, script: str) -> dict[str, 
 
 SAY = """optctx() { printf '<%s>' "$@"; echo; }; """
 BEGIN = {
-    "bash": (["--norc", "--noprofile", "-i"], "source SCRIPT\n"),
-    "zsh": (["-f", "-i"], "fpath=(FOLDER $fpath); autoload -U compinit; compinit -u -D\n"),
+    "bash": (["--norc", "--noprofile", "-i"], "source 'SCRIPT'\n"),
+    "zsh": (["-f", "-i"], "fpath=('FOLDER' $fpath); autoload -U compinit; compinit -u -D\n"),
 }
 
 
@@ -127,7 +127,7 @@ def test_fish_completes_commands_files_names_and_words(
     (tmp_path / "kernel.ll").touch()
 
     def offered(line: str) -> set[str]:
-        command = ["fish", "--no-config", "-c", f"source {scripts['fish']}; complete -C '{line}'"]
+        command = ["fish", "--no-config", "-c", f"source '{scripts['fish']}'; complete -C '{line}'"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS)
         assert done.stderr == ""
         return {each.partition("\t")[0] for each in done.stdout.splitlines()}

@@ -49,7 +49,7 @@ def test_damaged_bitcode_is_an_error_however_it_is_damaged(tmp_path: pathlib.Pat
     for data in damaged:
         path = tmp_path / "damaged.bc"
         path.write_bytes(data)
-        with pytest.raises(OptctxError, match=r"cannot read the bitcode of \S+damaged.bc: \S"):
+        with pytest.raises(OptctxError, match=r"cannot read the bitcode of .+damaged.bc: \S"):
             read_input(str(path), TARGET)
 
 
