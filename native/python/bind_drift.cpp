@@ -157,10 +157,11 @@ std::uintptr_t place(const CoveredStorage& storage, std::uintptr_t address) {
     return address;
 }
 
-std::pair<std::string, std::string> symbol_near(std::uintptr_t address) {
+std::pair<std::string, nb::str> symbol_near(std::uintptr_t address) {
     Dl_info found{};
-    if (dladdr(reinterpret_cast<const void*>(address), &found) == 0) return {};
-    return {found.dli_sname == nullptr ? "" : found.dli_sname, found.dli_fname == nullptr ? "" : found.dli_fname};
+    if (dladdr(reinterpret_cast<const void*>(address), &found) == 0) return {"", to_path("")};
+    return {found.dli_sname == nullptr ? "" : found.dli_sname,
+            to_path(found.dli_fname == nullptr ? "" : found.dli_fname)};
 }
 
 // (address, size in bytes) of each piece, which must stay readable.

@@ -13,6 +13,7 @@
 #include <cxxabi.h>
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -27,6 +28,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -122,8 +124,10 @@ void add_image(nb::module_& m) {
         .def_ro("number", &image::Symbol::number)
         .def_prop_ro("name", [](const image::Symbol& s) { return std::string(s.name); });
     nb::class_<image::Library>(m, "Library", "A shared library of this process, with the symbols of its file.")
-        .def(nb::init<std::string, std::uintptr_t>(), "path"_a, "base"_a)
-        .def_prop_ro("path", &image::Library::path)
+        .def(nb::init<std::filesystem::path, std::uintptr_t>(), "path"_a, "base"_a,
+             nb::sig("def __init__(self, path: str, base: int) -> None"))
+        .def_prop_ro("path", [](const image::Library& i) { return to_path(i.path().c_str()); })
+        .def("stay_loaded", &image::Library::stay_loaded, "Keeps the library loaded until the process ends.")
         .def_prop_ro("base", &image::Library::base)
         .def_prop_ro("build_id", &image::Library::build_id)
         .def_prop_ro("text_begin", &image::Library::text_begin)
@@ -176,8 +180,9 @@ void add_image(nb::module_& m) {
     m.def(
         "loaded_libraries",
         [] {
-            std::vector<std::pair<std::string, std::uintptr_t>> found;
-            for (auto& library : image::loaded_libraries()) found.emplace_back(std::move(library.path), library.base);
+            std::vector<std::pair<nb::str, std::uintptr_t>> found;
+            for (const auto& library : image::loaded_libraries())
+                found.emplace_back(to_path(library.path.c_str()), library.base);
             return found;
         },
         "(path, base) of every shared library in this process.");

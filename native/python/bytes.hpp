@@ -1,4 +1,4 @@
-// Python's bytes as spans, vectors and rows, and back; and LLVM's texts for Python.
+// Python's bytes as spans, vectors and rows, and back; LLVM's texts and names of files for Python.
 #pragma once
 
 #include "image/memory.hpp"
@@ -23,6 +23,13 @@ inline std::span<const std::uint8_t> bytes_of(const nanobind::bytes& bytes) {
 template <class Bytes>
 nanobind::bytes to_bytes(const Bytes& bytes) {
     return nanobind::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size() * sizeof bytes[0]);
+}
+
+// The name of a file as Python's `os` gives it.
+inline nanobind::str to_path(const char* name) {
+    PyObject* const text = PyUnicode_DecodeFSDefault(name);
+    if (text == nullptr) throw nanobind::python_error();
+    return nanobind::steal<nanobind::str>(text);
 }
 
 // Bytes that are not UTF-8 become surrogates, as in the names of files that Python's `os` gives.
