@@ -52,7 +52,7 @@ Library::Library(std::string path, std::uintptr_t base)
       base_(base),
       file_(path_) {
     read_sections();
-    stay_loaded();
+    check_loaded();
 }
 
 void Library::read_sections() {
@@ -125,15 +125,17 @@ void Library::read_symbols(std::uint64_t symtab, std::uint64_t symtab_size, std:
 }
 
 // The file may have been replaced on disk since it was loaded: its build id must be the one in memory.
-void Library::stay_loaded() const {
+void Library::check_loaded() const {
     if (build_id_.empty()) throw Misfit(shown_ + ": has no build id to check against memory");
     std::vector<std::uint8_t> loaded(build_id_.size() / 2);
     if (!os::read_checked(base_ + build_id_address_, loaded.data(), loaded.size()) ||
         hex_text(loaded.data(), loaded.size()) != build_id_)
         throw Misfit(shown_ + ": the file is not the library that is loaded (build ids differ)");
-    // Stays loaded from now on, because code and pointers of this process refer to it.
+}
+
+void Library::stay_loaded() const {
     if (dlopen(path_.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) == nullptr)
-        throw Misfit(shown_ + ": the library is no longer loaded");
+        throw Misfit(shown_ + ": no longer loaded");
 }
 
 std::vector<std::uint8_t> Library::initial_bytes(std::uintptr_t address, std::size_t size) const {

@@ -26,9 +26,11 @@ std::vector<LoadedLibrary> loaded_libraries();
 
 class Library {
 public:
-    // Keeps the library loaded until the process ends. Throws Misfit if the file is not an ELF library with symbols or
-    // is not the library loaded at `base`, and OsError if it cannot be read.
+    // Throws Misfit if the file is not an ELF library with symbols or is not the library loaded at `base`, and OsError
+    // if it cannot be read.
     Library(std::string path, std::uintptr_t base);
+    // Keeps the library loaded until the process ends. Throws Misfit if it is not.
+    void stay_loaded() const;
 
     const std::string& path() const noexcept { return path_; }
     std::uintptr_t base() const noexcept { return base_; }
@@ -70,7 +72,7 @@ private:
     void read_segments(const Elf64_Ehdr& header);
     std::string_view name_of(const Elf64_Shdr& names, std::uint64_t offset) const;
     void read_symbols(std::uint64_t symtab, std::uint64_t symtab_size, std::uint64_t strtab, std::uint64_t strtab_size);
-    void stay_loaded() const;
+    void check_loaded() const;
 
     std::string path_;
     std::string shown_;  // the path in messages, which are UTF-8

@@ -44,9 +44,11 @@ def open_image(path: str, base: int) -> Image:
     if (path, base) in _images:
         return _images[path, base]
     try:
-        return _images.setdefault((path, base), Image(path, base))
+        image = Image(path, base)
+        image.stay_loaded()  # code and pointers of this process refer to it from now on
     except RuntimeError as error:
         raise UnsupportedImageError(f"cannot use this LLVM: {error}") from error
+    return _images.setdefault((path, base), image)
 
 
 def loaded_image(library: str | os.PathLike[str]) -> Image:
