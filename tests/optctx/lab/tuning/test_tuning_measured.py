@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pathlib
-import re
 import sys
 from dataclasses import replace
 
@@ -14,7 +13,6 @@ from optctx import OptionContext, registry
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
-from optctx.lab.report.tables import summary
 from optctx.lab.sweep.plan import Answer
 from optctx.lab.timing import Outcome, read_case
 from optctx.lab.tuning import Command, Dimension, RunTime, Size, Space, parse_space, propose
@@ -171,17 +169,6 @@ def test_minimising_keeps_what_matters() -> None:
     left, answer = minimised(everything, best, compile, lambda other: other.object_size <= 70)
     assert left == dict.fromkeys("abc", "1")
     assert answer.object_size == 70
-
-
-def test_a_change_is_told_of_a_base_of_any_sign(tmp_path: pathlib.Path) -> None:
-    script = tmp_path / "score.sh"
-    base = tuned(JOB, parse_space(["unroll-count=1"])).base.objectives["size"]
-    for above, expected in ((base, []), (base + 100, ["-"])):
-        script.write_text(f"echo $(($(stat -c %s $1) - {above:.0f}))\n")
-        command = Command(command=f"sh {script} {{object}}")
-        best, _ = summary(tuned(JOB, parse_space(["force-vector-width=1"]), (command,)))
-        assert re.findall(r" \((.)\d+\.\d%\)$", best) == expected
-        assert best.startswith("best by command: -force-vector-width=1")
 
 
 def test_what_a_command_measures_is_minimised_by_measuring(fresh: FreshProcess) -> None:
