@@ -93,6 +93,11 @@ def _compile(path: str, target: Job, clang: str, options: str) -> bytes:
     done = subprocess.run(front_words(source, words, "-"), stdin=subprocess.DEVNULL, capture_output=True)
     if done.returncode:
         raise OptctxError(f"cannot compile {path}: clang says: {_first_error(done.stderr)}")
+    if not done.stdout.strip():  # LLVM would take that for an empty module
+        raise OptctxError(
+            f"cannot compile {path}: clang gave no module; take out of --clang-options what keeps it from "
+            "that, such as -fsyntax-only"
+        )
     return done.stdout
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from optctx.lab.report.texts import figure_text
+from optctx.lab.report.texts import change_text, figure_text
 from optctx.lab.trials import STATES, Trial, tables
 from optctx.lab.trials.tables import record, settings_text
 from optctx.lab.tuning.results import Study
@@ -103,14 +103,15 @@ def _best_lines(study: Study, so_far: str) -> list[str]:
     options = best.options if study.minimised is None else study.minimised
     passes = f"--passes '{best.passes}' " if len(study.pipelines) > 1 else ""
     change = checked["text"] if checked and confirmed else _change(best, study)
-    doubt = ", not confirmed" if goal.confirmed and not confirmed else ""
+    doubt = "not confirmed" if goal.confirmed and not confirmed else ""
     ties = sum(trial.objectives.get(goal.name) == best.objectives[goal.name] for trial in study.trials)
-    tied = f"; {ties} trials tie" if ties > 1 and not goal.confirmed else ""
+    tied = f"{ties} trials tie" if ties > 1 and not goal.confirmed else ""
+    notes = "; ".join(filter(None, (", ".join(filter(None, (change, doubt))), tied)))
     settings = settings_text(options) or "no options"
-    return [f"best{so_far} by {goal.name}: {passes}{settings} ({change}{doubt}{tied})", *refuted]
+    best_line = f"best{so_far} by {goal.name}: {passes}{settings}{notes and f' ({notes})'}"
+    return [best_line, *refuted]
 
 
 def _change(trial: Trial, study: Study) -> str:
     (goal,) = study.goals
-    base, figure = study.base.objectives[goal.name], trial.objectives[goal.name]
-    return f"{figure / base - 1:+.1%}" if base else ""
+    return change_text(trial.objectives[goal.name], study.base.objectives[goal.name])

@@ -39,8 +39,8 @@ def seconds_text(seconds: float) -> str:
 
 
 def change_text(figure: float, base: float) -> str:
-    """How far a figure is from the base's: "-12.3 %"; "" if the base has none to compare with."""
-    return f"{100 * (figure - base) / abs(base):+.1f} %" if base else ""
+    """How far a figure is from the base's: "-12.3%"; "" if the base has none to compare with."""
+    return f"{(figure - base) / abs(base):+.1%}" if base else ""
 
 
 def axis_title(goal: Goal) -> str:

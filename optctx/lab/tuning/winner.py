@@ -40,7 +40,7 @@ class Winner:
         """Check the best run times again, until one is a gain without doubt."""
         for place, (trial, first) in enumerate(self._fastest(trials)[:_CONFIRMED]):
             options, answer = None, self._compile(trial, overrides_of(trial.options))
-            if self.fewest:
+            if self.fewest and answer.state == "ok":  # it may take too long this time
                 with self.evaluator.session(objective, answer.code) as measure:
                     options, answer = self._drop(
                         trial, answer, lambda one: as_fast(measure({one.digest: one.code})[one.digest])

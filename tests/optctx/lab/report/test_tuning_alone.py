@@ -20,14 +20,15 @@ from optctx.lab.command import tune_command
 from optctx.lab.command.main import main
 from optctx.lab.report.ending import unknown_options
 from optctx.lab.report.kept import read_kept
-from optctx.lab.space import parse_dimension
+from optctx.lab.report.tables import summary
+from optctx.lab.space import parse_dimension, parse_space
 from optctx.lab.trials import Goal, Trial, read_trials
-from optctx.lab.tuning import Study
+from optctx.lab.tuning import Command, Study
 from optctx.process import all_arguments
 from tests.support.ir_texts import SCALE
 from tests.support.processes import run_python
 from tests.support.rows import rows
-from tests.support.tuning_cases import SUM
+from tests.support.tuning_cases import JOB, SUM, tuned
 
 KERNEL = """
 void scale(float *restrict a, const float *restrict b, float k, long n) {
@@ -119,6 +120,17 @@ def test_a_search_over_proposed_options_goes_on_with_the_same_try(
     assert main([*words, "--try", "unroll-count=1,2,4"]) == 2
     expected = f"cannot resume from '{kept}': its search does not try unroll-count=1,2,4; repeat"
     assert expected in capfd.readouterr().err
+
+
+def test_a_change_is_told_of_a_base_of_any_sign(tmp_path: pathlib.Path) -> None:
+    script = tmp_path / "score.sh"
+    base = tuned(JOB, parse_space(["unroll-count=1"])).base.objectives["size"]
+    for above, expected in ((base, []), (base + 100, ["-"])):
+        script.write_text(f"echo $(($(stat -c %s $1) - {above:.0f}))\n")
+        command = Command(command=f"sh {script} {{object}}")
+        best, _ = summary(tuned(JOB, parse_space(["force-vector-width=1"]), (command,)))
+        assert re.findall(r" \((.)\d+\.\d%\)$", best) == expected
+        assert best.startswith("best by command: -force-vector-width=1")
 
 
 def test_it_ends_with_a_line_for_each_tool(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:

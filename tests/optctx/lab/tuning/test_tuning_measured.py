@@ -6,6 +6,7 @@ import json
 import pathlib
 import sys
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 
@@ -14,10 +15,12 @@ from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
 from optctx.lab.sweep.plan import Answer
-from optctx.lab.timing import Outcome, read_case
+from optctx.lab.timing import Confirmation, Interval, Outcome, read_case
+from optctx.lab.trials import Trial
 from optctx.lab.tuning import Command, Dimension, RunTime, Size, Space, parse_space, propose
+from optctx.lab.tuning.evaluate import LocalEvaluator
 from optctx.lab.tuning.objectives import Callgrind, objective_named
-from optctx.lab.tuning.winner import minimised
+from optctx.lab.tuning.winner import Winner, minimised
 from tests.support.ir_texts import SCALE
 from tests.support.tuning_cases import (
     HARNESS,
@@ -169,6 +172,24 @@ def test_minimising_keeps_what_matters() -> None:
     left, answer = minimised(everything, best, compile, lambda other: other.object_size <= 70)
     assert left == dict.fromkeys("abc", "1")
     assert answer.object_size == 70
+
+
+def test_a_best_trial_that_takes_too_long_the_next_time_is_no_gain() -> None:
+    """There is nothing to drop options from, and the search goes on to its end."""
+    ratio = {
+        name: {"middle": each, "low": each, "high": each} for name, each in (("ratio", 2.0), ("noise", 1.0))
+    }
+    trial = Trial(
+        0, {"unroll-count": "2"}, "", "ok", {"time": 0.5}, attributes={"digest": "x", "time": ratio}
+    )
+    evaluator, one = Mock(LocalEvaluator), Interval(1.0, 1.0, 1.0)
+    evaluator.answers.return_value = [Answer("timed out")]
+    evaluator.session.side_effect = OptctxError("the base cannot be measured")
+    evaluator.confirm.return_value = Confirmation(False, one, None, one, Mock(), Outcome("failed"))
+    winner = Winner(evaluator, Mock(), RunTime().goal, seed=0, varied=False, fewest=True)
+    winner.confirm([trial], RunTime())
+    assert winner.confirmation is not None
+    assert (winner.confirmation["gain"], winner.options) == (False, None)
 
 
 def test_what_a_command_measures_is_minimised_by_measuring(fresh: FreshProcess) -> None:
