@@ -7,7 +7,6 @@ from collections.abc import (
 )
 import contextlib
 import enum
-import os
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -31,7 +30,7 @@ class Symbol:
     def name(self) -> str: ...
 
 class Library:
-    def __init__(self, path: str | os.PathLike, base: int) -> None: ...
+    def __init__(self, path: str, base: int) -> None: ...
 
     @property
     def path(self) -> str: ...
