@@ -12,8 +12,6 @@ from evidence.strategies import command as compare_command
 from optctx.lab.command.main import guarded
 from optctx.lab.command.parser import Parser
 
-__all__ = ["main", "make_parser"]
-
 _COMMANDS = (compare_command, census_command, reads_command, tablegen_command)
 
 

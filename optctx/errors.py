@@ -8,41 +8,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-__all__ = [
-    "CacheWarning",
-    "ContainmentError",
-    "ContainmentWarning",
-    "ContextMismatchError",
-    "ContextMismatchWarning",
-    "DeadlockWarning",
-    "DriftWarning",
-    "EndedEarlyError",
-    "EngineWarning",
-    "Interrupted",
-    "LinkMismatchError",
-    "NumbaOptionsWarning",
-    "OptctxError",
-    "OptionTypeError",
-    "OptionValueError",
-    "OutsideScopeError",
-    "OutsideScopeWarning",
-    "PassPipelineError",
-    "ProcessWideOptionError",
-    "ScopeError",
-    "TargetError",
-    "TargetWarning",
-    "UnknownOptionError",
-    "UnreadOptionError",
-    "UnreadOptionWarning",
-    "UnsupportedImageError",
-    "UntrustedOptionError",
-    "UntrustedOptionWarning",
-    "clipped",
-    "level_outside",
-    "llvms_reason",
-    "shown",
-]
-
 _MOST = 200  # characters of a value in a message
 _MOST_SAID = 1000  # characters of LLVM's words in a message
 

@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar, overload
 
-__all__ = ["later", "lazy"]
-
 T = TypeVar("T")
 
 

@@ -12,8 +12,6 @@ import os
 import threading
 import weakref
 
-__all__ = ["Rank", "holds_lock", "is_held", "lock_held_by_fork", "lock_left_behind"]
-
 
 class Rank(enum.IntEnum):
     """The order in which a thread takes locks when it holds several, and in which a fork takes all of them.

@@ -10,8 +10,6 @@ import stat
 
 from optctx.errors import EndedEarlyError, OptctxError, shown
 
-__all__ = ["OUT_OF", "GoneError", "check_in_place", "hindrance", "write_whole"]
-
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPEN_FILES = ("/dev/", "/proc/")  # /dev/stdout is what a shell has opened, whatever that is
 

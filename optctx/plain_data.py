@@ -14,8 +14,6 @@ from typing import Any
 
 from optctx.errors import OptctxError, shown
 
-__all__ = ["DataError", "Odd", "check_plain", "number_from", "parse_json", "read_bounded"]
-
 _LEAST, _MOST = -(1 << 63), (1 << 64) - 1  # whole numbers: what 64 bits hold, with or without a sign
 _DIGITS = 20  # and a sign
 _DEEPEST = 32  # levels

@@ -19,8 +19,6 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["get_include"]
-
 _NEEDED = "optctx needs CPython 3.10 or later on 64-bit Linux on x86-64 (AMD64)"
 _NAME = "optctx._native"
 _AGAIN = "install optctx again, with this Python"

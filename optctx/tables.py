@@ -12,8 +12,6 @@ from rich.text import Text
 
 from optctx.wording import printable
 
-__all__ = ["Cell", "Table"]
-
 _WORDS = 20  # columns for a text that is wrapped
 
 Cell = str | tuple[str, str]  # a text, or a text and rich's style for it

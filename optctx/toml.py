@@ -17,8 +17,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["parse_toml", "quoted", "read_toml", "toml_value", "typed"]
-
 T = TypeVar("T")
 
 _MOST_BYTES = 64 << 20

@@ -4,17 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-__all__ = [
-    "columns",
-    "counted",
-    "did_you_mean",
-    "first_few",
-    "html_table",
-    "nearest",
-    "printable",
-    "time_unit",
-]
-
 _MOST = 3  # names in a suggestion
 _CUTOFF = 0.6  # of difflib's ratio; below it names have little in common
 _CLOSE = 0.05  # names whose ratio is lower than the best by more than this are left out

@@ -14,8 +14,6 @@ from typing import Final
 
 from evidence.answers.commands import PAGES, ROOT, Command, commands
 
-__all__ = ["EXCEPTED", "MORE", "main", "more_arguments"]
-
 # What cannot run here, and why.
 EXCEPTED: Final = {
     "make answers": "is this command",

@@ -18,8 +18,6 @@ from evidence.main import make_parser as make_evidence_parser
 from optctx.errors import OptctxError
 from optctx.lab.command.main import parse as parse_optctx
 
-__all__ = ["PAGES", "ROOT", "Command", "CommandError", "check", "commands"]
-
 ROOT: Final = Path(__file__).parents[2]
 PAGES: Final = tuple(sorted((ROOT / "design" / "upstream").glob("*.md")))
 _CODE = re.compile(r"^```\w*\n(?P<block>.*?)^```$|(?<!`)`(?P<span>[^`]+)`(?!`)", re.DOTALL | re.MULTILINE)

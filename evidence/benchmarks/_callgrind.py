@@ -10,10 +10,6 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from optctx.lab.timing.x86_64.callgrind import counted
-
-__all__ = ["counted", "is_missing", "run_counted", "run_python_counted"]
-
 
 def is_missing() -> bool:
     """Whether there is no valgrind, and say so."""

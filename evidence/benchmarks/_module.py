@@ -8,8 +8,6 @@ from llvmlite import binding
 
 from optctx import emit_object, run_passes
 
-__all__ = ["compile_native", "module_text"]
-
 # Written as a C front end leaves it, with its variables in memory, so that every stage of -O3 has work.
 _FUNCTIONS = """
 ; Sums of products, as the innermost loop of a filter.

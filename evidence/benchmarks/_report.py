@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-__all__ = ["Report", "Spread", "compile_cpp", "fresh_output", "spread"]
-
 
 @dataclass(frozen=True)
 class Spread:

@@ -17,8 +17,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any
 
-__all__ = ["BASELINE", "LIMITS", "OWN", "compile_once", "prepared"]
-
 _OPTIONS = {"arm-parallel-dsp-load-limit": 3}  # which changes no code here: LLVM works as much
 _ROUNDS = 40
 _WARM = 3  # rounds that do not count

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from optctx.lab.command.parser import Parser
 
-__all__ = ["add", "run"]
-
 
 def add(commands: _SubParsersAction[Parser]) -> None:
     """Enter the command among `commands`."""

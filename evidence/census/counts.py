@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable
 from evidence.reads.signature import signature_of
 from optctx.facts import Facts, OptionFacts, Reader
 
-__all__ = ["FLAGS", "constructs", "flags", "totals"]
-
 _WHAT = ("loads", "stores", "addresses", "occurrences", "positions")
 _FORMS = {"list": "list", "bits": "bits", "set": "set", "string": "string", "other": "class"}
 

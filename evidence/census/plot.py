@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["check_plot", "save_census_plot"]
-
 FORMATS = ("png", "svg", "pdf")
 # No dates and no random names, so the same rows give the same file.
 _METADATA: dict[str, dict[str, str | None]] = {

@@ -13,8 +13,6 @@ from math import isfinite
 from optctx.facts import OptionFacts
 from optctx.lab.lookup import identifiers
 
-__all__ = ["as_tablegen", "has_field"]
-
 _HEAD = """\
 // {title}
 //

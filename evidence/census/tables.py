@@ -8,8 +8,6 @@ from evidence.census.counts import flags
 from optctx.facts import OptionFacts
 from optctx.wording import columns
 
-__all__ = ["OPTION_HEADINGS", "option_cells", "totals_lines"]
-
 OPTION_HEADINGS = (
     "option",
     "type",

@@ -11,8 +11,6 @@ from optctx import OptionContext
 from optctx.engine.attach import attach
 from tests.support.audit import audit
 
-__all__ = ["compile_audited", "find_sightings", "sightings_as_text"]
-
 _SHOWN = 5  # jobs listed for one access
 
 

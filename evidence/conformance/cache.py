@@ -7,8 +7,6 @@ from pathlib import Path
 
 from evidence.conformance.job import Job, Outcome
 
-__all__ = ["ReferenceCache"]
-
 
 class ReferenceCache:
     """A file of JSON lines, one for each outcome; appended to as they come. A context manager."""

@@ -15,18 +15,6 @@ from evidence.conformance.scoped import shuffled
 from evidence.conformance.source import SourceError, default_cache, llvm_tests
 from evidence.conformance.verdict import option_names
 
-__all__ = [
-    "absolute",
-    "add_choice",
-    "add_source",
-    "choose",
-    "new_parser",
-    "read_tests",
-    "tests_root",
-    "value_needs",
-    "work_apart",
-]
-
 
 def new_parser(program: str, about: str | None) -> argparse.ArgumentParser:
     """The parser of a program of this package, "" for its own."""

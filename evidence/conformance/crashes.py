@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from evidence.conformance.job import Job, Outcome
 from evidence.conformance.scoped import Crash, run_scoped
 
-__all__ = ["Blame", "assign_blame"]
-
 _HISTORY = 200  # jobs before the crash that are run again with the suspects
 _TRIES = 3
 

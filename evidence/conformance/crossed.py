@@ -33,8 +33,6 @@ from optctx import run_passes
 from optctx.errors import OptctxError
 from optctx.process import set_process_options
 
-__all__ = ["OBJECTS", "PLACES", "main", "make_parser"]
-
 _NATIVE = re.compile(r"x86_64|$")
 _PASSES = 8  # that a manager filled by hand gets
 _NO_PASS = re.compile("print|view|refprune|dump|debug_info|dot_")

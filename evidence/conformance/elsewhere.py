@@ -16,8 +16,6 @@ from evidence.conformance.forked import reference, run_forked
 from evidence.conformance.job import Job, Outcome, compile_job, initialise
 from optctx.children.python import python_command
 
-__all__ = ["elsewhere"]
-
 _ALLOCATIONS = 1000
 
 

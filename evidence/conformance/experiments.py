@@ -36,8 +36,6 @@ from evidence.conformance.verdict import option_names
 from optctx.process import reset_process_options, set_process_options
 from tests.support.seccomp import FORBIDDEN, confine
 
-__all__ = ["EXPERIMENTS", "main", "make_parser"]
-
 _STARTS = ("fork", "vfork", "clone", "clone3")
 _SHOWN = 20
 _NO_MACHINE = "no machine"

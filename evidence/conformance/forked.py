@@ -22,8 +22,6 @@ from optctx.children.frames import write_all
 from optctx.children.limits import lower_limit
 from optctx.process import set_process_options
 
-__all__ = ["ask_child", "reference", "run_forked"]
-
 T = TypeVar("T")
 _PARALLEL = 2
 _WAIT = 0.5  # seconds between two looks at the clock

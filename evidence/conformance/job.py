@@ -22,18 +22,6 @@ if TYPE_CHECKING:
 
     from tests.support.audit import Access
 
-__all__ = [
-    "Job",
-    "Machines",
-    "Outcome",
-    "Prepare",
-    "compile_job",
-    "digest",
-    "initialise",
-    "make_machine",
-    "source",
-]
-
 # What gives a job the machine for a triple.
 Machines: TypeAlias = "Callable[[Job, str], AbstractContextManager[TargetMachine]]"
 # What is done with a job's own LLVMContext before anything is in it.

@@ -15,8 +15,6 @@ from evidence.conformance.scoped import Mode, ScopedRun, run_scoped, shuffled
 from evidence.conformance.stability import measure
 from evidence.conformance.verdict import Verdict, judge
 
-__all__ = ["Settings", "compute_references", "judge_all", "run_all"]
-
 _SCOPED = 3  # times the time of a fresh process that a job may take inside a context
 
 

@@ -33,8 +33,6 @@ from evidence.conformance.verdict import option_names
 from optctx.lowering import EQUIVALENTS
 from optctx.process import set_process_options
 
-__all__ = ["CROSSED", "Case", "main", "make_parser"]
-
 _SHOWN = 40
 _AMDGPU = "/CodeGen/AMDGPU/"
 

@@ -13,8 +13,6 @@ from evidence.conformance.job import Job, make_machine
 if TYPE_CHECKING:
     from llvmlite.binding import TargetMachine
 
-__all__ = ["SharedMachines"]
-
 
 class SharedMachines:
     """Machines that live as long as the process. The job that comes first makes one, inside its context."""

@@ -21,8 +21,6 @@ from evidence.conformance.recorded import (
 from evidence.conformance.report import as_json, as_text
 from evidence.conformance.scoped import Mode
 
-__all__ = ["main", "make_parser"]
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 if every stable job agrees or is refused by name, the audit saw nothing, and every

@@ -24,8 +24,6 @@ from evidence.reads.command import reads_summary
 from evidence.reads.places import ReadPlace, Reads, reads_as_json
 from evidence.reads.signature import signature_of
 
-__all__ = ["as_markdown", "main", "make_parser"]
-
 _SHOWN = 8  # frames of a stack
 
 

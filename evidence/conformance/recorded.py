@@ -15,17 +15,6 @@ from evidence.reads.stacks import FirstRead
 from optctx import OptionContext, record
 from optctx.engine.attach import attach
 
-__all__ = [
-    "Missing",
-    "Recorded",
-    "compile_recorded",
-    "find_recorded",
-    "reads_of",
-    "recorded_as_text",
-    "removals",
-    "sensitive_jobs",
-]
-
 _SHOWN = 5  # jobs listed for one option
 
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from evidence.conformance.verdict import VERDICTS, Verdict, option_names
 
-__all__ = ["as_json", "as_text"]
-
 _SHOWN = 60  # jobs listed by name
 
 

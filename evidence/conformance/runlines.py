@@ -10,8 +10,6 @@ from pathlib import Path
 
 from evidence.conformance.job import Job
 
-__all__ = ["NeedsValue", "NotApplicableError", "command_job", "commands", "read_jobs"]
-
 NeedsValue = Callable[[str], bool | None]  # of an option's name; None if it is not registered
 
 _RUN = re.compile(r"^[\s;#/]*RUN:\s*(.*)$")

@@ -24,8 +24,6 @@ from optctx.children.frames import Frames, decode, encode, write_all
 if TYPE_CHECKING:
     from evidence.strategies.reach import Reach
 
-__all__ = ["Crash", "Mode", "ScopedRun", "run_scoped", "scoped_outcome"]
-
 _TEXT = 400  # bytes of standard error that are kept
 
 

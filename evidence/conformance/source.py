@@ -7,8 +7,6 @@ import re
 import subprocess
 from pathlib import Path
 
-__all__ = ["SourceError", "default_cache", "llvm_tests", "source_package"]
-
 _PACKAGE = "llvm-toolchain-19"
 _COMPLETE = ".complete"
 _DOWNLOADED = ".downloaded"

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from optctx._native import Kind
 from optctx.engine.attach import attach
 
-__all__ = ["spoil"]
-
 _NUMBERS: dict[Kind, Callable[[int], ctypes._SimpleCData]] = {  # type: ignore[type-arg]
     Kind.int32: ctypes.c_int32.from_address,
     Kind.uint32: ctypes.c_uint32.from_address,

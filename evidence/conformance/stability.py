@@ -26,8 +26,6 @@ from evidence.conformance.machines import SharedMachines
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.process import set_process_options
 
-__all__ = ["Stability", "measure"]
-
 _REPEATS = 3
 _ROUNDS = 4  # processes for each kind of company
 _COMPANY = 10  # other jobs in one of them

@@ -28,8 +28,6 @@ from evidence.strategies.library_options import has_context
 from optctx import registry
 from optctx.facts import OptionFacts, Reader, facts
 
-__all__ = ["fate", "main", "new_parser", "uses"]
-
 FATES = ("delete", "process", "untested", "pass parameter", "attribute", "module flag", "argument")
 _FUNCTION = frozenset({"Function", "MachineFunction"})
 _MODULE = _FUNCTION | {"Module", "LLVMContext"}

@@ -8,8 +8,6 @@ from evidence.conformance.crashes import Blame
 from evidence.conformance.job import Job, Outcome
 from evidence.conformance.stability import Stability
 
-__all__ = ["Verdict", "judge", "option_names"]
-
 VERDICTS = ("agreed", "refused", "differing", "unstable", "crashed", "not applicable")
 
 

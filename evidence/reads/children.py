@@ -15,8 +15,6 @@ from optctx.compiling import initialise_targets, llvm_pool
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError
 
-__all__ = ["Ended", "recorded", "run_in_children"]
-
 
 class Ended(NamedTuple):
     """How a compilation ended: what it read first, or why that is not known."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["CONTEXTS", "LEADING"]
-
 # A pointer or reference to one of these is a context. Class as a pattern -> the context.
 CONTEXTS: Final = {
     r"llvm::Function": "Function",

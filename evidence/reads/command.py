@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from optctx.lab.command.parser import Parser
 
-__all__ = ["add", "reads_summary", "run"]
-
 _SUFFIXES = (".ll", ".bc")
 _SECONDS = 60.0  # for a compilation
 _HEADINGS = ("option", "context", "frames", "by", "read by", "library")

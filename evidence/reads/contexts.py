@@ -18,8 +18,6 @@ from typing import NamedTuple
 from evidence.reads.classes import CONTEXTS, LEADING
 from evidence.reads.signature import Signature, pointee, signature_of
 
-__all__ = ["Reach", "nearest", "reached", "reaches_in"]
-
 
 class Reach(NamedTuple):
     """How a function reaches a context. `via`: "Function (parameter)", "SelectionDAGISel, MF (this)"."""

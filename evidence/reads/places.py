@@ -15,8 +15,6 @@ from optctx.engine.attach import attach
 from optctx.facts.origins import Origins
 from optctx.reads.readers import ReaderIndex, reader_index
 
-__all__ = ["NONE", "ReadPlace", "Reads", "first_reads", "reads_as_json"]
-
 NONE = "none"
 _OF_LLVM_CONTEXT = ("Function", "Module", "MachineFunction", "LLVMContext")  # each leads to its LLVMContext
 _KEPT = 1 << 15  # stacks whose functions are not looked up again

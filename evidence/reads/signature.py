@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["Signature", "pointee", "signature_of"]
-
 _CLONE = re.compile(r" \[clone [^]]*\]")
 _THUNK = re.compile(r"^(?:non-virtual|virtual|covariant return) thunk to ")
 _QUALIFIERS = re.compile(r"(?: const| volatile| &&| &|&&|&)+$")

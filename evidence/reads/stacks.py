@@ -15,8 +15,6 @@ from optctx.engine.engine import Engine
 from optctx.engine.thread_engine import ThreadEngine
 from optctx.errors import OptctxError
 
-__all__ = ["FirstRead", "MadeCode", "RecordingStacks", "made_code", "stacks_in"]
-
 # Bytes in a trampoline. The first and the last are in those that save a register.
 _SKIP_RED_ZONE_AND_PUSH, _LOAD_VIEW_AND_WORD, _POP_AND_BACK = 6, 16, 9
 

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 
 from optctx.errors import OptionValueError, shown
 
-__all__ = ["merged", "split"]
-
 
 def split(argument: str) -> tuple[str, str | None]:
     """(name, text) of an argument such as "-name=text"; the text is None for "-name" alone.

@@ -13,8 +13,6 @@ from evidence.strategies.scoped import LlvmContextStrategy, ThreadStrategy
 from evidence.strategies.strategy import Strategy
 from evidence.strategies.tools import CommandLineStrategy
 
-__all__ = ["STRATEGIES", "open_strategy"]
-
 STRATEGIES: Final[dict[str, type[Strategy]]] = {
     each.name: each
     for each in (

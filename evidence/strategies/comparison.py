@@ -19,8 +19,6 @@ from optctx.compiling import Job
 from optctx.errors import Interrupted
 from optctx.wording import counted
 
-__all__ = ["Compared", "Comparison", "compare"]
-
 _LOOK = 0.1  # seconds between two looks at signals
 # One set for each thread and for each latency, all of them values of an option that -O3 reads in every loop.
 _SETS = tuple((f"-unroll-count={count}",) for count in range(2, 34))

@@ -11,8 +11,6 @@ from optctx.compiling import Job, Result
 from optctx.errors import OptctxError
 from optctx.locks import lock_left_behind
 
-__all__ = ["PrivateCopyStrategy"]
-
 _KEPT = 4  # copies that nothing uses
 
 

@@ -12,8 +12,6 @@ from hypothesis.errors import NoSuchExample
 from evidence.strategies.program import BYSTANDER, Action, Program, Step
 from evidence.strategies.properties import MISSPELT, Property, valid
 
-__all__ = ["smallest"]
-
 _LONGEST = 6  # steps that are drawn
 
 

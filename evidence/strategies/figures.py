@@ -24,8 +24,6 @@ from optctx.compiling import Job
 from optctx.compiling.job import initialise_targets
 from optctx.errors import OptctxError
 
-__all__ = ["Figures", "figures_of", "main"]
-
 _SETS = 8  # for latency and memory
 _PARKED = 32  # sets that are in force together when their memory is looked at
 _PARKED_IF_LARGE = 4  # where each has a library or a process of its own

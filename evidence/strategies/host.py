@@ -20,8 +20,6 @@ from optctx.engine.attach import attach
 from optctx.errors import OptctxError
 from optctx.process import reset_process_options
 
-__all__ = ["Host"]
-
 _SECONDS = 600.0  # that a program may take, however busy the machine is
 
 

@@ -14,8 +14,6 @@ from evidence.strategies.properties import MISSPELT, PROPERTIES, Property, Verdi
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError
 
-__all__ = ["Judge", "Runs"]
-
 _OWN_LLVM = ("command-line",)
 
 

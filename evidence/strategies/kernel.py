@@ -6,8 +6,6 @@ from typing import Final
 
 from tests.support.ir_texts import COUNTED, SCALE, X86
 
-__all__ = ["KERNEL", "OPTIONS"]
-
 # Read in a pass with its occurrences, in a pass behind a cl::location, and where a target's objects are made.
 OPTIONS: Final = (
     ("-force-vector-width=2",),

@@ -23,8 +23,6 @@ from optctx.image.facts.mangled_names import (
 )
 from tests.support.bare_llvm import BareLlvm
 
-__all__ = ["LibraryCopy", "TargetNames"]
-
 TargetNames = tuple[str, str, str]  # triple, processor, features
 
 _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {

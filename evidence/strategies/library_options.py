@@ -12,8 +12,6 @@ from optctx._native import demangle
 from optctx.engine.attach import attached
 from optctx.errors import OptctxError
 
-__all__ = ["CONTEXTS", "LibraryDefaultsStrategy", "LibraryOptionsStrategy", "has_context"]
-
 # From these LLVM main reaches an LLVMContext, or the options that one has left in MCTargetOptions.
 CONTEXTS = frozenset({"Function", "Module", "MachineFunction", "LLVMContext", "MCContext"})
 

@@ -15,8 +15,6 @@ from optctx.image.registry_reader import read_registry
 from optctx.locks import lock_left_behind
 from optctx.process import reset_process_options, set_process_options
 
-__all__ = ["ComgrStrategy", "OnceStrategy", "TritonStrategy", "XlaStrategy"]
-
 
 class _WaitingStrategy(Strategy):
     """Guards what it knows of its users by a condition, which it tells of every change."""

@@ -6,8 +6,6 @@ from evidence.strategies.comparison import Compared, Comparison
 from evidence.strategies.properties import PROPERTIES
 from optctx.wording import columns, counted
 
-__all__ = ["as_lines"]
-
 _NOT_AT_ONCE = "-"
 
 

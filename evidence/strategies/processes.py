@@ -11,8 +11,6 @@ from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import OptctxError
 from optctx.locks import lock_left_behind
 
-__all__ = ["ColdProcessStrategy", "ForkServerStrategy", "WarmProcessStrategy"]
-
 _KEPT = 8  # workers that nothing uses
 
 

@@ -9,8 +9,6 @@ from typing import Final, Literal, NamedTuple
 from evidence.strategies.arguments import merged
 from optctx.compiling import Result
 
-__all__ = ["BYSTANDER", "Action", "Outcome", "Program", "Seen", "Step", "digest", "expected", "words"]
-
 Action = Literal[
     "enter",  # a scope with options
     "leave",  # the innermost scope

@@ -7,8 +7,6 @@ from typing import Final, NamedTuple
 
 from evidence.strategies.program import BYSTANDER, Action, Program, Step
 
-__all__ = ["MISSPELT", "PROPERTIES", "Property", "Verdict", "valid"]
-
 MISSPELT: Final = ("-unroll-cout=4",)
 _ENDING = ("leave", "fail", "die")
 

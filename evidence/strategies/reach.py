@@ -16,8 +16,6 @@ from optctx.image.survey import Survey
 from optctx.plan.plan import Plan, plan_redirected
 from optctx.plan.references import NO_READER, Readers, References
 
-__all__ = ["Reach"]
-
 
 class Reach(NamedTuple):
     """A model of another LLVM. `sees`: whether a read of an option sees the values of contexts. `others`:

@@ -16,8 +16,6 @@ from optctx.errors import OptctxError
 from optctx.locks import lock_left_behind
 from optctx.process import set_process_options
 
-__all__ = ["run_program"]
-
 _LONGEST = 60.0  # seconds that a step may take before it counts as waiting for ever
 
 

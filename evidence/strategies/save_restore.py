@@ -16,8 +16,6 @@ from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
 from optctx.image.registry_reader import read_registry
 
-__all__ = ["SaveRestoreStrategy"]
-
 _BOOLS = {None: 1, "true": 1, "1": 1, "": 1, "false": 0, "0": 0}
 _TYPES: dict[Kind, Any] = {
     Kind.boolean: ctypes.c_bool,

@@ -12,8 +12,6 @@ from optctx.compiling.job import compile_unchecked
 from optctx.context import OptionContext, tool
 from optctx.context.wrap import wrap
 
-__all__ = ["LlvmContextStrategy", "ThreadStrategy"]
-
 
 class ThreadStrategy(Strategy):
     """A scope of optctx: LLVM reads this thread's values, while other threads read theirs."""

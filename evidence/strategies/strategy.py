@@ -14,8 +14,6 @@ from optctx.compiling.job import compile_unchecked
 from optctx.errors import ScopeError
 from optctx.process import reset_process_options, set_process_options
 
-__all__ = ["Strategy"]
-
 
 class _Scopes(threading.local):
     """Of one thread: for each of its scopes the options, those of outer ones included, and what is kept."""

@@ -13,8 +13,6 @@ from optctx.children.death import cause_of_end
 from optctx.compiling import Job, Result
 from optctx.errors import OptctxError
 
-__all__ = ["CommandLineStrategy"]
-
 _NEWEST_FIRST = (
     "",
     *(f"-{release}" for release in range(30, 16, -1)),

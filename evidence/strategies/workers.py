@@ -15,8 +15,6 @@ from optctx.compiling.job import compile_unchecked, initialise_targets
 from optctx.errors import OptctxError
 from optctx.process import set_process_options
 
-__all__ = ["Worker", "main"]
-
 
 class Worker:
     """Starts at once; its options go with the first job. Not for two threads at once.

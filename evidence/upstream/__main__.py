@@ -26,8 +26,6 @@ from .shell import UpstreamError
 from .source import configure, patch, unpack
 from .unit import run_layout, run_unit
 
-__all__ = ["main", "make_parser"]
-
 _ROOT = Path(__file__).parents[2]
 _T = TypeVar("_T")
 _NAMED = 5  # files that break

@@ -15,8 +15,6 @@ from .setup import Setup
 from .shell import UpstreamError, run
 from .stamps import digest, step
 
-__all__ = ["Breaks", "Kind", "count_breaks", "without_helpers"]
-
 _ERROR = re.compile(r"^([^\s:]+):(\d+):\d+: (?:fatal )?error: ", re.MULTILINE)
 _SHOWN = 10
 _HELPERS = re.compile(

@@ -13,8 +13,6 @@ from .setup import Setup
 from .shell import UpstreamError, run, run_logged
 from .stamps import digest, step
 
-__all__ = ["Builder"]
-
 _OTHER = (
     "AArch64 AMDGPU ARM AVR BPF Hexagon Lanai LoongArch M68k MSP430 Mips NVPTX PowerPC RISCV Sparc SystemZ "
     "VE WebAssembly XCore Xtensa BOLT Exegesis FuzzMutate FuzzerCLI TableGen"

@@ -12,8 +12,6 @@ from pathlib import Path
 from .setup import Setup
 from .shell import UpstreamError
 
-__all__ = ["LitOutcome", "run_lit"]
-
 # A suite of one format: tests whose RUN lines need no other program than these and opt.
 _CONFIG = """\
 import lit.formats

@@ -19,8 +19,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["Moved", "count_moved", "main", "make_parser"]
-
 _DECLARED = re.compile(r"\bcl::(?:opt|list|bits|opt_ctx)<")
 _STRING = re.compile(r'"([^"\\\n]*)"')
 _FIELD = re.compile(

@@ -10,21 +10,6 @@ from pathlib import Path
 
 from .shell import UpstreamError, run
 
-__all__ = [
-    "Library",
-    "Member",
-    "Symbols",
-    "by_archive",
-    "definers",
-    "lost_symbols",
-    "missing_symbols",
-    "option_members",
-    "reachable",
-    "read_objects",
-    "untagged",
-    "users",
-]
-
 Member = tuple[str, str]
 """An archive's name without `lib` and `.a`, and an object's file name in it."""
 

@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from .shell import UpstreamError, run
 
-__all__ = ["Patch", "apply", "series"]
-
 FOLDER = Path(__file__).parent / "patches"
 _CHANGED = re.compile(r"^\+\+\+ b/(.*)$", re.MULTILINE)
 

@@ -10,16 +10,6 @@ from .setup import Setup
 from .shell import run
 from .stamps import digest, step
 
-__all__ = [
-    "CPP",
-    "SYSTEM_LIBRARIES",
-    "compile_object",
-    "headers",
-    "link",
-    "patched_includes",
-    "stock_options",
-]
-
 CPP = Path(__file__).parent / "cpp"
 SYSTEM_LIBRARIES = ("-lz", "-lpthread", "-ldl", "-lm")
 

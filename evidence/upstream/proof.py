@@ -11,8 +11,6 @@ from pathlib import Path
 from .setup import Setup
 from .shell import UpstreamError, run
 
-__all__ = ["EMITTED", "EMIT_SETS_OF_ALL", "INPUTS", "OPTION_SETS", "PASSES", "Outcome", "prove"]
-
 PASSES = "default<O3>"
 OPTION_SETS: tuple[tuple[str, ...], ...] = (
     (),

@@ -18,8 +18,6 @@ from optctx.errors import OptctxError
 from .setup import Setup
 from .shell import UpstreamError, run
 
-__all__ = ["PrototypeHost", "judge_prototype"]
-
 # Read in passes whose files every run rebuilds.
 OPTIONS = (
     ("-force-vector-width=2",),

@@ -12,8 +12,6 @@ from .programs import CPP, SYSTEM_LIBRARIES, compile_object, headers, patched_in
 from .setup import Setup
 from .shell import UpstreamError, run
 
-__all__ = ["Cost", "measure_reads"]
-
 
 @dataclass(frozen=True)
 class Cost:

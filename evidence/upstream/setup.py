@@ -9,8 +9,6 @@ from pathlib import Path
 
 from .shell import UpstreamError, run
 
-__all__ = ["VERSION", "Setup", "find_setup"]
-
 VERSION = "19.1.7"
 _DEBIAN = {
     "cmake": "cmake",

@@ -7,8 +7,6 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-__all__ = ["UpstreamError", "run", "run_logged"]
-
 
 class UpstreamError(Exception):
     """A step failed; the message says which, why, and what to do."""

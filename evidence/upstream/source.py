@@ -13,8 +13,6 @@ from .setup import VERSION, Setup
 from .shell import UpstreamError, run, run_logged
 from .stamps import digest, step
 
-__all__ = ["configure", "patch", "unpack"]
-
 
 def unpack(setup: Setup) -> bool:
     """Downloads the package into `make conformance`'s cache and unpacks it. False if it was there."""

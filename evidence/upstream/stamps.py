@@ -7,8 +7,6 @@ import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-__all__ = ["digest", "step"]
-
 
 def digest(*parts: str | Path | Iterable[str]) -> str:
     """A digest of texts, of files' contents, and of lists of texts."""

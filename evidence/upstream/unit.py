@@ -10,8 +10,6 @@ from .programs import CPP, compile_object, link, patched_includes
 from .setup import Setup
 from .shell import UpstreamError, run
 
-__all__ = ["Counts", "passed_tests", "run_layout", "run_unit"]
-
 _FILES = ("CommandLineTest", "OptionContextTest", "ThreadPool", "ParallelTest", "CrashRecoveryTest")
 _OBJECTS = "unittests/Support/CMakeFiles/SupportTests.dir"
 _MAIN = "third-party/unittest/UnitTestMain/CMakeFiles/llvm_gtest_main.dir/TestMain.cpp.o"

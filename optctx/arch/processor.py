@@ -14,19 +14,6 @@ from typing import Any, NamedTuple, Protocol
 
 from optctx._native import Library, Uses, check_sites, group_uses, site_words
 
-__all__ = [
-    "CannotDecodeError",
-    "CodeReferences",
-    "Entrance",
-    "FunctionEntrance",
-    "NumberedFunctions",
-    "Processor",
-    "Site",
-    "SiteRefusal",
-    "Sites",
-    "Uses",
-]
-
 
 class Site(NamedTuple):
     """An instruction that refers to the byte at `offset` in the region that begins at `region`."""

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from optctx.compiling import Emit, Job, Result
 
-__all__ = ["CompileCache"]
-
 
 class _MemoryStore:
     """A store like FolderStore in the memory of this process, for at most `size_limit` bytes of values."""

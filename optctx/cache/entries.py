@@ -23,8 +23,6 @@ from optctx.values.states import changed_options, process_texts, text_under, val
 if TYPE_CHECKING:
     from optctx.compiling import Emit, Job, Result
 
-__all__ = ["Situation", "input_key", "pack_reads", "pack_result", "unpack_reads", "unpack_result"]
-
 _FORMAT = 3  # of keys and of entries
 _PIECE = 1 << 20  # bytes of a file to read at a time
 

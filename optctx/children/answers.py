@@ -14,8 +14,6 @@ from optctx.children.death import Death
 from optctx.children.frames import FrameError, Frames, decode, encode
 from optctx.children.messages import Kill, Reply, Tell, ToServer
 
-__all__ = ["Call", "Done", "Line", "Listener", "Talk", "done_by"]
-
 R = TypeVar("R")
 
 

@@ -20,8 +20,6 @@ from optctx.children.messages import Place, Reply, Start, arguments_of, function
 from optctx.children.spawning import STOP, end_with_parent
 from optctx.errors import OptctxError
 
-__all__ = ["Channel", "Child", "answer", "called", "settle"]
-
 T = TypeVar("T")
 # Made beforehand: the process that writes it may get no memory to make it.
 _NO_MEMORY = encode(Reply("no memory"))

@@ -25,8 +25,6 @@ from optctx.children.pool import Pool
 from optctx.errors import EndedEarlyError
 from optctx.locks import lock_left_behind
 
-__all__ = ["PER_THREAD", "Crowd"]
-
 R = TypeVar("R")
 _CLONE_FILES = 0x400
 PER_THREAD = 160 << 20  # bytes of address space that a thread's stack and heap reserve

@@ -10,8 +10,6 @@ from typing import Literal
 
 import msgspec
 
-__all__ = ["Death", "cause_of_end", "is_cut", "is_of_machine", "last_line", "last_words", "printed_to"]
-
 _KEPT = 1 << 16  # bytes at the end of what a process printed
 _LONGEST = 200  # characters of its last words, or of its last line
 _LAST_WORDS = ("Assertion ", "UNREACHABLE executed", "LLVM ERROR: ", "std::bad_alloc")

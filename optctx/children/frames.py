@@ -15,19 +15,6 @@ import msgspec
 
 from optctx.errors import OptctxError, shown
 
-__all__ = [
-    "CHUNK",
-    "FrameError",
-    "Frames",
-    "Source",
-    "decode",
-    "decoder",
-    "encode",
-    "messages",
-    "pack",
-    "write_all",
-]
-
 CHUNK = 1 << 20  # bytes read at once
 _LENGTH = struct.Struct("<Q")
 _MOST = 1 << 31  # bytes of a frame: LLVM's objects are smaller, and so is any module as text

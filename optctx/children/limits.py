@@ -7,8 +7,6 @@ import resource
 
 import msgspec
 
-__all__ = ["Limits", "address_space", "follow", "limits_here", "lower_limit"]
-
 _SPARE = 5  # seconds of processor time, beyond what a call may take on every processor
 
 

@@ -14,23 +14,6 @@ from optctx.children.death import Death
 from optctx.children.frames import decoder
 from optctx.children.limits import Limits
 
-__all__ = [
-    "Ended",
-    "FromServer",
-    "Kill",
-    "Place",
-    "Prepare",
-    "Ready",
-    "Reply",
-    "Said",
-    "Start",
-    "Tell",
-    "ToServer",
-    "arguments_of",
-    "function_of",
-    "name_of",
-]
-
 
 class _Message(msgspec.Struct, frozen=True, array_like=True, tag=True):
     pass

@@ -23,8 +23,6 @@ from optctx.children.server_process import GRACE, READER, ServerProcess
 from optctx.errors import EndedEarlyError, OptctxError
 from optctx.locks import lock_left_behind
 
-__all__ = ["Pool", "SharedPool"]
-
 R = TypeVar("R")
 
 

@@ -12,8 +12,6 @@ import os
 import sys
 from contextlib import suppress
 
-__all__ = ["python_command"]
-
 # `sys` is built in. Everything else is looked up in the path, so the path comes first.
 _CODE = "import sys; sys.path[:] = {path!a}; {code}"
 _OURS = ("optctx", "llvmlite", "numba", "numpy")

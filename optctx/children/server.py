@@ -32,9 +32,6 @@ from optctx.children.messages import (
 from optctx.children.spawning import STOP, answers_of_helper, end_when_told, end_with_parent
 from optctx.errors import OptctxError
 
-__all__ = ["main", "serve_pool"]
-
-
 _LONGEST = 1e6  # seconds of one wait: epoll takes 24 days at most
 
 

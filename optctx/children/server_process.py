@@ -18,8 +18,6 @@ from optctx.children.python import python_command
 from optctx.children.spawning import ENDING
 from optctx.errors import EndedEarlyError
 
-__all__ = ["GRACE", "READER", "ServerProcess", "popen"]
-
 # The server ignores what ends a whole group of processes: the one that started it handles that. Until then
 # these signals are blocked, because Python's own start would print a traceback. It does nothing for a process
 # that has ended while it was imported.

@@ -11,8 +11,6 @@ from types import FrameType
 
 from optctx.children.limits import lower_limit
 
-__all__ = ["ENDING", "STOP", "answers_of_helper", "end_when_told", "end_with_parent"]
-
 STOP = signal.SIGUSR1  # tells a helper to end
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -21,8 +21,6 @@ from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.hosts.llvmlite.compiling import native_api
 from optctx.process import set_process_options
 
-__all__ = ["FreshProcess", "check_target", "compile_job", "llvm_pool"]
-
 _MOST_SECONDS, _MOST_BYTES = (1 << 32) - 1, 1 << 47  # 136 years; all addresses of a process
 _GRACE = 30.0  # seconds that the server may take in addition to a job's own time
 

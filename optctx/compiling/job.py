@@ -27,22 +27,6 @@ if TYPE_CHECKING:
 else:
     IR = Source  # as which a frame has it
 
-__all__ = [
-    "Death",
-    "Emit",
-    "Emitter",
-    "Job",
-    "Result",
-    "compile_unchecked",
-    "emit_all",
-    "initialise_targets",
-    "make_target_machine",
-    "parse_module",
-    "pipeline_error",
-    "target_of",
-    "unchecked",
-]
-
 Emit = Literal["object", "assembly", "ir", "both", "none"]  # both: the IR after the passes, and the object
 # killed: by a limit of memory or time, or by another process; lost: LLVM may not even have begun
 Death = Literal["timeout", "signal", "exit", "killed", "lost"]

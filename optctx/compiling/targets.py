@@ -14,8 +14,6 @@ from optctx.compiling.job import Job, Result
 from optctx.errors import clipped, shown
 from optctx.wording import did_you_mean, nearest
 
-__all__ = ["Compile", "is_suspect", "target_problem", "trial_of"]
-
 Compile = Callable[[Job], Result]  # in a fresh process
 
 _TRIAL = "define void @trial() { ret void }"

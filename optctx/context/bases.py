@@ -15,8 +15,6 @@ from optctx.values.layers import Layers, set_inside
 if TYPE_CHECKING:
     from optctx.context.context import OptionContext
 
-__all__ = ["Base", "engine_for", "layers_of_base", "seen_in_python", "seen_inside", "thread_scope"]
-
 Base = Union[Literal["inherit", "defaults"], "OptionContext"]
 
 

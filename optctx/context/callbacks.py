@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from optctx.context.context import OptionContext
     from optctx.engine.engine import Engine
 
-__all__ = ["SetsMode", "native_mode"]
-
 
 def _check_in_line(context: OptionContext | None, verb: str) -> None:
     check_in_line(verb if context is None else f"{verb} {shown(context)}")

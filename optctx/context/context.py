@@ -39,8 +39,6 @@ from optctx.values.overrides import Override, ProcessWideMode, make_override, sc
 from optctx.values.read_values import Value
 from optctx.values.texts import Texts, texts_of
 
-__all__ = ["OptionContext"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")

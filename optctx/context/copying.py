@@ -10,8 +10,6 @@ from optctx.errors import OptionTypeError, shown
 from optctx.values.layers import HasLayers
 from optctx.values.texts import Texts
 
-__all__ = ["layers_as_text", "state_of", "with_state"]
-
 T = TypeVar("T")
 
 State = Any  # (attributes, slots), or what `__getstate__` of a subclass returns; None for an object without

@@ -37,18 +37,6 @@ from optctx.wording import did_you_mean, nearest
 if TYPE_CHECKING:
     from optctx.context.context import OptionContext
 
-__all__ = [
-    "ContextType",
-    "call_inside",
-    "check_lookup",
-    "decorated",
-    "given_options",
-    "named_values",
-    "no_attribute",
-    "refuse_deferred",
-    "use_decorator",
-]
-
 
 class ContextType(ABCMeta):
     """The metaclass of OptionContext: `with OptionContext:` raises an error that says what to write."""

@@ -16,16 +16,6 @@ from optctx.travelling.bindings import bound_to
 from optctx.values.layers import Layers
 from optctx.values.read_values import Value
 
-__all__ = [
-    "bound",
-    "contained",
-    "current",
-    "lookup",
-    "seen",
-    "tool",
-    "values_outside",
-]
-
 T = TypeVar("T")
 
 

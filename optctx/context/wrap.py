@@ -13,13 +13,6 @@ from optctx.context.inputs import call_inside, refuse_deferred
 from optctx.context.lookups import current
 from optctx.errors import OptionTypeError, shown
 
-__all__ = [
-    "PropagatingExecutor",
-    "Wrapped",
-    "propagating",
-    "wrap",
-]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -17,8 +17,6 @@ from optctx.values.states import (
     registered_state,
 )
 
-__all__ = ["Allowance", "Comparison", "Difference"]
-
 
 class Allowance:
     """Allows `each_second` pieces of work a second, and `at_once` pieces in a row.

@@ -20,8 +20,6 @@ from optctx.values.read_values import Value
 from optctx.values.states import State, drifted_states, outside_contexts, registered_state
 from optctx.wording import html_table
 
-__all__ = ["Drift", "DriftEvent", "Drifts", "Moment", "drift", "here", "refused", "states_outside", "times"]
-
 _NAMED = 8  # options in a short text
 _OWN = __name__.rpartition(".")[0]
 

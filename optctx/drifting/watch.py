@@ -34,8 +34,6 @@ from optctx.tasks.scopes import follow_tasks
 from optctx.values.states import State, live_state, shown_state
 from optctx.wording import counted
 
-__all__ = ["Watcher", "watch"]
-
 Callback = Callable[[DriftEvent], object]
 
 # Comparisons around calls. Each takes 20 us, or 70 us if LLVM has worked in between and replaced the contents

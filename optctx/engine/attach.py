@@ -19,18 +19,6 @@ from optctx.image.survey import Survey, survey
 from optctx.locks import Rank, is_held, lock_held_by_fork
 from optctx.wording import counted
 
-__all__ = [
-    "attach",
-    "attach_again",
-    "attached",
-    "detach",
-    "engine_of",
-    "engines",
-    "is_default",
-    "made",
-    "when_attached",
-]
-
 
 class _Attachment:
     """What attaching has made of one image so far. Lives with the process."""

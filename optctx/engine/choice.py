@@ -15,8 +15,6 @@ from optctx.image.survey import Survey
 from optctx.plan.plan import plan_in_place, plan_redirected
 from optctx.plan.references import read_references
 
-__all__ = ["VARIABLE", "cannot_redirect", "choose", "fall_back", "warn_of_fallback"]
-
 VARIABLE = "OPTCTX_ENGINE"
 _AUTOMATIC = ""
 

@@ -14,8 +14,6 @@ from optctx.image.survey import Survey
 from optctx.plan.plan import Plan
 from optctx.plan.ways_in import setter_tables
 
-__all__ = ["CannotRedirectError", "Clock", "Engine", "Storage", "Users"]
-
 
 class CannotRedirectError(Exception):
     """This machine does not let code be changed, whatever the library; nothing was changed."""

@@ -10,8 +10,6 @@ from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.survey import Survey
 from optctx.plan.plan import Plan
 
-__all__ = ["ExclusiveEngine"]
-
 
 class ExclusiveEngine(Engine):
     """Works wherever the library's layout checks out."""

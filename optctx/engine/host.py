@@ -10,8 +10,6 @@ from optctx.errors import UnsupportedImageError
 from optctx.image.facts.interceptions import Interception
 from optctx.image.loaded import Image
 
-__all__ = ["DefaultHost", "Host", "default_host", "host_of", "use_hosts"]
-
 
 class Host(ABC):
     """One way by which programs use an LLVM. Nothing here, nor below, knows which there are.

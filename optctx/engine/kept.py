@@ -18,8 +18,6 @@ from optctx.folders.files import Problem, UnusableError, make_own_folder, own_ke
 from optctx.folders.store import FolderStore
 from optctx.image.loaded import Image
 
-__all__ = ["VARIABLE", "Kept"]
-
 VARIABLE = "OPTCTX_ATTACH_CACHE"
 _OFF = "off"
 _FORMAT = 1

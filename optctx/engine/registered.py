@@ -30,12 +30,6 @@ from optctx.image.survey import Survey
 from optctx.locks import Rank, lock_held_by_fork
 from optctx.plan.plan import Plan
 
-__all__ = [
-    "Registered",
-    "gone",
-    "resolve",
-]
-
 _lock = lock_held_by_fork(Rank.REGISTERED)
 
 

@@ -14,8 +14,6 @@ from optctx.errors import UnsupportedImageError
 from optctx.image.facts.interceptions import missing_features
 from optctx.image.loaded import Image
 
-__all__ = ["info"]
-
 
 def info(image: Image | None = None) -> dict[str, Any]:
     """Return a report that can be printed as JSON. Attaches at first use; if that fails, says why.

@@ -26,8 +26,6 @@ from optctx.image.survey import Survey
 from optctx.plan.plan import Plan
 from optctx.plan.ways_in import prepare_hooks
 
-__all__ = ["ThreadEngine"]
-
 _SAID_ELSEWHERE = (BINDING, SHARED_MACHINES)  # by `info()`, of each LLVM
 
 

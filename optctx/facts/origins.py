@@ -15,8 +15,6 @@ from typing import NamedTuple
 from optctx._native import Symbol
 from optctx.image.loaded import Image
 
-__all__ = ["UNKNOWN", "Origin", "Origins"]
-
 UNKNOWN = "unknown"
 _TABLE = "libraries.txt"
 

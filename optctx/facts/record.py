@@ -9,8 +9,6 @@ import msgspec
 
 from optctx.wording import html_table
 
-__all__ = ["Choice", "Facts", "OptionFacts", "Plain", "Reader"]
-
 Plain = bool | int | float | str | list[bool | int | float | str | None] | None
 """A value of an option. A float without a number is a text, such as "inf"."""
 

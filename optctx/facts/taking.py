@@ -21,8 +21,6 @@ from optctx.plan.refusals import COPIED_FOR_GOOD
 from optctx.values.read_values import Value
 from optctx.values.registry import Option
 
-__all__ = ["take"]
-
 
 def take(engine: Engine, readers: bool) -> Facts:
     """Take the facts of every option. `readers`: with the code that refers to it.

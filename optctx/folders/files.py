@@ -15,23 +15,6 @@ from _operator import _compare_digest
 
 from optctx.errors import CacheWarning, OptctxError, level_outside
 
-__all__ = [
-    "FOLDER_FLAGS",
-    "READ_FLAGS",
-    "TAG_SIZE",
-    "WRITE_FLAGS",
-    "Problem",
-    "Problems",
-    "Seal",
-    "UnusableError",
-    "check_key",
-    "make_folder",
-    "make_own_folder",
-    "own_key",
-    "read_all",
-    "untrusted",
-]
-
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 # Follows no symbolic link; waits neither for a FIFO's writer nor for the holder of a lease.

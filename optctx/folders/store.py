@@ -31,8 +31,6 @@ from optctx.folders.files import (
 )
 from optctx.locks import lock_left_behind
 
-__all__ = ["FolderStore"]
-
 _MOST = 1 << 26  # bytes of an entry
 _MOST_IN_FILE = _MOST + TAG_SIZE
 _OURS = r"[0-9a-f]{64}(\.[0-9a-f]{16}\.new)?"  # an entry, or one that is being written

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import ctypes
 
+from optctx._native import MisfitError
 from optctx.engine.host import Host
 from optctx.errors import OptctxError
 from optctx.image.loaded import Image
-from optctx.image.memory import MisfitError, follow_pointer
-
-__all__ = ["LLVM_C"]
+from optctx.image.memory import follow_pointer
 
 _ADDRESSES = 1 << 64
 

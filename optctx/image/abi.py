@@ -12,20 +12,9 @@ import time
 from functools import cache
 from typing import NamedTuple
 
-from optctx._native import Kind, read_checked
+from optctx._native import Kind, MisfitError, read_checked
 from optctx.image.facts import mangled_names
-from optctx.image.memory import WORD, MisfitError, load_words, walk_tree
-
-__all__ = [
-    "INTEGER_RANGES",
-    "MANY_PARTS",
-    "OptionType",
-    "element_size",
-    "parse_vtable_name",
-    "prove_contents",
-    "string_length",
-    "type_name",
-]
+from optctx.image.memory import WORD, load_words, walk_tree
 
 _NAMES = {
     Kind.boolean: "bool",

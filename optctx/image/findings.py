@@ -13,8 +13,6 @@ from optctx._native import Library, Span, Symbol, find_data_pointers
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.fact import Fact, Family, Form, Found, expected
 
-__all__ = ["Findings"]
-
 _NONE = 0  # number of no symbol
 _Pattern = tuple[str, str]
 

@@ -11,13 +11,11 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-from optctx._native import Kind, words_match
+from optctx._native import Kind, MisfitError, words_match
 from optctx.image.abi import OptionType
 from optctx.image.loaded import Image
-from optctx.image.memory import WORD, MisfitError, load_words
+from optctx.image.memory import WORD, load_words
 from optctx.image.options import Choices, ElementNames, RegisteredOption
-
-__all__ = ["pack_registry", "question_of", "unpack_registry"]
 
 Named = Sequence[tuple[tuple[str, ...], int]]  # names and address of each option, in a fixed order
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from optctx._native import Kind, LateOption, option_at, symbol_near
+from optctx._native import Kind, LateOption, MisfitError, option_at, symbol_near
 from optctx.image.abi import OptionType
 from optctx.image.facts import mangled_names
 from optctx.image.loaded import Image
-from optctx.image.memory import WORD, MisfitError, load_words
+from optctx.image.memory import WORD, load_words
 from optctx.image.options import RegisteredOption
 from optctx.image.registry_reader import (
     ImageRegistry,
@@ -23,8 +23,6 @@ from optctx.image.registry_reader import (
     is_placeholder,
     read_option,
 )
-
-__all__ = ["read_late"]
 
 _MOST_FUNCTIONS = 32  # of a table; those of options and parsers have 10 to 14
 _HAVE_DEFAULT = frozenset(Kind) - {Kind.list, Kind.bits, Kind.set, Kind.other}

@@ -9,8 +9,6 @@ from optctx.errors import OptionTypeError, UnsupportedImageError, clipped, shown
 from optctx.image.findings import Findings
 from optctx.locks import Rank, lock_held_by_fork
 
-__all__ = ["Image", "loaded_image", "open_image"]
-
 _lock = lock_held_by_fork(Rank.IMAGES)
 
 

@@ -13,17 +13,6 @@ from collections.abc import Iterator
 from optctx._native import MisfitError, OsError, read_checked
 from optctx.errors import UnsupportedImageError
 
-__all__ = [
-    "LONGEST_TEXT",
-    "WORD",
-    "MisfitError",
-    "checking",
-    "follow_pointer",
-    "load_text",
-    "load_words",
-    "walk_tree",
-]
-
 WORD = 8  # bytes
 LONGEST_TEXT = 256  # bytes of a name
 _MOST = 1 << 20  # bytes of an object: the largest option of LLVM 22 has 680

@@ -9,20 +9,12 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
-from optctx._native import LateOption, call_virtual_pointer, call_virtual_text, call_virtual_uint
+from optctx._native import LateOption, MisfitError, call_virtual_pointer, call_virtual_text, call_virtual_uint
 from optctx.arch.processor import NumberedFunctions
 from optctx.image.abi import OptionType, string_length
 from optctx.image.facts.mangled_names import ENUM_TABLES
 from optctx.image.loaded import Image
-from optctx.image.memory import WORD, MisfitError, checking, load_text, load_words, walk_tree
-
-__all__ = [
-    "Choices",
-    "ElementNames",
-    "Place",
-    "RegisteredOption",
-    "find_element_names",
-]
+from optctx.image.memory import WORD, checking, load_text, load_words, walk_tree
 
 _MOST_CHOICES = 4096
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from optctx._native import (
     Kind,
+    MisfitError,
     call_pointer,
     option_at,
     read_checked,
@@ -25,19 +26,8 @@ from optctx.image.facts.mangled_names import (
 )
 from optctx.image.kept_registry import pack_registry, question_of, unpack_registry
 from optctx.image.loaded import Image
-from optctx.image.memory import WORD, MisfitError, checking, load_words
+from optctx.image.memory import WORD, checking, load_words
 from optctx.image.options import Choices, RegisteredOption, find_element_names
-
-__all__ = [
-    "ImageRegistry",
-    "Vtable",
-    "Vtables",
-    "has_callback",
-    "is_placeholder",
-    "keep_registry",
-    "read_option",
-    "read_registry",
-]
 
 _QUESTION = "registry"
 _VTABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point

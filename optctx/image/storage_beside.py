@@ -32,22 +32,6 @@ from optctx.image.loaded import Image
 from optctx.image.memory import WORD, checking, load_words
 from optctx.image.options import RegisteredOption
 
-__all__ = [
-    "DebugTypes",
-    "PointerTable",
-    "Pointers",
-    "Printing",
-    "ReportingObject",
-    "StateBeside",
-    "StreamTable",
-    "find_debug_types",
-    "find_pointers",
-    "find_printing",
-    "find_reporting",
-    "find_state_beside",
-    "find_stream_table",
-]
-
 _POINTER = 8  # bytes
 
 

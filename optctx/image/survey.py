@@ -35,14 +35,6 @@ from optctx.image.storage_beside import (
     find_stream_table,
 )
 
-__all__ = [
-    "Functions",
-    "MachineCalls",
-    "Survey",
-    "find_functions",
-    "survey",
-]
-
 T = TypeVar("T")
 
 

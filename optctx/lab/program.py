@@ -15,8 +15,6 @@ from typing import Literal
 
 from optctx.errors import OptctxError, shown
 
-__all__ = ["SOURCES", "NoNumberError", "Programs", "Ran", "number_of", "object_words", "tail", "with_object"]
-
 SOURCES = (".c", ".cc", ".cpp", ".cxx", ".c++", ".C")  # of C and C++, for clang
 _OBJECT = "{object}"
 _LAST = 200  # characters of what a program printed, in an error

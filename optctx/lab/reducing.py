@@ -21,8 +21,6 @@ from optctx.facts import INTEGER_RANGES
 from optctx.lab.program import Programs, object_words, with_object
 from optctx.lab.sweep.plan import Limits
 
-__all__ = ["Failure", "Reduced", "failure_of", "reduce_options", "smallest"]
-
 _NEAR = 4  # distances from the registered value to try one by one
 
 Options = tuple[str, ...]

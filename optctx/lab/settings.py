@@ -15,24 +15,6 @@ from typing import Any, Generic, TypeVar
 from optctx.errors import OptctxError, shown
 from optctx.wording import did_you_mean, nearest
 
-__all__ = [
-    "Completes",
-    "Number",
-    "Setting",
-    "add_flags",
-    "argument",
-    "checked",
-    "group",
-    "identity",
-    "mebibytes",
-    "no_such",
-    "positive",
-    "seconds",
-    "setting",
-    "settings",
-    "taken",
-]
-
 _MOST = (1 << 32) - 1  # the system or NumPy takes no more as seconds, MiB or a seed
 R = TypeVar("R")
 N = TypeVar("N", int, float)

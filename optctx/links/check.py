@@ -25,8 +25,6 @@ from optctx.values.read_values import Value
 from optctx.values.texts import Texts
 from optctx.wording import columns, counted, first_few
 
-__all__ = ["LinkReport", "Mismatch", "OnLinkMismatch", "Said", "check_link", "stamp"]
-
 
 def stamp(module: object, ctx: OptionContext) -> None:
     """Write the options of a context into a module, for `OptionContext.from_module` and `check_link`.

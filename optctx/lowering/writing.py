@@ -25,8 +25,6 @@ from optctx.travelling.stamps import called, module_label
 from optctx.values.read_values import Value
 from optctx.wording import first_few
 
-__all__ = ["EQUIVALENTS", "NOT_EXACT", "Equivalent", "lower"]
-
 _NONE = "nothing in a module says the same"
 _DRIFTED = "it is set for the whole process, too, which would count again"
 _PLAIN: Final = re.compile(rb"0|[1-9][0-9]{0,8}")  # what every reader of a number takes as the same number

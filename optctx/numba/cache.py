@@ -17,8 +17,6 @@ from numba.core.errors import NumbaWarning
 from optctx.numba.codegen import FOREIGN
 from optctx.plain_numba.entries import Entries, warn_not_cached
 
-__all__ = ["OptionsCache"]
-
 
 class _Files(CompileResultCacheImpl):  # type: ignore[misc]
     def get_filename_base(self, fullname: str, abiflags: str) -> str:

@@ -19,8 +19,6 @@ from optctx.plain_numba.entries import Reads
 if TYPE_CHECKING:
     from optctx.context import OptionContext
 
-__all__ = ["FOREIGN", "OptionsCodegen", "OptionsLibrary"]
-
 # A global of this name makes Numba refuse to cache a library that links one with other options, because its
 # cache does not know these options.
 FOREIGN = "numba.dynamic.globals.optctx"

@@ -23,18 +23,6 @@ from optctx.numba.dispatcher import OptionsDispatcher
 from optctx.numba.following import FOLLOWING, FollowingDispatcher, Mode
 from optctx.numba.target import OptionsTarget, target_of
 
-__all__ = [
-    "Options",
-    "OptionsCFunc",
-    "apply_context",
-    "cfunc",
-    "check_arguments",
-    "jit",
-    "njit",
-    "refuse",
-    "target_for",
-]
-
 Options = Mapping[str, object] | OptionContext | str | None
 
 

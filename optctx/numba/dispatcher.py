@@ -14,8 +14,6 @@ from optctx.context import OptionContext
 from optctx.numba.cache import OptionsCache
 from optctx.numba.stand_ins import stand_in
 
-__all__ = ["OptionsDispatcher"]
-
 
 class OptionsDispatcher(CPUDispatcher):  # type: ignore[misc]
     """A function that Numba compiles under the values of one target, wherever it is first called.

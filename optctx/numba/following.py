@@ -21,8 +21,6 @@ from optctx.numba.stand_ins import stand_in
 from optctx.numba.target import OptionsTarget, target_of
 from optctx.travelling.attaching import compiles_outside
 
-__all__ = ["FOLLOWING", "FollowingDispatcher", "Mode"]
-
 FOLLOWING = "optctx-following"  # the name of its target
 Mode = Literal["each", "first"]
 

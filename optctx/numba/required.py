@@ -12,8 +12,6 @@ import operator
 import re
 from typing import Any
 
-__all__: list[str] = []
-
 _OLDEST = (0, 61)
 _REMEDY = "install a Numba that optctx.numba knows (0.61 or newer), or use scopes around plain Numba"
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-__all__ = ["stand_in"]
-
 
 @functools.singledispatch
 def stand_in(value: Any, target: Any) -> Any:

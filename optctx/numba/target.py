@@ -40,8 +40,6 @@ from optctx.numba.stand_ins import stand_in
 from optctx.plain_numba.entries import Values
 from optctx.reads.unread import judge
 
-__all__ = ["OptionsTarget", "target_of"]
-
 
 class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
     """A target in Numba's sense. There is one for each set of values. It lasts as long as the process."""

@@ -20,8 +20,6 @@ from optctx.numba.decorators import Options, check_arguments, refuse, target_for
 from optctx.numba.stand_ins import stand_in
 from optctx.numba.target import OptionsTarget
 
-__all__ = ["OptionsDUFunc", "OptionsGUFunc", "guvectorize", "vectorize"]
-
 
 class _Dispatcher(UFuncDispatcher):  # type: ignore[misc]
     """Compiles the signatures of one universal function under the values of one target."""

@@ -18,8 +18,6 @@ from optctx.numba.dispatcher import OptionsDispatcher
 from optctx.numba.following import FollowingDispatcher
 from optctx.numba.target import OptionsContext, OptionsTarget
 
-__all__ = ["unoptimised"]
-
 
 def unoptimised(function: Any, kinds: Sequence[Any]) -> Any:
     """Compile a function for arguments of these types. Return Numba's result, whose library is not optimised.

@@ -28,15 +28,6 @@ from optctx.reads.recording import record
 from optctx.travelling.attributes import attributes_policy
 from optctx.values.states import process_texts
 
-__all__ = [
-    "Entries",
-    "Reads",
-    "Values",
-    "outside",
-    "values_here",
-    "warn_not_cached",
-]
-
 _FORMAT = 2  # of keys and of entries
 _SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS")
 

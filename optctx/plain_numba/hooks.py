@@ -25,8 +25,6 @@ from optctx.plain_numba.made import (
     read_for,
 )
 
-__all__ = ["install"]
-
 Method = Callable[..., Any]
 
 _SUFFIX = "-optctx-scope"  # of files; those of `optctx.numba` end with "-optctx"

@@ -16,8 +16,6 @@ from optctx._native import process_wide_epoch
 from optctx.engine.attach import attached
 from optctx.plain_numba.entries import Reads, Values, outside, values_here
 
-__all__ = ["compiling", "library_of", "linked", "making", "note", "other_than", "read_for"]
-
 _MADE = "_optctx_made"  # the attribute of a library
 
 

@@ -6,8 +6,8 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Mapping
 
-from optctx._native import Kind, Ownership, Region, Role
-from optctx.arch.processor import NumberedFunctions, Uses
+from optctx._native import Kind, Ownership, Region, Role, Uses
+from optctx.arch.processor import NumberedFunctions
 from optctx.image.facts.interceptions import DEBUG_OUTPUT
 from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import Printing, StateBeside
@@ -15,8 +15,6 @@ from optctx.image.survey import Survey
 from optctx.lazy import lazy
 from optctx.plan.references import Readers, References
 from optctx.plan.refusals import refuse
-
-__all__ = ["Plan", "plan_in_place", "plan_redirected"]
 
 # Looking up a member of an enumeration takes longer than comparing it.
 _STRING, _SET, _LIST, _OTHER = Kind.string, Kind.set, Kind.list, Kind.other

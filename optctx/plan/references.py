@@ -26,8 +26,6 @@ from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import PointerTable, Printing, ReportingObject, find_pointers
 from optctx.image.survey import Survey
 
-__all__ = ["NO_READER", "Reader", "Readers", "References", "find_ends", "read_references"]
-
 _REACH = 4096  # bytes; more than an element of an array has
 _STEP = 8  # bytes, over padding
 _REASON = "it may mean the end of an array beside that storage, which the function refers to as well"

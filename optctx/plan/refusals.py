@@ -5,13 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Mapping
 
-from optctx._native import Kind
-from optctx.arch.processor import Uses
+from optctx._native import Kind, Uses
 from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import StateBeside
 from optctx.plan.references import References
-
-__all__ = ["COPIED_FOR_GOOD", "refuse"]
 
 # Process-wide by nature, whatever the code that reads them looks like.
 _BY_NATURE = {

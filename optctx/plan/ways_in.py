@@ -37,15 +37,6 @@ from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
 from optctx.image.survey import Survey
 
-__all__ = [
-    "Hooks",
-    "belongs_to_machine",
-    "called",
-    "find_entrances",
-    "prepare_hooks",
-    "setter_tables",
-]
-
 _ENTRANCES = "entrances"
 
 Change = tuple[int, bytes, bytes]  # address, LLVM's instruction, what is to run instead

@@ -18,12 +18,6 @@ from optctx.values.read_values import Value, value_text
 from optctx.values.states import fingerprint_of, process_texts, text_under, value_under
 from optctx.wording import columns, counted, html_table
 
-__all__ = [
-    "Log",
-    "Read",
-    "Unread",
-]
-
 _NAME = re.compile(r"(?:\(anonymous namespace\)|operator\(\)|[^(])+")
 
 

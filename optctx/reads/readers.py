@@ -11,8 +11,6 @@ from optctx.image.options import RegisteredOption
 from optctx.lazy import lazy
 from optctx.plan.references import Reader
 
-__all__ = ["ReaderIndex", "reader_index"]
-
 
 class ReaderIndex:
     """The readers of an image by their index. One for each engine: see `reader_index`."""

@@ -13,8 +13,6 @@ from optctx.reads.log import Log
 from optctx.reads.readers import ReaderIndex, reader_index
 from optctx.tasks.scopes import follow_tasks
 
-__all__ = ["Recording", "noting", "read_in", "record"]
-
 
 class Recording(RecordingBase):
     """The block that `record()` returns. Entering and leaving it are one native step each."""

@@ -24,8 +24,6 @@ from optctx.reads.readers import reader_index
 from optctx.values.layers import HasLayers, Layers
 from optctx.values.overrides import Override
 
-__all__ = ["UnreadMode", "check_mode", "judge", "marks", "why_unread"]
-
 # How the names of a target's functions and classes begin.
 _TARGETS = {
     "AArch64": "AArch64",

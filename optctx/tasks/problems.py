@@ -17,18 +17,6 @@ from optctx._native import report_unraisable
 from optctx.engine.host import host_of
 from optctx.image.loaded import Image
 
-__all__ = [
-    "Place",
-    "anything_left",
-    "forget_problems",
-    "place_of",
-    "raise_forbidden",
-    "raise_problems",
-    "tell",
-    "tell_of",
-    "when_returning",
-]
-
 
 class Place(NamedTuple):
     """Where a warning belongs, as `warnings.warn_explicit` takes it."""

@@ -34,16 +34,6 @@ from optctx.errors import (
 from optctx.locks import Rank, lock_held_by_fork
 from optctx.values.layers import HasLayers
 
-__all__ = [
-    "cannot_enter",
-    "cannot_leave",
-    "check_in_line",
-    "entered",
-    "follow_tasks",
-    "library_calls",
-]
-
-
 # A new one for each entry. A third item is the mark of the innermost enclosing scope of another image.
 Mark: TypeAlias = "tuple[HasLayers, _native.Context] | tuple[HasLayers, _native.Context, Mark]"
 LibraryCalls: TypeAlias = "tuple[Callable[[], None], Callable[[], None]]"

@@ -14,8 +14,6 @@ from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import OptctxError
 from optctx.lab.rank.rank import reads_of as _reads_of
 
-__all__ = ["Compiler", "CrashError", "DiedError", "HangError", "reads_of"]
-
 _KEPT = 256  # results to remember
 _LONGEST = 300  # characters of an error
 

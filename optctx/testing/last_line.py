@@ -14,8 +14,6 @@ import subprocess
 from optctx.children.death import last_words, printed_to
 from optctx.children.python import python_command
 
-__all__ = ["Witness", "main"]
-
 # The second process ignores Ctrl-C, which the process that runs the tests handles.
 _START = (
     "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "

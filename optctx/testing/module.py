@@ -15,8 +15,6 @@ from optctx.errors import OptctxError
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["modules", "modules_in"]
-
 CELLS = 64  # number of i64 that every function's pointer points at; also the most rounds of a loop
 _SHIFTS = ("shl", "lshr", "ashr")
 _DIVISIONS = ("udiv", "urem")

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from optctx.compiling import Job
 
-__all__ = ["options", "own_name"]
-
 
 def options(
     name: str = "*",

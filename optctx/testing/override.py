@@ -18,8 +18,6 @@ from optctx.testing.value import can_draw, values
 if TYPE_CHECKING:
     from optctx import Option
 
-__all__ = ["arguments", "contexts", "jobs", "overrides"]
-
 Overrides = dict[str, object]
 
 

@@ -15,8 +15,6 @@ from optctx.facts import reads_are_known
 from optctx.testing.last_line import Witness
 from optctx_pytest import INI, MARK
 
-__all__ = ["LlvmOptions", "Unread"]
-
 _PROPERTY = "llvm_unread"  # of a test's report, which reaches xdist's controller and JUnit files
 _SETTINGS = ("base", "process_wide", "unread", "sets", "image")  # other keywords are options
 

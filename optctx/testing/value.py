@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from optctx import Option
 
-__all__ = ["can_draw", "is_literal", "values"]
-
 # Texts for the types that have parsers of their own.
 _OTHER = {
     "pass-remarks": ["", "a.*", "inline|loop-vectorize"],

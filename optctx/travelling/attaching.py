@@ -34,8 +34,6 @@ from optctx.wording import counted
 if TYPE_CHECKING:
     from optctx.engine.engine import Engine
 
-__all__ = ["Outside", "attach", "compiles_outside", "detach"]
-
 
 def attach(
     image: Image | None = None,

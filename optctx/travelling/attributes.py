@@ -37,18 +37,6 @@ if TYPE_CHECKING:
     from optctx.travelling.bindings import Owner
     from optctx.values.overrides import Override
 
-__all__ = [
-    "Attributes",
-    "Policy",
-    "attributes_policy",
-    "check_attributes",
-    "new_policy",
-    "reset_policy",
-    "resolve",
-    "set_policy",
-    "why_attributes_cannot_count",
-]
-
 Attributes = Literal["ignore", "error", "warn"]
 
 _LONGEST = 1 << 14  # bytes of an attribute; holds hundreds of options

@@ -22,8 +22,6 @@ from optctx.tasks.problems import tell, tell_of
 from optctx.values.layers import HasLayers, Layers, set_inside
 from optctx.wording import first_few
 
-__all__ = ["OnMismatch", "Owner", "bind", "bound_to", "seen_by", "unbind"]
-
 OnMismatch = Literal["switch", "warn", "error"]
 Owner: TypeAlias = HasLayers | Layers  # a context, or the layers of a function's attribute
 

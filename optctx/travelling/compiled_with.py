@@ -22,14 +22,6 @@ from optctx.trust import Trust
 from optctx.values.overrides import Override, ProcessWideMode
 from optctx.values.texts import Texts, needs_value, split_text
 
-__all__ = [
-    "CompiledWith",
-    "OtherCompilerError",
-    "read_compiled_with",
-    "read_recorded",
-    "stamped_overrides",
-]
-
 _MOST_DIFFERENT = 64  # stamps to compare; different texts may stand for the same values
 
 

@@ -11,15 +11,6 @@ from optctx.image.facts.mangled_names import ATTRIBUTES
 from optctx.image.loaded import Image
 from optctx.travelling.module_metadata import Write, on_module, typed_functions, write_together
 
-__all__ = [
-    "Change",
-    "FunctionAttribute",
-    "ModuleFlag",
-    "apply_changes",
-    "read_attributes",
-    "triple_of",
-]
-
 _FUNCTION = 0xFFFFFFFF  # LLVMAttributeFunctionIndex
 _ERROR = 0  # LLVMModuleFlagBehaviorError: LLVM refuses to link modules that differ
 

@@ -9,8 +9,6 @@ from optctx.errors import OptctxError
 from optctx.travelling.module_metadata import Room, TooLargeError, read_named, write_flag
 from optctx.travelling.stamps import called, module_label
 
-__all__ = ["module_called", "read_module_flag", "write_module_flag"]
-
 _FLAGS: Final = "llvm.module.flags"
 # Limits, because a module may be hostile.
 _MOST_FLAGS = 10_000

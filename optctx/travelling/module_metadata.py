@@ -21,22 +21,6 @@ from optctx.image.facts.fact import Fact
 from optctx.image.facts.mangled_names import METADATA
 from optctx.image.loaded import Image
 
-__all__ = [
-    "OTHER",
-    "Function",
-    "Node",
-    "Room",
-    "TooLargeError",
-    "Write",
-    "module_names",
-    "on_module",
-    "read_named",
-    "typed_functions",
-    "write_flag",
-    "write_named",
-    "write_together",
-]
-
 # An operand is text, null or another node; what is read may also hold OTHER.
 Node: TypeAlias = tuple[Union[bytes, "Node", None], ...]
 OTHER: Final = object()  # an operand that is none of these, or is nested too deep to be looked at

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from optctx.values.overrides import Override, ProcessWideMode
     from optctx.values.texts import Texts
 
-__all__ = ["read_options", "write_options"]
-
 _FORMAT = 1
 _OWN = ("format", "options")
 _KEY = re.compile(r"[A-Za-z0-9_-]+")

@@ -45,20 +45,6 @@ from optctx.values.registry import find
 from optctx.values.texts import Texts
 from optctx.wording import first_few
 
-__all__ = [
-    "Stamp",
-    "agreed",
-    "called",
-    "in_words",
-    "module_identifier",
-    "module_label",
-    "read_stamps",
-    "stamped_override",
-    "trusted_override",
-    "trusted_overrides",
-    "write_stamp",
-]
-
 _NAME = "optctx.options"
 _FORMAT = "1"
 _DEPTH = 2  # a stamp, and an option in it

@@ -18,8 +18,6 @@ from optctx.errors import OptionTypeError, UnknownOptionError, UntrustedOptionEr
 from optctx.image.abi import type_name
 from optctx.image.options import RegisteredOption
 
-__all__ = ["CLASSES", "TUNING", "Judgement", "Trust", "TrustClass", "judgement_of", "trusting"]
-
 TrustClass = Literal["tuning", "output", "input", "code", "process"]
 CLASSES: Final[tuple[TrustClass, ...]] = get_args(TrustClass)
 

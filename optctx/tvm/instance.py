@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef
     from llvmlite.binding.context import ContextRef
 
-__all__ = ["LLVMInstance", "LLVMScope"]
-
 _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")  # plain, and in a wrapper
 
 

@@ -10,8 +10,6 @@ from optctx.errors import OptctxError, TargetError
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, TargetMachine
 
-__all__ = ["LoadedObject", "defined_functions", "load_object", "undefined_functions"]
-
 _NAME = "object"
 # LLVM's linkages of functions that other objects do not see, or that are not in the object.
 _HIDDEN = ("available_externally", "internal", "private", "linker_private", "linker_private_weak")

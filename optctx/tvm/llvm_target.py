@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef
     from llvmlite.binding.context import ContextRef
 
-__all__ = ["LLVMTarget"]
-
 _FLAG = "tvm_target"  # of a module: !{i32 2, !"tvm_target", !"{\\22kind\\22: \\22llvm\\22, ...}"}
 _TARGETS = ("{", "llvm")  # prefixes of the texts that TVM writes
 

@@ -14,18 +14,6 @@ if TYPE_CHECKING:
     from llvmlite.binding import Target as BackEnd
     from llvmlite.binding import TargetMachine
 
-__all__ = [
-    "GENERIC",
-    "accepted_cpu",
-    "architecture",
-    "back_end",
-    "check_abi",
-    "check_float_abi",
-    "make_machine",
-    "names_architecture",
-    "process_triple",
-]
-
 GENERIC, _NATIVE = "generic", "native"
 
 # Triples for which LLVM accepts the processor "generic", so they need no trial.

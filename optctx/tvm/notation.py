@@ -12,8 +12,6 @@ import re
 
 from optctx.errors import TargetError, shown
 
-__all__ = ["items", "read_pairs", "without_quotes"]
-
 _QUOTE, _ESCAPE = "'", "\\"
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'", re.DOTALL)
 

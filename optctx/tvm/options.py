@@ -13,21 +13,6 @@ from optctx import OptctxError, OptionContext, OptionTypeError, registry
 from optctx.errors import TargetError, TargetWarning, level_outside, shown
 from optctx.tvm.target import Target, TargetLike
 
-__all__ = [
-    "Base",
-    "ClOption",
-    "ProcessWideMode",
-    "UnknownMode",
-    "UnreadMode",
-    "check_type",
-    "check_unknown",
-    "from_target",
-    "last_texts",
-    "parse_option_string",
-    "read_options",
-    "warn",
-]
-
 # As OptionContext takes them.
 Base: TypeAlias = Literal["inherit", "defaults"] | OptionContext
 ProcessWideMode = Literal["refuse", "exclusive"]

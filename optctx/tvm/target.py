@@ -14,8 +14,6 @@ from optctx.plain_data import DataError, check_plain, parse_json
 from optctx.tvm.notation import items, read_pairs, without_quotes
 from optctx.wording import did_you_mean, nearest
 
-__all__ = ["FAST_MATH", "Target", "TargetLike"]
-
 TargetLike: TypeAlias = Union[str, Mapping[str, Any], "Target"]
 
 _DEFAULT_KEYS = ("cpu",)

@@ -25,8 +25,6 @@ from optctx.tvm.target import FAST_MATH, Target, TargetLike
 if TYPE_CHECKING:
     from llvmlite.binding import TargetMachine
 
-__all__ = ["LLVMTargetInfo"]
-
 _DEFAULT = "default"
 _HIGHEST_LEVEL = 3
 _JIT_ENGINES = ("orcjit", "mcjit")

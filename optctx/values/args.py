@@ -12,8 +12,6 @@ from optctx.values.overrides import ProcessWideMode, scopable
 from optctx.values.registry import find
 from optctx.values.texts import Texts, flag_text, needs_value, split_text
 
-__all__ = ["parse_args"]
-
 _LISTS = ("list", "bits")
 
 

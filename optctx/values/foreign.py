@@ -14,11 +14,6 @@ from functools import cache
 from optctx.image.facts.mangled_names import END_STREAM, MAKE_STREAM, PRINT_PASS_NAMES
 from optctx.image.loaded import Image
 
-__all__ = [
-    "advice_for",
-    "pass_names",
-]
-
 _LEVEL = "-{name} is an optimisation level of clang and opt; name the pipeline instead: 'default<{level}>'"
 # (pattern of a name without its dashes, what it is and what to use instead). The first match counts.
 _FLAGS = (

@@ -16,8 +16,6 @@ from optctx.values.registry import find
 from optctx.values.states import State
 from optctx.values.texts import Texts, has_text, text_form
 
-__all__ = ["HasLayers", "Layers", "rebuild", "set_inside"]
-
 
 class Layers:
     """A full, immutable set of values for the options of one LLVM: what an OptionContext holds.

@@ -29,8 +29,6 @@ from optctx.values.read_values import Value, read_value
 from optctx.values.registry import find
 from optctx.values.texts import Texts, expectation, has_text
 
-__all__ = ["Override", "ProcessWideMode", "changes_of", "make_override", "scopable"]
-
 ProcessWideMode = Literal["refuse", "exclusive"]
 
 # Options whose callback changes a single object, which can be restored with the option.

@@ -6,8 +6,6 @@ from optctx._native import Kind, read_bytes, read_list, read_scalar, read_set
 from optctx.image.abi import OptionType, element_size
 from optctx.image.options import Choices, ElementNames, RegisteredOption
 
-__all__ = ["Value", "choice_help", "python_types", "read_default", "read_value", "value_text"]
-
 Scalar = bool | int | float | str | None
 Value = Scalar | list[Scalar]
 

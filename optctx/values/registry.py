@@ -18,8 +18,6 @@ from optctx.values.foreign import advice_for
 from optctx.values.read_values import Value, choice_help, read_default, read_value
 from optctx.wording import did_you_mean, html_table, nearest
 
-__all__ = ["Option", "Registry", "find", "registry"]
-
 _HIDDEN = ("not", "hidden", "really")
 
 

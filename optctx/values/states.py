@@ -27,20 +27,6 @@ from optctx.engine.engine import Engine
 from optctx.image.options import RegisteredOption
 from optctx.values.read_values import Value, read_default, read_value
 
-__all__ = [
-    "State",
-    "changed_options",
-    "drifted_states",
-    "fingerprint_of",
-    "live_state",
-    "outside_contexts",
-    "process_texts",
-    "registered_state",
-    "shown_state",
-    "text_under",
-    "value_under",
-]
-
 _OCCURRENCES_SIZE = 2  # bytes
 _LIST_DEFAULTS = 24  # bytes from a cl::list's values to the vector of its cl::list_init values
 

@@ -12,8 +12,6 @@ from optctx.image.options import ElementNames, RegisteredOption
 from optctx.values.read_values import Value
 from optctx.wording import did_you_mean, first_few, nearest
 
-__all__ = ["Texts", "expectation", "flag_text", "has_text", "needs_value", "text_form", "texts_of"]
-
 # One entry for each occurrence; None is a flag without a value (-name).
 Texts = tuple[str | None, ...]
 

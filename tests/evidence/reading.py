@@ -12,8 +12,6 @@ from optctx import OptctxError
 from optctx.compiling import Job, compile_job
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 
-__all__ = ["UNROLLED", "act"]
-
 UNROLLED = Job(COUNTED, UNROLL, triple=X86, emit="ir")
 
 

@@ -25,8 +25,6 @@ from evidence.conformance.judging import Settings, judge_all
 from evidence.conformance.report import as_json, as_text
 from evidence.conformance.scoped import scoped_outcome
 
-__all__ = ["judge_jobs", "run_command"]
-
 _COUNTED = str(pathlib.Path(__file__).parents[1] / "programs" / "sample" / "counted.ll")
 _OPTIONS = {
     "right": ("-unroll-count=2",),

@@ -22,8 +22,6 @@ from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree
 
-__all__ = ["Report", "Stage", "main", "run_stages"]
-
 ROOT: Final = Path(__file__).parents[2]
 # Beside the one that the tests are run on all the time. What ends in t is free-threaded.
 PYTHONS: Final = ("python3.14", "python3.14t", "python3.15", "python3.15t")

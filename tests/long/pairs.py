@@ -25,8 +25,6 @@ from optctx.errors import OptctxError
 from tests.long.fuzz.confined import Limits, outcomes
 from tests.support.seccomp import FORBIDDEN
 
-__all__ = ["DIED", "KINDS", "WRONG", "judge_pairs", "main"]
-
 WRONG = "equal fingerprints, different output"
 KINDS = (
     "equal fingerprints, equal output",

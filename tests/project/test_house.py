@@ -216,6 +216,8 @@ HOMES = {
         tuple(PYTHON),
         comment="#",
     ),
+    # Elsewhere, an underscore says what is a module's own.
+    "lists of public names": Home(("__init__.py", "optctx/process.py"), r"^__all__\b", tuple(PYTHON)),
     "starting Python": Home(
         ("optctx/children/python.py",),
         r"\[sys\.executable|\bmultiprocessing\.[A-Z]|\bos\.(exec|posix_spawn|spawn)",

@@ -12,8 +12,6 @@ from optctx.compiling import Job, Result, compile_job, initialise_targets
 from tests.promises.model import Key, every_key
 from tests.support.ir_texts import UNROLL, X86
 
-__all__ = ["JOB", "WRITER", "Answers", "by_llvmlite", "known_answers"]
-
 # A loop that is unrolled if `unroll-count` says so, and five cases: a jump table, unless
 # `min-jump-table-entries` (4) says that is too few.
 _COUNTED = """

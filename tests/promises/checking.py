@@ -13,8 +13,6 @@ from tests.promises.drawing import THREADS, programs
 from tests.promises.program import Program, described
 from tests.promises.running import More, verdict
 
-__all__ = ["agree_with_the_model"]
-
 
 def agree_with_the_model(
     engine: str, answers: Answers, more: More, number: int | None = None, **chosen: Any

@@ -18,8 +18,6 @@ from hypothesis import strategies as st
 from tests.promises.model import CHOICES, GROWS, PROCESS_WIDE, Model
 from tests.promises.program import Action, Context, Options, Outside, Program, Round, Step
 
-__all__ = ["THREADS", "programs"]
-
 THREADS = 3
 _DEEPEST = 3
 _LONGEST = 4  # steps of a thread in a round

@@ -19,8 +19,6 @@ from optctx import CompileCache, OptionContext, record, registry
 from optctx.compiling import Job, compile_job, initialise_targets
 from tests.support.ir_texts import SCALE, X86
 
-__all__ = ["FILE", "Kept", "meaning"]
-
 FILE = pathlib.Path(__file__).parents[1] / "programs" / "kept_contexts.json"
 COUNT = 200
 Kept = dict[str, Any]

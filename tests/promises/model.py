@@ -13,21 +13,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from tests.promises.program import Context, Options, Program, Step
 
-__all__ = [
-    "CHOICES",
-    "GROWS",
-    "PROCESS_WIDE",
-    "SHOWN",
-    "WRITTEN",
-    "Frame",
-    "Key",
-    "Model",
-    "Sight",
-    "Wanted",
-    "every_key",
-    "key_of",
-]
-
 Given: TypeAlias = Mapping[str, str]  # option -> text; an option that is not here was not given
 Key: TypeAlias = Options  # what decides about the output of a compilation
 

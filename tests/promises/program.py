@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
-__all__ = ["Action", "Context", "Options", "Outside", "Program", "Round", "Step", "described"]
-
 Options: TypeAlias = tuple[tuple[str, str], ...]  # (name, text on a command line)
 
 Action = Literal[

@@ -51,18 +51,6 @@ from tests.support.ir_texts import X86
 from tests.support.native_interface import NativeScope
 from tests.support.scopes import in_threads
 
-__all__ = [
-    "SECONDS",
-    "More",
-    "Run",
-    "WrongError",
-    "by_optctx",
-    "expect",
-    "expect_code",
-    "new_machine",
-    "verdict",
-]
-
 SECONDS = 10  # far more than any step takes
 _LIVES, _GOOD = b"\0", b"\1"  # what a child says
 Work: TypeAlias = Sequence[tuple[Step, Wanted]]

@@ -33,8 +33,6 @@ from typing import Any, ParamSpec, overload
 import pytest
 from _pytest.assertion.rewrite import rewrite_asserts
 
-__all__ = ["Server", "alone", "both_engines", "end_of", "serve", "server", "status_of", "text_of"]
-
 P = ParamSpec("P")
 Test = Callable[P, None]
 Prepare = Callable[[], object]

@@ -10,8 +10,6 @@ from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.errors import OptctxError
 
-__all__ = ["Access", "Audit", "AuditBlock", "AuditError", "audit"]
-
 
 class AuditError(OptctxError, RuntimeError):
     """An audit could not start, with nothing changed, or may have missed accesses."""

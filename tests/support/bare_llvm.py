@@ -18,8 +18,6 @@ from functools import partial
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.processes import in_child, python_process
 
-__all__ = ["JOBS", "BareLlvm", "digests_by_argument"]
-
 JOBS = {"count": COUNTED, "scale": SCALE}
 _SPEED = 3  # -O3
 _PROTOTYPES: dict[str, tuple[type | None, tuple[type, ...]]] = {

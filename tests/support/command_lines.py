@@ -23,8 +23,6 @@ from typing import Any
 from tests.support.alone import server, status_of, text_of
 from tests.support.processes import SECONDS
 
-__all__ = ["Ended", "command_line", "serve", "several"]
-
 
 @dataclass(frozen=True)
 class Line:

@@ -13,8 +13,6 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-__all__ = ["Interrupt", "instructions", "interrupt_at", "stop"]
-
 Work = Callable[[], object]
 
 # No signal is looked at between a call and the return of its result.

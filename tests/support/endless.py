@@ -9,8 +9,6 @@ from collections.abc import Iterator
 
 from tests.support.processes import wait_for
 
-__all__ = ["LIST", "SCALED", "endless", "reached"]
-
 LIST = "chr-module-list"  # names a file that the pass `chr` reads; LLVM ends the process if there is none
 SCALED = "default<O2>,function(chr)"
 

@@ -9,8 +9,6 @@ import traceback
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-__all__ = ["run_and_end"]
-
 
 def run_and_end(work: Callable[[], object]) -> NoReturn:
     """Run the work, then end this process at once: with status 0, or 1 and a traceback for what was raised.

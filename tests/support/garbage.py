@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType, MethodType, TracebackType
 
-__all__ = ["left_behind", "no_collector"]
-
 HOLDERS = (BaseException, FrameType, TracebackType, MethodType)
 
 

@@ -7,8 +7,6 @@ import re
 import sysconfig
 from typing import Final
 
-__all__ = ["FREE_THREADED", "NEEDS_NUMBA", "SANITIZED"]
-
 FREE_THREADED: Final = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 NEEDS_NUMBA: Final = "needs Numba, which is not installed on a free-threaded Python"
 SANITIZED: Final = re.search("lib[at]san", os.environ.get("LD_PRELOAD", "")) is not None

@@ -15,8 +15,6 @@ from typing import Any
 
 from tests.support.processes import SECONDS, of_session, wait_for
 
-__all__ = ["STATUS", "Ended", "interrupted", "moments", "running"]
-
 # The program, even where whoever started the tests ignores signals, as shells do for what runs beside them.
 # It says when it begins, as it imports the package: nothing can be asked of Python's own start, nor of the
 # moment before it handles signals, which is long on a busy machine.

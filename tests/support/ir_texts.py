@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["CALLS", "COUNTED", "SCALE", "UNROLL", "X86", "counted"]
-
 X86 = "x86_64-unknown-linux-gnu"
 UNROLL = "function(loop-unroll)"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ALLOCA", "BRANCHES", "KERNEL", "STACK"]
-
 BRANCHES = """
 define i32 @branches(ptr %table, i64 %i) {
   %inside = icmp ult i64 %i, 8

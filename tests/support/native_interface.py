@@ -10,8 +10,6 @@ from typing import Any
 
 from optctx import _native
 
-__all__ = ["NativeScope"]
-
 
 class _Text(ctypes.Structure):
     _fields_ = [("data", c_char_p), ("length", c_size_t)]

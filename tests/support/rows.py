@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-__all__ = ["rows"]
-
 
 def rows(names: str | tuple[str, ...], table: Iterable[Any]) -> Callable[[Callable[..., None]], Any]:
     """Call a test with each row of a table, and fail with all rows for which it fails.

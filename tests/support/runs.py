@@ -11,22 +11,6 @@ import optctx
 from tests.support import ir_texts
 from tests.support.ir_texts import UNROLL, X86
 
-__all__ = [
-    "COUNT",
-    "EMISSION",
-    "RUNS",
-    "UNROLL",
-    "WAYS",
-    "bitcode",
-    "counted",
-    "emit_object_by_llvmlite",
-    "machine",
-    "run_function_passes",
-    "run_module_passes",
-    "stores",
-    "stores_of_each",
-]
-
 # Read while code is generated: where blocks are placed, and how instructions are scheduled.
 EMISSION = {"align-all-blocks": 5, "pre-RA-sched": "linearize"}
 COUNT = 5

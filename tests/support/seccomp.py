@@ -11,8 +11,6 @@ import signal
 import struct
 from collections.abc import Collection
 
-__all__ = ["FORBIDDEN", "confine", "forbid_code", "refuse"]
-
 # Of x86-64 (asm/unistd_64.h).
 FORBIDDEN = {
     "open": 2, "openat": 257, "openat2": 437, "creat": 85, "open_by_handle_at": 304,

@@ -8,16 +8,6 @@ from optctx import OptionContext
 from optctx.compiling import Job, compile_job
 from optctx.lab.timing import Array, Bench, Harness, Value
 
-__all__ = [
-    "HASH",
-    "SUM",
-    "compiled",
-    "hash_harness",
-    "loop",
-    "pid_of",
-    "sum_harness",
-]
-
 
 def loop(body: str, before: str = "", declared: str = "", name: str = "total") -> str:
     """A sum over the elements of an i32 array; `body` makes %v of the element %e, `before` runs first."""

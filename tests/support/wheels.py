@@ -22,17 +22,6 @@ import pytest
 from tests.support.installed import FREE_THREADED
 from tests.support.processes import run_python
 
-__all__ = [
-    "REFUSED",
-    "TAKEN",
-    "UnreachableError",
-    "check_refused",
-    "check_taken",
-    "has_wheel",
-    "library_of",
-    "plans_of",
-]
-
 # Release -> the CPython 3.x that PyPI has a wheel for (Linux, x86-64, with the GIL), first and last.
 REFUSED = {"0.43.0": (10, 12)}
 TAKEN = {

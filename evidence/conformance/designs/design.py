@@ -13,8 +13,6 @@ from optctx._native import demangle
 from optctx.arch.processor import Site
 from optctx.facts import OptionFacts
 
-__all__ = ["DESIGNS", "Design", "Fault", "HasContext", "Model", "faults", "handed_on", "own"]
-
 HasContext = Callable[[str], bool]  # of a function of LLVM, demangled
 Kind = Literal["process-wide", "no field", "no context"]
 

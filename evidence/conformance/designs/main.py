@@ -27,8 +27,6 @@ from evidence.conformance.job import Job
 from evidence.conformance.judging import Settings, compute_references
 from evidence.conformance.runlines import read_jobs
 
-__all__ = ["main", "make_parser"]
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0; 1 if a test differs although no option of it is at fault; 2 if there is no source."""

@@ -9,8 +9,6 @@ from pathlib import Path
 from evidence.conformance.designs.design import Design, Fault
 from evidence.conformance.designs.running import ENDS, Judged
 
-__all__ = ["as_list", "as_text", "faults_as_list", "totals"]
-
 _SHOWN = 12  # options in a table
 _CLASSES = ("no option at fault", "no context", "no field", "process-wide")
 

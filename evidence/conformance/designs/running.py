@@ -15,8 +15,6 @@ from evidence.conformance.stability import measure
 from evidence.conformance.verdict import option_names
 from evidence.strategies.reach import Reach
 
-__all__ = ["ENDS", "End", "Judged", "classify", "run_design"]
-
 End = Literal["not run", "same", "differs", "crashes", "unstable", "unexplained"]
 ENDS: Final[tuple[End, ...]] = ("same", "differs", "crashes", "unstable", "unexplained", "not run")
 

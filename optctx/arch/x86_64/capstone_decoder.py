@@ -22,8 +22,6 @@ from optctx.arch.x86_64.capstone_library import (
 )
 from optctx.arch.x86_64.decoding import LONGEST, Decoded, Reference
 
-__all__ = ["AS_FIRST", "AS_OTHER", "READ", "WRITE", "CapstoneDecoder", "implicit_registers", "is_vex"]
-
 _PLACE, _SIZE, _ADDRESS = ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64
 
 _BRANCHES = {"call", "jmp", "lcall", "ljmp"}

@@ -11,8 +11,6 @@ import os
 from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["INSTRUCTION", "MEMORY", "NO_REGISTER", "REGISTER", "open_decoder", "open_library"]
-
 MAJOR = 5  # version of the library with these structures
 REGISTER, MEMORY = 1, 3  # types of operands
 NO_REGISTER = 0

@@ -10,8 +10,6 @@ from optctx.arch.processor import CannotDecodeError
 if TYPE_CHECKING:
     from optctx.arch.x86_64.capstone_decoder import CapstoneDecoder
 
-__all__ = ["decoder"]
-
 
 @cache
 def decoder() -> CapstoneDecoder:

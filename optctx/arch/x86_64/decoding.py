@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-__all__ = ["LONGEST", "Decoded", "Reference"]
-
 LONGEST = 15  # bytes of an x86 instruction
 
 

@@ -21,8 +21,6 @@ from optctx.arch.processor import Entrance, FunctionEntrance
 from optctx.arch.x86_64.decoder import decoder
 from optctx.arch.x86_64.decoding import LONGEST
 
-__all__ = ["branch_to", "entrance_code", "find_branches", "find_entrance", "passing_thunk", "thunk"]
-
 _BRANCH = 5  # bytes of call rel32 and jmp rel32
 _JUMP = b"\xe9"
 

@@ -31,14 +31,6 @@ from optctx.errors import UnsupportedImageError
 if TYPE_CHECKING:
     from optctx.arch.x86_64.capstone_decoder import CapstoneDecoder
 
-__all__ = [
-    "Tactic",
-    "find_references_to",
-    "find_targets",
-    "judge",
-    "references_at",
-]
-
 
 class Tactic(enum.IntEnum):
     """The values of `Site.tactic`, as in native/arch/x86_64/trampolines.cpp."""

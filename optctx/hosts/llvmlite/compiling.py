@@ -36,15 +36,6 @@ from optctx.wording import did_you_mean, nearest
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, PipelineTuningOptions, TargetMachine
 
-__all__ = [
-    "NativeApi",
-    "emit_assembly",
-    "emit_object",
-    "instruction_count",
-    "native_api",
-    "run_passes",
-]
-
 # What native/python/compile_calls.hpp calls them, and what the library does, which exports them.
 _OWN = {
     "create_tuning": "LLVMPY_CreatePipelineTuningOptions",

@@ -13,8 +13,6 @@ from typing import Any
 
 from optctx._native import make_lock_safe
 
-__all__ = ["Watched", "address_of", "code_address", "function", "function_names", "llvmlite_lock", "watch"]
-
 Handler = Callable[[Any, tuple[Any, ...]], Any]
 
 

@@ -21,8 +21,6 @@ from optctx.hosts.llvmlite.objects import module_address, wrap_method
 from optctx.image.facts.fact import named
 from optctx.image.facts.interceptions import Interception, Work
 
-__all__ = ["INTERCEPTIONS", "arm"]
-
 # std::make_unique<LLVMContext>(): only LLVMPY_LLJIT_Link calls it, for each text that it parses.
 INTERCEPTIONS: Final = (
     Interception(

@@ -22,8 +22,6 @@ from optctx.image.facts.interceptions import Interception
 from optctx.image.loaded import Image, open_image
 from optctx.tasks.problems import anything_left, raise_problems
 
-__all__ = ["LLVMLITE", "check_release", "llvmlite_image"]
-
 # Its functions that emit, compile, make a data layout, or set options: those that run LLVM, beside managers.
 _RUNS_LLVM = (
     "LLVMPY_SetCommandLine",

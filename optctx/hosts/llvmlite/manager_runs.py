@@ -26,8 +26,6 @@ from optctx.wording import first_few
 if TYPE_CHECKING:
     from optctx.travelling.bindings import Owner
 
-__all__ = ["arm"]
-
 _MACHINE = "_optctx_machine"  # attribute of a pointer to MCJIT's engine: the pointer to its target machine
 
 

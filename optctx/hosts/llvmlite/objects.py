@@ -24,18 +24,6 @@ from optctx._native import Lifetime
 from optctx.errors import OptctxError, PassPipelineError, shown
 from optctx.hosts.llvmlite.ffi_calls import address_of, code_address, function
 
-__all__ = [
-    "llvm_context_address",
-    "module_address",
-    "order_arguments",
-    "order_freeing",
-    "order_module",
-    "pipeline_text",
-    "target_machine_address",
-    "tuning_address",
-    "wrap_method",
-]
-
 
 def module_address(module: object) -> int:
     """Return the address of the llvm::Module of an open `llvmlite.binding.ModuleRef`.

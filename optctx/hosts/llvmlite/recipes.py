@@ -23,20 +23,6 @@ from optctx._native import Subject
 from optctx.hosts.llvmlite.ffi_calls import function
 from optctx.hosts.llvmlite.tuning_options import Settings, apply_settings, settings_at
 
-__all__ = [
-    "CHANGES",
-    "MAKES",
-    "MIXED",
-    "RUNS_MANAGER",
-    "CannotRepeatError",
-    "ManagerRun",
-    "Repeating",
-    "Values",
-    "change",
-    "end_machine",
-    "make",
-]
-
 # What tells apart the values that a thread reads; None: those of the process.
 Values = bytes | None
 

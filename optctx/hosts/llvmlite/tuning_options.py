@@ -14,8 +14,6 @@ from typing import Any
 from optctx.hosts.llvmlite.ffi_calls import code_address, function, function_names
 from optctx.hosts.llvmlite.objects import tuning_address
 
-__all__ = ["Settings", "apply_settings", "setter_addresses", "settings_at", "settings_of"]
-
 _FIELDS = ("LoopInterleaving", "LoopVectorization", "SLPVectorization", "LoopUnrolling", "InlinerThreshold")
 
 Settings = tuple[tuple[str, int], ...]

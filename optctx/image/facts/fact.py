@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Generic, NamedTuple, TypeVar
 
-__all__ = ["Fact", "Family", "Form", "Found", "expected", "named"]
-
 Form = TypeVar("Form")
 
 

@@ -34,18 +34,6 @@ from optctx.image.facts.mangled_names import (
 )
 from optctx.image.loaded import Image
 
-__all__ = [
-    "BINDING",
-    "DEBUG_OUTPUT",
-    "INTERCEPTIONS",
-    "SHARED_MACHINES",
-    "Interception",
-    "Work",
-    "inside_a_scope",
-    "missing_features",
-    "why_missing",
-]
-
 BINDING: Final = "contexts bound to LLVMContexts"
 SHARED_MACHINES: Final = "target machines shared by contexts"
 

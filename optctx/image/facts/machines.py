@@ -6,17 +6,6 @@ from typing import Final
 
 from optctx.image.facts.fact import Fact, named
 
-__all__ = [
-    "CALLS",
-    "CONSTRUCTOR",
-    "CREATE",
-    "DESTRUCTOR",
-    "FOR_WHOLE_MACHINE",
-    "RESET_TARGET_OPTIONS",
-    "SETTINGS",
-]
-
-
 CONSTRUCTOR: Final = (
     "_ZN4llvm13TargetMachineC1ERKNS_6TargetENS_9StringRefERKNS_6TripleES4_S4_RKNS_13TargetOptionsE"
 )

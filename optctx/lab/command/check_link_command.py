@@ -23,8 +23,6 @@ from optctx.lab.command.inputs import BITCODE, answered
 from optctx.lab.settings import argument, seconds, setting
 from optctx.tables import Table
 
-__all__ = ["Arguments", "print_report", "run"]
-
 File = tuple[str, bytes]  # its name as it is printed, and what it holds
 
 

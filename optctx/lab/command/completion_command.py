@@ -20,8 +20,6 @@ from optctx.lab.command.console import put
 from optctx.lab.command.groups import Out
 from optctx.lab.settings import Completes, argument, group
 
-__all__ = ["Arguments", "run"]
-
 SHELLS = ("bash", "zsh", "fish")
 _WORD = re.compile(r"[\w-]+")  # nothing that a shell, or a specification of zsh's, acts on
 

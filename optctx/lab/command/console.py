@@ -38,27 +38,6 @@ from optctx.children.death import printed_to
 from optctx.tables import Table
 from optctx.wording import counted, printable
 
-__all__ = [
-    "OutputError",
-    "abandon",
-    "complain",
-    "complain_printed",
-    "doors",
-    "duration",
-    "encodable",
-    "flush_errors",
-    "kept_output",
-    "note",
-    "prepare_streams",
-    "printed",
-    "progress_bar",
-    "put",
-    "say",
-    "show",
-    "status",
-    "talk",
-]
-
 _WIDE = 1000  # characters; tables are no wider than they need to be
 _LONGEST = 4000  # characters of an error
 _LINES = 20  # of LLVM that are repeated

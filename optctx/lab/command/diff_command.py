@@ -18,8 +18,6 @@ from optctx.lab.lookup import MOST_BYTES, Difference, compare, load_facts
 from optctx.lab.settings import argument
 from optctx.tables import Table
 
-__all__ = ["Arguments", "run"]
-
 
 @dataclass(frozen=True)
 class Arguments:

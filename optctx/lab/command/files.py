@@ -12,8 +12,6 @@ from optctx.errors import OptctxError
 from optctx.outputs import hindrance
 from optctx.wording import did_you_mean, nearest
 
-__all__ = ["check_distinct", "check_writable", "explain", "naming", "naming_module", "read_file"]
-
 # Arguments that name files, of any command.
 _READ = ("file", "files", "kept", "old", "new")
 _WRITTEN = ("keep", "best", "emit_ir", "report", "output")

@@ -14,8 +14,6 @@ from optctx.lab.command.inputs import read_input
 from optctx.lab.settings import Number, argument, group, positive, setting
 from optctx.toml import read_toml
 
-__all__ = ["FILE", "Base", "File", "Files", "Input", "Keep", "Out", "Try", "out"]
-
 PASSES = "default<O3>"
 FILE = "LLVM IR (.ll), bitcode (.bc), or C or C++ (.c, .cpp) for clang; '-' for standard input"
 _MOST_BYTES = 1 << 20  # of a file of options, as OptionContext.load has it

@@ -15,8 +15,6 @@ import optctx
 from optctx.lab.command.console import printed, say
 from optctx.lab.command.groups import Out, out
 
-__all__ = ["Arguments", "run"]
-
 _NAMED = 3  # refused options of a reason that are named
 
 

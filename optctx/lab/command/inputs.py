@@ -16,8 +16,6 @@ from optctx.errors import EndedEarlyError, OptctxError
 from optctx.lab.command.files import read_file
 from optctx.lab.program import SOURCES
 
-__all__ = ["BITCODE", "answered", "read_input"]
-
 R = TypeVar("R")
 
 BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")  # bare, and in a wrapper

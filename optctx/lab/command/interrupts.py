@@ -10,8 +10,6 @@ import time
 from types import FrameType
 from typing import Any
 
-__all__ = ["Interrupts"]
-
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _ONE = 1.0  # seconds in which further signals are one with the first: `timeout` sends two
 _AGAIN = 0.005  # seconds after which an exception that was swallowed comes again

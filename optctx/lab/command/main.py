@@ -32,8 +32,6 @@ from optctx.lab.settings import add_flags, taken
 from optctx.outputs import OUT_OF, write_whole
 from optctx_program import SAID, said_of
 
-__all__ = ["COMMANDS", "guarded", "main", "make_parser", "parse"]
-
 # In the order of the help. What a command takes and does is in a module with its name (see `_add_command`).
 COMMANDS = {
     "options": "list LLVM's options",

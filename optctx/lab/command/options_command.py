@@ -23,8 +23,6 @@ from optctx.lab.settings import argument, setting
 from optctx.tables import Table
 from optctx.wording import did_you_mean, nearest
 
-__all__ = ["Arguments", "run"]
-
 # As in Option.type and Option.scope
 _TYPES = (
     *("bool", "boolOrDefault", "int", "uint", "int64", "uint64", "float", "double", "char", "string"),

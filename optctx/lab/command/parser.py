@@ -16,8 +16,6 @@ from optctx.errors import OptctxError
 from optctx.wording import did_you_mean, nearest
 from optctx_program import FOLDERS, SAID
 
-__all__ = ["Parser", "UsageError", "add_said", "add_talk", "check_command", "unknown_arguments"]
-
 _WIDTH = 79  # of a description, at most
 _LEAST = 11  # and at least, as argparse has it for the rest
 _INDENT = 28  # the most columns before the help of an argument

@@ -21,8 +21,6 @@ from optctx.lab.settings import group, positive, seconds, setting
 from optctx.lab.sweep import Limits
 from optctx.wording import counted
 
-__all__ = ["Arguments", "print_ranking", "run"]
-
 
 @dataclass(frozen=True)
 class Rank:

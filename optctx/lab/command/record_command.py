@@ -26,8 +26,6 @@ from optctx.lab.settings import group
 from optctx.tables import Table
 from optctx.wording import counted
 
-__all__ = ["Arguments", "run"]
-
 
 @dataclass(frozen=True)
 class Arguments(File):

@@ -20,8 +20,6 @@ from optctx.lab.report.commands import Source, shell_lines, shown_lines
 from optctx.lab.settings import group, setting
 from optctx.lab.sweep.plan import Limits
 
-__all__ = ["Arguments", "run"]
-
 
 @dataclass(frozen=True)
 class Arguments(File):

@@ -20,8 +20,6 @@ from optctx.lab.report.kept import read_kept
 from optctx.lab.report.optuna_study import export
 from optctx.lab.settings import argument, setting
 
-__all__ = ["Arguments", "run"]
-
 
 @dataclass(frozen=True)
 class Arguments:

@@ -16,8 +16,6 @@ from optctx.lab.command.console import printed, say
 from optctx.lab.command.groups import Out, out
 from optctx.lab.settings import argument
 
-__all__ = ["Arguments", "run"]
-
 
 @dataclass(frozen=True)
 class Arguments:

@@ -34,8 +34,6 @@ from optctx.lab.trials.tables import (
 )
 from optctx.wording import counted
 
-__all__ = ["Arguments", "print_trials", "run"]
-
 
 @dataclass(frozen=True)
 class Sweep:

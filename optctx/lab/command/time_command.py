@@ -29,8 +29,6 @@ from optctx.lab.timing import (
 )
 from optctx.tables import Table
 
-__all__ = ["Arguments", "run"]
-
 
 @dataclass(frozen=True)
 class Arguments:

@@ -43,8 +43,6 @@ from optctx.lab.tuning.propose import propose
 from optctx.lab.tuning.search import Search, need_optuna
 from optctx.outputs import write_whole
 
-__all__ = ["Arguments", "print_study", "run"]
-
 _PROPOSED = 8  # options, where none is given
 _ROWS = 10  # of the table
 _CALLED = ("time", "callgrind")  # goals that call the code

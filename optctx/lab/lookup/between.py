@@ -10,8 +10,6 @@ import msgspec
 from optctx.facts import UNKNOWN, Facts, OptionFacts, text
 from optctx.wording import counted, html_table
 
-__all__ = ["Change", "Difference", "compare"]
-
 
 class Change(msgspec.Struct, frozen=True):
     """A fact of an option that both libraries have. `what`: see `Difference`. `old`, `new`: as text."""

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator
 
 from optctx.facts import UNKNOWN, Facts, OptionFacts, text
 
-__all__ = ["as_python", "by_library", "identifiers"]
-
 _HEAD = '''\
 """{title}
 

@@ -10,8 +10,6 @@ import msgspec
 from optctx.errors import OptctxError, clipped, shown
 from optctx.facts import Facts, Plain, text
 
-__all__ = ["MOST_BYTES", "facts_as_json", "facts_as_rows", "load_facts"]
-
 MOST_BYTES = 64 << 20  # of a file
 
 _COLUMNS = ("name", "type", "value", "default", "scope", "alias_of", "library", "storage", "trust", "help")

@@ -6,8 +6,6 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-__all__ = ["CODE", "CONSTANTS", "VARIABLES", "ObjectError", "Relocation", "Section", "Symbol", "parse_object"]
-
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")

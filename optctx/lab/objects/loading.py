@@ -26,8 +26,6 @@ from optctx.lab.objects.elf import (
 )
 from optctx.lab.objects.x86_64 import relocations as processor
 
-__all__ = ["Loaded", "load"]
-
 _PAGE = mmap.PAGESIZE
 _MOST = 1 << 30  # bytes of memory
 _POINTER = 8

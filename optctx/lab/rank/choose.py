@@ -11,8 +11,6 @@ from optctx.errors import OptctxError
 from optctx.facts import INTEGER_RANGES, Value, resolve, text
 from optctx.lab.rank.ranking import NotTried
 
-__all__ = ["Candidate", "Chosen", "choose", "values_within_type"]
-
 _GLOB = "*?["
 _FLOATS = ("float", "double")
 _MANY = 1024  # the least number that counts as large; a power of two, as numbers of vector lanes must be

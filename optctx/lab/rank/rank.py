@@ -29,8 +29,6 @@ from optctx.lab.trials import Goal, Trial, Trials, figure_of, goal_named, identi
 from optctx.process import all_arguments
 from optctx.wording import counted
 
-__all__ = ["rank", "reads_of"]
-
 _LEAST_GROUP, _TIMES_GROUP = 2.5, 10  # seconds that a group may take, and times the base
 _WINDOW = 3  # compilations for each thread that are under way, or wait for one
 _SCREENED = 0.5  # compilations for each value, with groups (design/rank.md)

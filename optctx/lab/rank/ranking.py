@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from optctx.lab.trials import Goal, Trial, figure_of
 from optctx.wording import counted
 
-__all__ = ["Effect", "Estimate", "NotTried", "Ranking", "changes", "filled"]
-
 
 @dataclass(frozen=True)
 class Estimate:

@@ -10,8 +10,6 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping, Sequence
 
-__all__ = ["DEAD", "Screen"]
-
 DEAD = 0.05  # the effect of a group without output: it may hide anything
 _UNKNOWN = 100.0  # that of a group that was not compiled yet
 

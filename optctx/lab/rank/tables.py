@@ -10,8 +10,6 @@ from optctx.lab.trials.tables import percent, record
 from optctx.tables import Table
 from optctx.wording import counted
 
-__all__ = ["as_data", "as_rows", "as_table", "dead_table", "not_tried_lines"]
-
 _FUNCTIONS = 5  # of those that read an option, in JSON
 _LONGEST = 200  # characters of a demangled name, which can have thousands
 _HEADINGS = ("option", "type", "base", "value", "IR instructions", "object bytes", "values")

@@ -13,17 +13,6 @@ from optctx.lab.program import SOURCES
 from optctx.lab.space import overrides_of
 from optctx.lab.trials import Trial
 
-__all__ = [
-    "Reproduction",
-    "Source",
-    "arguments_of",
-    "front_words",
-    "quoted",
-    "reproduction",
-    "shell_lines",
-    "shown_lines",
-]
-
 _LEVEL = re.compile(r"default<O([0123sz])>")
 
 

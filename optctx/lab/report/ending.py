@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from optctx.lab.report.commands import Source, arguments_of, reproduction, shown_lines
 from optctx.lab.tuning.results import Study
 
-__all__ = ["ending", "unknown_options"]
-
 _UNKNOWN = re.compile(r"Unknown command line argument '-+([^'=]+)")
 _PATIENCE = 20.0  # seconds for clang to read its arguments
 

@@ -15,8 +15,6 @@ from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.objectives import interval_of
 from optctx.lab.tuning.results import Study
 
-__all__ = ["SHOWN", "figures_of", "labels_of", "most_drawn", "times_interval"]
-
 SHOWN = 12  # options with an axis of their own
 STATE_COLOURS = {
     "ok": "#1f77b4",

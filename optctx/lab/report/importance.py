@@ -15,8 +15,6 @@ from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.results import Study
 from optctx.lab.tuning.search import quiet
 
-__all__ = ["BEST", "MEANING", "MOST", "SURE", "importances"]
-
 BEST = 0.2  # of the trials
 SURE = 100  # trials: twenty of them are the best
 MOST = 500  # trials that are looked at

@@ -14,8 +14,6 @@ from optctx.lab.report.commands import Source
 from optctx.lab.trials import FIGURES, Direction, Goal, Kept, Trial, read_trials
 from optctx.lab.tuning.results import Study
 
-__all__ = ["KeptExperiment", "read_kept"]
-
 
 @dataclass(frozen=True)
 class KeptExperiment:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     import optuna
     from optuna.distributions import BaseDistribution
 
-__all__ = ["export", "options_of", "optuna_study", "wide"]
-
 # What the texts of an option are to Optuna: the value of each, and the distribution that they are from.
 _Kind = tuple[Mapping[str, Any], "BaseDistribution"]
 

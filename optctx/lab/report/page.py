@@ -28,8 +28,6 @@ from optctx.wording import counted
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["as_page", "check_report", "write_report"]
-
 # Nothing from any network, no script but those whose digests stand here, and no text that is made into one.
 _POLICY = "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src {scripts}"
 _AGAIN = 5  # trials of a front with the lines that compile them

@@ -16,13 +16,6 @@ from optctx.lab.tuning.results import Study
 from optctx.tables import Table
 from optctx.wording import counted
 
-__all__ = [
-    "as_data",
-    "as_rows",
-    "as_table",
-    "summary",
-]
-
 
 def as_data(study: Study) -> dict[str, Any]:
     """One object: `trials` in the order of their numbers, `base`, `best` (None if none is better), `front`,

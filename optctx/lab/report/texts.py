@@ -8,8 +8,6 @@ import math
 from optctx.lab.trials import Goal
 from optctx.wording import printable, time_unit
 
-__all__ = ["axis_title", "change_text", "figure_text", "markup", "seconds_text", "visible"]
-
 _LONGEST = 2000  # characters
 
 

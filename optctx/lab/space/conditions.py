@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from optctx.errors import OptctxError, shown
 from optctx.lab.space.values import number_of
 
-__all__ = ["Comparison", "Condition", "parse_condition"]
-
 _FORM = re.compile(r"(?P<name>[^\s=!<>]+)\s*(?P<sign>==|!=|<=|>=|<|>)\s*(?P<value>.+)")
 _ORDERS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,

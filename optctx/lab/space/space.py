@@ -14,18 +14,6 @@ from optctx.errors import OptctxError, shown
 from optctx.lab.space.conditions import Condition, parse_condition
 from optctx.lab.space.values import Choices, Floats, Integers, Value, Values, parse_values
 
-__all__ = [
-    "DEFAULT",
-    "PASSES",
-    "Dimension",
-    "Point",
-    "Space",
-    "overrides_of",
-    "parse_dimension",
-    "parse_space",
-    "text_of",
-]
-
 # As a value: leave the option alone.
 DEFAULT = "default"
 # The dimension whose values are pipelines: LLVM has no option of this name.

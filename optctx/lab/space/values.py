@@ -10,8 +10,6 @@ from fractions import Fraction
 
 from optctx.errors import OptctxError, shown
 
-__all__ = ["Choices", "Floats", "Integers", "Value", "Values", "number_of", "parse_values"]
-
 Value = int | float | str
 
 _LARGEST = 1 << 53  # Optuna keeps whole numbers as floats

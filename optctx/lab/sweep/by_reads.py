@@ -8,8 +8,6 @@ from typing import Generic, TypeVar
 from optctx import registry
 from optctx.locks import lock_left_behind
 
-__all__ = ["ByReads"]
-
 Result = TypeVar("Result")
 _Key = tuple[Hashable, frozenset[str], tuple[tuple[str, str], ...]]
 

@@ -19,8 +19,6 @@ from optctx.process import noting, read_in
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, TargetMachine
 
-__all__ = ["Emission", "Emissions", "Emitted", "digest_of"]
-
 # With it, bitcode tells in which order the uses of a value are listed, on which passes can depend.
 _USES = "preserve-bc-uselistorder"
 _LARGEST = 32 << 20  # bytes of objects that are kept, and of what is known of them

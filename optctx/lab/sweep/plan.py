@@ -16,8 +16,6 @@ from optctx.lab.settings import checked, mebibytes, positive, seconds, setting
 from optctx.lab.trials import State
 from optctx.process import all_arguments, attributes_policy
 
-__all__ = ["Answer", "Asked", "Limits", "Plan", "make_plan"]
-
 _BASE = 120.0  # seconds
 _LEAST = 10.0  # seconds
 _TIMES_BASE = 20

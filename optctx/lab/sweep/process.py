@@ -22,8 +22,6 @@ from optctx.lab.sweep.worker import (
     prepare,
 )
 
-__all__ = ["SweepProcess"]
-
 _LINES = 100  # kept of what LLVM prints in one compilation
 _LINE = 500  # characters kept of a line
 

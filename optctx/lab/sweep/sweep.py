@@ -24,8 +24,6 @@ from optctx.lab.sweep.process import SweepProcess
 from optctx.lab.trials import Goal, Trial, Trials, goal_named, identity_of, open_trials
 from optctx.process import all_arguments
 
-__all__ = ["MOST_TRIALS", "sweep", "trial_of", "verified"]
-
 # Each takes 10 KB and some milliseconds: in total a gigabyte, and minutes to hours.
 MOST_TRIALS = 100_000
 _BATCH = 16  # compilations for each thread that are under way, or waiting in the helper process

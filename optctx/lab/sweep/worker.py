@@ -14,8 +14,6 @@ from optctx.lab.sweep.emissions import Emission, Emissions
 from optctx.lab.sweep.plan import Answer, Asked, Plan
 from optctx.process import Attributes, noting, read_in, set_process_options
 
-__all__ = ["Prepared", "attach_once", "check", "check_module", "compile_alone", "compile_together", "prepare"]
-
 _STREAM = 2  # what LLVM prints on this thread: its own descriptor, where the kernel allows that
 
 

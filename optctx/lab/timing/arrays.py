@@ -20,8 +20,6 @@ from typing import Any
 from optctx.lab.timing.harness import KINDS, Array, Harness, Kind, Value
 from optctx.lab.timing.results import Difference, Tolerance
 
-__all__ = ["Arguments", "Outputs", "array_bytes", "compare", "value_word"]
-
 _PAGE = mmap.PAGESIZE
 _LINE = 64  # bytes: arrays begin where cache lines do
 _UNREADABLE = 0  # PROT_NONE

@@ -33,8 +33,6 @@ from optctx.lab.timing.helper import (
 from optctx.lab.timing.results import Clock, Outcome, Tolerance
 from optctx.lab.timing.rounds import Rounds
 
-__all__ = ["Bench", "CommandBench", "check"]
-
 T = TypeVar("T")
 _GRACE = 10.0  # seconds that the helper has to end
 

@@ -15,8 +15,6 @@ from optctx.errors import OptctxError
 from optctx.lab.objects import load
 from optctx.lab.timing.harness import KINDS, Array, Harness
 
-__all__ = ["TIMES", "compile_caller", "load_caller"]
-
 # clockid_t of <time.h>: the time that the process ran, and the time that went by.
 _CLOCKS = {"cpu": 2, "wall": 1}
 TIMES = 8  # words of the record that a call fills: two pairs of clocks

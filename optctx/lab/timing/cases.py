@@ -17,8 +17,6 @@ from optctx.lab.timing.results import Outcome, Tolerance
 from optctx.plain_data import read_bounded
 from optctx.toml import read_toml, toml_value, typed
 
-__all__ = ["CASE", "Case", "read_case"]
-
 CASE = "case.toml"
 _HARNESS = "harness.toml"
 _TEXT, _BITCODE = "module.ll", "module.bc"

@@ -16,8 +16,6 @@ from optctx.lab.timing.harness import Harness
 from optctx.lab.timing.worker import Kernel
 from optctx.lab.timing.x86_64.callgrind import COUNTED
 
-__all__ = ["main", "run_command"]
-
 _RUN = "from optctx.lab.timing.counting import main; sys.exit(main(sys.argv[1:]))"
 
 

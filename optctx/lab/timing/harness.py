@@ -22,18 +22,6 @@ from optctx.wording import counted, did_you_mean, nearest
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, ValueRef
 
-__all__ = [
-    "KINDS",
-    "Array",
-    "Harness",
-    "Kind",
-    "Value",
-    "callable_function",
-    "check_call",
-    "kinds_of",
-    "opened_module",
-]
-
 _MOST = 1 << 30  # bytes of all arrays
 _MOST_F32 = math.nextafter((2 - 2**-24) * 2.0**127, 0)  # what rounds to the largest number, as C rounds
 _MOST_F64 = sys.float_info.max

@@ -28,8 +28,6 @@ from optctx.wording import printable
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, ValueRef
 
-__all__ = ["NoHarnessError", "find_harness", "harness_of"]
-
 _LENGTH = 1000  # elements of an array, and the value of an integer, until they are filled in
 # What clang writes for a parameter goes through the stack, where nothing shows how it is used.
 _ANALYSIS = "function(sroa),cgscc(inline,function-attrs),function(sroa)"

@@ -26,19 +26,6 @@ from optctx.lab.timing.processors import ProcessorLock
 from optctx.lab.timing.results import Clock, Outcome, Tolerance
 from optctx.lab.timing.worker import DeadError, Kernel, Worker, end_workers
 
-__all__ = [
-    "AGAIN",
-    "BASE",
-    "Checked",
-    "Examine",
-    "Ready",
-    "Round",
-    "Rounded",
-    "Setup",
-    "prepare",
-    "serve",
-]
-
 T = TypeVar("T")
 # The names of the base and of its second copy among objects; candidates are named by their digests.
 BASE, AGAIN = "", "again"

@@ -10,8 +10,6 @@ from optctx.errors import OptctxError
 from optctx.lab.settings import Number, seconds, setting
 from optctx.lab.timing.results import Tolerance
 
-__all__ = ["Measuring", "read_tolerance"]
-
 
 def read_tolerance(text: str) -> Tolerance:
     """Read REL or REL,ABS. Raises argparse.ArgumentTypeError for other texts."""

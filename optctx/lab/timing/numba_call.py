@@ -16,8 +16,6 @@ from optctx.errors import OptctxError, shown
 from optctx.lab.timing.harness import Array, Harness, Kind, Value
 from optctx.numba.unoptimised import unoptimised
 
-__all__ = ["Call", "call_of"]
-
 _RETURNED_NONE = (types.none, types.void)
 _FLOATS: dict[int, Kind] = {32: "f32", 64: "f64"}
 # Symbols of Numba's runtime and of Python, which a process that measures does not have.

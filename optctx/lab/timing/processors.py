@@ -19,16 +19,6 @@ from typing import Any
 
 from optctx.errors import EndedEarlyError, OptctxError
 
-__all__ = [
-    "Conditions",
-    "ProcessorLock",
-    "conditions",
-    "isolated_processors",
-    "machine",
-    "processor_model",
-    "processors",
-]
-
 _SYSTEM = "/sys/devices/system/cpu"
 _MOST = 4096  # bytes of a file of the system
 _STEP = 0.02  # seconds between two tries

@@ -12,21 +12,6 @@ from typing import Literal
 from optctx.errors import OptctxError
 from optctx.lab.timing.processors import Conditions
 
-__all__ = [
-    "Budget",
-    "Clock",
-    "Confirmation",
-    "Difference",
-    "Interval",
-    "Measurement",
-    "Outcome",
-    "State",
-    "Timing",
-    "Tolerance",
-    "interval",
-    "is_gain",
-]
-
 _RESAMPLES = 2000  # of a bootstrap
 
 Clock = Literal["cpu", "wall"]

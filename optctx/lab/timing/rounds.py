@@ -25,8 +25,6 @@ from optctx.lab.timing.results import (
     is_gain,
 )
 
-__all__ = ["Rounds", "Stop"]
-
 R = TypeVar("R", bound="Rounds")
 # (name, rounds, median ratio) -> whether to stop
 Stop = Callable[[str, int, float], bool]

@@ -19,8 +19,6 @@ from optctx.lab.timing.results import Budget, Confirmation, Interval, Outcome, S
 from optctx.lab.timing.rounds import Rounds
 from optctx.wording import counted, html_table, time_unit
 
-__all__ = ["Compared", "Row", "compare_settings"]
-
 
 @dataclass(frozen=True)
 class Row:

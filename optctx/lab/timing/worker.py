@@ -30,8 +30,6 @@ from optctx.lab.timing.caller import TIMES, load_caller
 from optctx.lab.timing.harness import Harness
 from optctx.lab.timing.results import Outcome
 
-__all__ = ["DeadError", "Kernel", "Worker", "end_workers"]
-
 _MOST_WRITTEN = 1 << 28  # bytes of a file
 _ROOM = 1 << 32  # bytes of address space beyond the helper's and the arrays'
 _GRACE = 1.0  # seconds between the end of its answers and its own

@@ -10,8 +10,6 @@ from optctx.errors import OptctxError, shown
 from optctx.lab.settings import no_such
 from optctx.lab.trials.trial import Trial
 
-__all__ = ["FIGURES", "Direction", "Goal", "best_of", "direction_of", "figure_of", "goal_named"]
-
 Direction = Literal["minimise", "maximise"]
 
 # What every compilation gives, and what it counts.

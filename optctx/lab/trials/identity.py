@@ -11,8 +11,6 @@ from optctx.compiling import Job
 from optctx.errors import OptctxError
 from optctx.facts import build_id
 
-__all__ = ["check_identity", "identity_of", "versions"]
-
 _FORMAT = 1
 _FIRST = ("format", "experiment")  # the parts that make all others another's
 

@@ -17,17 +17,6 @@ from optctx.wording import counted
 if TYPE_CHECKING:
     from optctx.tables import Cell, Table
 
-__all__ = [
-    "as_rows",
-    "as_table",
-    "check_column",
-    "percent",
-    "record",
-    "settings_text",
-    "sorted_trials",
-    "summary",
-]
-
 _DIGEST_SHOWN = 12  # hexadecimal digits in the table; JSON and CSV have all 64
 _TEXTS = ("file", "passes", "state", "digest")
 _FIGURES = ("size", "instructions", "seconds")

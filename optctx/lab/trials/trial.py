@@ -8,8 +8,6 @@ from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
-__all__ = ["STATES", "State", "Trial"]
-
 # ok: it has a figure for every objective. failed: LLVM refused to compile, with an error. crashed: the
 # process ended, by a signal or a fatal error. wrong result: the code runs, and computes something else.
 # pruned: it was stopped because others were better.

@@ -31,8 +31,6 @@ from optctx.lab.trials.trial import Trial
 from optctx.outputs import check_in_place
 from optctx.plain_data import DataError, check_plain
 
-__all__ = ["Kept", "TrialFile", "Trials", "distribution", "open_trials", "read_trials"]
-
 MOST_BYTES = 1 << 30  # of a file
 _LONGEST = 4 << 20  # bytes of a line
 MOST_TRIALS = 10_000_000

@@ -22,8 +22,6 @@ from optctx.lab.tuning.search import Search, make_pruner, make_sampler, quiet
 if TYPE_CHECKING:
     import optuna
 
-__all__ = ["Asking", "go_on"]
-
 _NAME = "optctx"  # of the study in memory
 _INDEPENDENT = 10_000  # trials under way, where no point depends on another's figures
 _SAME = 10  # points that are known, in a row, before one is drawn by chance

@@ -17,8 +17,6 @@ from optctx.lab.tuning.evaluate import Candidate
 from optctx.lab.tuning.objectives import Called, Found, Measure, Measured, Objective, Static
 from optctx.lab.tuning.workers import Evaluator
 
-__all__ = ["Assessor"]
-
 Prune = Callable[[int, int, float], bool]
 _RUN = ("time", "intermediate", "reproduce")  # attributes that come of running
 

@@ -16,8 +16,6 @@ from optctx.lab.tuning.workers import words_of
 
 Client: TypeAlias = Any  # of distributed, which has few types
 
-__all__ = ["dask_executor"]
-
 _CONNECTING = 10.0  # seconds
 _ENDING = 5.0  # seconds for workers to end what they compile
 _PATIENCE = 60.0  # seconds for a worker to come, where there is none

@@ -19,8 +19,6 @@ from optctx.lab.timing import Confirmation, Interval, Stop
 from optctx.lab.tuning.objectives import Measure, Measured, RunTime
 from optctx.locks import lock_left_behind
 
-__all__ = ["BASE", "Candidate", "LocalEvaluator", "end_helpers", "evaluate", "search_plan"]
-
 
 @dataclass(frozen=True)
 class Candidate:

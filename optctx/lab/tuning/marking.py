@@ -15,8 +15,6 @@ from optctx.lab.timing.harness import opened_module
 from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator
 from optctx.process import all_arguments, why_attributes_cannot_count
 
-__all__ = ["check_marking", "marked", "marked_and_tried"]
-
 _POLICY = ("error", "tuning", "")  # of `attributes_policy`: tuning options alone, none by name
 _ATTRIBUTE = re.compile(r'"optctx"\s*=')
 _COMMENT = re.compile(";.*")  # or what follows a semicolon in a text; LLVM knows better, and reads it later

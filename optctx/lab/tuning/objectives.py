@@ -32,26 +32,6 @@ from optctx.lab.timing import (
 )
 from optctx.lab.trials import FIGURES, Direction, Goal, State, Trial, direction_of
 
-__all__ = [
-    "Called",
-    "Callgrind",
-    "Command",
-    "CompilationTime",
-    "Found",
-    "Function",
-    "Instructions",
-    "Measure",
-    "Measured",
-    "Objective",
-    "RunTime",
-    "Size",
-    "Static",
-    "as_fast",
-    "emit_for",
-    "interval_of",
-    "objective_named",
-]
-
 _COLLECTED = re.compile(r"Collected\s*:\s*(\d+)")
 _CALLS = (1, 11)  # of the two runs whose difference counts
 _DECIMALS = 6

@@ -15,8 +15,6 @@ from optctx.lab.sweep.plan import Asked, Limits
 from optctx.lab.tuning.evaluate import LocalEvaluator, search_plan
 from optctx.lab.tuning.objectives import Found, Measured, Objective, Size
 
-__all__ = ["propose"]
-
 _NUMBERS = ("int", "uint", "int64", "uint64")
 _POWERS = tuple(str(1 << place) for place in range(11))  # 1 to 1024
 _TUNING = "tuning"  # the `Option.trust` of options that do no more than change the code

@@ -9,13 +9,6 @@ from typing import Any
 from optctx.lab.trials import Goal, Trial, best_of
 from optctx.wording import counted, html_table
 
-__all__ = [
-    "INTERRUPTED",
-    "Study",
-    "front_of",
-    "progress",
-]
-
 INTERRUPTED = "interrupted"  # `Study.ended` of a search that was
 
 

@@ -24,19 +24,6 @@ if TYPE_CHECKING:
     from optuna.pruners import BasePruner
     from optuna.samplers import BaseSampler
 
-__all__ = [
-    "MOST_TRIALS",
-    "PRUNERS",
-    "SAMPLERS",
-    "Search",
-    "check_pruner",
-    "check_sampler",
-    "make_pruner",
-    "make_sampler",
-    "need_optuna",
-    "quiet",
-]
-
 MOST_TRIALS = 100_000  # of a study: what is read back in a minute or two
 _TRIALS = 100  # where no limit is given
 _WINDOW = 8

@@ -34,8 +34,6 @@ from optctx.lab.tuning.winner import Winner
 from optctx.lab.tuning.workers import Evaluator, RemoteEvaluator
 from optctx.lazy import lazy
 
-__all__ = ["Tuning", "tune"]
-
 P = ParamSpec("P")
 
 _LISTED = 10_000  # points of a space

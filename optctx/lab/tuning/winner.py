@@ -15,8 +15,6 @@ from optctx.lab.tuning.evaluate import Candidate
 from optctx.lab.tuning.objectives import RunTime, as_fast, interval_of
 from optctx.lab.tuning.workers import Evaluator
 
-__all__ = ["Winner", "minimised"]
-
 _CONFIRMED = 3  # trials that are checked again, until one is a gain
 
 

@@ -33,8 +33,6 @@ from optctx.lab.trials import versions
 from optctx.lab.tuning.evaluate import BASE, Candidate, LocalEvaluator, evaluate
 from optctx.lab.tuning.objectives import Found, Measure, Measured, RunTime
 
-__all__ = ["Evaluator", "RemoteEvaluator", "Reply", "Workers", "here", "perform", "words_of"]
-
 _ENOUGH = 32  # short tasks under way, where their order does not matter
 _LONGEST_PAUSE = 1.0  # seconds
 _PATIENCE = 300.0  # seconds in which workers do nothing but refuse

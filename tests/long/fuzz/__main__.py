@@ -16,8 +16,6 @@ from tests.long.fuzz.options import OptionsHunt, OptionsTarget
 from tests.long.fuzz.sets import SetsHunt, SetsTarget
 from tests.long.fuzz.stamps import StampsTarget
 
-__all__ = ["main"]
-
 _MOST = 10  # findings of a target, before giving up on it
 
 Options = argparse.Namespace

@@ -10,8 +10,6 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-__all__ = ["Part", "attributed", "draw_part", "files", "whole"]
-
 _SAMPLE = Path(__file__).parents[2] / "programs" / "sample"
 _LINKAGE = re.compile(r"\b(private|internal|linkonce_odr|linkonce|weak_odr|weak|available_externally)\b ?")
 _UNNAMED = re.compile(r" *(local_)?unnamed_addr")

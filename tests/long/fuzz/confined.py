@@ -16,8 +16,6 @@ from typing import NoReturn, TypeVar
 from optctx.children.limits import address_space
 from tests.support.seccomp import confine
 
-__all__ = ["FINE", "Limits", "Outcome", "outcomes"]
-
 C = TypeVar("C")
 
 # What a case may come to: `perform` says which. Anything else is wrong.

@@ -12,8 +12,6 @@ from typing import Any, Generic, TypeVar
 
 from tests.long.fuzz.confined import Limits, Outcome, outcomes
 
-__all__ = ["Finding", "Hunt", "Target", "less"]
-
 C = TypeVar("C")
 S = TypeVar("S", str, list[Any], tuple[Any, ...])
 

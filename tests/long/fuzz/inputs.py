@@ -11,8 +11,6 @@ from typing import Any
 from optctx import Option, registry
 from tests.long.fuzz.words import EDGES, TEXTS, misspelt
 
-__all__ = ["draw_keywords", "draw_line", "draw_overrides", "mostly"]
-
 _BORDERS = (0, 1, *(2**bits - less for bits in (31, 32, 63, 64) for less in (1, 0)), 10**40)
 _WORDS = (
     "true", "TRUE", "default", "none", "a,b", ":", "=", ",", ",,", "\\", "1.5", "1e400", "f:cold", "@file",

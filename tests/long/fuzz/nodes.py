@@ -9,8 +9,6 @@ from random import Random
 from tests.long.fuzz.modules import attribute_text
 from tests.long.fuzz.words import Setting, accepted, garbage, hostile
 
-__all__ = ["Node", "stamp_nodes"]
-
 _FIRST = 1000  # number of a node: the IR around it may have some of its own
 _NUMBERS = 12  # of nodes that may be referred to
 _MANY = (64, 65, 300, 5000, 70_000, 120_000)

@@ -13,17 +13,6 @@ from optctx.image.abi import INTEGER_RANGES
 from optctx.plan import belongs_to_machine
 from tests.long.probe.values import hostile_values, spread_values
 
-__all__ = [
-    "Setting",
-    "accepted",
-    "garbage",
-    "hostile",
-    "known_value",
-    "misspelt",
-    "name_of",
-    "without_avoided",
-]
-
 EDGES = ("0", "-1", "2147483648", "4294967295", "18446744073709551615", "1" + "0" * 40, "nan", "inf", "-inf",
           "1e308", "0x7fffffff", "0b11", "-0", "007", "+1", " 1", "1 ", "")  # fmt: skip
 TEXTS = ("", "x", "f", "all", "*", "f:x", "main=f", "1-2", "(", "[", "a{9999}", "%s%n", "/dev/null",

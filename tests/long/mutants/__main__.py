@@ -15,8 +15,6 @@ from tests.long.mutants.mutation import CORE, MUTATIONS, CannotMutateError, Muta
 from tests.long.mutants.replica import CannotBuildError, Replica
 from tests.long.mutants.trial import Outcome, run_tests
 
-__all__ = ["ROOT", "main"]
-
 ROOT = pathlib.Path(__file__).parents[3]
 _NONE = "none"  # the name of the run without a mutation
 _JOBS = os.cpu_count() or 1  # processes that build and test

@@ -7,8 +7,6 @@ import pathlib
 import re
 from dataclasses import dataclass
 
-__all__ = ["CORE", "MUTATIONS", "CannotMutateError", "Mutation", "mutated", "read_mutations"]
-
 _SUFFIXES = (".cpp", ".hpp", ".py")
 
 

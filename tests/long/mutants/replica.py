@@ -12,8 +12,6 @@ import time
 
 from tests.long.mutants.mutation import Mutation, mutated
 
-__all__ = ["CannotBuildError", "Replica"]
-
 _LINES = 30  # of a compiler's complaint
 
 

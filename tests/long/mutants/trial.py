@@ -14,8 +14,6 @@ from xml.etree import ElementTree
 
 from tests.long.mutants.replica import Replica
 
-__all__ = ["Outcome", "run_tests"]
-
 _LOOK = 0.2  # seconds between two looks at a run
 _SILENCE = 180.0  # seconds; no test of the core part has a limit of its own that is longer
 _START = 600.0  # seconds until the first test begins

@@ -16,8 +16,6 @@ from tests.long.fuzz.confined import Limits, Outcome, outcomes
 from tests.long.probe.jobs import jobs, may_be_set, read_by_jobs, tuning_jobs
 from tests.long.probe.values import hostile_values
 
-__all__ = ["main"]
-
 _READERS = 6  # compilations with each value
 _BATCH = 64  # commands for one child
 Finding: TypeAlias = tuple[Job, Outcome]  # what a job did beside compiling

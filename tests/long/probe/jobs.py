@@ -14,8 +14,6 @@ from evidence.conformance.source import default_cache, llvm_tests
 from optctx import OptctxError, OptionContext, record, registry
 from optctx.trust import judgement_of
 
-__all__ = ["PASSES", "TRIPLES", "jobs", "may_be_set", "read_by_jobs", "tuning_jobs"]
-
 _ROOT = Path(__file__).parents[2] / "programs"
 TRIPLES = [
     "x86_64-unknown-linux-gnu",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from optctx.image.abi import INTEGER_RANGES
 from optctx.values import Option
 
-__all__ = ["hostile_values", "spread_values"]
-
 _NUMBERS = (0, 1, 2, 3, 7, 16, 31, 33, 64, 255, 1000, 65_536, 10**6, 2**31 - 1)
 _WIDE = {
     "uint": (2**31, 2**32 - 1),

@@ -23,8 +23,6 @@ from tests.promises.checking import agree_with_the_model
 from tests.promises.running import More
 from tests.support.processes import in_child
 
-__all__ = ["main"]
-
 _MOST = 10  # findings before giving up
 _PROGRAMS = 20  # of a seed
 _ENGINES = ("thread", "thread", "exclusive")  # under the second, threads can do less

@@ -25,8 +25,6 @@ from tests.promises.model import CHOICES, key_of
 from tests.promises.running import by_optctx, expect_code
 from tests.support.seccomp import refuse
 
-__all__ = ["FAULTS", "run_with_fault"]
-
 _SECONDS = 60
 _SYNC_CORE = 1 << 5  # MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE: not the query, and not the registration
 _EXECUTE = 4  # PROT_EXEC

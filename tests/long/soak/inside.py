@@ -34,8 +34,6 @@ from tests.promises.running import Run, WrongError, by_optctx, expect, expect_co
 from tests.support.ir_texts import COUNTED, UNROLL, X86, counted
 from tests.support.scopes import registered_options
 
-__all__ = ["INSIDE"]
-
 _UNREAD = {"arm-parallel-dsp-load-limit": "3"}  # nothing here generates code for Arm
 
 # One for the whole process.

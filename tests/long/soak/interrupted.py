@@ -17,8 +17,6 @@ from tests.promises.running import SECONDS, expect
 from tests.support.each_instruction import Interrupt
 from tests.support.interrupts import Work, signals, works
 
-__all__ = ["interrupted"]
-
 # Without those that wait for other threads, change what these see, or compile outside every scope.
 _WORKS = ("empty", "nested", "generators", "run", "decorated", "recorded", "unread fails", "compiled")
 _SECONDS = 0.01  # until a signal arrives, at most

@@ -18,8 +18,6 @@ from optctx.plan import Plan
 from tests.support.alone import alone
 from tests.support.library_code import changed_code
 
-__all__ = ["Sites", "as_before", "make_plan", "prepare", "prepared", "refused"]
-
 P = ParamSpec("P")
 Sites = list[tuple[int, bytes, bytes]]  # address, the bytes there, the new code
 

@@ -19,8 +19,6 @@ from iced_x86 import (
 
 from optctx.arch.x86_64.decoding import LONGEST, Decoded, Reference
 
-__all__ = ["IcedDecoder"]
-
 _MOST_KNOWN = 1024
 _WRITES = {OpAccess.WRITE, OpAccess.READ_WRITE, OpAccess.COND_WRITE, OpAccess.READ_COND_WRITE}
 _MNEMONICS = {number: name for name, number in vars(Mnemonic).items() if isinstance(number, int)}

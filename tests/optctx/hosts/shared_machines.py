@@ -12,8 +12,6 @@ from optctx import OptionContext, emit_assembly, emit_object, run_passes
 from optctx.compiling import Emit, FreshProcess, Job
 from tests.support.ir_texts import X86
 
-__all__ = ["CASES", "EMITS", "PASSES", "SOURCE", "Options", "compiled", "expected"]
-
 Options = Mapping[str, object]
 
 PASSES = "default<O2>"

@@ -9,8 +9,6 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-__all__ = ["EMPTY", "MAPS", "Arena", "dense_map", "not_mapped", "string_map", "tree", "wild_words"]
-
 PAGE = mmap.PAGESIZE
 WORD = 8
 EMPTY = (1 << 64) - 1  # the key of a DenseMap's bucket that is free

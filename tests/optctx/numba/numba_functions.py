@@ -14,8 +14,6 @@ from typing import Any
 
 import numba
 
-__all__ = ["Code", "Options", "Turn", "chooses", "code_of", "in_turn", "machine_code"]
-
 Options = Mapping[str, object]
 Code = tuple[str, str]  # assembly, machine code in hexadecimal
 Turn = tuple[str, Options]

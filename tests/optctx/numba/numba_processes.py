@@ -22,8 +22,6 @@ from llvmlite import binding
 
 from tests.support.alone import Server, alone, text_of
 
-__all__ = ["at_once", "compile_first_inside", "run", "serve"]
-
 SECONDS = 120  # far more than anything here takes: a process that still runs then is ended
 
 # What Numba imports when it first compiles. Not what decorates functions: then it would make its machine.

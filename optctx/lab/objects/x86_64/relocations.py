@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["FAR_JUMP_SIZE", "MACHINE", "NEAR_MAP", "far_jump", "relocated", "wants_pointer"]
-
 MACHINE = 62  # EM_X86_64
 NEAR_MAP = 0x40  # MAP_32BIT of mmap: below 2 GiB, where code of the small model works
 FAR_JUMP_SIZE = 16

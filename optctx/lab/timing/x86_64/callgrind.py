@@ -7,8 +7,6 @@ import mmap
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["COUNTED", "counted"]
-
 # A client request (valgrind.h, amd64): rax points at six words, the request first; a plain processor runs
 # the rotations and the exchange as a long no-op. It changes rdx.
 _REQUEST = bytes.fromhex("31d2 48c1c703 48c1c70d 48c1c73d 48c1c733 4887db")  # xor edx, edx; ...
