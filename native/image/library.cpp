@@ -1,5 +1,6 @@
 #include "image/library.hpp"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 
@@ -22,7 +23,7 @@ constexpr const char* own_machine_name = "x86-64";
 #endif
 
 int collect(dl_phdr_info* info, std::size_t, void* out) {
-    if (info->dlpi_name != nullptr && info->dlpi_name[0] == '/')
+    if (info->dlpi_name != nullptr && std::strchr(info->dlpi_name, '/') != nullptr)
         static_cast<std::vector<LoadedLibrary>*>(out)->push_back({info->dlpi_name, info->dlpi_addr});
     return 0;
 }
@@ -126,6 +127,11 @@ void Library::check_loaded() const {
     if (!os::read_checked(base_ + build_id_address_, loaded.data(), loaded.size()) ||
         hex_text(loaded.data(), loaded.size()) != build_id_)
         throw Misfit(path_ + ": the file is not the library that is loaded (build ids differ)");
+}
+
+void Library::stay_loaded() const {
+    if (dlopen(path_.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) == nullptr)
+        throw Misfit(path_ + ": no longer loaded");
 }
 
 std::vector<std::uint8_t> Library::initial_bytes(std::uintptr_t address, std::size_t size) const {

@@ -29,6 +29,8 @@ public:
     // Throws Misfit if the file is not an ELF library with symbols or is not the library loaded at `base`, and OsError
     // if it cannot be read.
     Library(std::string path, std::uintptr_t base);
+    // Keeps the library loaded until the process ends. Throws Misfit if it is not.
+    void stay_loaded() const;
 
     const std::string& path() const noexcept { return path_; }
     std::uintptr_t base() const noexcept { return base_; }

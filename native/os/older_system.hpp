@@ -3,6 +3,7 @@
 // first version, a module that was linked beside a newer glibc is loaded by 2.28.
 #pragma once
 
+__asm__(".symver dlopen, dlopen@GLIBC_2.2.5");
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
 __asm__(".symver dladdr, dladdr@GLIBC_2.2.5");
 __asm__(".symver pthread_sigmask, pthread_sigmask@GLIBC_2.2.5");

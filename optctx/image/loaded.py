@@ -44,16 +44,18 @@ def open_image(path: str, base: int) -> Image:
     if (path, base) in _images:
         return _images[path, base]
     try:
-        return _images.setdefault((path, base), Image(path, base))
+        image = Image(path, base)
+        image.stay_loaded()  # code and pointers of this process refer to it from now on
     except RuntimeError as error:
         raise UnsupportedImageError(f"cannot use this LLVM: {error}") from error
+    return _images.setdefault((path, base), image)
 
 
 def loaded_image(library: str | os.PathLike[str]) -> Image:
     """Return the LLVM in a library that this process has loaded, for the parameter `image`. Loads nothing.
 
     Without it, functions are about llvmlite's LLVM. Every call returns the same object for the same library;
-    its `path` and `build_id` say which one it is.
+    its `path` and `build_id` say which one it is. The library stays loaded until the process ends.
 
     Args:
         library: The path of its file, or the file's name alone, such as "libLLVM.so".
