@@ -135,6 +135,7 @@ def _commit(found: _Attachment, clock: Clock) -> None:
         except CannotRedirectError as error:
             if found.used:  # contexts were made for this engine
                 raise cannot_redirect(error) from error
+            found.engine = None  # what it knows of its options, the next plan changes
             engine = found.engine = fall_back(error, engine.survey, clock)
             engine.attach()
         except UnsupportedImageError:

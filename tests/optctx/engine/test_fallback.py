@@ -9,11 +9,15 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import pytest
 
 import optctx
 from optctx.engine.attach import attached
+from optctx.engine.engine import CannotRedirectError
+from optctx.engine.exclusive_engine import ExclusiveEngine
+from optctx.engine.thread_engine import ThreadEngine
 from tests.support.alone import alone
 from tests.support.library_code import changed_code
 from tests.support.processes import in_child
@@ -108,6 +112,28 @@ def test_what_cannot_be_done_or_decoded_here_is_a_reason_to_take_turns() -> None
 
     for row in REASONS:
         in_child(partial(child, *row))
+
+
+@alone(OPTCTX_ENGINE="")
+def test_a_fallback_without_memory_leaves_nothing_of_its_plan() -> None:
+    """The next call may find the kernel in another mood, and both plans number the options."""
+    attaches, makes = ThreadEngine.attach, ExclusiveEngine.__init__
+
+    def refused(engine: ThreadEngine) -> None:
+        ThreadEngine.attach = attaches  # type: ignore[method-assign]
+        raise CannotRedirectError("refused")
+
+    def made(engine: ExclusiveEngine, *arguments: Any) -> None:
+        makes(engine, *arguments)
+        raise MemoryError
+
+    ThreadEngine.attach = refused  # type: ignore[method-assign, assignment]
+    ExclusiveEngine.__init__ = made  # type: ignore[method-assign, assignment]
+    with pytest.raises(MemoryError):
+        optctx.attach()
+    with optctx.OptionContext(unroll_count=4):
+        assert unrolled() == 4
+    assert optctx.info()["engine"] == "thread"
 
 
 @alone
