@@ -175,6 +175,7 @@ void add_image(nb::module_& m) {
             nb::sig("def identity(self) -> tuple[int, int, int, int, int]"),
             "The library's file: device, inode, bytes, times of the last change of its content and of its status, in "
             "nanoseconds.")
+        .def("stay_loaded", &image::Library::stay_loaded, "Keeps the library loaded until the process ends.")
         .def("forget_symbols", &image::Library::forget_symbols,
              "Frees the index of symbols; what is asked for later is worked out again.")
         .def("release_pages", &image::Library::release_pages,
