@@ -138,11 +138,6 @@ void Library::stay_loaded() const {
         throw Misfit(shown_ + ": no longer loaded");
 }
 
-void Library::stay_loaded() const {
-    if (dlopen(path_.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) == nullptr)
-        throw Misfit(path_ + ": no longer loaded");
-}
-
 std::vector<std::uint8_t> Library::initial_bytes(std::uintptr_t address, std::size_t size) const {
     if (size > most_bytes) throw Misfit(shown_ + ": a symbol has a size of " + std::to_string(size) + " bytes");
     const auto* header = at<Elf64_Ehdr>(0);

@@ -129,7 +129,6 @@ void add_image(nb::module_& m) {
             },
             "path"_a, "base"_a)
         .def_prop_ro("path", [](const image::Library& i) { return FilePath{i.path()}; })
-        .def("stay_loaded", &image::Library::stay_loaded, "Keeps the library loaded until the process ends.")
         .def_prop_ro("base", &image::Library::base)
         .def_prop_ro("build_id", &image::Library::build_id)
         .def_prop_ro("text_begin", &image::Library::text_begin)
