@@ -231,7 +231,10 @@ class _Drawing:
         if action == "drift":
             step = step._replace(options=draw(_options(_DRIFTING, 1, 1)))
         if action == "carry":
-            step = step._replace(way=draw(st.sampled_from(_WAYS)))
+            forks = self.is_alone and draw(st.booleans())  # else llvmlite's lock may be held in the child
+            step = step._replace(way=draw(st.sampled_from(_WAYS)), other=int(forks))
+        if action == "leave" and not self.model.stacks[thread][-1].of_task:
+            step = step._replace(way=draw(st.sampled_from(("", "elsewhere"))))
         return step
 
 

@@ -51,7 +51,17 @@ from tests.support.ir_texts import X86
 from tests.support.native_interface import NativeScope
 from tests.support.scopes import in_threads
 
-__all__ = ["More", "Run", "WrongError", "by_optctx", "expect", "expect_code", "new_machine", "verdict"]
+__all__ = [
+    "SECONDS",
+    "More",
+    "Run",
+    "WrongError",
+    "by_optctx",
+    "expect",
+    "expect_code",
+    "new_machine",
+    "verdict",
+]
 
 SECONDS = 10  # far more than any step takes
 _LIVES, _GOOD = b"\0", b"\1"  # what a child says
@@ -144,6 +154,12 @@ def _in_child(work: Callable[[_Alive], object], seconds: int) -> str:
     return words if words and status == 0 else f"a process ended with {status}: {words}"
 
 
+def _fork_and(work: Callable[[_Alive], object]) -> None:
+    """Have a child of fork do the work."""
+    if words := _in_child(work, SECONDS // 2):
+        raise WrongError(f"in a child of fork: {words}")
+
+
 def _child(work: Callable[[_Alive], object], writing: int, seconds: int) -> NoReturn:
     def alive() -> None:
         # Anew each time: work that handles the signal itself leaves it without this handler.
@@ -230,7 +246,13 @@ class _Worker:
             self._push(OptionContext(dict(step.options)))
 
     def _leave(self, step: Step) -> None:
-        self.stack.pop().__exit__(None, None, None)
+        scope = self.stack.pop()
+        if step.way == "elsewhere":
+            assert isinstance(scope, NativeScope)
+            in_threads([scope.abandon])
+            current()  # leaves it
+        else:
+            scope.__exit__(None, None, None)
 
     def _fail(self, step: Step) -> None:
         with suppress(KeyError), ExitStack() as entered:
@@ -264,7 +286,11 @@ class _Worker:
         expect_code(by_llvmlite, self._run.answers.llvmlite, wanted.llvm, "llvmlite's code")
 
     def _carry(self, step: Step, wanted: Sight) -> None:
-        look = partial(self._run.look, wanted)
+        def look() -> None:
+            self._run.look(wanted)
+            if step.other > 0:
+                _fork_and(lambda alive: self._run.look(wanted))
+
         if step.way == "a thread":
             in_threads([partial(contextvars.copy_context().run, look)])
         elif step.way == "wrap":
@@ -326,8 +352,7 @@ class _Worker:
         self._run.more.inside[step.way](self._run, step, inner, here)
 
     def _fork(self, step: Step, *wanted: Sight) -> None:
-        if words := _in_child(partial(self._in_fork, step, wanted), SECONDS // 2):
-            raise WrongError(f"in a child of fork: {words}")
+        _fork_and(partial(self._in_fork, step, wanted))
 
     def _in_fork(self, step: Step, wanted: Sequence[Sight], alive: _Alive) -> None:
         here, outside_, first, second = wanted
@@ -352,6 +377,8 @@ class Run:
         self.follows_tasks = sys.version_info >= (3, 14) and not turns  # scopes may be held across an await
         self._program = program
         self._model = Model(program, turns, threads)
+        self._reports: list[str] = []
+        sys.unraisablehook = lambda problem: self._reports.append(str(problem.exc_value))
         options = registry()
         self._defaults = {name: options[name].default for name in (*CHOICES, *PROCESS_WIDE)}
         for name, text in program.drift:
@@ -423,6 +450,8 @@ class Run:
     def _check(self) -> None:
         """What holds between rounds, for all threads."""
         expect(active_scopes(), self._model.inside(), "scopes that threads are inside of")
+        reports = [each for each in self._reports if each.startswith("optctx: ")]
+        expect(reports, [], "what is reported because it cannot be raised")
         options = registry()
         for name in CHOICES:
             expect(options[name].value, self._value(name, self._model.process), f"the process's {name}")

@@ -98,3 +98,8 @@ class NativeScope:
         error = _Error()
         _check(_interface().leave(self._entered, byref(error)), error)
         _interface().release(self._context)
+
+    def abandon(self) -> None:
+        """On any thread."""
+        _interface().abandon(self._entered)
+        _interface().release(self._context)

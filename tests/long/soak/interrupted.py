@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gc
+import os
 import random
 import signal
+import sys
+import warnings
 from types import FrameType
 
 from llvmlite.binding import ffi
 
 from optctx import OptionContext, ScopeError, current
-from tests.promises.running import expect
+from tests.promises.running import SECONDS, expect
 from tests.support.each_instruction import Interrupt
 from tests.support.interrupts import Work, signals, works
 
@@ -23,8 +26,9 @@ _SECONDS = 0.01  # until a signal arrives, at most
 
 def interrupted() -> None:
     """A handler enters a scope in the middle of some work, and another one raises. No scope stays entered."""
-    work = works()[random.choice(_WORKS)]  # each fork has numbers of its own
-    _handled(work)
+    name = random.choice(_WORKS)  # each fork has numbers of its own
+    work = works()[name]
+    _handled(work, forks=name != "compiled")  # LLVM's locks may be held in the child
     try:
         signals(work, 2, _SECONDS, postponed=_is_in_llvmlite)
     except ScopeError as error:  # a generator still held a scope inside the one that the exception left
@@ -39,12 +43,24 @@ def _is_in_llvmlite(frame: FrameType | None) -> bool:
     return frame is not None
 
 
-def _handled(work: Work) -> None:
+def _forks() -> bool:
+    """Whether this is the child, which has some seconds to end well. Its parent waits for that."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
+        pid = os.fork()
+    if not pid:
+        signal.alarm(SECONDS // 2)
+        return True
+    expect(os.waitpid(pid, 0)[1], 0, "how a child ends that a signal handler has forked")
+    return False
+
+
+def _handled(work: Work, *, forks: bool) -> None:
     failures: list[BaseException] = []
-    busy = False
+    busy = is_child = False
 
     def handle(_: int, frame: FrameType | None) -> None:
-        nonlocal busy
+        nonlocal busy, is_child
         if busy or _is_in_llvmlite(frame):  # a thread that changes options for the process may need its lock
             return
         busy = True
@@ -53,6 +69,8 @@ def _handled(work: Work) -> None:
                 expect(dict(current().overrides), {"unroll-count": 3}, "options that a handler sees")
                 if random.random() < 0.2:
                     gc.collect()
+            if forks and not is_child and random.random() < 0.02:
+                is_child = _forks()
         except BaseException as error:  # for the program
             if not (isinstance(error, ScopeError) and "a lock of optctx's" in str(error)):
                 failures.append(error)
@@ -64,6 +82,8 @@ def _handled(work: Work) -> None:
         for _ in range(5):
             work()
     finally:
+        if is_child:  # it has gone on with the work
+            os._exit(bool(failures) or sys.exc_info()[0] is not None)
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, signal.SIG_IGN)  # one may be under way still, to another thread
     if failures:
