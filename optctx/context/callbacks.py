@@ -75,10 +75,9 @@ def _warn_of_deadlock(threads: list[int]) -> None:
 
     Each place is named once for each waiting thread. Called several times a second.
     """
-    frames = sys._current_frames()
     now = time.monotonic()
     for thread in threads:
-        frame = frames.get(thread)
+        frame = sys._current_frames().get(thread)  # no variable holds all of them: this one is among them
         if frame is None or not _waits(frame):
             _wait.places.pop(thread, None)
             continue

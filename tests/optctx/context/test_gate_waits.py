@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
 import threading
 import time
 import warnings
+import weakref
 from collections.abc import Callable
 from functools import partial
 from types import FrameType
@@ -95,6 +97,33 @@ def test_a_thread_that_an_exclusive_one_waits_for_says_so() -> None:
     assert f"which waits itself in {here} (" in text
     assert file == __file__
     assert state() == before
+
+
+@alone
+def test_a_thread_that_waits_keeps_no_variables_of_others() -> None:
+    (exclusive, _other, plain), looked = make_contexts(), threading.Event()
+    waits = callbacks._waits
+
+    def look(frame: FrameType) -> bool:
+        looked.set()
+        return waits(frame)
+
+    def beside() -> weakref.ref[threading.Event]:
+        variable = threading.Event()
+        assert looked.wait(60)
+        return weakref.ref(variable)
+
+    callbacks._waits = look
+    gc.disable()
+    holder = hold(exclusive)
+    late = threading.Thread(target=plain.run, args=(int,))
+    late.start()
+    variable = beside()
+    looked.clear()
+    assert looked.wait(60)  # the first look is over
+    kept = variable()
+    end(holder, late)
+    assert kept is None
 
 
 @alone
