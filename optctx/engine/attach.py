@@ -119,9 +119,12 @@ def _survey(image: Image, host: Host) -> Survey:
         return survey(image, host.interceptions())
     except UnsupportedImageError as error:
         refused = host.refusal(error)
-        if refused is error:
-            raise
-        raise refused from error
+        try:
+            if refused is error:
+                raise
+            raise refused from error
+        finally:
+            del refused  # its traceback leads to this frame
 
 
 def _commit(found: _Attachment, clock: Clock) -> None:

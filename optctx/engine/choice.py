@@ -35,14 +35,11 @@ def choose(survey: Survey, clock: Clock) -> Engine:
             clock.lap("sites")
             engine = ThreadEngine(survey, plan, clock)
     except CannotRedirectError as error:
-        failed = error
+        return fall_back(error, survey, clock)
     except CannotDecodeError as error:
-        failed = CannotRedirectError(f"instructions cannot be decoded: {error}")
-        failed.__cause__ = error
-    else:
-        engine.reason = f"{VARIABLE}={wanted}" if wanted else "LLVM's code could be changed"
-        return engine
-    return fall_back(failed, survey, clock)
+        return fall_back(CannotRedirectError(f"instructions cannot be decoded: {error}"), survey, clock)
+    engine.reason = f"{VARIABLE}={wanted}" if wanted else "LLVM's code could be changed"
+    return engine
 
 
 def fall_back(error: CannotRedirectError, survey: Survey, clock: Clock) -> Engine:

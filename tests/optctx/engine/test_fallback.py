@@ -8,17 +8,20 @@ import platform
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import pytest
 
 import optctx
+from optctx.engine import attach as attaching
 from optctx.engine.attach import attached
 from optctx.engine.engine import CannotRedirectError
 from optctx.engine.exclusive_engine import ExclusiveEngine
 from optctx.engine.thread_engine import ThreadEngine
 from tests.support.alone import alone
+from tests.support.garbage import left_behind, no_collector
 from tests.support.library_code import changed_code
 from tests.support.processes import in_child
 from tests.support.scopes import unrolled
@@ -108,7 +111,9 @@ def test_what_cannot_be_done_or_decoded_here_is_a_reason_to_take_turns() -> None
         if missing in (no_decoder, instruction_not_known, other_processor):
             os.environ["OPTCTX_ATTACH_CACHE"] = "off"
         missing()
-        use_it(because)
+        with no_collector():
+            use_it(because)
+            assert left_behind() == []
 
     for row in REASONS:
         in_child(partial(child, *row))
@@ -134,6 +139,18 @@ def test_a_fallback_without_memory_leaves_nothing_of_its_plan() -> None:
     with optctx.OptionContext(unroll_count=4):
         assert unrolled() == 4
     assert optctx.info()["engine"] == "thread"
+
+
+@alone
+def test_a_refusal_leaves_no_cycle_that_holds_the_callers_objects() -> None:
+    def refused(*_: object) -> None:
+        raise optctx.UnsupportedImageError("another layout")
+
+    attaching.survey = refused  # type: ignore[assignment, attr-defined]
+    with no_collector():
+        with suppress(optctx.UnsupportedImageError):
+            optctx.attach()
+        assert left_behind() == []
 
 
 @alone
