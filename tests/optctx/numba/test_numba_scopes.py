@@ -339,8 +339,7 @@ def test_numba_names_the_line_that_makes_it_compile_outside_every_scope() -> Non
     def below(lines: int) -> str:
         return f"({__file__}:{sys._getframe(1).f_lineno + lines}) compiles outside every scope"
 
-    function = numba.njit(scales)
-    try:
+    def compiles_in_scopes_alone(function: Any) -> None:
         optctx.attach(outside="error")
         where = below(2)
         with pytest.raises(optctx.OutsideScopeError) as refused:
@@ -349,6 +348,10 @@ def test_numba_names_the_line_that_makes_it_compile_outside_every_scope() -> Non
         with OptionContext():
             assert function(1) == 3
         assert function(2) == 6  # it is compiled
+
+    function = numba.njit(scales)
+    try:
+        compiles_in_scopes_alone(function)
         optctx.attach(outside="warn")
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("default")
@@ -356,14 +359,6 @@ def test_numba_names_the_line_that_makes_it_compile_outside_every_scope() -> Non
             assert function(2.5) == 7.5
         assert [where in str(each.message) for each in found] == [True], "once for each line"
         assert (found[0].filename, found[0].category) == (__file__, optctx.OutsideScopeWarning)
-        optctx.attach(outside="error")
-        following = optctx.numba.njit(scales, options="context")
-        where = below(2)
-        with pytest.raises(optctx.OutsideScopeError) as refused:
-            following(1)
-        assert where in str(refused.value)
-        with OptionContext():
-            assert following(1) == 3
-        assert following(2) == 6
+        compiles_in_scopes_alone(optctx.numba.njit(scales, options="context"))
     finally:
         optctx.attach(outside="allow")
