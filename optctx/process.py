@@ -27,6 +27,7 @@ __all__ = [
     "command_line",
     "native_api",
     "noting",
+    "option_name",
     "read_in",
     "reset_process_options",
     "set_process_options",
@@ -74,6 +75,11 @@ def command_line(texts: Mapping[str, Texts]) -> tuple[str, ...]:
     return tuple(
         f"-{name}" if text is None else f"-{name}={text}" for name, given in texts.items() for text in given
     )
+
+
+def option_name(argument: str) -> str:
+    """The option that an argument of `command_line`, or one like it with two dashes, gives a value."""
+    return argument.lstrip("-").partition("=")[0]
 
 
 def set_process_options(arguments: Sequence[str]) -> None:

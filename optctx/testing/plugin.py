@@ -12,6 +12,7 @@ import pytest
 from optctx import OptionContext
 from optctx.errors import OptctxError, UnreadOptionError
 from optctx.facts import reads_are_known
+from optctx.process import option_name
 from optctx.testing.last_line import Witness
 from optctx_pytest import INI, MARK
 
@@ -184,9 +185,5 @@ def _entered(context: OptionContext, mode: str) -> Iterator[Unread]:
     except UnreadOptionError as error:
         if mode == "error" or not ended:
             raise
-        found.arguments = tuple(word for word in context.args() if _name(word) in error.names)
+        found.arguments = tuple(word for word in context.args() if option_name(word) in error.names)
         found.words = "; ".join(error.causes)
-
-
-def _name(argument: str) -> str:
-    return argument.lstrip("-").partition("=")[0]

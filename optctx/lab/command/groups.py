@@ -12,6 +12,7 @@ from optctx.errors import OptctxError, UntrustedOptionError, shown
 from optctx.lab.command.console import encodable
 from optctx.lab.command.inputs import read_input
 from optctx.lab.settings import Number, argument, group, positive, setting
+from optctx.process import option_name
 from optctx.toml import read_toml
 
 PASSES = "default<O3>"
@@ -129,7 +130,7 @@ class Base:
         words, loaded = self._words(), []
         if self.load is not None:
             loaded = self._loaded(self.load).args()
-            loaded = [each for each in loaded if each.lstrip("-").partition("=")[0] not in words]
+            loaded = [each for each in loaded if option_name(each) not in words]
         return OptionContext.from_args([*loaded, *words.values()], process_wide="exclusive")
 
     @staticmethod

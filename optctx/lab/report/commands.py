@@ -12,6 +12,7 @@ from optctx.compiling import Job
 from optctx.lab.program import SOURCES
 from optctx.lab.space import overrides_of
 from optctx.lab.trials import Trial
+from optctx.process import option_name
 
 _LEVEL = re.compile(r"default<O([0123sz])>")
 
@@ -116,7 +117,7 @@ def reproduction(trial: Trial, source: Source) -> Reproduction:
 def arguments_of(trial: Trial, source: Source) -> list[str]:
     """What a trial was compiled under, as opt takes it: its options, on top of those of every compilation."""
     own = overrides_of(trial.options)
-    base = (each for each in source.options if each.lstrip("-").partition("=")[0] not in own)
+    base = (each for each in source.options if option_name(each) not in own)
     return [*base, *(f"-{name}={text}" for name, text in own.items())]
 
 

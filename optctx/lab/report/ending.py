@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from optctx.lab.report.commands import Source, arguments_of, reproduction, shown_lines
 from optctx.lab.tuning.results import Study
+from optctx.process import option_name
 
 _UNKNOWN = re.compile(r"Unknown command line argument '-+([^'=]+)")
 _PATIENCE = 20.0  # seconds for clang to read its arguments
@@ -46,4 +47,4 @@ def unknown_options(clang: str, given: Sequence[str]) -> list[str]:
     except (OSError, subprocess.TimeoutExpired):
         return []
     said = set(_UNKNOWN.findall(run.stderr))
-    return [name for each in given if (name := each.lstrip("-").partition("=")[0]) in said]
+    return [name for each in given if (name := option_name(each)) in said]
