@@ -34,8 +34,8 @@ TOOLS = ["pytest>=8", "pytest-xdist>=3.6", "hypothesis>=6.100"]
 TESTS = [
     str(next((ROOT / "tests").rglob(f"test_{name}.py")))
     for name in (
-        *("at_once", "binding", "binding_lifetimes", "binding_lljit", "containment", "fresh"),
-        *("function_attributes", "links", "numba", "numba_options", "parallel", "scopes", "trust"),
+        *("at_once", "binding", "binding_lljit", "containment", "fresh", "function_attributes"),
+        *("links", "numba", "numba_options", "scopes", "trust"),
     )
 ]
 # LLVM 15 reads `ptr` only where llvmlite is told so.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import re
+import runpy
 import sys
 from importlib.util import find_spec
 from typing import Any
@@ -76,6 +77,13 @@ def test_workflows_run_what_there_is_and_pin_what_they_take() -> None:
     assert len(WORKFLOWS) >= 2
     written = (ROOT / "CONTRIBUTING.md").read_text()
     assert set(re.findall(r"`make ([\w-]+)", written)) <= targets
+
+
+def test_scripts_of_the_makefile_begin() -> None:
+    scripts = re.findall(r"packaging/\w+\.py", (ROOT / "Makefile").read_text())
+    assert len(scripts) >= 3
+    for script in scripts:
+        runpy.run_path(str(ROOT / script))
 
 
 def test_contributing_names_files_that_there_are() -> None:
