@@ -27,6 +27,7 @@ _BASH = """
 _optctx_llvm_options="{names}"
 _optctx_option() {{ compgen -W "$_optctx_llvm_options" -- "$1"; }}
 _optctx_setting() {{ compgen -W "$_optctx_llvm_options" -S = -- "$1"; }}
+_optctx_file() {{ compgen -f -- "$1"; }}
 """
 # compopt must run in the function that bash calls, not in a subshell.
 _BASH_END = """
@@ -41,11 +42,13 @@ _ZSH = """
 _optctx_llvm_options=({names})
 _optctx_option() {{ compadd -a _optctx_llvm_options }}
 _optctx_setting() {{ compadd -S = -a _optctx_llvm_options }}
+_optctx_file() {{ _files "$@" }}
 """
 _FISH = """
 set -g _optctx_llvm_options {names}
 function _optctx_option; printf '%s\\n' $_optctx_llvm_options; end
 function _optctx_setting; printf '%s=\\n' $_optctx_llvm_options; end
+function _optctx_file; complete -C "'' "(commandline -ct); end
 """
 _PREAMBLES = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
@@ -92,10 +95,6 @@ def _function_of(script: str) -> str:
 
 def _completion(what: Completes) -> Mapping[str, Any]:
     """What shtab takes for an argument."""
-    import shtab
-
-    if what == "file":
-        return shtab.FILE
     if isinstance(what, str):
         function = f"_optctx_{what}"
         return {"bash": function, "zsh": function, "fish": f"({function})"}

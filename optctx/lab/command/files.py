@@ -13,7 +13,7 @@ from optctx.outputs import hindrance
 from optctx.wording import did_you_mean, nearest
 
 # Arguments that name files, of any command.
-_READ = ("file", "files", "kept", "old", "new")
+_READ = ("file", "files", "kept", "old", "new", "harness", "again")
 _WRITTEN = ("keep", "best", "emit_ir", "report", "output")
 _IS_READ = "it is read"
 
@@ -46,9 +46,14 @@ def check_writable(path: str) -> None:
 def check_distinct(given: Mapping[str, Any]) -> None:
     """Raise OptctxError for a file that a command would write twice, or replace although it reads it.
 
-    `given`: the arguments by name. The module of `--emit-ir` may replace the one that is read.
+    `given`: the arguments by name. The module of `--emit-ir` may replace the one that is read, and the
+    options of `--best` those of `--load`.
     """
     read = [each for name in _READ for each in _listed(given.get(name))]
+    if given.get("harness") == "" and given["file"]:
+        from optctx.lab.timing.harness_text import harness_beside  # other commands need not import it
+
+        read += filter(None, [harness_beside(given["file"])])
     uses = dict.fromkeys(map(os.path.realpath, read), _IS_READ)
     for name in _WRITTEN:
         for path in _listed(given.get(name)):

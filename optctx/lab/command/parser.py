@@ -110,7 +110,7 @@ def check_command(argv: Sequence[str], commands: Iterable[str]) -> None:
     raise UsageError(f"expected a command before {first!r}; {hint or '`optctx --help` lists them'}")
 
 
-def unknown_arguments(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> UsageError:
+def unknown_arguments(parser: Parser, unknown: Sequence[str]) -> UsageError:
     """The error for arguments that a command does not have, with a suggestion for the first.
 
     `parser`: that of the command.
@@ -118,7 +118,9 @@ def unknown_arguments(parser: argparse.ArgumentParser, unknown: Sequence[str]) -
     first = unknown[0]
     words = f"`{parser.prog}` does not take {first!r}"
     if not first.startswith("-"):
-        return UsageError(f"{words}; put quotes around a value that has spaces")
+        several = any(not each.option_strings and each.nargs == "+" for each in parser.arguments)
+        hint = "name all files one after the other, and " if several else ""
+        return UsageError(f"{words}; {hint}put quotes around a value that has spaces")
     options = re.findall(r"--[\w-]+", parser.format_usage())
     passed_on = unknown[1] if first in _PASSES_ON and len(unknown) > 1 else first
     if setting := _setting(passed_on):

@@ -55,10 +55,14 @@ class Arguments:
 def run(given: Arguments) -> int:
     """Time, and print the rows. Raises OptctxError and OSError."""
     if given.again is not None:
-        if given.file is not None or given.against:
-            raise OptctxError("a case has a module and options of its own; leave out FILE and --against")
+        if given != Arguments(again=given.again, out=given.out):
+            raise OptctxError(
+                "a case has a module, options, a harness and a tolerance of its own; leave out FILE and all "
+                "flags beside --again, --format and --output"
+            )
         outcome = read_case(given.again).run()
-        say(f"{outcome.state}{': ' if outcome.error else ''}{outcome.error}")
+        if not printed(given.out.format, lambda: outcome):
+            say(f"{outcome.state}{': ' if outcome.error else ''}{outcome.error}")
         return 0 if outcome.state == "ok" else 1
     if given.file is None:
         raise OptctxError("nothing to time: name a FILE and options for --against, or a case with --again")

@@ -35,6 +35,7 @@ from optctx.lab.settings import group, positive, setting
 from optctx.lab.space import DEFAULT, PASSES, Space, overrides_of, parse_space
 from optctx.lab.sweep.plan import Limits
 from optctx.lab.timing import Harness, Measuring, NoHarnessError, find_harness
+from optctx.lab.timing.harness_text import harness_place
 from optctx.lab.trials import Goal, Trial, read_trials
 from optctx.lab.tuning import Objective, Study, Tuning
 from optctx.lab.tuning.marking import check_marking, marked_and_tried
@@ -238,8 +239,7 @@ def _objectives_of(
     The second result is for the end of a search by size, if `helping`: a harness to fill in. Raises
     OptctxError for a harness that does not call what the module has; one to fill in is printed before.
     """
-    beside = file != "-" and os.path.exists(f"{os.path.splitext(file)[0]}.toml")
-    if not goals and (measuring.harness or measuring.entry or beside):
+    if not goals and (measuring.harness or measuring.entry or os.path.exists(harness_place(file))):
         goals = ["time"]
     called = any(goal.partition(":")[0] in _CALLED for goal in goals)
     harness, hint = Harness("main"), ""

@@ -62,10 +62,7 @@ def find_harness(measuring: Measuring, file: str, job: Job) -> Harness:
     the function takes arguments and no harness says which, and OptctxError for what does not fit the module.
     LLVM reads the module in this process.
     """
-    beside = "" if file == "-" else f"{os.path.splitext(file)[0]}.toml"
-    # An empty one is what a shell has made for the harness to fill in.
-    is_there = os.path.exists(beside) and os.path.getsize(beside) > 0
-    path = measuring.harness or (beside if is_there else "")
+    path = measuring.harness or harness_beside(file)
     if path:
         harness = Harness.from_toml(path)
         if measuring.entry:
@@ -80,7 +77,7 @@ def find_harness(measuring: Measuring, file: str, job: Job) -> Harness:
             harness = Harness(entry, returns=next(iter(returned), None))
             check_call(harness, function)
             return harness
-    where = beside or "a file for --harness"
+    where = harness_place(file) or "a file for --harness"
     text = harness_of(job.ir, entry)
     raise NoHarnessError(
         f"cannot call {shown(entry)}: no harness says what to pass; fill in the printed one, and save "
@@ -88,6 +85,17 @@ def find_harness(measuring: Measuring, file: str, job: Job) -> Harness:
         text,
         where,
     )
+
+
+def harness_place(file: str) -> str:
+    """The path beside a file where a harness for it is looked for; "" for standard input."""
+    return "" if file == "-" else f"{os.path.splitext(file)[0]}.toml"
+
+
+def harness_beside(file: str) -> str:
+    """The harness beside a file, or "". An empty one is what a shell has made for the harness to fill in."""
+    place = harness_place(file)
+    return place if os.path.exists(place) and os.path.getsize(place) > 0 else ""
 
 
 def harness_of(ir: str | bytes, entry: str) -> str:

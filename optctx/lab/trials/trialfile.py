@@ -155,11 +155,22 @@ class TrialFile(Trials):
         )
 
     def _write(self, lines: Sequence[bytes]) -> None:
-        """Append lines as a whole, or none of them."""
+        """Append lines as a whole, or none of them. Raises OptctxError for what could not be read again."""
         self.check_in_place()
         before = os.fstat(self._descriptor).st_size
+        added = [*(() if before else self._head.splitlines(keepends=True)), *lines]
+        data = b"".join(added)
+        for what, size, most in (
+            ("a line", max(map(len, added)), _LONGEST),
+            ("a file", before + len(data), MOST_BYTES),
+        ):
+            if size > most:
+                raise OptctxError(
+                    f"cannot write to {shown(self._path)}: {what} has at most {most:,} bytes, found "
+                    f"{size:,}; name fewer files or values at once"
+                )
         try:
-            write_all(self._descriptor, (b"" if before else self._head) + b"".join(lines))
+            write_all(self._descriptor, data)
         except BaseException as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, before)

@@ -92,8 +92,10 @@ BEGIN = {
 
 @pytest.mark.parametrize("shell", BEGIN)
 def test_a_user_who_presses_tab_gets_the_name_and_goes_on_behind_the_equals_sign(
-    shell: str, scripts: dict[str, str]
+    shell: str, scripts: dict[str, str], tmp_path: pathlib.Path
 ) -> None:
+    for name in ("my loop.ll", "my-loop.ll", "$(exit).ll"):
+        (tmp_path / name).touch()
     program = shutil.which(shell)
     if program is None:
         pytest.skip(f"{shell} is not installed")
@@ -101,6 +103,7 @@ def test_a_user_who_presses_tab_gets_the_name_and_goes_on_behind_the_equals_sign
     child, terminal = pty.fork()
     if not child:
         os.environ.update(PS1="> ", TERM="dumb", INPUTRC="/dev/null", HISTFILE="/dev/null")
+        os.chdir(tmp_path)
         os.execv(program, [shell, *words])
     try:
         folder = os.path.dirname(scripts[shell])
@@ -108,6 +111,8 @@ def test_a_user_who_presses_tab_gets_the_name_and_goes_on_behind_the_equals_sign
         os.write(terminal, (SAY + begin).encode())
         os.write(terminal, b"optctx record --set unroll-cou\t4 --verb\t\n")
         assert_appears(terminal, b"<record><--set><unroll-count=4><--verbose>")
+        os.write(terminal, b"optctx record my\\ \t --load \\$\t\n")
+        assert_appears(terminal, b"<record><my loop.ll><--load><$(exit).ll>")
     finally:
         os.close(terminal)
         os.waitpid(child, 0)
@@ -124,7 +129,8 @@ def test_nothing_in_a_placeholder_is_code_for_zsh(scripts: dict[str, str]) -> No
 def test_fish_completes_commands_files_names_and_words(
     scripts: dict[str, str], tmp_path: pathlib.Path
 ) -> None:
-    (tmp_path / "kernel.ll").touch()
+    for name in ("kernel.ll", "my loop.ll", "my-loop.ll", "-n.ll"):
+        (tmp_path / name).touch()
 
     def offered(line: str) -> set[str]:
         command = ["fish", "--no-config", "-c", f"source '{scripts['fish']}'; complete -C '{line}'"]
@@ -137,6 +143,8 @@ def test_fish_completes_commands_files_names_and_words(
     assert offered("optctx record kernel.ll --set unroll-cou") == {"unroll-count="}
     assert offered("optctx record kernel.ll --format ") == {"table", "json", "csv"}
     assert offered("optctx record kern") == {"kernel.ll"}
+    assert offered("optctx record my\\ ") == {"my loop.ll"}
+    assert offered("optctx record --load ") >= {"kernel.ll", "my loop.ll", "my-loop.ll"}
 
 
 def assert_appears(terminal: int, wanted: bytes) -> None:

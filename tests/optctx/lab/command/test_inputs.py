@@ -138,6 +138,21 @@ def test_no_file_is_written_twice_or_over_what_is_read(
         assert main(list(words)) == 2
         assert expected in capfd.readouterr().err
     assert (module.read_text(), sorted(os.listdir())) == (TINY, ["link", "tiny.ll"])
+    for harness in ("tiny.toml", "other.toml"):
+        pathlib.Path(harness).write_text('entry = "f"\n')
+    time = ("time", "tiny.ll", "--against=-unroll-count=2")
+    for words in (
+        ("tune", *sweep[1:], "--best", "tiny.toml"),
+        (*time, "--output", "tiny.toml"),
+        (*time, "--harness", "other.toml", "--output", "other.toml"),
+        ("time", "--again", "other.toml", "--output", "other.toml"),
+    ):
+        assert main(list(words)) == 2
+        flag, path = words[-2:]
+        assert f"cannot write {path} for {flag}: it is read" in capfd.readouterr().err
+    for harness in ("tiny.toml", "other.toml"):
+        assert pathlib.Path(harness).read_text() == 'entry = "f"\n'
+        pathlib.Path(harness).unlink()
     both = ["--best", "/dev/null", "-o", "/dev/null"]
     assert main(["tune", *sweep[1:], "--emit-ir", "tiny.ll", *both]) == 0
     assert "define i32 @f" in module.read_text() != TINY

@@ -166,7 +166,9 @@ MISTAKES = [
     (["sum.ll", AGAINST, "--command=false {object}"], "measured: the command ended with status 1"),
     (["sum.ll", AGAINST, "--command=echo {object} 0"], "expected a number above 0"),
     (["sum.ll", AGAINST, "--command=true {object}", "--entry=total"], "leave out --command, or --entry"),
-    (["sum.ll", "--again", "case.toml"], "leave out FILE and --against"),
+    (["sum.ll", "--again", "case.toml"], "leave out FILE and all flags beside --again"),
+    (["--again", "case.toml", "--set", "unroll-count=2"], "leave out FILE and all flags beside --again"),
+    (["--again", "case.toml", "--tolerance", "1e-3"], "leave out FILE and all flags beside --again"),
     (["--again", "case.toml"], "cannot read 'case.toml': No such file"),
 ]
 

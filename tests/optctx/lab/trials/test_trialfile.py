@@ -171,6 +171,24 @@ def test_a_file_of_something_else_is_refused_by_the_number_of_a_line_and_stays(p
         refused(path, f"line 6 .*{words}", resume=True)
 
 
+def test_nothing_is_written_that_could_not_be_read_again(
+    path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = "x" * (5 << 20)
+    too_long = pytest.raises(OptctxError, match="a line has at most 4,194,304 bytes, found 5,")
+    with kept(path, parts={**PARTS, "input": {long: "0123"}}) as file, too_long:
+        file.append(trial(0))
+    assert path.read_bytes() == b""
+    with kept(path) as file:
+        file.append(trial(0))
+        with pytest.raises(OptctxError, match="a line has at most 4,194,304 bytes, found 5,"):
+            file.note("bases", long)
+        monkeypatch.setattr("optctx.lab.trials.trialfile.MOST_BYTES", path.stat().st_size + 100)
+        with pytest.raises(OptctxError, match="a file has at most "):
+            file.append(trial(1))
+    assert list(read_trials(str(path)).trials) == [0]
+
+
 def test_two_processes_one_link_and_what_is_no_file(path: pathlib.Path) -> None:
     with kept(path) as file:
         file.append(trial(0))

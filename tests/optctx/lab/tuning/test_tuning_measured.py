@@ -84,6 +84,13 @@ def test_a_wrong_result_is_a_row_with_a_file_that_shows_it_again(
     assert pathlib.Path(case).is_relative_to(tmp_path)
     assert main(["time", "--again", case]) == 1
     assert capfd.readouterr().out == f"wrong result: {trial.error}\n"
+    assert main(["time", "--again", case, "--format", "json"]) == 1
+    again = json.loads(capfd.readouterr().out)
+    assert (again["state"], again["error"], again["difference"]["argument"]) == (
+        "wrong result",
+        trial.error,
+        None,
+    )
     text = pathlib.Path(case).read_text()
     pathlib.Path(case).write_text(text.replace("relative_tolerance = 0.0", "relative_tolerance = 1e-3"))
     assert read_case(case).run() == Outcome("ok")
