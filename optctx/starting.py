@@ -61,6 +61,8 @@ def _load() -> None:
     try:
         importlib.import_module(_NAME)
     except ImportError as error:
+        if error.path is None:  # the module itself refuses, and says why
+            raise
         raise ImportError(f"optctx's native module cannot be loaded: {error}; {_AGAIN}") from error
 
 

@@ -123,9 +123,9 @@ TakeInLate take_in_late;
 
 int32_t fail(optctx_error* error, optctx_status status, std::string_view message) noexcept {
     if (error == nullptr) return status;
-    const std::size_t length = std::min(message.size(), sizeof error->message - 1);
-    std::memcpy(error->message, message.data(), length);
-    error->message[length] = '\0';
+    const std::string_view kept = beginning(message, sizeof error->message - 1);
+    std::memcpy(error->message, kept.data(), kept.size());
+    error->message[kept.size()] = '\0';
     return status;
 }
 

@@ -27,8 +27,7 @@ std::string reason(std::string_view said) {
         said.remove_prefix(1);
     if (said.empty()) return "no reason given";
     if (said.size() <= longest_said) return std::string(said);
-    return std::string(said.substr(0, longest_said / 2)) + "..." +
-           std::string(said.substr(said.size() - longest_said / 2));
+    return std::string(beginning(said, longest_said / 2)) + "..." + std::string(ending(said, longest_said / 2));
 }
 
 std::string choices(const OptionEntry& entry, std::string_view given) {

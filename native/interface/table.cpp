@@ -71,13 +71,24 @@ bool has_elements(values::Kind kind) {
 
 constexpr std::size_t longest = 100;  // bytes of a text in a message
 
+bool is_inside_character(char c) { return static_cast<unsigned char>(c) >> 6 == 2; }
+
 }  // namespace
 
+std::string_view beginning(std::string_view text, std::size_t length) {
+    if (text.size() <= length) return text;
+    while (length > 0 && is_inside_character(text[length])) --length;
+    return text.substr(0, length);
+}
+
+std::string_view ending(std::string_view text, std::size_t length) {
+    std::size_t at = text.size() - std::min(text.size(), length);
+    while (at < text.size() && is_inside_character(text[at])) ++at;
+    return text.substr(at);
+}
+
 std::string quoted(std::string_view text) {
-    std::size_t end = std::min(text.size(), longest);
-    while (end > 0 && end < text.size() && static_cast<unsigned char>(text[end]) >> 6 == 2)
-        --end;  // inside a character
-    const std::string_view kept = text.substr(0, end);
+    const std::string_view kept = beginning(text, longest);
     const bool plain = !image::is_utf8(kept);
     std::string words = "'";
     words += kept;
@@ -88,7 +99,7 @@ std::string quoted(std::string_view text) {
             return std::iscntrl(byte) != 0 || (plain && byte >= 0x80);
         },
         '?');
-    words += end < text.size() ? "'..." : "'";
+    words += kept.size() < text.size() ? "'..." : "'";
     return words;
 }
 

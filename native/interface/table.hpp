@@ -112,6 +112,9 @@ private:
     mutable std::atomic<const Names*> late_{nullptr};
 };
 
+// Return at most so many bytes of a text in UTF-8, and no part of a character.
+std::string_view beginning(std::string_view text, std::size_t length);
+std::string_view ending(std::string_view text, std::size_t length);
 // Returns the text in quotes, for a message: shortened, and with '?' in place of what a message cannot show.
 std::string quoted(std::string_view text);
 // Returns the name in `known` with the smallest edit distance to `name`, or an empty view if that distance is more than

@@ -6,9 +6,17 @@
 
 #include <nanobind/nanobind.h>
 
+#include <stdexcept>
+#include <utility>
+
 NB_MODULE(_native, m) {
     m.doc() = "Native part of optctx: image, patching, views. Not a public interface.";
     nanobind::set_leak_warnings(false);
+    static bool is_loaded = false;  // nanobind ends the process where a type is registered twice
+    if (std::exchange(is_loaded, true))
+        throw std::runtime_error(
+            "optctx cannot be imported again in this process: its modules were removed from sys.modules, or an "
+            "interrupt ended the first import; leave them there, or import it in another process");
     optctx::blocks::prepare();
     optctx::callbacks::add(m);
     add_image(m);

@@ -15,7 +15,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.errors import NumbaWarning
 
 from optctx.numba.codegen import FOREIGN
-from optctx.plain_numba.entries import Entries, warn_not_cached
+from optctx.plain_numba.entries import Entries, gives_generator, warn_not_cached
 
 
 class _Files(CompileResultCacheImpl):  # type: ignore[misc]
@@ -56,7 +56,7 @@ class OptionsCache(FunctionCache):  # type: ignore[misc]
         return loaded
 
     def _save_overload(self, sig: Any, data: Any) -> None:
-        if not self._enabled or not self._impl.check_cachable(data):
+        if not self._enabled or gives_generator(data) or not self._impl.check_cachable(data):
             return
         values, read = self._target.values_now(), data.library.reads.names()
         if not values.agree(self._target.first_values, read):

@@ -8,7 +8,10 @@ from typing import Any, ClassVar
 
 from numba.core.caching import NullCache
 from numba.core.dispatcher import Dispatcher
+from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher, cpu_target
+from numba.core.target_extension import current_target
+from numba.core.types import Generator
 
 from optctx.context import OptionContext
 from optctx.numba.cache import OptionsCache
@@ -59,6 +62,20 @@ class OptionsDispatcher(CPUDispatcher):  # type: ignore[misc]
     def compile(self, sig: Any) -> Any:
         with self.targetdescr.compiling():
             return super().compile(sig)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Raise TypingError for a generator in a function of another target.
+
+        Numba keeps the code of a generator by its function and types alone, and makes its name of these.
+        """
+        found = super().get_call_template(args, kws)
+        kinds = [signature.return_type for signature in self.nopython_signatures]
+        if current_target() != self.targetdescr.name and any(isinstance(kind, Generator) for kind in kinds):
+            raise TypingError(
+                f"{self.py_func.__qualname__} gives a generator and has LLVM options of its own "
+                "(optctx.numba), which its caller does not have; give both the same options"
+            )
+        return found
 
     def publish(self) -> OptionsDispatcher:
         """Let functions that plain Numba compiles call this one."""

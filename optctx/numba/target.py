@@ -277,14 +277,14 @@ def _check(context: OptionContext) -> None:
     if not engine.intercepts:
         raise UnsupportedImageError(
             f"cannot compile Numba functions under {context!r}: {engine.why_not_intercepted}; enter the "
-            "context around the first call instead"
+            "context around the first call of a function of numba.njit instead"
         )
     exclusive = context._layers.exclusive()
     if exclusive:
         raise ProcessWideOptionError(
             f"cannot compile Numba functions under {context!r}: it changes {', '.join(exclusive)} for the "
             "whole process, and other threads would have to wait whenever Numba compiles; enter it around "
-            "the first call instead",
+            "the first call of a function of numba.njit instead",
             exclusive[0],
             "process-wide",
         )

@@ -16,6 +16,7 @@ from typing import Any
 
 from llvmlite import binding
 from numba.core import config
+from numba.core.types import Generator
 
 from optctx.cache.entries import Situation
 from optctx.context import OptionContext
@@ -186,6 +187,15 @@ class Entries:
     def _under(self, base: Any, values: Values) -> tuple[Any, ...]:
         """The key for everything that the result depends on, except options that can be scoped."""
         return (*base, repr(self._file._source_stamp), values.rest)
+
+
+def gives_generator(compiled: Any) -> bool:
+    """Whether a compiled function gives a generator.
+
+    Numba cannot compile what calls one that was loaded: the code that goes on is not in the file.
+    """
+    signature = getattr(compiled, "signature", None)  # what is only a library has none
+    return signature is not None and isinstance(signature.return_type, Generator)
 
 
 def warn_not_cached(function: Any, why: str) -> None:

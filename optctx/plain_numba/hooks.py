@@ -14,7 +14,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.runtime import rtsys
 from numba.np.ufunc.ufuncbuilder import UFuncDispatcher
 
-from optctx.plain_numba.entries import Entries, values_here, warn_not_cached
+from optctx.plain_numba.entries import Entries, gives_generator, values_here, warn_not_cached
 from optctx.plain_numba.made import (
     compiling,
     library_of,
@@ -171,6 +171,8 @@ def _save(original: Method) -> Method:
             return
         if values is None:
             original(self, sig, data)
+            return
+        if gives_generator(data):
             return
         self._impl.locator.ensure_cache_path()
         base, read = self._index_key(sig, data.codegen), read_for(library, values)

@@ -8,6 +8,8 @@ watched function has a Watched in that place.
 from __future__ import annotations
 
 import ctypes
+import functools
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -35,35 +37,37 @@ class Watched:
         setattr(self.function, name, value)  # argtypes, restype, errcheck
 
 
+@functools.cache
+def binding() -> Any:
+    """Return `llvmlite.binding`.
+
+    Importing optctx works without it. A finaliser that runs as Python ends can import nothing any more.
+    """
+    return importlib.import_module("llvmlite.binding")
+
+
 def llvmlite_lock() -> Any:
     """Return llvmlite's lock: every call through it holds it, and an exception cannot leave it held."""
-    from llvmlite.binding import ffi  # here and below: importing optctx works without llvmlite
-
-    make_lock_safe(ffi.lib._lock)
-    return ffi.lib._lock
+    lock = binding().ffi.lib._lock
+    make_lock_safe(lock)
+    return lock
 
 
 def function_names() -> list[str]:
     """Return the names of the functions that llvmlite's modules have declared."""
-    from llvmlite.binding import ffi
-
-    return list(ffi.lib._fntab)
+    return list(binding().ffi.lib._fntab)
 
 
 def watch(name: str, handler: Handler) -> None:
     """Hand calls of a function to the handler from now on, in the whole process. Again does nothing."""
-    from llvmlite.binding import ffi
-
-    wrapper = getattr(ffi.lib, name)
+    wrapper = getattr(binding().ffi.lib, name)
     if not isinstance(wrapper._cfn, Watched):
         wrapper._cfn = Watched(wrapper._cfn, handler)
 
 
 def function(name: str) -> Any:
     """Return the function of ctypes' that calls the library without llvmlite's lock, watched or not."""
-    from llvmlite.binding import ffi
-
-    found = getattr(ffi.lib, name)._cfn
+    found = getattr(binding().ffi.lib, name)._cfn
     return found.function if isinstance(found, Watched) else found
 
 

@@ -16,7 +16,7 @@ from optctx import _native
 from optctx._native import Subject
 from optctx.engine.attach import attach, made
 from optctx.errors import UnsupportedImageError
-from optctx.hosts.llvmlite.ffi_calls import address_of, watch
+from optctx.hosts.llvmlite.ffi_calls import address_of, binding, watch
 from optctx.hosts.llvmlite.objects import module_address, wrap_method
 from optctx.image.facts.fact import named
 from optctx.image.facts.interceptions import Interception, Work
@@ -38,12 +38,10 @@ def _entries(builder: Any) -> list[tuple[int, bytes]]:
 
 
 def _binding(module: object) -> _native.Binding | None:
-    from llvmlite import binding
-
     engine = made()
     if engine is None or not _native.bound_count():
         return None
-    if not isinstance(module, binding.ModuleRef) or module.closed:
+    if not isinstance(module, binding().ModuleRef) or module.closed:
         return None
     found = _native.binding_of_module(engine.index, module_address(module))
     if found is not None and not engine.follows_lljit:
@@ -86,8 +84,6 @@ def _create(call: Any, arguments: tuple[Any, ...]) -> Any:
 
 def arm() -> None:
     """Wrap each method once, even if an exception interrupted an earlier call."""
-    from llvmlite.binding import JITLibraryBuilder
-
     watch("LLVMPY_CreateLLJITCompiler", _create)
-    wrap_method(JITLibraryBuilder, "add_ir", _add_ir)
-    wrap_method(JITLibraryBuilder, "link", _link)
+    wrap_method(binding().JITLibraryBuilder, "add_ir", _add_ir)
+    wrap_method(binding().JITLibraryBuilder, "link", _link)

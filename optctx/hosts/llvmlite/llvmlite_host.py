@@ -16,7 +16,7 @@ from typing import Any
 from optctx._native import loaded_libraries
 from optctx.engine.host import DefaultHost
 from optctx.errors import UnsupportedImageError, level_outside
-from optctx.hosts.llvmlite.ffi_calls import function_names, llvmlite_lock
+from optctx.hosts.llvmlite.ffi_calls import binding, function_names, llvmlite_lock
 from optctx.hosts.llvmlite.objects import llvm_context_address, module_address, order_arguments, order_freeing
 from optctx.image.facts.interceptions import Interception
 from optctx.image.loaded import Image, open_image
@@ -145,13 +145,11 @@ class _Llvmlite(DefaultHost):
         return lljit.INTERCEPTIONS
 
     def attaching(self) -> None:
-        from llvmlite.binding import ffi  # importing optctx works without llvmlite
-
         from optctx.hosts.llvmlite import lljit, manager_runs  # importing optctx takes a twentieth less time
         from optctx.hosts.llvmlite.recipes import RUNS_MANAGER
 
         for name in (*_RUNS_LLVM, *(RUNS_MANAGER.keys() & function_names())):
-            getattr(ffi.lib, name)._cfn.errcheck = _returns
+            getattr(binding().ffi.lib, name)._cfn.errcheck = _returns
         order_freeing()
         lljit.arm()
         manager_runs.arm()

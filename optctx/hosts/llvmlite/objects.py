@@ -22,7 +22,7 @@ from typing import Any
 
 from optctx._native import Lifetime
 from optctx.errors import OptctxError, PassPipelineError, shown
-from optctx.hosts.llvmlite.ffi_calls import address_of, code_address, function
+from optctx.hosts.llvmlite.ffi_calls import address_of, binding, code_address, function
 
 
 def module_address(module: object) -> int:
@@ -31,14 +31,12 @@ def module_address(module: object) -> int:
     Raises TypeError for anything else, and OptctxError for a closed one, and for one that LLVM has deleted
     with its LLVMContext.
     """
-    from llvmlite import binding  # here and below: importing optctx works without llvmlite
-
     if isinstance(module, str):
         raise TypeError(
             "expected a module (llvmlite.binding.ModuleRef), found IR as text (str); "
             "parse it first: llvmlite.binding.parse_assembly(text, llvmlite.binding.create_context())"
         )
-    address = _address(module, binding.ModuleRef, "module")
+    address = _address(module, binding().ModuleRef, "module")
     if not order_module(module):
         raise OptctxError(
             "the LLVMContext of the module was closed before optctx attached, and LLVM has deleted the "
@@ -49,23 +47,17 @@ def module_address(module: object) -> int:
 
 def llvm_context_address(llvm_context: object) -> int:
     """Return the address of an open LLVMContext of llvmlite's. Raises as `module_address` does."""
-    from llvmlite.binding.context import ContextRef
-
-    return _address(llvm_context, ContextRef, "LLVMContext")
+    return _address(llvm_context, binding().context.ContextRef, "LLVMContext")
 
 
 def target_machine_address(target_machine: object) -> int:
     """Return the address of an open llvmlite target machine. Raises as `module_address` does."""
-    from llvmlite import binding
-
-    return _address(target_machine, binding.TargetMachine, "target machine")
+    return _address(target_machine, binding().TargetMachine, "target machine")
 
 
 def tuning_address(tuning: object) -> int:
     """Return the address of open llvmlite PipelineTuningOptions. Raises as `module_address` does."""
-    from llvmlite import binding
-
-    return _address(tuning, binding.PipelineTuningOptions, "tuning")
+    return _address(tuning, binding().PipelineTuningOptions, "tuning")
 
 
 def pipeline_text(pipeline: object) -> bytes:
@@ -102,13 +94,10 @@ _WEAK = "_optctx_weak_lifetime"  # attribute of an LLVMContext: for modules that
 
 def order_freeing() -> None:
     """Order every module that llvmlite makes from now on, in the whole process; again does nothing."""
-    from llvmlite import binding  # importing optctx works without llvmlite
-    from llvmlite.binding.context import ContextRef
-
-    wrap_method(binding.ModuleRef, "__init__", _module_begins)
-    wrap_method(binding.ModuleRef, "_dispose", _module_ends)
-    wrap_method(binding.ExecutionEngine, "_dispose", _engine_ends)
-    wrap_method(ContextRef, "_dispose", _context_ends)
+    wrap_method(binding().ModuleRef, "__init__", _module_begins)
+    wrap_method(binding().ModuleRef, "_dispose", _module_ends)
+    wrap_method(binding().ExecutionEngine, "_dispose", _engine_ends)
+    wrap_method(binding().context.ContextRef, "_dispose", _context_ends)
 
 
 def wrap_method(
@@ -131,12 +120,11 @@ def order_module(module: Any) -> bool:
 
 
 def _order(module: Any, context: Any) -> bool:
-    from llvmlite.binding.context import ContextRef, GlobalContextRef
-
+    kinds = binding().context
     if (
         _LIFETIME not in module.__dict__
-        and isinstance(context, ContextRef)
-        and not isinstance(context, GlobalContextRef)  # which is never disposed of
+        and isinstance(context, kinds.ContextRef)
+        and not isinstance(context, kinds.GlobalContextRef)  # which is never disposed of
     ):
         lifetime = _lifetime(context)
         if lifetime is None:
@@ -147,15 +135,14 @@ def _order(module: Any, context: Any) -> bool:
 
 def order_arguments(arguments: tuple[object, ...]) -> None:
     """Order every module among the arguments of a call into llvmlite's library."""
-    from llvmlite import binding
-
+    kinds = binding()
     for argument in arguments:
-        if isinstance(argument, binding.ModuleRef):
+        if isinstance(argument, kinds.ModuleRef):
             order_module(argument)
-        elif isinstance(argument, binding.ExecutionEngine):
+        elif isinstance(argument, kinds.ExecutionEngine):
             for module in argument._modules:
                 order_module(module)
-        elif isinstance(argument, binding.ValueRef) and argument.module is not None:
+        elif isinstance(argument, kinds.ValueRef) and argument.module is not None:
             order_module(argument.module)
 
 

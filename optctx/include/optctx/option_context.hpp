@@ -64,21 +64,25 @@ const optctx_option& find_option_as(const optctx_image& image, std::string_view 
     return option;
 }
 
-class Value {
+class Reading {
 public:
-    Value(const optctx_context* context, const optctx_option& option) {
-        optctx_error error;
-        const std::int32_t status = interface().read(context, &option, &value_, &error);
-        if (status != OPTCTX_OK) fail_with(status, error);
-    }
-    Value(const Value&) = delete;
-    Value& operator=(const Value&) = delete;
-    ~Value() { interface().release_value(&value_); }
+    Reading(const optctx_context* context, const optctx_option& option)
+        : status_(interface().read(context, &option, &value_, &error_)) {}
+    Reading(const Reading&) = delete;
+    Reading& operator=(const Reading&) = delete;
+    ~Reading() { interface().release_value(&value_); }
 
-    const optctx_value& get() const noexcept { return value_; }
+    // Whether the option is no longer registered.
+    bool is_gone() const noexcept { return status_ == OPTCTX_UNKNOWN_OPTION; }
+    const optctx_value& value() const {
+        if (status_ != OPTCTX_OK) fail_with(status_, error_);
+        return value_;
+    }
 
 private:
-    optctx_value value_;
+    optctx_value value_{};
+    optctx_error error_;
+    std::int32_t status_;
 };
 
 }  // namespace detail
@@ -183,7 +187,7 @@ private:
 
     template <class T>
     T read(const optctx_option& option) const {
-        return detail::convert<T>(option, detail::Value(context_, option).get());
+        return detail::convert<T>(option, detail::Reading(context_, option).value());
     }
 
     OptionContext with(const Setting* settings, std::size_t count) const;
@@ -231,8 +235,8 @@ inline OptionContext of(Image image, const void* llvm_context) {
 
 inline OptionContext of(const void* llvm_context) { return of(Image::of_llvmlite(), llvm_context); }
 
-// An option for frequent lookups. The first `get` resolves the name and checks the type. In contexts of other images
-// than that of the first `get`, every `get` does.
+// An option for frequent lookups. The first `get` resolves the name and checks the type. A later one does so again if
+// its context is of another image than before, or if the option is no longer registered.
 //
 //   static const optctx::Option<unsigned> unroll_count{"unroll-count"};
 //   unroll_count.get(context);
@@ -247,11 +251,12 @@ public:
     // Throws UnknownOption and TypeMismatch.
     T get(const OptionContext& context) const {
         const optctx_option* option = option_.load(std::memory_order_acquire);
-        if (option == nullptr) {
-            option = &detail::find_option_as<T>(*context.image_, name_);
-            option_.store(option, std::memory_order_release);
+        if (option != nullptr && option->image == context.image_) {
+            const detail::Reading found(context.context_, *option);
+            if (!found.is_gone()) return detail::convert<T>(*option, found.value());
         }
-        if (option->image != context.image_) return context.get<T>(name_);
+        option = &detail::find_option_as<T>(*context.image_, name_);
+        option_.store(option, std::memory_order_release);
         return context.read<T>(*option);
     }
     // Reads the value that this thread sees in llvmlite's LLVM.

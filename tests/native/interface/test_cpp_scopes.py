@@ -152,6 +152,7 @@ def test_every_option_takes_from_cpp_what_it_takes_from_python(cpp: Scopes) -> N
         ("unroll-count", "x", "InvalidValue: .*'x' value invalid for uint argument! Expected a whole number"),
         ("accel-tables", "Dwarv", "InvalidValue: .* Cannot find option named 'Dwarv'! Did you mean Dwarf?"),
         ("accel-tables", "", "InvalidValue: .*xpected one of Default, "),
+        ("inline-threshold", "€" * 300, "InvalidValue: .*'€+'[.]{3}: LLVM says: .*€[.]{3}€+' value invalid"),
         ("stats", "true", "ProcessWideOption: cannot set 'stats' for one thread: .*; leave it out, or"),
         ("cfg-func-name", b"\xc3", "InvalidValue: .* to '\\?': the text of an option is UTF-8"),
         ("cfg-func-name", b"\xed\xa0\x80", "InvalidValue: .* is UTF-8 without NUL; take the other"),

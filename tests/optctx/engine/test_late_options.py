@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import shutil
 from collections.abc import Callable
 
 import pytest
@@ -261,6 +262,21 @@ def test_cpp_looks_it_up_on_any_thread_before_python_has(library: pathlib.Path) 
     with scoped(4):
         assert late.look_up() == 4
     assert late.look_up() == INITIAL
+
+
+@forked
+def test_cpp_finds_by_the_same_object_what_another_library_has_registered_since(
+    library: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    late, another = LateLibrary(library), LateLibrary(pathlib.Path(shutil.copy(library, tmp_path)))
+    late.register()
+    assert late.look_up() == INITIAL
+    late.remove()
+    another.register()
+    set_option(NAME, "9")
+    assert (another.read(), late.look_up()) == (9, 9)
+    another.remove()
+    assert late.look_up() is None
 
 
 @forked

@@ -19,6 +19,7 @@ from optctx import OptctxError, OptionContext
 from tests.optctx.hosts import garbage
 from tests.support.alone import alone, end_of
 from tests.support.ir_texts import COUNTED
+from tests.support.processes import run_python
 from tests.support.scopes import in_threads
 
 pytestmark = pytest.mark.usefixtures("attached")
@@ -186,3 +187,25 @@ def test_attaching_again_drops_nothing_that_another_thread_may_be_in() -> None:
         optctx.detach()
         optctx.attach()
         assert all(now is was for now, was in zip(checks(), before, strict=True))
+
+
+def test_a_finaliser_calls_llvmlite_as_before_when_python_ends_and_nothing_can_be_imported() -> None:
+    printed = run_python("""
+        import sys
+        from llvmlite import binding
+        import optctx
+
+        optctx.registry()
+
+        class Late:
+            def __del__(self, sys=sys, binding=binding):
+                assert sys.meta_path is None
+                with binding.create_context() as llvm_context:
+                    module = binding.parse_assembly("define void @f() { ret void }", llvm_context)
+                    print([function.name for function in module.functions])
+                    module.close()
+
+        late = Late()
+        late.itself = late
+    """)
+    assert printed == "['f']\n"

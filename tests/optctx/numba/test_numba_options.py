@@ -7,6 +7,7 @@ import pathlib
 import pickle
 import re
 import threading
+from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
 
@@ -253,6 +254,24 @@ def test_functions_of_different_options_do_not_call_each_other_in_turn() -> None
         TypingError, match="calls a function that calls it back, and the two have different LLVM"
     ):
         even(4)
+
+
+def test_a_generator_stays_among_functions_of_the_same_options() -> None:
+    def count(n: int) -> Iterator[int]:
+        for each in range(n):
+            yield each + 1
+
+    def total(n: int) -> int:
+        found = 0
+        for each in counted(n):
+            found += each
+        return found
+
+    counted = OptionContext(SCALAR)(numba.njit(count))
+    assert optctx.numba.njit(options=SCALAR)(total)(4) == sum(counted(4)) == 10
+    for njit in (numba.njit, optctx.numba.njit(options=OTHER)):
+        with pytest.raises(TypingError, match="count gives a generator and has LLVM options of its own"):
+            njit(total)(4)
 
 
 def test_a_jitclass_is_refused_by_name() -> None:

@@ -8,7 +8,7 @@ import importlib
 import pathlib
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -98,6 +98,20 @@ def test_each_scope_finds_the_code_of_the_options_that_are_read() -> None:
         binding.set_option("", "-fast-isel")
         assert call(chooses, 3, 4)[1] == fast, "what is set inside is part of the key"
     assert call(chooses, 3, 4) == (1, outside)
+
+
+def test_what_gives_a_generator_is_compiled_in_each_process() -> None:
+    """Numba would not know the code of one that was loaded in the functions that call it."""
+
+    def count(n: int) -> Iterator[int]:
+        for each in range(n):
+            yield each + 1
+
+    made: list[Any] = [numba.njit(count, cache=True) for _ in range(2)]
+    with OptionContext(FAST):
+        own = [optctx.numba.njit(count, cache=True, options=FAST) for _ in range(2)]
+        for function in (*made, *own):
+            assert (list(function(3)), dict(function.stats.cache_hits)) == ([1, 2, 3], {})
 
 
 def helper_in(options: dict[str, Any] | None) -> Callable[[int], int]:
