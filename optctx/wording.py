@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 
 _MOST = 3  # names in a suggestion
@@ -15,6 +16,12 @@ _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Write a number with its noun: "1 option", "1,000 options". `plural`: if it is not noun + "s"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def nesting(text: str) -> int:
+    """Count how deep the parentheses of a text nest."""
+    steps = (1 if character == "(" else -1 for character in text if character in "()")
+    return max(itertools.accumulate(steps), default=0)
 
 
 def time_unit(seconds: float) -> tuple[float, str]:

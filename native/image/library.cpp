@@ -46,11 +46,7 @@ std::vector<LoadedLibrary> loaded_libraries() {
     return libraries;
 }
 
-Library::Library(std::string path, std::uintptr_t base)
-    : path_(std::move(path)),
-      shown_(is_utf8(path_) ? path_ : "the library whose path is not UTF-8"),
-      base_(base),
-      file_(path_) {
+Library::Library(std::string path, std::uintptr_t base) : path_(std::move(path)), base_(base), file_(path_) {
     read_sections();
     check_loaded();
 }
@@ -59,10 +55,10 @@ void Library::read_sections() {
     const auto* header = at<Elf64_Ehdr>(0);
     if (std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
         header->e_machine != own_machine)
-        throw Misfit(shown_ + ": not an ELF library for " + own_machine_name);
+        throw Misfit(path_ + ": not an ELF library for " + own_machine_name);
     read_segments(*header);
     const auto* sections = at<Elf64_Shdr>(header->e_shoff, header->e_shnum);
-    if (header->e_shstrndx >= header->e_shnum) throw Misfit(shown_ + ": its sections have no names");
+    if (header->e_shstrndx >= header->e_shnum) throw Misfit(path_ + ": its sections have no names");
     const Elf64_Shdr& names = sections[header->e_shstrndx];
     const Elf64_Shdr* symtab = nullptr;
     for (int i = 0; i < header->e_shnum; ++i) {
@@ -81,14 +77,14 @@ void Library::read_sections() {
         if (name == ".note.gnu.build-id") {
             const auto* note = at<Elf64_Nhdr>(section.sh_offset);
             const std::uint64_t id = section.sh_offset + sizeof *note + ((std::uint64_t{note->n_namesz} + 3) & ~3ull);
-            if (note->n_descsz > longest_build_id) throw Misfit(shown_ + ": its build id is too long");
+            if (note->n_descsz > longest_build_id) throw Misfit(path_ + ": its build id is too long");
             build_id_ = hex_text(at<std::uint8_t>(id, note->n_descsz), note->n_descsz);
             build_id_address_ = id - section.sh_offset + section.sh_addr;
         }
     }
     if (symtab == nullptr || text_end_ - text_begin_ < shortest_text)
-        throw Misfit(shown_ + ": stripped of its symbol table (.symtab), so its options cannot be found");
-    if (symtab->sh_link >= header->e_shnum) throw Misfit(shown_ + ": the symbol table (.symtab) names no string table");
+        throw Misfit(path_ + ": stripped of its symbol table (.symtab), so its options cannot be found");
+    if (symtab->sh_link >= header->e_shnum) throw Misfit(path_ + ": the symbol table (.symtab) names no string table");
     const Elf64_Shdr& strings = sections[symtab->sh_link];
     read_symbols(symtab->sh_offset, symtab->sh_size, strings.sh_offset, strings.sh_size);
 }
@@ -100,14 +96,14 @@ void Library::read_segments(const Elf64_Ehdr& header) {
         const Elf64_Phdr& segment = segments[i];
         if (segment.p_type != PT_LOAD) continue;
         if (segment.p_vaddr > largest || segment.p_memsz > largest)
-            throw Misfit(shown_ + ": a segment ends beyond " + std::to_string(largest >> 30) + " GiB");
+            throw Misfit(path_ + ": a segment ends beyond " + std::to_string(largest >> 30) + " GiB");
         begin_ = std::min<std::uintptr_t>(begin_, base_ + segment.p_vaddr);
         end_ = std::max<std::uintptr_t>(end_, base_ + segment.p_vaddr + segment.p_memsz);
     }
 }
 
 std::string_view Library::name_of(const Elf64_Shdr& names, std::uint64_t offset) const {
-    if (offset >= names.sh_size) throw Misfit(shown_ + ": the name of a section lies outside their table");
+    if (offset >= names.sh_size) throw Misfit(path_ + ": the name of a section lies outside their table");
     const char* text = at<char>(names.sh_offset, names.sh_size) + offset;
     return {text, strnlen(text, names.sh_size - offset)};
 }
@@ -120,26 +116,26 @@ void Library::read_symbols(std::uint64_t symtab, std::uint64_t symtab_size, std:
     const bool ends = strtab_size > 0 && strings[strtab_size - 1] == '\0';
     const bool inside =
         std::all_of(symbols, symbols + count, [&](const Elf64_Sym& symbol) { return symbol.st_name < strtab_size; });
-    if (!ends || !inside) throw Misfit(shown_ + ": names of symbols lie outside its string table (.strtab)");
+    if (!ends || !inside) throw Misfit(path_ + ": names of symbols lie outside its string table (.strtab)");
     symbols_.open(symbols, count, strings, base_);
 }
 
 // The file may have been replaced on disk since it was loaded: its build id must be the one in memory.
 void Library::check_loaded() const {
-    if (build_id_.empty()) throw Misfit(shown_ + ": has no build id to check against memory");
+    if (build_id_.empty()) throw Misfit(path_ + ": has no build id to check against memory");
     std::vector<std::uint8_t> loaded(build_id_.size() / 2);
     if (!os::read_checked(base_ + build_id_address_, loaded.data(), loaded.size()) ||
         hex_text(loaded.data(), loaded.size()) != build_id_)
-        throw Misfit(shown_ + ": the file is not the library that is loaded (build ids differ)");
+        throw Misfit(path_ + ": the file is not the library that is loaded (build ids differ)");
 }
 
 void Library::stay_loaded() const {
     if (dlopen(path_.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) == nullptr)
-        throw Misfit(shown_ + ": no longer loaded");
+        throw Misfit(path_ + ": no longer loaded");
 }
 
 std::vector<std::uint8_t> Library::initial_bytes(std::uintptr_t address, std::size_t size) const {
-    if (size > most_bytes) throw Misfit(shown_ + ": a symbol has a size of " + std::to_string(size) + " bytes");
+    if (size > most_bytes) throw Misfit(path_ + ": a symbol has a size of " + std::to_string(size) + " bytes");
     const auto* header = at<Elf64_Ehdr>(0);
     const auto* segments = at<Elf64_Phdr>(header->e_phoff, header->e_phnum);
     for (int i = 0; i < header->e_phnum; ++i) {
@@ -152,7 +148,7 @@ std::vector<std::uint8_t> Library::initial_bytes(std::uintptr_t address, std::si
         if (in_file != 0) std::memcpy(bytes.data(), at<std::uint8_t>(segment.p_offset + from, in_file), in_file);
         return bytes;
     }
-    throw Misfit(shown_ + ": no segment of the file holds the address");
+    throw Misfit(path_ + ": no segment of the file holds the address");
 }
 
 }  // namespace optctx::image

@@ -75,7 +75,6 @@ private:
     void check_loaded() const;
 
     std::string path_;
-    std::string shown_;  // the path in messages, which are UTF-8
     std::uintptr_t base_;
     os::MappedFile file_;
     std::string build_id_;
@@ -101,7 +100,7 @@ void Library::visit_relative_relocations(const Visit& visit) const {
 template <class T>
 const T* Library::at(std::uint64_t offset, std::uint64_t count) const {
     if (offset > file_.size() || count > (file_.size() - offset) / sizeof(T) || offset % alignof(T) != 0)
-        throw Misfit(shown_ + ": truncated ELF file");
+        throw Misfit(path_ + ": truncated ELF file");
     return reinterpret_cast<const T*>(file_.data() + offset);
 }
 

@@ -113,7 +113,8 @@ std::string call_virtual_text(std::uintptr_t object, unsigned index, unsigned ar
 }  // namespace
 
 void add_image(nb::module_& m) {
-    nb::exception<image::Misfit>(m, "MisfitError", PyExc_RuntimeError);
+    nb::register_exception_translator(raise_in_python<std::runtime_error>, PyExc_RuntimeError);
+    add_error<image::Misfit>(m, "MisfitError", PyExc_RuntimeError);
     // The name belongs to the image, which lives as long as the process once it is in use.
     nb::class_<image::Symbol>(m, "Symbol",
                               "A function or object of an image: absolute address, size in bytes, mangled name.")

@@ -146,7 +146,7 @@ void add_space(nb::module_& m) {
             },
             "at"_a, "slot"_a, "offset"_a,
             "Make the word at byte `at` a pointer to byte `offset` of the region of `slot`.");
-    nb::exception<os::OsError>(m, "OsError", PyExc_RuntimeError);
+    add_error<os::OsError>(m, "OsError", PyExc_RuntimeError);
     m.attr("NO_SLOT") = values::no_slot;
     m.attr("OCCURRENCES_AT") = offsetof(image::RawOption, occurrences);
     m.attr("POSITION_AT") = offsetof(image::RawOption, position);

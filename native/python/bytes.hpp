@@ -1,4 +1,4 @@
-// Python's bytes as spans, vectors and rows, and back; LLVM's texts and names of files for Python.
+// Python's bytes as spans, vectors and rows, and back; LLVM's texts, names of files and messages for Python.
 #pragma once
 
 #include "image/memory.hpp"
@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <span>
 #include <string>
 #include <vector>
@@ -62,6 +63,25 @@ struct nanobind::detail::type_caster<FilePath> {
         return PyUnicode_DecodeFSDefaultAndSize(path.bytes.data(), static_cast<Py_ssize_t>(path.bytes.size()));
     }
 };
+
+// Raises an error of C++ in Python, as one of this type. The message may name a file, so it is any bytes.
+template <class Error>
+void raise_in_python(const std::exception_ptr& thrown, void* type) {
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const Error& error) {
+        const auto size = static_cast<Py_ssize_t>(std::strlen(error.what()));
+        const auto message = nanobind::steal(PyUnicode_DecodeUTF8(error.what(), size, "surrogateescape"));
+        if (message.is_valid()) PyErr_SetObject(static_cast<PyObject*>(type), message.ptr());
+    }
+}
+
+// Adds a type of such errors to the module.
+template <class Error>
+void add_error(nanobind::module_& m, const char* name, PyObject* base) {
+    const nanobind::exception<Error> type(m, name, base);
+    nanobind::register_exception_translator(raise_in_python<Error>, type.ptr());
+}
 
 // A copy, because bytes need not be aligned.
 template <class T>

@@ -367,6 +367,8 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
 
         Raises UnknownOptionError, and OptionTypeError if the option has another type.
         """
+        if type.__class__ is object:  # from `match context:`, which gets it back if there is no such option
+            return super().get(name, type)
         option = self._layers.option(name)
         if type is not None:
             check_lookup(option, name, type)

@@ -217,7 +217,10 @@ class FolderStore:
 
     def _failed(self, error: Exception, kind: Problem, what: str) -> None:
         if _interrupts(error):
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # whose traceback leads to this frame
         if isinstance(error, _FolderError):
             kind = Problem.FOLDER
         self._report(kind, f"{what}: {_said(error)}")

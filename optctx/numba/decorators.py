@@ -17,11 +17,14 @@ from numba.core.ccallback import CFunc
 from numba.core.registry import CPUDispatcher
 
 from optctx.context import OptionContext, current
+from optctx.context.lookups import seen
+from optctx.engine.attach import attach
 from optctx.errors import OptctxError, OptionTypeError, level_outside, shown
 from optctx.numba.cache import OptionsCache
 from optctx.numba.dispatcher import OptionsDispatcher
 from optctx.numba.following import FOLLOWING, FollowingDispatcher, Mode
 from optctx.numba.target import OptionsTarget, target_of
+from optctx.travelling.attaching import compiles_outside
 
 Options = Mapping[str, object] | OptionContext | str | None
 
@@ -37,7 +40,14 @@ def check_arguments(decorator: str, args: tuple[Any, ...], named: dict[str, Any]
 
 
 def target_for(decorator: str, options: object) -> OptionsTarget:
-    """The target for a decorator's options. Errors begin with the place of the decorator."""
+    """The target for a decorator's options; None: the values in force here, if LLVM may compile under them.
+
+    Errors begin with the place of the decorator.
+    """
+    if options is None:
+        if seen(attach(), f"use {decorator}") is None:
+            compiles_outside(attach())  # LLVM will work in a scope of the target's
+        options = current()
     if not isinstance(options, Mapping):  # an OptionContext is one, too
         refuse(
             decorator,
@@ -171,7 +181,7 @@ def cfunc(
     Raises as `njit` does.
     """
     check_arguments("cfunc", (sig,), named)
-    target = target_for("cfunc", current() if options is None else options)
+    target = target_for("cfunc", options)
     signature = sigutils.normalize_signature(sig)
     more = {} if pipeline_class is None else {"pipeline_class": pipeline_class}
 

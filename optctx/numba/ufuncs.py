@@ -14,7 +14,7 @@ from numba.np.ufunc.dufunc import DUFunc
 from numba.np.ufunc.gufunc import GUFunc
 from numba.np.ufunc.ufuncbuilder import UFuncDispatcher, UFuncTargetOptions
 
-from optctx.context import OptionContext, current
+from optctx.context import OptionContext
 from optctx.numba.cache import OptionsCache
 from optctx.numba.decorators import Options, check_arguments, refuse, target_for
 from optctx.numba.stand_ins import stand_in
@@ -114,7 +114,7 @@ def vectorize(ftylist_or_function: Any = (), *, options: Options = None, **named
     """
     check_arguments("vectorize", (ftylist_or_function,), named)
     named.pop("target", None)
-    target = target_for("vectorize", current() if options is None else options)
+    target = target_for("vectorize", options)
     identity, cache = named.pop("identity", None), named.pop("cache", False)
     make = functools.partial(OptionsDUFunc, target, identity=identity, cache=cache, targetoptions=named)
     if inspect.isfunction(ftylist_or_function):
@@ -140,7 +140,7 @@ def guvectorize(*args: Any, options: Options = None, **named: Any) -> Any:
     if len(args) not in (1, 2):
         refuse("guvectorize", f"expected signatures and a layout, or a layout, found {len(args)} arguments")
     named.pop("target", None)
-    target = target_for("guvectorize", current() if options is None else options)
+    target = target_for("guvectorize", options)
     names = ("identity", "is_dynamic", "writable_args")
     own = {"is_dynamic": True, **{name: named.pop(name) for name in names if name in named}}
     make = functools.partial(OptionsGUFunc, target, signature=args[-1], targetoptions=named, **own)

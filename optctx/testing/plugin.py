@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pytest
 
 from optctx import OptionContext
-from optctx.errors import OptctxError, UnreadOptionError
+from optctx.errors import OptctxError, UnreadOptionError, UnreadOptionWarning
 from optctx.facts import reads_are_known
 from optctx.process import option_name
 from optctx.testing.last_line import Witness
@@ -179,8 +180,13 @@ def _entered(context: OptionContext, mode: str) -> Iterator[Unread]:
         return
     ended = False
     try:
-        with context.derive(unread="error"):
-            yield found
+        with ExitStack() as quiet, context.derive(unread="error"):
+            try:
+                yield found
+            except BaseException:
+                quiet.enter_context(warnings.catch_warnings())
+                warnings.simplefilter("ignore", UnreadOptionWarning)
+                raise
             ended = True
     except UnreadOptionError as error:
         if mode == "error" or not ended:

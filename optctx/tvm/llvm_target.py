@@ -63,10 +63,11 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
     ) -> None:
         described = Target(str(target) if isinstance(target, LLVMTargetInfo) else target)
         check_unknown(unknown)
-        self._options = read_options(described, process_wide, unknown)
-        self._describe(instance, described, unknown)
-        texts = last_texts(self._options)
+        options = read_options(described, process_wide, unknown)
+        texts = last_texts(options)
         OptionContext.__init__(self, texts, base=base, process_wide=process_wide, unread=unread)
+        self._options = options
+        self._describe(instance, described, unknown)
 
     @classmethod
     def _of(cls, *arguments: Any, **keywords: Any) -> OptionContext:

@@ -28,6 +28,7 @@ from optctx.plan.refusals import COPIED_FOR_GOOD
 from optctx.values.read_values import Value, read_value
 from optctx.values.registry import find
 from optctx.values.texts import Texts, expectation, has_text
+from optctx.wording import nesting
 
 ProcessWideMode = Literal["refuse", "exclusive"]
 
@@ -36,6 +37,7 @@ _BISECTION = ("opt-bisect-limit",)
 _DEBUG_TYPES = ("debug-only",)
 # Sizes in bytes of cl::location variables that have no symbol, by kind.
 _VARIABLE_SIZES = {Kind.boolean: 1, Kind.string: 8}
+_MOST_NESTED = 1000  # parentheses of a regular expression; LLVM takes about 270 bytes of the stack for each
 _PRINTS = "it makes LLVM print and end the process"
 _NEVER = {
     **COPIED_FOR_GOOD,
@@ -137,7 +139,7 @@ def make_override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode
     `name` is the one that the caller gave. Raises as `scopable` does, and OptionValueError with LLVM's words.
     """
     option = scopable(engine, name, mode)
-    _check_text(name, texts)
+    _check_text(option, name, texts)
     if option.scope == "process":
         return Override(name, texts, option, None)
     # A literal choice is parsed under its own name; everything else under the option's.
@@ -150,8 +152,13 @@ def make_override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode
     return Override(own, texts, option, setting)
 
 
-def _check_text(name: str, texts: Texts) -> None:
+def _check_text(option: RegisteredOption, name: str, texts: Texts) -> None:
     for text in texts:
+        if option.type.kind == Kind.other and (levels := nesting(text or "")) > _MOST_NESTED:
+            raise OptionValueError(
+                f"cannot set {name!r} to {shown(text)}: it nests {levels:,} levels deep, which can overflow "
+                f"the stack of LLVM's parser; nest at most {_MOST_NESTED:,} levels"
+            )
         if not has_text((text,)):
             raise OptionValueError(
                 f"cannot set {name!r} to {shown(text)}: the text of an option is UTF-8 without NUL; take the "

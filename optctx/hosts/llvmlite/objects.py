@@ -23,6 +23,9 @@ from typing import Any
 from optctx._native import Lifetime
 from optctx.errors import OptctxError, PassPipelineError, shown
 from optctx.hosts.llvmlite.ffi_calls import address_of, binding, code_address, function
+from optctx.wording import nesting
+
+_MOST_NESTED = 64  # parentheses of a pipeline; LLVM takes up to 8 KiB of the stack for each
 
 
 def module_address(module: object) -> int:
@@ -69,6 +72,11 @@ def pipeline_text(pipeline: object) -> bytes:
     if "\0" in pipeline:
         raise PassPipelineError(
             f"a pass pipeline cannot hold a NUL character, found one in {shown(pipeline)}"
+        )
+    if (levels := nesting(pipeline)) > _MOST_NESTED:
+        raise PassPipelineError(
+            f"cannot parse the pass pipeline {shown(pipeline)}: it nests {levels:,} levels deep, which can "
+            f"overflow the stack of LLVM's parser; nest at most {_MOST_NESTED} levels"
         )
     try:
         return pipeline.encode()

@@ -169,7 +169,7 @@ def _search(given: Arguments, opened: list[Tuning], stack: ExitStack) -> None:
     _report(study, results, source)
     if results.emit_ir:
         job = dataclasses.replace(tuning.job, passes=winner.passes)
-        write_whole(results.emit_ir, marked_and_tried(job, options))
+        write_whole(results.emit_ir, marked_and_tried(job, base.derive(options)))
     if hint and given.out.format == "table":
         say("", *hint.splitlines())
 

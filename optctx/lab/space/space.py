@@ -77,15 +77,12 @@ class Space:
     def check(self) -> None:
         """Raise OptctxError for dimensions that LLVM's options do not allow: one that names all bad ones."""
         options = [each for each in self.dimensions if each.name != PASSES]
-        refused: dict[str, OptctxError] = {}
-        for refusal in itertools.chain.from_iterable(map(_refusals, options)):
-            refused.setdefault(str(refusal), refusal)
-            if len(refused) == _MOST_REFUSED:  # looking for similar names takes time
-                raise OptctxError(f"{len(refused)} settings or more are refused: " + "; ".join(refused))
+        refused = _refused(options)
         if len(refused) > 1:
-            raise OptctxError(f"{len(refused)} settings are refused: " + "; ".join(refused))
-        for refusal in refused.values():
-            raise refusal
+            more = " or more" if len(refused) == _MOST_REFUSED else ""
+            raise OptctxError(f"{len(refused)} settings{more} are refused: " + "; ".join(refused))
+        if refused:
+            raise refused.popitem()[1]  # it leads to this frame, which must not lead to it
         targets: dict[str, str] = {}
         for each in options:
             target = registry()[each.name].alias_of or each.name
@@ -230,6 +227,16 @@ def _check_type(dimension: Dimension, kind: str) -> None:
         "such as "
         f"{dimension.name}={choices}"
     )
+
+
+def _refused(dimensions: Iterable[Dimension]) -> dict[str, OptctxError]:
+    """What LLVM does not take of the values of options, by the message: so many at most."""
+    refused: dict[str, OptctxError] = {}
+    for refusal in itertools.chain.from_iterable(map(_refusals, dimensions)):
+        refused.setdefault(str(refusal), refusal)
+        if len(refused) == _MOST_REFUSED:  # looking for similar names takes time
+            break
+    return refused
 
 
 def _refusals(dimension: Dimension) -> Iterator[OptctxError]:

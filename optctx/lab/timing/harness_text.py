@@ -60,15 +60,17 @@ def find_harness(measuring: Measuring, file: str, job: Job) -> Harness:
     `measuring` names the entry and a harness; without one it is looked for beside `file`, with the ending
     .toml. A module with one function that can be called needs no name of an entry. Raises NoHarnessError if
     the function takes arguments and no harness says which, and OptctxError for what does not fit the module.
-    LLVM reads the module in this process.
+    LLVM reads the module in this process; a text is first read in a fresh one, because LLVM may crash on it.
     """
     path = measuring.harness or harness_beside(file)
     if path:
         harness = Harness.from_toml(path)
         if measuring.entry:
             harness = msgspec.structs.replace(harness, entry=measuring.entry)
+        _check_text(job.ir)
         harness.check(job.ir)
         return harness
+    _check_text(job.ir)
     with opened_module(job.ir) as module:
         entry = measuring.entry or _only_function(module)
         function = callable_function(entry, module)
@@ -96,6 +98,15 @@ def harness_beside(file: str) -> str:
     """The harness beside a file, or "". An empty one is what a shell has made for the harness to fill in."""
     place = harness_place(file)
     return place if os.path.exists(place) and os.path.getsize(place) > 0 else ""
+
+
+def _check_text(ir: str | bytes) -> None:
+    """Raise OptctxError for text that LLVM crashes on."""
+    if isinstance(ir, str):
+        with FreshProcess() as fresh:
+            result = fresh.compile(Job(ir, "verify", emit="none"))
+        if result.died is not None:
+            raise OptctxError(f"cannot read the module: {result.error}")
 
 
 def harness_of(ir: str | bytes, entry: str) -> str:

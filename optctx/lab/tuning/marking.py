@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 
 from optctx import OptionContext
@@ -12,8 +12,8 @@ from optctx.compiling import Job
 from optctx.errors import OptctxError
 from optctx.lab.sweep.plan import Answer, Limits, Plan
 from optctx.lab.timing.harness import opened_module
-from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator
-from optctx.process import all_arguments, why_attributes_cannot_count
+from optctx.lab.tuning.evaluate import LocalEvaluator
+from optctx.process import all_arguments, option_name, why_attributes_cannot_count
 
 _POLICY = ("error", "tuning", "")  # of `attributes_policy`: tuning options alone, none by name
 _ATTRIBUTE = re.compile(r'"optctx"\s*=')
@@ -33,36 +33,37 @@ def check_marking(ir: str | bytes) -> None:
         _check_unmarked(_COMMENT.sub("", ir))
 
 
-def marked_and_tried(job: Job, options: Mapping[str, str]) -> str:
-    """The module of a job, as text, with the options as attributes of every function that it defines.
+def marked_and_tried(job: Job, context: OptionContext) -> str:
+    """The module of a job, as text, with the overrides of a context as attributes of every function.
 
-    It is compiled: once inside a context with the options, once with the attributes. Raises OptctxError if
-    the objects differ, because some options are read outside of functions' own passes; for an option that
-    attributes may not set; and for a module that has such attributes already.
+    It is compiled: once inside the context, once with the attributes alone. Raises OptctxError if the objects
+    differ, because some options are read outside of functions' own passes; for an option that attributes may
+    not set; and for a module that has such attributes already.
     """
-    text = marked(job.ir, options)
-    if not options:
+    arguments = context.args()
+    text = marked(job.ir, arguments)
+    if not arguments:
         return text
     _check_that_they_can_count()
-    expected = _compiled(job, ("ignore",), options)
-    found = _compiled(replace(job, ir=text), _POLICY, {})
+    expected = _compiled(job, ("ignore",), context)
+    found = _compiled(replace(job, ir=text), _POLICY, OptionContext(base="defaults"))
     if expected.digest != found.digest:
+        names = ", ".join(map(option_name, arguments))
         raise OptctxError(
             "cannot write the best set as attributes of functions: they have another effect than a context, "
-            f"because LLVM reads some of {', '.join(options)} outside of functions; keep the set with --best"
+            f"because LLVM reads some of {names} outside of functions; keep the set with --best"
         )
     return text
 
 
-def marked(ir: str | bytes, options: Mapping[str, str]) -> str:
+def marked(ir: str | bytes, arguments: Sequence[str]) -> str:
     """The same without trying. Raises OptctxError for a module that LLVM cannot read."""
-    words = " ".join(shlex.quote(f"-{name}={text}") for name, text in options.items())
-    attribute = f'"optctx"="{_escaped(words)}"'
+    attribute = f'"optctx"="{_escaped(shlex.join(arguments))}"'
     with opened_module(ir) as module:
         text = str(module)  # in which the head of each function is a line
     _check_unmarked(text)
     lines = text.splitlines()
-    if options:
+    if arguments:
         lines = [_with(line, attribute) if line.startswith("define ") else line for line in lines]
     return "\n".join(lines) + "\n"
 
@@ -103,15 +104,12 @@ def _escaped(text: str) -> str:
     )
 
 
-def _compiled(job: Job, attributes: tuple[str, ...], options: Mapping[str, str]) -> Answer:
+def _compiled(job: Job, attributes: tuple[str, ...], context: OptionContext) -> Answer:
     """Raises OptctxError if it does not come to an object."""
     alone = replace(job, options=(), emit="object")
     limits = Limits(jobs=1, memory=None)
-    with LocalEvaluator(Plan((alone,), all_arguments(OptionContext()), attributes, limits)) as evaluator:
+    with LocalEvaluator(Plan((alone,), all_arguments(context), attributes, limits)) as evaluator:
         answer = evaluator.base()
-        if options:
-            evaluator.submit(Candidate(0, tuple(options.items())))
-            (answer,) = evaluator.answers()
     if answer.state != "ok":
         raise OptctxError(f"cannot write the best set as attributes of functions: {answer.error}")
     return answer

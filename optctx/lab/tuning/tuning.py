@@ -203,8 +203,14 @@ class Tuning:
     def run(self) -> Study:
         """Search until a limit is reached or the space has been tried. Call it once.
 
-        Raises Interrupted on Ctrl-C, once the base is compiled; `study` has what was found by then.
+        Raises Interrupted on Ctrl-C, once the base is compiled; `study` has what was found by then. Raises
+        OptctxError for another call after that.
         """
+        if self.begun:
+            raise OptctxError(
+                "a Tuning searches once; to go on with a search, give another one its file (keep=) and "
+                "resume=True"
+            )
         try:
             try:
                 self._run()

@@ -110,6 +110,24 @@ def test_an_option_is_set_by_keyword_by_alias_and_by_each_of_its_choices() -> No
     assert choice == OptionContext({"regbankselect-fast": True})
 
 
+@pytest.mark.parametrize(
+    ("count", "found"), [(4, "four"), (5, "5 of all"), (6, "six, and that is all"), (7, "another one")]
+)
+def test_a_match_statement_takes_it_for_the_mapping_that_it_is(count: int, found: str) -> None:
+    match OptionContext({"unroll-count": count}):
+        case {"no-such-option": _} | {"unroll-count": 4, 4: _}:
+            result = "a name that no option has"
+        case {"unroll-count": 4}:
+            result = "four"
+        case {"unroll-count": 5 as value, **others} if len(others) == len(registry()) - 1:
+            result = f"{value} of all"
+        case OptionContext(overrides={"unroll-count": 6, **others}) if not others:
+            result = "six, and that is all"
+        case _:
+            result = "another one"
+    assert result == found
+
+
 def test_it_is_a_read_only_mapping_of_every_option() -> None:
     context = OptionContext({"unroll-count": 4})
     assert isinstance(context, Mapping)

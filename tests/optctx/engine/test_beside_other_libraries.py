@@ -6,7 +6,9 @@ import ctypes
 import mmap
 import os
 import pathlib
+import re
 import shutil
+from collections.abc import Callable
 
 import pytest
 
@@ -27,8 +29,15 @@ def test_a_library_in_a_folder_whose_name_is_not_utf8_is_a_library_like_any_othe
     shutil.copy(next(each for each, _ in loaded_libraries() if "/libm" in each), path)
     ctypes.CDLL(path)
     assert path in [each for each, _ in loaded_libraries()]
-    with pytest.raises(UnsupportedImageError, match="the library whose path is not UTF-8: "):
-        loaded_image(path)
+    steps: list[tuple[Callable[[], object], str]] = [
+        (lambda: None, f"{path}: stripped of its symbol table"),
+        (lambda: os.unlink(path), f"open {path} failed: No such file or directory"),
+        (lambda: os.mkdir(path), f"{path}: not a regular file"),
+    ]
+    for happens, said in steps:
+        happens()
+        with pytest.raises(UnsupportedImageError, match=re.escape(f"cannot use this LLVM: {said}")):
+            loaded_image(path)
     with four():
         assert unrolled() == 4
 

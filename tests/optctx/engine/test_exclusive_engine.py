@@ -66,6 +66,6 @@ def test_a_best_set_cannot_become_attributes_and_no_search_begins(tmp_path: path
     assert told.startswith("optctx: cannot write the best set as attributes of functions: threads take")
     assert told.endswith("; keep the set with --best\n"), told
     with pytest.raises(OptctxError) as caught:
-        marked_and_tried(JOB, {"unroll-count": "2"})
+        marked_and_tried(JOB, optctx.OptionContext(unroll_count=2))
     assert str(caught.value) in told
     assert [path.name for path in tmp_path.iterdir()] == ["kernel.ll"]

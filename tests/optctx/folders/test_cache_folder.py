@@ -25,6 +25,7 @@ from tests.support.cache_folders import (
     used,
     warned,
 )
+from tests.support.garbage import left_behind, no_collector
 from tests.support.processes import in_child
 
 
@@ -228,8 +229,10 @@ def test_what_a_signal_handler_raises_is_no_problem_of_the_folder(
             patch.setattr(place, name, interrupted)
             if name == "replace":
                 cache.clear()
-            with pytest.raises(TimeoutError, match="the program's own"):
-                unrolled_by_four(cache)
+            with no_collector():
+                with pytest.raises(TimeoutError, match="the program's own"):
+                    unrolled_by_four(cache)
+                assert left_behind() == []
     assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".new")] == []
 
 

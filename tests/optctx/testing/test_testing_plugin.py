@@ -83,8 +83,10 @@ def test_after():
     assert current()["unroll-count"] == 0
 """,
         "--llvm-options=-dse-memoryssa-scanlimit=9 -unroll-threshold=9",
+        "-Wdefault",
     )
     result.assert_outcomes(passed=3, failed=1)
+    assert "UnreadOptionWarning" not in result.stdout.str(), "a test that fails says that alone"
     listed = "".join(f"{line}\n" for line in result.outlines).partition("LLVM options that nothing read")[2]
     _, first, second, rest = listed.split("\n", 3)
     assert first == "the whole run: -dse-memoryssa-scanlimit=9"

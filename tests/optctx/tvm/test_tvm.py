@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from llvmlite import binding, ir
 
-from optctx import OptionContext, ScopeError, UnreadOptionError, current
+from optctx import OptionContext, OptionTypeError, ScopeError, UnreadOptionError, current
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import TargetError, TargetWarning
 from optctx.tvm import LLVMInstance, LLVMScope, LLVMTarget, LLVMTargetInfo
@@ -101,6 +101,16 @@ def test_a_target_is_a_context(instance: LLVMInstance) -> None:
 
 
 @pytest.mark.redirected
+def test_a_target_never_changes(instance: LLVMInstance) -> None:
+    target = LLVMTarget(instance, FOUR)
+    before = str(target)
+    with pytest.raises(OptionTypeError, match="a context never changes"):
+        target.__init__(LLVMInstance(), "llvm -mcpu=skylake -opt-level=0")  # type: ignore[misc]
+    assert (str(target), target.instance, target.cpu) == (before, instance, "generic")
+    assert target.opt_level == 3
+    assert target["unroll-count"] == 4
+
+
 def test_a_target_judges_what_is_not_read(instance: LLVMInstance) -> None:
     unread = "llvm -cl-opt=-hexagon-initial-cfg-cleanup=false"
     target = LLVMTarget(instance, unread, unread="error")

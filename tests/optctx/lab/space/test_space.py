@@ -23,6 +23,7 @@ from optctx.lab.space import (
     parse_space,
     parse_values,
 )
+from tests.support.garbage import left_behind, no_collector
 from tests.support.rows import rows
 
 
@@ -67,6 +68,13 @@ def test_values_are_read_and_written(text: str, values: Values) -> None:
 def test_a_space_that_cannot_be_searched_is_refused(text: str, expected: str) -> None:
     with pytest.raises(OptctxError, match=expected):
         parse_space([text])
+
+
+def test_a_refusal_leaves_nothing_for_the_collector() -> None:
+    with no_collector():
+        with pytest.raises(OptctxError):
+            parse_space(["unroll-count=x"])
+        assert not any(isinstance(each, BaseException) for each in left_behind())
 
 
 def test_an_option_under_two_names_is_refused() -> None:

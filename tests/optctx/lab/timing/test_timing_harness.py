@@ -248,6 +248,7 @@ def test_a_function_without_arguments_needs_no_harness(type: str, expected: str 
         ("f", "define ptr @f() { ret ptr null }", "it returns ptr, which a harness cannot describe"),
         ("f", "define void @g() { ret void }", "defines no function of that name"),
         ("", SUM + HASH, "name a function with --entry (total, hash)"),
+        ("f", f"@deep = global {'[1 x ' * 200_000}i8{']' * 200_000} undef", "was killed by SIGSEGV"),
     ],
 )
 def test_a_function_that_cannot_be_called_is_refused(entry: str, ir: str, words: str) -> None:

@@ -38,7 +38,7 @@ attributes #0 = { nounwind "target-cpu"="haswell" }
 @pytest.mark.usefixtures("attributes")
 def test_attributes_compile_as_the_context_does(fresh: FreshProcess) -> None:
     options = {"force-vector-width": "2", "force-vector-interleave": "1", "unroll-count": "4"}
-    text = marked_and_tried(JOB, options)
+    text = marked_and_tried(JOB, OptionContext(options))
     assert text.count('"optctx"=') == SCALE.count("define ")
     inside = OptionContext(options).run(lambda: compile_job(JOB)).code
     arguments = tuple(f"-{name}={value}" for name, value in options.items())
@@ -48,7 +48,7 @@ def test_attributes_compile_as_the_context_does(fresh: FreshProcess) -> None:
 
 
 def test_every_function_is_marked_whatever_its_head_looks_like() -> None:
-    text = marked(NAMES, {"unroll-count": "4"})
+    text = marked(NAMES, ["-unroll-count=4"])
     with binding.create_context() as context, binding.parse_assembly(text, context) as module:
         heads = {
             function.name: [each.decode() for each in function.attributes]
@@ -66,13 +66,13 @@ def test_every_function_is_marked_whatever_its_head_looks_like() -> None:
 def test_what_functions_cannot_have_is_refused_by_name() -> None:
     # When the pipeline is made
     with pytest.raises(OptctxError, match="because LLVM reads some of vectorize-loops outside of functions"):
-        marked_and_tried(JOB, {"vectorize-loops": "false"})
+        marked_and_tried(JOB, OptionContext({"vectorize-loops": "false"}))
     with pytest.raises(OptctxError, match="its class is output"):
-        marked_and_tried(JOB, {"print-after-all": "true"})
+        marked_and_tried(JOB, OptionContext({"print-after-all": "true"}))
     with pytest.raises(OptctxError, match="take it out first"):
-        marked(marked(SCALE, {"unroll-count": "2"}), {"unroll-count": "4"})
+        marked(marked(SCALE, ["-unroll-count=2"]), ["-unroll-count=4"])
     with pytest.raises(OptctxError, match="cannot read the module"):
-        marked_and_tried(Job("define"), {"unroll-count": "4"})
+        marked_and_tried(Job("define"), OptionContext(unroll_count=4))
 
 
 @pytest.mark.redirected
@@ -85,7 +85,13 @@ def test_the_command_line_writes_the_module(
     assert main([*words, "--sampler", "grid", "--emit-ir", str(out), "--format", "json"]) == 0
     found = json.loads(capfd.readouterr().out)
     ((name, value),) = found["best"]["options"].items()
-    assert out.read_text() == marked(SCALE, {name: value})
+    assert out.read_text() == marked(SCALE, [f"-{name}={value}"])
+    base = ["--set", "force-vector-width=1", "--set", "unroll-threshold=9", "--try", "unroll-count=1,4"]
+    assert main([*words[:4], *base, "--by", "size:max", "--emit-ir", str(out), "--format", "json"]) == 0
+    best = [
+        f"-{name}={value}" for name, value in json.loads(capfd.readouterr().out)["best"]["options"].items()
+    ]
+    assert out.read_text() == marked(SCALE, ["-force-vector-width=1", "-unroll-threshold=9", *best])
     assert main([*words, "--by", "size", "--by", "instructions", "--emit-ir", str(out)]) == 2
     assert "take --emit-ir out" in capfd.readouterr().err
 
@@ -97,7 +103,7 @@ def test_what_cannot_be_written_is_refused_before_the_search(
     file, folder = tmp_path / "scale.ll", tmp_path / "folder"
     folder.mkdir()
     words = ["tune", str(file), "--try", "unroll-count=1,2", "--keep", str(folder / "x.db")]
-    marked_text = marked(SCALE, {"unroll-count": "2"})
+    marked_text = marked(SCALE, ["-unroll-count=2"])
     for text, option, path, reason in (
         (SCALE, "--best", tmp_path / "none" / "x", "there is no directory"),
         (SCALE, "--emit-ir", folder, "it is a directory"),

@@ -89,6 +89,8 @@ def test_an_interrupted_search_hands_over_what_it_has_found_which_is_what_is_kep
             patch.setattr(TrialFile, "append", interrupted)
             with pytest.raises(KeyboardInterrupt) as caught:
                 tuning.run()
+        with pytest.raises(OptctxError, match="a Tuning searches once"):
+            tuning.run()
         assert len(tuning.study.trials) == kept(file) == 9
     assert [(study.ended, study.finished) for study in seen] == [("", False)] * 8
     assert isinstance(caught.value, Interrupted)
