@@ -25,7 +25,7 @@ from tests.support.cpp_build import SHARED, Build
 from tests.support.late_options import HELP, INITIAL, NAME, LateLibrary, shown_names
 from tests.support.native_interface import NativeScope
 from tests.support.processes import forked
-from tests.support.scopes import four, in_threads, meanwhile, reset_all, set_option
+from tests.support.scopes import four, in_threads, meanwhile, reset_all, set_option, unrolled
 
 pytestmark = pytest.mark.usefixtures("attached")
 
@@ -166,6 +166,18 @@ def test_a_library_that_was_unloaded_leaves_nothing_that_is_read(library: pathli
     assert not drift()
     with four():
         assert current()["unroll-count"] == 4
+
+
+@alone
+def test_a_library_that_was_unloaded_before_attaching_keeps_nobody_from_it(library: pathlib.Path) -> None:
+    """The pointer that it leaves in LLVM's map was a layout that is not known, and attaching failed."""
+    late = LateLibrary(library)
+    late.register()
+    late.unload()
+    assert NAME not in registry()
+    with four():
+        assert (unrolled(), current()["unroll-count"]) == (4, 4)
+    assert not drift()
 
 
 @pytest.mark.redirected  # where threads take turns, resets are not contained, and setters do not tell
