@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import pathlib
+import resource
 import sys
 import threading
 from collections.abc import Callable
@@ -360,6 +362,38 @@ def test_a_carried_call_that_would_have_to_wait_is_made_without_its_scope_and_re
     assert copy.run(unrolled_by_llvmlite) == 4
     assert len(told) == 1, told
     assert "this call cannot wait for the turn" in told[0]
+
+
+@in_turns
+def test_a_carried_call_of_the_thread_that_has_the_turn_goes_ahead_of_those_that_wait() -> None:
+    """They wait for it to end."""
+    with OptionContext(unroll_count=4):
+        copy = copy_context()
+    with OptionContext(unroll_count=8):
+        other = waiting(partial(OptionContext(unroll_count=2).run, unrolled))
+        assert copy.run(unrolled_by_llvmlite) == 4
+    other.join(SECONDS)
+
+
+@in_turns
+def test_what_is_set_in_a_scope_with_others_inside_is_freed_with_it() -> None:
+    """While a thread is in an inner one, the outer one's values are kept for it."""
+
+    def memory() -> int:
+        return int(pathlib.Path("/proc/self/statm").read_text("ascii").split()[1]) * resource.getpagesize()
+
+    def work() -> None:
+        with outer:
+            binding.set_option("", "-internalize-public-api-list=" + "," * 60_000)  # 0.7 MB
+            with inner:
+                pass
+
+    outer, inner = OptionContext(unroll_count=2), OptionContext(unroll_count=4)
+    work()
+    before = memory()
+    for _ in range(20):
+        work()
+    assert memory() - before < 7 << 20
 
 
 @in_turns
