@@ -59,6 +59,11 @@ std::string key_of(const std::shared_ptr<values::ProcessWide>& changes) {
     return key;
 }
 
+// Asks for no memory, so that a scope can be left where there is none.
+bool are_same(const std::shared_ptr<values::ProcessWide>& a, const std::shared_ptr<values::ProcessWide>& b) noexcept {
+    return a == b || (a != nullptr && b != nullptr && a->key() == b->key());
+}
+
 struct TurnState {
     os::ForkSafeMutex mutex{os::Rank::turns};
     os::ForkSafeCondition moved;
@@ -178,7 +183,7 @@ private:
         const std::shared_ptr<values::ProcessWide> outer_changes = from == nullptr ? nullptr : from->changes;
         std::shared_ptr<values::ProcessWide> changes =
             frame.context == nullptr ? nullptr : frame.context->process_wide();
-        if (changes == nullptr || key_of(changes) == key_of(outer_changes)) {
+        if (changes == nullptr || are_same(changes, outer_changes)) {
             changes = outer_changes;
         } else if (outer_changes != nullptr) {
             throw gate::GateError("cannot apply " + changes->text() +
@@ -260,7 +265,7 @@ private:
         if (state.current == group) return;
         put_away(*state.current);
         state.current = process_;
-        if (key_of(state.in_force) != key_of(group->changes)) undo_changes();
+        if (!are_same(state.in_force, group->changes)) undo_changes();
         if (group->changes != nullptr && state.in_force == nullptr) {
             group->changes->apply();
             state.in_force = group->changes;

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 import pathlib
 import resource
 import sys
+import textwrap
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
@@ -20,8 +22,9 @@ from optctx import OptionContext, OptionValueError, ScopeError, contained, curre
 from optctx._native import run_counted
 from optctx.engine.attach import attach
 from tests.support.alone import alone
+from tests.support.cpp_build import SHARED, Build
 from tests.support.library_code import LLVMLITE
-from tests.support.processes import SECONDS, run_python
+from tests.support.processes import SECONDS, output_of, run_python
 from tests.support.scopes import (
     both,
     in_threads,
@@ -289,6 +292,37 @@ def test_a_thread_that_ends_inside_counts_until_its_values_are_undone() -> None:
         """
     )
     assert said == "1\nTrue 0\n"
+
+
+def test_scopes_are_left_where_there_is_no_memory(build: Build) -> None:
+    """An exception there would end the process."""
+    library = build("no_memory.cpp", *SHARED)
+    script = """
+        import ctypes, sys
+        from optctx import OptionContext, registry
+
+        exhaust = ctypes.CDLL(sys.argv[1]).exhaust
+        outer = OptionContext(unroll_count=2, rng_seed=3, process_wide="exclusive")
+        inner = OptionContext(unroll_count=4)
+
+        def leave(context):
+            exhaust(True)
+            context.__exit__()
+            exhaust(False)
+
+        with outer, inner:
+            pass  # what a thread needs once
+        outer.__enter__()
+        inner.__enter__()
+        leave(inner)
+        print(registry()["rng-seed"].value)
+        leave(outer)
+        print(registry()["rng-seed"].value)
+    """
+    preloaded = f"{os.environ.get('LD_PRELOAD', '')} {library}".strip()
+    own = {**os.environ, "LD_PRELOAD": preloaded, "OPTCTX_ENGINE": "exclusive"}
+    said = output_of(sys.executable, "-c", textwrap.dedent(script), library, env=own)
+    assert said == "3\n0\n"
 
 
 # Scopes that were carried along (tasks.md)
