@@ -255,6 +255,11 @@ def test_an_option_with_a_table_of_its_library_has_its_type_and_value(library: p
     late.export_table()
     option = registry()[NAME]
     assert (option.type, option.value, option.default, option.scope) == ("uint", INITIAL, INITIAL, "process")
+    found, own = (attach().look_up(name) for name in (NAME, "unroll-count"))
+    assert found is not None
+    assert own is not None
+    # One of its virtual functions is the library's own.
+    assert found.flag_default_index == own.flag_default_index > 0
     late.remove()
 
 
