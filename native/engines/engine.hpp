@@ -23,7 +23,6 @@ struct Frame {
     bool admitted = false;  // the gate counts it
     // With the `exclusive` engine:
     std::shared_ptr<Group> group{};  // the threads that share LLVM's storage with this one
-    bool nested = false;             // the thread was already inside another context or a compilation
 };
 
 enum class Carried { fully, without_process_wide, not_at_all };

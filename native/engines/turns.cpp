@@ -30,6 +30,7 @@ struct Group {
     // One for each image, at most. A nested group shares those of other images.
     std::vector<std::shared_ptr<Held>> held;
     std::shared_ptr<values::ProcessWide> changes;  // of options that contexts have no storage for
+    bool nested = false;  // its thread is in another group as well, to which it returns: no other thread may join
 
     void lend() const noexcept {
         for (const auto& each : held) ++each->lending;
@@ -58,13 +59,17 @@ std::string key_of(const std::shared_ptr<values::ProcessWide>& changes) {
     return key;
 }
 
+// Asks for no memory, so that a scope can be left where there is none.
+bool are_same(const std::shared_ptr<values::ProcessWide>& a, const std::shared_ptr<values::ProcessWide>& b) noexcept {
+    return a == b || (a != nullptr && b != nullptr && a->key() == b->key());
+}
+
 struct TurnState {
     os::ForkSafeMutex mutex{os::Rank::turns};
     os::ForkSafeCondition moved;
     std::shared_ptr<Group> current;  // the group whose values are in LLVM's storage
     std::shared_ptr<values::ProcessWide> in_force;
     std::size_t running = 0;  // threads of the current group that are not waiting
-    bool shared = true;       // other threads may join the current group
     std::uint64_t next_ticket = 0;
     std::uint64_t serving = 0;
 };
@@ -95,7 +100,7 @@ public:
         os::ForkSafeLock lock(state_->mutex);
         lend(from);
         wait(lock, [&] { return state_->running == 0 || may_join(frame, from); });
-        take(frame, outer, from);
+        take(frame, from);
     }
 
     void leave(Frame& frame, const Frame* outer, Frame* above) noexcept override {
@@ -110,8 +115,8 @@ public:
         }
         --state_->running;
         if (back != nullptr) {
-            // A nested context is not shared: no other thread is inside.
-            take_back(back, outer);
+            // No other thread is inside a nested group.
+            take_back(back);
         } else if (state_->running == 0) {
             change_to(process_);
         }
@@ -151,7 +156,6 @@ public:
         state_->serving = state_->next_ticket;  // no other thread waits
         const std::shared_ptr<Group> own = group_of(scope);
         state_->running = own != nullptr ? 1 : 0;
-        state_->shared = scope == nullptr || !scope->nested;
         if (own == nullptr) change_to(process_);
     }
 
@@ -163,7 +167,7 @@ private:
         const bool alone = state_->running == (from != nullptr ? 1 : 0);
         if ((somebody_waits() && !ahead_of_others) || !(alone || may_join(frame, from))) return false;
         lend(from);
-        take(frame, outer, from);
+        take(frame, from);
         return true;
     }
 
@@ -179,7 +183,7 @@ private:
         const std::shared_ptr<values::ProcessWide> outer_changes = from == nullptr ? nullptr : from->changes;
         std::shared_ptr<values::ProcessWide> changes =
             frame.context == nullptr ? nullptr : frame.context->process_wide();
-        if (changes == nullptr || key_of(changes) == key_of(outer_changes)) {
+        if (changes == nullptr || are_same(changes, outer_changes)) {
             changes = outer_changes;
         } else if (outer_changes != nullptr) {
             throw gate::GateError("cannot apply " + changes->text() +
@@ -193,20 +197,18 @@ private:
         std::string key = key_of(held) + key_of(changes);
         if (frame.context != nullptr && frame.context->is_apart())
             key += " entry " + std::to_string(entries_apart_.fetch_add(1, std::memory_order_relaxed));
-        frame.group = std::make_shared<Group>(Group{std::move(key), std::move(held), changes});
-        frame.nested = from != nullptr;
+        frame.group = std::make_shared<Group>(Group{std::move(key), std::move(held), changes, from != nullptr});
     }
 
     // If this thread already has the same values, it stays in its group.
     static bool stay(Frame& frame, const Frame* outer, const std::shared_ptr<Group>& from) {
         if (outer == nullptr || from->key != frame.group->key) return false;
         frame.group = from;
-        frame.nested = outer->nested;
         return true;
     }
 
     bool may_join(const Frame& frame, const std::shared_ptr<Group>& from) const {
-        return from == nullptr && state_->shared && state_->current->key == frame.group->key;
+        return from == nullptr && !state_->current->nested && state_->current->key == frame.group->key;
     }
 
     bool somebody_waits() const { return state_->serving != state_->next_ticket; }
@@ -229,35 +231,31 @@ private:
     }
 
     // Joins the current group, or makes the frame's own group the current one while no thread is inside.
-    void take(Frame& frame, const Frame* outer, const std::shared_ptr<Group>& from) {
+    void take(Frame& frame, const std::shared_ptr<Group>& from) {
         if (may_join(frame, from)) {
             frame.group = state_->current;
         } else {
             try {
                 change_to(frame.group);
             } catch (...) {
-                if (from != nullptr) take_back(from, outer);
+                if (from != nullptr) take_back(from);
                 settle();
                 throw;
             }
-            state_->shared = from == nullptr;
         }
         ++state_->running;
         settle();
     }
 
-    // `outer` is the scope that this thread returns to, or null if it returns to a compilation.
-    void take_back(const std::shared_ptr<Group>& group, const Frame* outer) {
+    void take_back(const std::shared_ptr<Group>& group) {
         change_to(group);
         group->take_back();
-        state_->shared = outer == nullptr || !outer->nested;
         ++state_->running;
     }
 
     void start_in_process() {
         change_to(process_);
         in_process = true;
-        state_->shared = true;
         ++state_->running;
     }
 
@@ -267,7 +265,7 @@ private:
         if (state.current == group) return;
         put_away(*state.current);
         state.current = process_;
-        if (key_of(state.in_force) != key_of(group->changes)) undo_changes();
+        if (!are_same(state.in_force, group->changes)) undo_changes();
         if (group->changes != nullptr && state.in_force == nullptr) {
             group->changes->apply();
             state.in_force = group->changes;

@@ -204,14 +204,16 @@ void add_image(nb::module_& m) {
         "address"_a, nb::rv_policy::reference);
     m.def(
         "walk_registry",
-        [](std::uintptr_t map) {
-            auto registry = image::walk_registry(map);
+        [](std::uintptr_t map, const image::Library* image) {
+            auto registry = image::walk_registry(map, image);
             std::vector<std::pair<std::string, std::uintptr_t>> options;
             for (auto& option : registry.options) options.emplace_back(std::move(option.key), option.address);
             std::sort(options.begin(), options.end());
             return std::pair(std::move(registry.layout), std::move(options));
         },
-        "map"_a, "(layout, [(name, address of the Option)] by name) after checking every entry.");
+        "map"_a, "image"_a = nb::none(),
+        "(layout, [(name, address of the Option)] by name) after checking every entry. Leaves out what is not in "
+        "`image` and does not check out.");
     nb::class_<image::LateOption>(m, "LateOption", "An option that was registered late, under one name.")
         .def_ro("name", &image::LateOption::name)
         .def_ro("address", &image::LateOption::address)

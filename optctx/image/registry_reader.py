@@ -110,7 +110,7 @@ def _subcommand(found: Found[TopLevel]) -> int:
 
 
 def _read(image: Image, registry: int) -> ImageRegistry:
-    layout, entries = walk_registry(registry)
+    layout, entries = walk_registry(registry, image)
     names: dict[int, tuple[str, ...]] = {}
     for name, address in entries:
         beside = not image.contains(address) and symbol_near(address)[1]

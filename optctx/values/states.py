@@ -25,6 +25,7 @@ from optctx._native import (
 )
 from optctx.engine.engine import Engine
 from optctx.image.options import RegisteredOption
+from optctx.plan.refusals import COPIED_FOR_GOOD
 from optctx.values.read_values import Value, read_default, read_value
 
 _OCCURRENCES_SIZE = 2  # bytes
@@ -159,9 +160,10 @@ def process_texts(engine: Engine) -> list[str]:
 def _process_text(engine: Engine, option: RegisteredOption) -> str:
     storage = engine.process_wide(option)
     occurrences = option_at(storage.option).occurrences
-    if not option.type.supported or option.type.kind == Kind.other or (option.callback and occurrences):
-        # The value that was given cannot be read back.
+    if not option.type.supported or option.type.kind == Kind.other:
         return _unlike_any() if occurrences else "not given"
+    if occurrences and (option.callback or option.name in COPIED_FOR_GOOD):
+        return _unlike_any()  # the value that counts cannot be read back
     return _state(option, storage.value, occurrences).text
 
 

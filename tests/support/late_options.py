@@ -60,8 +60,8 @@ class LateLibrary:
         return address
 
     def export_table(self) -> None:
-        """Have the option use a virtual function table that the library exports."""
-        self._library.export_table()
+        """Have the option use a virtual function table that the library exports, and a function in it."""
+        self._library.export_table(c_size_t(self._model.flag_default_index))
 
     def remove(self) -> None:
         """Take the option back, as a library does that is unloaded properly."""

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
+import pathlib
+import resource
 import sys
+import textwrap
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
@@ -18,8 +22,9 @@ from optctx import OptionContext, OptionValueError, ScopeError, contained, curre
 from optctx._native import run_counted
 from optctx.engine.attach import attach
 from tests.support.alone import alone
+from tests.support.cpp_build import SHARED, Build
 from tests.support.library_code import LLVMLITE
-from tests.support.processes import SECONDS, run_python
+from tests.support.processes import SECONDS, output_of, run_python
 from tests.support.scopes import (
     both,
     in_threads,
@@ -289,6 +294,37 @@ def test_a_thread_that_ends_inside_counts_until_its_values_are_undone() -> None:
     assert said == "1\nTrue 0\n"
 
 
+def test_scopes_are_left_where_there_is_no_memory(build: Build) -> None:
+    """An exception there would end the process."""
+    library = build("no_memory.cpp", *SHARED)
+    script = """
+        import ctypes, sys
+        from optctx import OptionContext, registry
+
+        exhaust = ctypes.CDLL(sys.argv[1]).exhaust
+        outer = OptionContext(unroll_count=2, rng_seed=3, process_wide="exclusive")
+        inner = OptionContext(unroll_count=4)
+
+        def leave(context):
+            exhaust(True)
+            context.__exit__()
+            exhaust(False)
+
+        with outer, inner:
+            pass  # what a thread needs once
+        outer.__enter__()
+        inner.__enter__()
+        leave(inner)
+        print(registry()["rng-seed"].value)
+        leave(outer)
+        print(registry()["rng-seed"].value)
+    """
+    preloaded = f"{os.environ.get('LD_PRELOAD', '')} {library}".strip()
+    own = {**os.environ, "LD_PRELOAD": preloaded, "OPTCTX_ENGINE": "exclusive"}
+    said = output_of(sys.executable, "-c", textwrap.dedent(script), library, env=own)
+    assert said == "3\n0\n"
+
+
 # Scopes that were carried along (tasks.md)
 
 
@@ -360,6 +396,38 @@ def test_a_carried_call_that_would_have_to_wait_is_made_without_its_scope_and_re
     assert copy.run(unrolled_by_llvmlite) == 4
     assert len(told) == 1, told
     assert "this call cannot wait for the turn" in told[0]
+
+
+@in_turns
+def test_a_carried_call_of_the_thread_that_has_the_turn_goes_ahead_of_those_that_wait() -> None:
+    """They wait for it to end."""
+    with OptionContext(unroll_count=4):
+        copy = copy_context()
+    with OptionContext(unroll_count=8):
+        other = waiting(partial(OptionContext(unroll_count=2).run, unrolled))
+        assert copy.run(unrolled_by_llvmlite) == 4
+    other.join(SECONDS)
+
+
+@in_turns
+def test_what_is_set_in_a_scope_with_others_inside_is_freed_with_it() -> None:
+    """While a thread is in an inner one, the outer one's values are kept for it."""
+
+    def memory() -> int:
+        return int(pathlib.Path("/proc/self/statm").read_text("ascii").split()[1]) * resource.getpagesize()
+
+    def work() -> None:
+        with outer:
+            binding.set_option("", "-internalize-public-api-list=" + "," * 60_000)  # 0.7 MB
+            with inner:
+                pass
+
+    outer, inner = OptionContext(unroll_count=2), OptionContext(unroll_count=4)
+    work()
+    before = memory()
+    for _ in range(20):
+        work()
+    assert memory() - before < 7 << 20
 
 
 @in_turns

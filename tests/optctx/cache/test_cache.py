@@ -210,6 +210,18 @@ def test_what_others_set_process_wide_counts() -> None:
     assert (unrolled(cache), cache.hits) == (3, 2)
 
 
+@forked
+def test_what_llvm_copies_for_good_at_first_use_is_never_found(tmp_path: Path) -> None:
+    """Which value it copied, and of a file which content, depends on when this process first compiled."""
+    with CompileCache() as cache:
+        assert (unrolled(cache), unrolled(cache)) == (1, 1)
+        assert counts(cache) == (1, 1)
+        (tmp_path / "data").touch()
+        binding.set_option("", f"-codegen-data-use-path={tmp_path / 'data'}")
+        assert (unrolled(cache), unrolled(cache)) == (1, 1)
+        assert counts(cache) == (1, 3)
+
+
 def test_an_exclusive_context_has_entries_of_its_own() -> None:
     with CompileCache() as cache:
         assert unrolled(cache) == 1

@@ -26,7 +26,7 @@ from tests.support.cpp_build import SHARED, Build
 from tests.support.late_options import HELP, INITIAL, NAME, LateLibrary, shown_names
 from tests.support.native_interface import NativeScope
 from tests.support.processes import forked
-from tests.support.scopes import four, in_threads, meanwhile, reset_all, set_option
+from tests.support.scopes import four, in_threads, meanwhile, reset_all, set_option, unrolled
 
 pytestmark = pytest.mark.usefixtures("attached")
 
@@ -169,6 +169,18 @@ def test_a_library_that_was_unloaded_leaves_nothing_that_is_read(library: pathli
         assert current()["unroll-count"] == 4
 
 
+@alone
+def test_a_library_that_was_unloaded_before_attaching_keeps_nobody_from_it(library: pathlib.Path) -> None:
+    """The pointer that it leaves in LLVM's map was a layout that is not known, and attaching failed."""
+    late = LateLibrary(library)
+    late.register()
+    late.unload()
+    assert NAME not in registry()
+    with four():
+        assert (unrolled(), current()["unroll-count"]) == (4, 4)
+    assert not drift()
+
+
 @pytest.mark.redirected  # where threads take turns, resets are not contained, and setters do not tell
 @forked
 def test_changes_of_it_are_noticed_and_resets_reach_it(library: pathlib.Path) -> None:
@@ -244,6 +256,11 @@ def test_an_option_with_a_table_of_its_library_has_its_type_and_value(library: p
     late.export_table()
     option = registry()[NAME]
     assert (option.type, option.value, option.default, option.scope) == ("uint", INITIAL, INITIAL, "process")
+    found, own = (attach().look_up(name) for name in (NAME, "unroll-count"))
+    assert found is not None
+    assert own is not None
+    # One of its virtual functions is the library's own.
+    assert found.flag_default_index == own.flag_default_index > 0
     late.remove()
 
 

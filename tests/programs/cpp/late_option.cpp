@@ -70,12 +70,19 @@ extern "C" void register_and_remove(void (*add)(void*), void (*remove)(void*), s
 // A virtual function table of cl::opt<unsigned> that this library exports, as one that instantiates the type does.
 void* exported_table[16] __asm__("_ZTVN4llvm2cl3optIjLb0ENS0_6parserIjEEEE");
 
-// Have the option, which is registered, use a copy of its table that this library exports.
-extern "C" void export_table() {
+// A virtual function of that type which this library exports: a value is required.
+extern "C" unsigned value_expected(const void*) __asm__(
+    "_ZNK4llvm2cl3optIjLb0ENS0_6parserIjEEE27getValueExpectedFlagDefaultEv");
+extern "C" unsigned value_expected(const void*) { return 2; }
+
+// Have the option, which is registered, use a copy of its table that this library exports. `index`: where the function
+// above belongs in it.
+extern "C" void export_table(std::size_t index) {
     constexpr std::size_t head = 2;  // words before the functions
     void** table;
     std::memcpy(&table, option, sizeof table);
     std::memcpy(exported_table, table - head, sizeof exported_table);
+    exported_table[head + index] = reinterpret_cast<void*>(&value_expected);
     put(0, exported_table + head);
 }
 
