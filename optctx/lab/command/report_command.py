@@ -36,22 +36,22 @@ class Arguments:
 
 
 def run(given: Arguments) -> None:
-    """Print the experiment, and write what is asked for. Raises OptctxError and OSError."""
+    """Write what is asked for, and print the experiment. Raises OptctxError and OSError."""
     if given.report:
         check_report(given.report)
     kept = read_kept(given.kept)
     if kept.study is None and (given.report or given.optuna):
         flag = "--report" if given.report else "--optuna"
         raise OptctxError(f"{flag} has nothing to show of {given.kept}: {kept.why}; leave it out")
-    if kept.ranking is not None:
-        print_ranking(kept.ranking, given.out)
-    elif kept.trials is not None:
-        print_trials(kept.trials, given.out, kept.goal)
-    elif kept.study is not None:
-        print_study(kept.study, given.out, kept.source)
     if kept.study is not None and given.report:
         title = f"Trials of {kept.source.file}" if kept.trials or kept.ranking else ""
         write_report(kept.study, given.report, source=kept.source, title=title)
     if kept.study is not None and given.optuna:
         count = export(kept.study, given.optuna, "optctx")
         note(f"the study 'optctx' has {count} trials there")
+    if kept.ranking is not None:
+        print_ranking(kept.ranking, given.out)
+    elif kept.trials is not None:
+        print_trials(kept.trials, given.out, kept.goal)
+    elif kept.study is not None:
+        print_study(kept.study, given.out, kept.source)

@@ -155,23 +155,30 @@ def _search(given: Arguments, opened: list[Tuning], stack: ExitStack) -> None:
                 study = tuning.run()
         except (KeyboardInterrupt, OptctxError):
             if tuning.begun:
-                print_study(tuning.study, given.out, source)
                 try:
                     _report(tuning.study, results, source)
                 except OptctxError as error:  # hides neither an interrupt nor an error
                     complain(str(error))
+                print_study(tuning.study, given.out, source)
             raise
-    print_study(study, given.out, source, results.best, ask=True)
+    try:
+        print_study(study, given.out, source, results.best, ask=True)
+    finally:  # also where standard output takes no more, as in `| head`
+        _write(study, results, source, tuning.job, base)
+    if hint and given.out.format == "table":
+        say("", *hint.splitlines())
+
+
+def _write(study: Study, results: Results, source: Source, job: Job, base: OptionContext) -> None:
+    """Write the files that were asked for. `base`: the set of all trials. Raises OptctxError."""
     winner = study.winner or study.base
     options = overrides_of(winner.options)
     if results.best:  # before what takes more of a disk
         OptionContext(options).save(results.best, passes=winner.passes)
     _report(study, results, source)
     if results.emit_ir:
-        job = dataclasses.replace(tuning.job, passes=winner.passes)
+        job = dataclasses.replace(job, passes=winner.passes)
         write_whole(results.emit_ir, marked_and_tried(job, base.derive(options)))
-    if hint and given.out.format == "table":
-        say("", *hint.splitlines())
 
 
 def _tuning(given: Arguments, read: Input, shown: _Progress, stack: ExitStack) -> tuple[Tuning, str]:

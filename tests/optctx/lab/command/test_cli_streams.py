@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -156,3 +157,28 @@ def test_a_new_interpreter_takes_the_streams_as_they_are(redirection: str, statu
         timeout=SECONDS,
     )
     assert (done.returncode, done.stdout, done.stderr) == (status, "", err)
+
+
+def test_files_are_written_also_where_the_reader_of_standard_output_has_ended(
+    kernel: str, tmp_path: pathlib.Path
+) -> None:
+    """As in `| head`."""
+
+    def run(*words: str) -> None:
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = subprocess.run(
+            [sys.executable, "-um", "optctx", *words],
+            cwd=tmp_path,
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            timeout=SECONDS,
+        )
+        os.close(writing)
+        assert (done.returncode, done.stderr) == (0, b"")
+
+    files = {"best": "best.toml", "report": "page.html", "emit-ir": "best.ll"}
+    flags = [f"--{flag}={name}" for flag, name in files.items()]
+    run("tune", kernel, "--try", "unroll-count=1", "--by=size", "--keep=kept", "-q", *flags)
+    run("report", "kept", "--report=again.html")
+    assert {each.name for each in tmp_path.iterdir()} == {*files.values(), "kept", "again.html"}
