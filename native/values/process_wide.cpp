@@ -159,26 +159,26 @@ void ProcessWide::undo_one(const Change& change, const Saved& saved) noexcept {
         std::memcpy(reinterpret_cast<void*>(piece.address), piece.bytes.data(), piece.bytes.size());
 }
 
-// The first of two pieces that cover the same storage has the contents before all changes, so it is copied last.
-void ProcessWide::read_before(std::uintptr_t address, std::span<char> bytes) const {
-    for (auto saved = saved_.rbegin(); saved != saved_.rend(); ++saved)
-        for (const Covered& piece : saved->pieces) {
-            const std::uintptr_t begin = std::max(address, piece.address);
-            const std::uintptr_t end = std::min(address + bytes.size(), piece.address + piece.bytes.size());
-            if (begin < end) std::memcpy(&bytes[begin - address], &piece.bytes[begin - piece.address], end - begin);
-        }
+// The first of two saved pieces that cover the same storage has the contents before all changes, so it is copied last.
+void ProcessWide::read_before(std::span<const Piece> pieces, char* to) const {
+    for (const auto& [address, size] : pieces) {
+        for (auto saved = saved_.rbegin(); saved != saved_.rend(); ++saved)
+            for (const Covered& each : saved->pieces) {
+                const std::uintptr_t begin = std::max(address, each.address);
+                const std::uintptr_t end = std::min(address + size, each.address + each.bytes.size());
+                if (begin < end) std::memcpy(to + (begin - address), &each.bytes[begin - each.address], end - begin);
+            }
+        to += size;
+    }
 }
 
 std::string read_outside(std::span<const Piece> pieces) {
     const views::LiveView reading;
     const std::lock_guard lock(changing);
     std::string bytes;
-    for (const auto& [address, size] : pieces) {
-        const std::size_t at = bytes.size();
-        bytes.append(reinterpret_cast<const char*>(address), size);
-        for (const std::shared_ptr<ProcessWide>& changes : in_force)
-            if (changes != nullptr) changes->read_before(address, {&bytes[at], size});
-    }
+    for (const auto& [address, size] : pieces) bytes.append(reinterpret_cast<const char*>(address), size);
+    for (const std::shared_ptr<ProcessWide>& changes : in_force)
+        if (changes != nullptr) changes->read_before(pieces, bytes.data());
     return bytes;
 }
 

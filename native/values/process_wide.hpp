@@ -90,8 +90,8 @@ private:
     friend std::string read_outside(std::span<const Piece> pieces);
     friend void undo_process_wide(unsigned image) noexcept;
     void undo() noexcept;
-    // Overwrite a copy of the storage at `address` with what the changes in force have taken the place of.
-    void read_before(std::uintptr_t address, std::span<char> bytes) const;
+    // Overwrite what the changes in force have changed in copies of the pieces, one after the other.
+    void read_before(std::span<const Piece> pieces, char* to) const;
     void raise_flag() noexcept;
     void lower_flag() noexcept;
     void undo_from(std::size_t count) noexcept;
