@@ -360,6 +360,8 @@ NO_SLOT: int = 4294967295
 
 OCCURRENCES_AT: int = 8
 
+LIST_SIZE: int = 80
+
 POSITION_AT: int = 12
 
 MAX_IMAGES: int = 8
@@ -743,10 +745,7 @@ class Spans:
 
     def read(self) -> bytes: ...
 
-class CoveredStorage:
-    def __init__(self) -> None: ...
-
-    def place(self, address: int) -> int: ...
+    def place(self, copy: bytes, address: int) -> int: ...
 
 def process_wide_epoch(image: int) -> int: ...
 

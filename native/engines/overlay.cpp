@@ -3,6 +3,7 @@
 #include "image/layouts.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 
@@ -25,11 +26,12 @@ std::uint64_t load_part(const void* from, std::size_t size) noexcept {
     return value;
 }
 
-// Write only what differs: most values are equal, and unwritten pages stay shared with forked children.
+// Write only what differs: most values are equal, and unwritten pages stay shared with forked children. A word is
+// stored at once: threads without the turn read the flags in an option's (RawOption::flags).
 void put(void* live, std::uint64_t value, std::size_t size) noexcept {
     if (load_part(live, size) == value) return;
     if (size == word)
-        std::memcpy(live, &value, word);
+        std::atomic_ref(*static_cast<std::uint64_t*>(live)).store(value, std::memory_order_relaxed);
     else
         std::memcpy(live, &value, size);
 }

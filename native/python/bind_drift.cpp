@@ -153,34 +153,23 @@ void tell_call(Callback which) noexcept {
     if (listening.load(std::memory_order_acquire)) callbacks::tell(which, [] { return nb::make_tuple(); });
 }
 
-// Copies of the storage that the changes in force cover. Their addresses stay valid as long as this object lives.
-struct CoveredStorage {
-    std::vector<values::Covered> pieces;
-};
-
-std::uintptr_t place(const CoveredStorage& storage, std::uintptr_t address) {
-    for (const values::Covered& piece : storage.pieces)
-        if (address - piece.address < piece.bytes.size())
-            return reinterpret_cast<std::uintptr_t>(piece.bytes.data()) + (address - piece.address);
-    return address;
-}
-
 std::pair<std::string, FilePath> symbol_near(std::uintptr_t address) {
     Dl_info found{};
     if (dladdr(reinterpret_cast<const void*>(address), &found) == 0) return {};
     return {found.dli_sname == nullptr ? "" : found.dli_sname, {found.dli_fname == nullptr ? "" : found.dli_fname}};
 }
 
-// (address, size in bytes) of each piece, which must stay readable.
 struct Spans {
-    std::vector<std::pair<std::uintptr_t, std::size_t>> pieces;
+    std::vector<values::Piece> pieces;  // which must stay readable
 };
 
-nb::bytes read_together(const Spans& spans) {
-    const views::LiveView reading;
-    std::string bytes;
-    for (const auto& [address, size] : spans.pieces) bytes.append(reinterpret_cast<const char*>(address), size);
-    return to_bytes(bytes);
+std::uintptr_t place(const Spans& spans, const nb::bytes& copy, std::uintptr_t address) {
+    auto at = reinterpret_cast<std::uintptr_t>(copy.data());
+    for (const auto& [begin, size] : spans.pieces) {
+        if (address - begin < size) return at + (address - begin);
+        at += size;
+    }
+    throw std::invalid_argument("the address is in none of the pieces");
 }
 
 constexpr std::size_t most_frames = 64;
@@ -237,19 +226,15 @@ void add_drift(nb::module_& m) {
     m.def("native_stack", &native_stack,
           "Return an address in each function that this thread executes, innermost first.");
     m.def("symbol_near", &symbol_near, "address"_a, "(name of an exported symbol or '', path of the library or '').");
-    nb::class_<Spans>(m, "Spans", "Pieces of memory that are read together.")
+    nb::class_<Spans>(m, "Spans", "Pieces of LLVM's storage that are copied together.")
         .def(
-            "__init__",
-            [](Spans* self, const std::vector<std::pair<std::uintptr_t, std::size_t>>& spans) {
-                new (self) Spans{spans};
-            },
+            "__init__", [](Spans* self, const std::vector<values::Piece>& spans) { new (self) Spans{spans}; },
             "spans"_a, "`spans`: (address, size in bytes) of each. They must stay readable.")
-        .def("read", &read_together);
-    nb::class_<CoveredStorage>(m, "CoveredStorage",
-                               "The previous contents of LLVM's storage that optctx itself has changed.")
-        .def("__init__", [](CoveredStorage* self) { new (self) CoveredStorage{values::covered_storage()}; })
-        .def("place", &place, "address"_a,
-             "Return where to read the storage at an address: in a copy, valid as long as this object, or in place.");
+        .def(
+            "read", [](const Spans& spans) { return to_bytes(values::read_outside(spans.pieces)); },
+            "Copy them, without what contexts with process_wide=\"exclusive\" have changed.")
+        .def("place", &place, "copy"_a, "address"_a,
+             "Return where a copy has the storage at an address: valid as long as the copy is referred to.");
     m.def("process_wide_epoch", of_image(&values::process_wide_epoch), "image"_a,
           "Return the number of process-wide changes made and undone in the image: odd while changes of contexts with "
           "process_wide=\"exclusive\" are in force.");

@@ -19,9 +19,6 @@ using image::RawOption;
 auto& changing = *new os::ForkSafeMutex(os::Rank::changes);
 auto& in_force = *new views::PerImage<std::shared_ptr<ProcessWide>>;  // guarded by `changing`
 
-constexpr std::size_t head_at = offsetof(RawOption, occurrences);
-constexpr std::size_t head_size = offsetof(RawOption, arg) - head_at;
-
 std::vector<std::string> debug_types(const Change& change) {
     std::vector<std::string> types;
     if (change.debug_types == 0) return types;
@@ -58,7 +55,9 @@ Saved save(const Change& change) {
         const auto* bytes = reinterpret_cast<const std::uint8_t*>(address);
         if (size != 0) saved.pieces.push_back({address, {bytes, bytes + size}});
     };
-    add(change.option + head_at, head_size);
+    // Not the flags between the two, which other threads may be reading.
+    add(change.option + offsetof(RawOption, occurrences), sizeof RawOption::occurrences);
+    add(change.option + offsetof(RawOption, position), sizeof RawOption::position);
     add(change.option + change.value_offset, saved_size(change));
     add(change.variable, change.variable_size);
     add(change.state, change.state_size);
@@ -160,20 +159,27 @@ void ProcessWide::undo_one(const Change& change, const Saved& saved) noexcept {
         std::memcpy(reinterpret_cast<void*>(piece.address), piece.bytes.data(), piece.bytes.size());
 }
 
-std::vector<Covered> ProcessWide::covered() const {
-    std::vector<Covered> found;
-    for (const Saved& saved : saved_) found.insert(found.end(), saved.pieces.begin(), saved.pieces.end());
-    return found;
+// The first of two saved pieces that cover the same storage has the contents before all changes, so it is copied last.
+void ProcessWide::read_before(std::span<const Piece> pieces, char* to) const {
+    for (const auto& [address, size] : pieces) {
+        for (auto saved = saved_.rbegin(); saved != saved_.rend(); ++saved)
+            for (const Covered& each : saved->pieces) {
+                const std::uintptr_t begin = std::max(address, each.address);
+                const std::uintptr_t end = std::min(address + size, each.address + each.bytes.size());
+                if (begin < end) std::memcpy(to + (begin - address), &each.bytes[begin - each.address], end - begin);
+            }
+        to += size;
+    }
 }
 
-std::vector<Covered> covered_storage() {
+std::string read_outside(std::span<const Piece> pieces) {
+    const views::LiveView reading;
     const std::lock_guard lock(changing);
-    std::vector<Covered> all;
-    for (const std::shared_ptr<ProcessWide>& changes : in_force) {
-        if (changes == nullptr) continue;
-        for (Covered& each : changes->covered()) all.push_back(std::move(each));
-    }
-    return all;
+    std::string bytes;
+    for (const auto& [address, size] : pieces) bytes.append(reinterpret_cast<const char*>(address), size);
+    for (const std::shared_ptr<ProcessWide>& changes : in_force)
+        if (changes != nullptr) changes->read_before(pieces, bytes.data());
+    return bytes;
 }
 
 bool debugs_process_wide(unsigned image) {

@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace optctx::values {
@@ -57,6 +59,9 @@ struct Covered {
     std::vector<std::uint8_t> bytes;
 };
 
+// (address, size in bytes) of storage.
+using Piece = std::pair<std::uintptr_t, std::size_t>;
+
 // What one change covers.
 struct Saved {
     std::vector<Covered> pieces;           // the option's head and value, its variable, the state beside it
@@ -80,13 +85,13 @@ public:
     // Have LLVM parse every value into its own objects. Throws ParseError after restoring everything, and GoneError
     // before anything. Call with the gate closed: no other thread may be reading the objects.
     void apply();
-    // While the changes are in force, returns copies of the previous contents, with their addresses. If two pieces
-    // cover the same storage, the first one holds the contents before all changes.
-    std::vector<Covered> covered() const;
 
 private:
+    friend std::string read_outside(std::span<const Piece> pieces);
     friend void undo_process_wide(unsigned image) noexcept;
     void undo() noexcept;
+    // Overwrite what the changes in force have changed in copies of the pieces, one after the other.
+    void read_before(std::span<const Piece> pieces, char* to) const;
     void raise_flag() noexcept;
     void lower_flag() noexcept;
     void undo_from(std::size_t count) noexcept;
@@ -101,8 +106,8 @@ private:
 
 // Undo the changes in force in an image, if any. Call with the gate closed, like `apply`.
 void undo_process_wide(unsigned image) noexcept;
-// Return what the changes in force in all images cover. Another thread may undo the changes at any time.
-std::vector<Covered> covered_storage();
+// Copy pieces of LLVM's storage, one after the other, without the changes in force in any image.
+std::string read_outside(std::span<const Piece> pieces);
 // Return whether the changes in force make the image print debug output.
 bool debugs_process_wide(unsigned image);
 

@@ -5,17 +5,12 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from optctx._native import Kind, Spans, inside_if_free, process_wide_epoch
-from optctx.drifting.drift import refused, states_outside
+from optctx._native import inside_if_free
+from optctx.drifting.drift import refused
 from optctx.engine.engine import Engine
 from optctx.image.options import RegisteredOption
 from optctx.locks import Rank, is_held, lock_held_by_fork
-from optctx.values.states import (
-    State,
-    drifted_states,
-    live_state,
-    registered_state,
-)
+from optctx.values.states import OutsideStates, State, drifted_states, registered_state
 
 
 class Allowance:
@@ -38,16 +33,6 @@ class Allowance:
         return True
 
 
-_HEAD = (8, 8)  # (bytes from the start of an Option, size): occurrences, flags, position
-_VALUE_SIZES = {
-    Kind.boolean: 1,
-    Kind.character: 1,
-    Kind.list: 24,
-    Kind.set: 48,
-}  # bytes; for other kinds comparing one word is enough
-_WORD = 8
-
-
 @dataclass(frozen=True)
 class Difference:
     option: RegisteredOption
@@ -67,7 +52,7 @@ class Comparison:
         self._explained: dict[int, State] = {}  # states that were reported already
         # Not late ones: they can be unloaded between two comparisons.
         self._refused = [each for each in refused(engine) if each.late is None]
-        self._spans = Spans([span for option in self._refused for span in _spans(option)])
+        self._outside = OutsideStates(self._refused)
         self.begin_again()
 
     def begin_again(self) -> None:
@@ -75,8 +60,8 @@ class Comparison:
         self._explained.clear()
         self._drift = self._engine.space.drift()
         self._drifted = drifted_states(self._engine, self._drift)
-        self._states = states_outside(self._engine, self._refused)
-        self._bytes: bytes | None = None  # the next comparison reads states whatever they are
+        self._copy = self._outside.copy()
+        self._states = self._outside.read(self._copy)
 
     def explain(self, option: RegisteredOption, state: State) -> None:
         """Take note that the next difference, if it is to this state of the option, was reported already."""
@@ -109,33 +94,17 @@ class Comparison:
         return [each for each in found if each.before != each.after]
 
     def _of_refused(self) -> list[Difference]:
-        """Find changes of refused options.
-
-        Compares nothing while a context with `process_wide="exclusive"` changes such options.
-        """
-        epoch = process_wide_epoch(self._engine.index)
-        if epoch % 2:
+        """Find changes of refused options, without those of contexts with `process_wide="exclusive"`."""
+        now = self._outside.copy()
+        if now == self._copy:
             return []
-        now = self._spans.read()
-        if now == self._bytes:
-            return []
-        states = {each.address: live_state(each) for each in self._refused}
-        if process_wide_epoch(self._engine.index) != epoch:
-            return []
-        before, self._states, self._bytes = self._states, states, now
+        before, self._states, self._copy = self._states, self._outside.read(now), now
         return [
-            Difference(each, before[each.address], states[each.address])
+            Difference(each, before[each.address], self._states[each.address])
             for each in self._refused
-            if before[each.address] != states[each.address]
+            if before[each.address] != self._states[each.address]
         ]
 
     def was_explained(self, found: Difference) -> bool:
         """Tell whether a difference was reported already, and forget that it was."""
         return self._explained.pop(found.option.address, None) == found.after
-
-
-def _spans(option: RegisteredOption) -> list[tuple[int, int]]:
-    """Return (address, size in bytes) of the memory that changes when the option does."""
-    size = _VALUE_SIZES.get(option.type.kind, _WORD)
-    size = min(size, option.variable_size or size)
-    return [(option.address + _HEAD[0], _HEAD[1]), (option.place.address, size)]

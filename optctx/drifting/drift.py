@@ -6,18 +6,18 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FrameType
 
-from optctx._native import CoveredStorage, demangle, native_stack, process_wide_epoch, symbol_near
+from optctx._native import demangle, native_stack, symbol_near
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.engine.host import default_host
 from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
 from optctx.values.read_values import Value
-from optctx.values.states import State, drifted_states, outside_contexts, registered_state
+from optctx.values.states import OutsideStates, State, drifted_states, registered_state
 from optctx.wording import html_table
 
 _NAMED = 8  # options in a short text
@@ -228,7 +228,8 @@ def drift(image: Image | None = None) -> Drifts:
     """
     engine = attach(image)
     states = drifted_states(engine, engine.space.drift())
-    states.update(states_outside(engine))
+    outside = OutsideStates(refused(engine))
+    states.update(outside.read(outside.copy()))
     found = []
     for address, state in states.items():
         option = engine.registered.by_address.get(address)
@@ -251,18 +252,6 @@ def times(count: int) -> str:
     if count == 0:
         return "not given"
     return "given once" if count == 1 else f"given {count} times"
-
-
-def states_outside(engine: Engine, options: Iterable[RegisteredOption] | None = None) -> dict[int, State]:
-    """Read the state of options without the changes of contexts, by address. None: of all `refused` ones."""
-    while True:
-        epoch = process_wide_epoch(engine.index)
-        ours = CoveredStorage()
-        own = refused(engine) if options is None else options
-        states = {each.address: outside_contexts(each, ours) for each in own}
-        if process_wide_epoch(engine.index) == epoch:
-            return states
-        # A context changed or restored them in between.
 
 
 def _drift(name: str, registered: State, now: State) -> Drift:

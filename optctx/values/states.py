@@ -13,11 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from optctx._native import (
+    LIST_SIZE,
     OCCURRENCES_AT,
     Context,
-    CoveredStorage,
     Kind,
     Setting,
+    Spans,
     option_at,
     read_bytes,
     read_words,
@@ -29,6 +30,13 @@ from optctx.plan.refusals import COPIED_FOR_GOOD
 from optctx.values.read_values import Value, read_default, read_value
 
 _OCCURRENCES_SIZE = 2  # bytes
+_WORD = 8
+_VALUE_SIZES = {  # bytes; of other kinds, at most one word
+    Kind.boolean: 1,
+    Kind.character: 1,
+    Kind.list: LIST_SIZE,
+    Kind.set: 48,
+}
 _LIST_DEFAULTS = 24  # bytes from a cl::list's values to the vector of its cl::list_init values
 
 
@@ -95,10 +103,32 @@ def shown_state(engine: Engine, option: RegisteredOption) -> State | None:
     return _state(option, value, option_at(own).occurrences)
 
 
-def outside_contexts(option: RegisteredOption, ours: CoveredStorage) -> State:
-    """Do as `live_state`, without what contexts with `process_wide="exclusive"` have changed (`ours`)."""
-    occurrences = read_bytes(ours.place(option.address + OCCURRENCES_AT), _OCCURRENCES_SIZE)
-    return _state(option, ours.place(option.place.address), int.from_bytes(occurrences, "little"))
+class OutsideStates:
+    """The states of options, without what contexts with `process_wide="exclusive"` have changed."""
+
+    def __init__(self, options: Iterable[RegisteredOption]) -> None:
+        self._options = [*options]
+        self._spans = Spans([span for each in self._options for span in _spans(each)])
+
+    def copy(self) -> bytes:
+        """Copy what the states are read from, all at one moment. If a state differs, so does the copy."""
+        return self._spans.read()
+
+    def read(self, copy: bytes) -> dict[int, State]:
+        """Read the states from a copy, by address of the option."""
+        return {each.address: self._state(each, copy) for each in self._options}
+
+    def _state(self, option: RegisteredOption, copy: bytes) -> State:
+        occurrences = read_bytes(self._spans.place(copy, option.address + OCCURRENCES_AT), _OCCURRENCES_SIZE)
+        value = self._spans.place(copy, option.place.address)
+        return _state(option, value, int.from_bytes(occurrences, "little"))
+
+
+def _spans(option: RegisteredOption) -> list[tuple[int, int]]:
+    """Return (address, size in bytes) of the occurrence count and of the value."""
+    size = _VALUE_SIZES.get(option.type.kind, _WORD)
+    size = min(size, option.variable_size or size)
+    return [(option.address + OCCURRENCES_AT, _OCCURRENCES_SIZE), (option.place.address, size)]
 
 
 def registered_state(engine: Engine, option: RegisteredOption) -> State:

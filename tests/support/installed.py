@@ -1,4 +1,4 @@
-"""What the tests run with: on a free-threaded Python wheels are missing, and a sanitizer takes memory."""
+"""What the tests run with. A free-threaded Python lacks wheels, and a sanitizer takes memory and time."""
 
 from __future__ import annotations
 
@@ -7,6 +7,17 @@ import re
 import sysconfig
 from typing import Final
 
+import pytest
+
 FREE_THREADED: Final = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 NEEDS_NUMBA: Final = "needs Numba, which is not installed on a free-threaded Python"
 SANITIZED: Final = re.search("lib[at]san", os.environ.get("LD_PRELOAD", "")) is not None
+_THREADS: Final = "libtsan" in os.environ.get("LD_PRELOAD", "")  # the thread sanitizer
+SLOWER: Final = 5 if _THREADS else 1  # multiplies time limits
+
+needs_audit = pytest.mark.skipif(
+    _THREADS, reason="needs a build without sanitizer, whose own thread blocks the signals of an audit"
+)
+needs_signals = pytest.mark.skipif(
+    _THREADS, reason="needs a build without sanitizer, which keeps signals back in a loop that calls nothing"
+)

@@ -21,10 +21,11 @@ from optctx.engine.engine import Engine
 from tests.native.lab.auditing import attach_without
 from tests.support.alone import alone
 from tests.support.audit import AuditError, audit
+from tests.support.installed import needs_audit
 from tests.support.ir_texts import CALLS, SCALE, X86
 from tests.support.scopes import unrolled
 
-pytestmark = pytest.mark.redirected
+pytestmark = [pytest.mark.redirected, needs_audit]
 
 
 @alone

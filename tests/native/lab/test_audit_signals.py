@@ -19,11 +19,12 @@ from optctx.engine.attach import attach
 from tests.native.lab.auditing import handlers, page_table
 from tests.support.alone import alone
 from tests.support.audit import AuditError, audit
+from tests.support.installed import needs_audit
 from tests.support.ir_texts import CALLS, X86
 from tests.support.processes import in_child
 from tests.support.scopes import in_threads, unrolled
 
-pytestmark = pytest.mark.redirected
+pytestmark = [pytest.mark.redirected, needs_audit]
 
 
 @alone

@@ -22,7 +22,7 @@ from tests.support import interrupts
 from tests.support.alone import alone, end_of
 from tests.support.audit import audit
 from tests.support.each_instruction import Interrupt, instructions, interrupt_at
-from tests.support.installed import SANITIZED
+from tests.support.installed import SANITIZED, needs_audit, needs_signals
 from tests.support.interrupts import PACKAGE, PLACES, SMALL, leftovers, state, works
 from tests.support.processes import SECONDS
 from tests.support.scopes import four, scopes_become, unrolled
@@ -47,6 +47,7 @@ GROUPS = {
     "watch": (["watched"], 20, 400),
     "set inside": (["set inside"], ALL, ALL),
 }
+NEEDS = {"audit": (needs_audit,)}
 LLVMLITE = os.path.dirname(llvmlite.__file__) + os.sep
 
 
@@ -59,9 +60,12 @@ def ends_well(test: Callable[..., object], seconds: float = SECONDS, **given: ob
 @pytest.mark.parametrize(
     ("names", "most"),
     [
-        *(pytest.param(names, few, id=group) for group, (names, few, _) in GROUPS.items()),
         *(
-            pytest.param(names, many, id=f"{group}, often", marks=pytest.mark.long)
+            pytest.param(names, few, id=group, marks=NEEDS.get(group, ()))
+            for group, (names, few, _) in GROUPS.items()
+        ),
+        *(
+            pytest.param(names, many, id=f"{group}, often", marks=(pytest.mark.long, *NEEDS.get(group, ())))
             for group, (names, few, many) in GROUPS.items()
             if few < many
         ),
@@ -79,14 +83,23 @@ def interrupt_each(names: list[str], most: int) -> None:
     assert not any(found.values()), found
 
 
-def test_nor_does_one_at_any_instruction_of_the_with_statement_itself() -> None:
-    ends_well(interrupt_statements)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "empty",
+        "nested",
+        "recorded",
+        pytest.param("audited", marks=needs_audit),
+        "exclusive",
+        "unread warns",
+    ],
+)
+def test_nor_does_one_at_any_instruction_of_the_with_statement_itself(name: str) -> None:
+    ends_well(interrupt_statement, name=name)
 
 
-def interrupt_statements() -> None:
-    for name in ("empty", "nested", "recorded", "audited", "exclusive", "unread warns"):
-        found = leftovers(works()[name], places=(interrupts.__file__,))
-        assert not found, (name, found)
+def interrupt_statement(name: str) -> None:
+    assert leftovers(works()[name], places=(interrupts.__file__,)) == []
 
 
 @pytest.mark.parametrize("signals", [1000, pytest.param(100_000, marks=pytest.mark.long)])
@@ -98,6 +111,7 @@ def send_signals(signals: int) -> None:
     assert interrupts.main([str(signals)]) == 0
 
 
+@needs_signals
 def test_a_block_ends_even_where_the_interpreter_forgets_its_statement() -> None:
     """Python 3.13 does so at the end of a loop, with any other object: test_back_edges.py."""
     ends_well(interrupt_loops)

@@ -94,6 +94,17 @@ def test_contexts_that_come_and_go_on_other_threads_are_not_taken_for_drift() ->
 
 
 @forked
+def test_a_change_past_the_parsers_is_found_while_a_context_changes_other_options() -> None:
+    with watch(ignore) as watcher, OptionContext(rng_seed=4, process_wide="exclusive"):
+        write("debug-buffer-size", 7)
+        write("rng-seed", 5)  # undone with the context
+        parse_module()
+        assert [told(each) for each in watcher.events] == [("debug-buffer-size", 0, 7, False)]
+    parse_module()
+    assert len(watcher.events) == 1
+
+
+@forked
 def test_what_others_set_while_a_thread_is_inside_is_heard_of() -> None:
     with watch(ignore) as watcher:
         with OptionContext({"unroll-count": 4}, sets=process_wide()):

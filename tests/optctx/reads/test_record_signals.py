@@ -23,6 +23,7 @@ import optctx
 from optctx import OptctxError, UnsupportedImageError, record
 from tests.support.alone import alone, end_of
 from tests.support.audit import audit
+from tests.support.installed import needs_audit
 from tests.support.ir_texts import COUNTED
 from tests.support.processes import forked, handler_of
 from tests.support.rows import rows
@@ -215,6 +216,7 @@ def test_so_is_a_run_on_it_of_a_module_that_is_bound() -> None:
 # Together with others that handle it
 
 
+@needs_audit
 @forked
 def test_an_audit_and_a_recording_at_once() -> None:
     with four():
