@@ -34,6 +34,12 @@ SOME = (
     *("recursion", "svml", "target_overloadselector", "tuples", "typedlist", "withlifting"),
 )
 PLACES_ITS_CACHE = ("numba.tests.test_caching", "numba.tests.test_parfors_caching")
+# Inside a scope these end differently, and are meant to: docs/guide/numba.md says so.
+AS_MEANT = {
+    "numba.tests.test_extending.TestOverloadMethodCaching.test_caching_overload_method": (
+        "a process without optctx does not read the files of code that was compiled inside scopes"
+    ),
+}
 SECONDS = 1800.0  # that a process may take
 MOST_NAMED = 20  # on a line of what is done
 
@@ -62,6 +68,11 @@ def main() -> int:
     passed = {test for test, end in found["scope"].items() if end[0] == "passed" and options.scope_first}
     differing = confirmed(found, passed)
     print("\n".join(table(found, seconds)))
+    for test in list(differing):
+        why = AS_MEANT.get(test)
+        if why and [found[mode][test][0] for mode in MODES] == ["passed", "passed", "failed"]:
+            print(f"\n{test}: as meant: {why}")
+            differing.remove(test)
     for test in differing:
         print(f"\n{test}: {', '.join(f'{mode} {found[mode].get(test, NOT_RUN)[0]}' for mode in MODES)}")
         for mode in MODES[1:]:
