@@ -66,9 +66,8 @@ def context_of(engine: Engine, *arguments: str, **more: Any) -> OptionContext:
 
 @pytest.fixture(scope="module")
 def copy(second_library: pathlib.Path) -> pathlib.Path:
-    compile_cpp(
-        "lookups.cpp", second_library.with_name("lookups.so"), *SHARED, "-O0"
-    )  # what looks up in either
+    # What looks up in either.
+    compile_cpp("lookups.cpp", second_library.with_name("lookups.so"), *SHARED, "-O0")
     return second_library
 
 
