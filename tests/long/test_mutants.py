@@ -41,19 +41,17 @@ def test_a_mutation_without_its_one_place_says_so(tmp_path: pathlib.Path, text: 
 @rows(
     ("text", "said"),
     [
-        ("a: b\n-c\n", "test.py: expected it once"),
-        ("== test.py\nA: b\n-c\n", "test.py: expected it once, then mutations, found 'A: b"),
-        ("a: b\n-c\na: b\n-d\n", "each name once, found a again"),
-        ("a: b\n-c\nB-c: d\n-e\n", r"a: expected a change as in a diff, found \['B-c: d'\]"),
-        ("a: b\n c\n", r"a: expected a change as in a diff, found \[' c'\]"),
-        ("a: b\n+c\n", r"a: expected a change as in a diff, found \['\+c'\]"),
+        ("== a.py\na: b\n-c\n== a.py\nd: e\n-f\n", "a.py: expected it once"),
+        ("== a.py\nA: b\n-c\n", "a.py: expected it once, then mutations, found 'A: b"),
+        ("== a.py\na: b\n-c\na: b\n-d\n", "each name once, found a again"),
+        ("== a.py\na: b\n-c\nB-c: d\n-e\n", r"a: expected a change as in a diff, found \['B-c: d'\]"),
+        ("== a.py\na: b\n c\n", r"a: expected a change as in a diff, found \[' c'\]"),
+        ("== a.py\na: b\n+c\n", r"a: expected a change as in a diff, found \['\+c'\]"),
     ],
 )
 def test_what_is_no_list_of_mutations_says_where(text: str, said: str) -> None:
-    head = "" if text.startswith("==") else "== test.py\n"
-    again = head + text if "expected it once" in said and head else ""
     with pytest.raises(ValueError, match=said):
-        read_mutations(f"{again}{head}{text}")
+        read_mutations(text)
 
 
 @pytest.mark.long

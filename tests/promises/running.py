@@ -14,7 +14,6 @@ import sys
 import threading
 import time
 import traceback
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
@@ -47,6 +46,7 @@ from optctx.compiling import Result, compile_job
 from tests.promises.answers import JOB, WRITER, Answers, by_llvmlite
 from tests.promises.model import CHOICES, PROCESS_WIDE, Key, Model, Sight, Wanted
 from tests.promises.program import Context, Options, Program, Step
+from tests.support.forking import fork
 from tests.support.ir_texts import X86
 from tests.support.native_interface import NativeScope
 from tests.support.scopes import in_threads
@@ -121,10 +121,7 @@ def _in_child(work: Callable[[_Alive], object], seconds: int) -> str:
     The work calls what it is given whenever it gets on.
     """
     reading, writing = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
-        pid = os.fork()
-    if not pid:
+    if not (pid := fork()):
         _child(work, writing, seconds)
     os.close(writing)
     told = b""

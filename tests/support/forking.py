@@ -6,8 +6,16 @@ import os
 import sys
 import threading
 import traceback
+import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
+
+
+def fork() -> int:
+    """What `os.fork` gives, which warns of threads from Python 3.12 on: here they are what is tested."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
 
 
 def run_and_end(work: Callable[[], object]) -> NoReturn:

@@ -117,6 +117,13 @@ def frees_twice(frame: FrameType | None) -> bool:
     return frame is not None
 
 
+def is_in_llvmlite(frame: FrameType | None) -> bool:
+    """Whether llvmlite may be taking or giving up its lock, which an exception would leave locked."""
+    while frame is not None and frame.f_code.co_filename != ffi.__file__:
+        frame = frame.f_back
+    return frame is not None
+
+
 def repeat(work: Work, seconds: float) -> None:
     """A function of its own because of what tests/native/python/test_back_edges.py says."""
     end = time.monotonic() + seconds

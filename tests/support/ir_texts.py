@@ -62,3 +62,48 @@ define i32 @caller(i32 %a, i32 %b) {
   ret i32 %r
 }
 """
+# A switch (bit tests and jump tables), code that is never reached, a division, calls, an address.
+LOWERED = """
+@table = global [64 x i64] zeroinitializer
+declare void @other()
+declare void @stop() noreturn
+define i64 @choose(i64 %x, i64 %y) {
+  switch i64 %x, label %none [
+    i64 1, label %one
+    i64 4, label %one
+    i64 9, label %one
+    i64 11, label %two
+    i64 12, label %three
+    i64 13, label %four
+    i64 14, label %two
+  ]
+one:
+  %s = sdiv i64 %y, %x
+  ret i64 %s
+two:
+  call void @other()
+  %p = getelementptr i64, ptr @table, i64 %x
+  %v = load i64, ptr %p
+  ret i64 %v
+three:
+  call void @stop()
+  unreachable
+four:
+  %a = icmp sgt i64 %y, 5
+  %q = load i64, ptr @table
+  %b = icmp slt i64 %q, 500
+  %c = and i1 %a, %b
+  br i1 %c, label %two, label %none
+none:
+  switch i64 %y, label %end [
+    i64 1, label %some
+    i64 14, label %some
+    i64 29, label %some
+  ]
+some:
+  call void @other()
+  br label %end
+end:
+  ret i64 0
+}
+"""

@@ -7,11 +7,11 @@ import ctypes
 import pathlib
 from ctypes import c_char_p, c_size_t, c_uint, c_void_p
 
-from optctx._native import call_pointer, walk_registry
-from optctx.engine.attach import attach, made
+from optctx._native import walk_registry
+from optctx.engine.attach import made
 from optctx.engine.host import default_host
-from optctx.image.facts.mangled_names import REGISTERED_OPTIONS, TOP_LEVEL
-from optctx.image.registry_reader import _subcommand, read_registry
+from optctx.image.registry_reader import read_registry
+from tests.support.scopes import registered_options
 
 NAME = "late-count"
 HELP = "How often this library unrolls."
@@ -22,9 +22,7 @@ _kept: list[bytes] = []  # names and help texts, which LLVM keeps pointers to
 
 def shown_names() -> set[str]:
     """The names that `cl::getRegisteredOptions` gives on this thread. Needs an image that is attached."""
-    need = attach().image.findings.need
-    top_level = _subcommand(need(TOP_LEVEL))
-    _, options = walk_registry(call_pointer(need(REGISTERED_OPTIONS).address, top_level))
+    _, options = walk_registry(registered_options())
     return {name for name, _ in options}
 
 

@@ -10,11 +10,10 @@ import subprocess
 import sys
 import textwrap
 import time
-import warnings
 from collections.abc import Callable
 from typing import Any, ParamSpec
 
-from tests.support.forking import run_and_end
+from tests.support.forking import fork, run_and_end
 
 P = ParamSpec("P")
 
@@ -59,10 +58,7 @@ def python_process(*arguments: str, seconds: float = SECONDS) -> subprocess.Comp
 
 def in_child(work: Callable[[], object], status: int = 0) -> None:
     """Runs the work in a child of fork, which has to end well, or with this status, -11 for SIGSEGV."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
-        pid = os.fork()
-    if not pid:
+    if not (pid := fork()):
         run_and_end(work)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == status
 

@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from llvmlite import binding
 
-from optctx import OptionContext, info, registry
+from optctx import OptionContext, _native, info, registry
 from optctx._native import call_pointer
 from optctx.compiling import Job, Result, compile_job
 from optctx.engine.attach import attach
@@ -84,6 +84,31 @@ def copied_inside(context: OptionContext) -> contextvars.Context:
     """A copy of this code's contextvars, made inside the context."""
     with context:
         return contextvars.copy_context()
+
+
+@contextlib.contextmanager
+def running(follows: bool) -> Iterator[Callable[[contextvars.Context, Callable[[], Any]], Any]]:
+    """Run functions in a copy; with and without reports of switches, by hand before Python 3.14."""
+    if REPORTS_SWITCHES:
+        yield lambda copy, function: copy.run(function)
+        return
+
+    def told(function: Callable[[], Any]) -> Any:
+        if follows:
+            _native.context_switched()
+        return function()
+
+    def run(copy: contextvars.Context, function: Callable[[], Any]) -> Any:
+        try:
+            return copy.run(told, function)
+        finally:
+            told(lambda: None)
+
+    _native.simulate_context_switches(follows)
+    try:
+        yield run
+    finally:
+        _native.simulate_context_switches(False)
 
 
 @contextlib.contextmanager

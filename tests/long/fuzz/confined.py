@@ -8,12 +8,12 @@ import os
 import re
 import resource
 import signal
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, TypeVar
 
 from optctx.children.limits import address_space
+from tests.support.forking import fork
 from tests.support.seccomp import confine
 
 C = TypeVar("C")
@@ -90,12 +90,7 @@ def outcomes(cases: Sequence[C], perform: Callable[[C], str], limits: Limits) ->
 def _child(cases: Sequence[C], perform: Callable[[C], str], limits: Limits) -> Iterator[Outcome]:
     receive, send = os.pipe()
     streams = os.memfd_create("streams")
-    with (
-        warnings.catch_warnings()
-    ):  # from Python 3.12 on, of threads; none but the pool's, whose locks no case takes
-        warnings.simplefilter("ignore", DeprecationWarning)
-        pid = os.fork()
-    if pid == 0:
+    if not (pid := fork()):  # no thread but the pool's, whose locks no case takes
         os.close(receive)
         _work(cases, perform, limits, send, streams)
     os.close(send)

@@ -7,15 +7,13 @@ import os
 import random
 import signal
 import sys
-import warnings
 from types import FrameType
-
-from llvmlite.binding import ffi
 
 from optctx import OptionContext, ScopeError, current
 from tests.promises.running import SECONDS, expect
 from tests.support.each_instruction import Interrupt
-from tests.support.interrupts import Work, signals, works
+from tests.support.forking import fork
+from tests.support.interrupts import Work, is_in_llvmlite, signals, works
 
 # Without those that wait for other threads, change what these see, or compile outside every scope.
 _WORKS = ("empty", "nested", "generators", "run", "decorated", "recorded", "unread fails", "compiled")
@@ -28,25 +26,15 @@ def interrupted() -> None:
     work = works()[name]
     _handled(work, forks=name != "compiled")  # LLVM's locks may be held in the child
     try:
-        signals(work, 2, _SECONDS, postponed=_is_in_llvmlite)
+        signals(work, 2, _SECONDS, postponed=is_in_llvmlite)
     except ScopeError as error:  # a generator still held a scope inside the one that the exception left
         if not isinstance(error.__context__, Interrupt):
             raise
 
 
-def _is_in_llvmlite(frame: FrameType | None) -> bool:
-    """Whether llvmlite may be taking or giving up its lock, which an exception would leave locked."""
-    while frame is not None and frame.f_code.co_filename != ffi.__file__:
-        frame = frame.f_back
-    return frame is not None
-
-
 def _forks() -> bool:
     """Whether this is the child, which has some seconds to end well. Its parent waits for that."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
-        pid = os.fork()
-    if not pid:
+    if not (pid := fork()):
         signal.alarm(SECONDS // 2)
         return True
     expect(os.waitpid(pid, 0)[1], 0, "how a child ends that a signal handler has forked")
@@ -59,7 +47,7 @@ def _handled(work: Work, *, forks: bool) -> None:
 
     def handle(_: int, frame: FrameType | None) -> None:
         nonlocal busy, is_child
-        if busy or _is_in_llvmlite(frame):  # a thread that changes options for the process may need its lock
+        if busy or is_in_llvmlite(frame):  # a thread that changes options for the process may need its lock
             return
         busy = True
         try:

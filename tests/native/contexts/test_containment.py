@@ -14,41 +14,14 @@ import pytest
 from optctx import OptionContext, current, registry
 from optctx._native import share_storage_from
 from optctx.compiling import FreshProcess, Job, compile_job
+from tests.promises.answers import WRITER
 from tests.support.alone import alone, both_engines
 from tests.support.installed import SANITIZED
 from tests.support.ir_texts import X86
 from tests.support.scopes import in_threads, process_state, scoped
 
-# Five cases: a jump table, unless `min-jump-table-entries` (4) says that is too few.
-SWITCH = """
-declare void @a(i32)
-define void @switch(i32 %x) {
-  switch i32 %x, label %out [ i32 0, label %c0 i32 1, label %c1 i32 2, label %c2 i32 3, label %c3
-                              i32 4, label %c4 ]
-c0:
-  tail call void @a(i32 11)
-  ret void
-c1:
-  tail call void @a(i32 -7)
-  ret void
-c2:
-  tail call void @a(i32 300)
-  ret void
-c3:
-  tail call void @a(i32 5)
-  ret void
-c4:
-  tail call void @a(i32 90)
-  ret void
-out:
-  ret void
-}
-"""
-JOB = Job(SWITCH, "default<O0>", triple=X86, emit="assembly")
-# Making this target's lowering sets `min-jump-table-entries` to 2**32 - 1, for the whole process.
-WRITER = replace(JOB, triple="avr")
-
-TABLE = ".LJTI"
+JOB = replace(WRITER, triple=X86)
+TABLE = ".LJTI"  # of its switch
 
 
 def entries() -> object:

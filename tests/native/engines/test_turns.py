@@ -233,20 +233,6 @@ def test_changes_of_the_process_are_undone_where_the_scopes_values_cannot_be_had
         assert (registry()["rng-seed"].value, unrolled()) == (7, 4)
 
 
-@in_turns
-def test_a_thread_that_ends_inside_gives_its_turn_back() -> None:
-    def forget() -> None:
-        OptionContext(unroll_count=2).__enter__()
-        OptionContext(unroll_count=3).__enter__()
-        assert unrolled() == 3
-
-    in_threads([forget])
-    assert scopes_become(0)
-    with OptionContext(unroll_count=4):
-        assert unrolled() == 4
-    assert unrolled() == 1
-
-
 def test_a_thread_that_ends_inside_counts_until_its_values_are_undone() -> None:
     """A fork holds the locks of optctx, and the thread that ends waits for one of them to undo its values."""
     said = run_python(

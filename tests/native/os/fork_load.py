@@ -43,7 +43,7 @@ from optctx import (
     unbind,
     watch,
 )
-from tests.support.forking import run_and_end
+from tests.support.forking import fork, run_and_end
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 
 LIMIT = 20.0  # seconds that a child may take; most take 0.1
@@ -208,10 +208,8 @@ def look_at(pid: int, file: int, summary: Summary) -> None:
 
 
 def fork_once(work: Callable[[], None], summary: Summary) -> None:
-    with tempfile.TemporaryFile() as file, warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
-        pid = os.fork()
-        if not pid:
+    with tempfile.TemporaryFile() as file:
+        if not (pid := fork()):
             child(work, file.fileno())
         summary.forks += 1
         status = wait_for(pid)

@@ -30,6 +30,7 @@ from optctx import (
 )
 from optctx.compiling import FreshProcess, Job
 from tests.support.alone import alone
+from tests.support.forking import fork
 from tests.support.library_code import LLVMLITE, changed_code
 from tests.support.processes import in_child, python_process, wait_until_asleep
 from tests.support.scopes import beside, inside_elsewhere, meanwhile, unrolled
@@ -189,12 +190,11 @@ def test_what_was_not_read_is_told_in_a_child_although_another_thread_was_inside
 
 @alone
 def test_a_fresh_process_stays_the_parents() -> None:
-    warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
     job = Job("define void @f() { ret void }", "default<O1>", emit="ir")
     with FreshProcess() as fresh:
         assert fresh.compile(job).error is None
         (go, ready), (end, lives) = os.pipe(), os.pipe()
-        if not (pid := os.fork()):  # lives on while the parent ends its helper
+        if not (pid := fork()):  # lives on while the parent ends its helper
             with pytest.raises(OptctxError, match="forked from"):
                 fresh.compile(job)
             with FreshProcess() as own:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import threading
-import warnings
 
 import pytest
 
@@ -63,20 +61,6 @@ def test_a_child_of_fork_has_nothing_of_other_threads_and_waits_for_none(engine:
         in_child(child)
         assert registry()["rng-seed"].value == 7
     assert process_state() == before
-
-
-def unrolled_in(context: OptionContext) -> int:
-    with context:
-        return unrolled()
-
-
-@alone
-def test_processes_of_every_start_method_take_contexts() -> None:
-    warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
-    contexts = [OptionContext(unroll_count=count) for count in (2, 3, 4)]
-    for method in ("fork", "forkserver", "spawn"):
-        with multiprocessing.get_context(method).Pool(1) as pool:
-            assert pool.map(unrolled_in, contexts) == [2, 3, 4], method
 
 
 @pytest.mark.redirected

@@ -22,6 +22,7 @@ from optctx.context import callbacks
 from optctx.engine.registered import Registered
 from optctx.locks import Rank, lock_held_by_fork, lock_left_behind
 from tests.support.alone import alone, both_engines
+from tests.support.forking import fork
 from tests.support.interrupts import state
 from tests.support.ir_texts import COUNTED
 from tests.support.processes import wait_until_asleep
@@ -256,15 +257,13 @@ def test_where_a_signal_handler_forks_while_its_thread_waits_the_child_goes_on_a
     (exclusive, other, plain), before = make_contexts(), state()
     forked: list[int] = []
 
-    def fork(*_: object) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
-            forked.append(os.fork())
+    def on_alarm(*_: object) -> None:
+        forked.append(fork())
         if forked == [0]:
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.alarm(20)
 
-    signal.signal(signal.SIGALRM, fork)
+    signal.signal(signal.SIGALRM, on_alarm)
     for held, wanted in ((exclusive, plain), (exclusive, other), (plain, exclusive)):
         holder = hold(held)
         sender = when_this_thread_waits(alarm, leave.set)

@@ -33,7 +33,6 @@ from tests.support.scopes import (
     in_threads,
     inside_elsewhere,
     outside,
-    scopes_become,
     unrolled,
     waiting,
 )
@@ -212,14 +211,6 @@ def test_two_threads_inside_that_both_want_to_close_get_an_error_and_no_deadlock
     in_threads([partial(work, 1), partial(work, 2)], seconds=14)  # which take milliseconds
     assert sorted(outcomes) == ["entered", "refused"]
     assert state("rng-seed") == (0, 0)
-
-
-def test_a_thread_that_ends_inside_puts_everything_back() -> None:
-    in_threads([exclusive(rng_seed=4).__enter__])
-    assert scopes_become(0)
-    assert state("rng-seed") == (0, 0)
-    with exclusive(rng_seed=6):
-        assert registry()["rng-seed"].value == 6
 
 
 @alone(OPTCTX_ENGINE="exclusive")

@@ -10,58 +10,13 @@ from llvmlite import binding
 
 from optctx import OptionContext, emit_assembly, emit_object, run_passes
 from optctx.compiling import Emit, FreshProcess, Job
-from tests.support.ir_texts import X86
+from tests.support.ir_texts import LOWERED, X86
 
 Options = Mapping[str, object]
 
 PASSES = "default<O2>"
-# A switch (bit tests and jump tables), code that is never reached, a division, calls, an address.
-SOURCE = """
-@table = global [64 x i64] zeroinitializer
-declare void @other()
-declare void @stop() noreturn
-define i64 @choose(i64 %x, i64 %y) {
-  switch i64 %x, label %none [
-    i64 1, label %one
-    i64 4, label %one
-    i64 9, label %one
-    i64 11, label %two
-    i64 12, label %three
-    i64 13, label %four
-    i64 14, label %two
-  ]
-one:
-  %s = sdiv i64 %y, %x
-  ret i64 %s
-two:
-  call void @other()
-  %p = getelementptr i64, ptr @table, i64 %x
-  %v = load i64, ptr %p
-  ret i64 %v
-three:
-  call void @stop()
-  unreachable
-four:
-  %a = icmp sgt i64 %y, 5
-  %q = load i64, ptr @table
-  %b = icmp slt i64 %q, 500
-  %c = and i1 %a, %b
-  br i1 %c, label %two, label %none
-none:
-  switch i64 %y, label %end [
-    i64 1, label %some
-    i64 14, label %some
-    i64 29, label %some
-  ]
-some:
-  call void @other()
-  br label %end
-end:
-  ret i64 0
-}
-"""
 # What LLVM reads while it makes a machine, a subtarget, or a pipeline that writes to the machine. Per triple:
-# sets of options, each of which changes the assembly of SOURCE.
+# sets of options, each of which changes the assembly of LOWERED.
 CASES: dict[str, tuple[Options, ...]] = {
     X86: (
         {"x86-asm-syntax": "intel"},
@@ -92,7 +47,7 @@ EMITS: dict[str, Callable[[Any, Any], bytes]] = {
 }
 
 
-def compiled(machine: Any, emit: str = "emit_assembly", source: str = SOURCE) -> bytes:
+def compiled(machine: Any, emit: str = "emit_assembly", source: str = LOWERED) -> bytes:
     """The source, through the passes and emitted by the machine, under the values of this thread."""
     with binding.create_context() as context, binding.parse_assembly(source, context) as module:
         module.triple = machine.triple
@@ -107,7 +62,7 @@ def expected(
     options: Options,
     emit: str = "emit_assembly",
     cpu: str = "",
-    source: str = SOURCE,
+    source: str = LOWERED,
 ) -> bytes:
     """What a fresh process gives with these options set for the whole of it."""
     arguments = tuple(OptionContext(options, base="defaults").args())

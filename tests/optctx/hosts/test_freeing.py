@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import gc
-import random
-import signal
 import sys
 import warnings
-from types import FrameType
 from typing import Any
 
 import pytest
 from llvmlite import binding
-from llvmlite.binding import ffi
 
 import optctx
 from optctx import OptctxError, OptionContext
 from tests.optctx.hosts import garbage
 from tests.support.alone import alone, end_of
+from tests.support.interrupts import is_in_llvmlite, signals
 from tests.support.ir_texts import COUNTED
 from tests.support.processes import run_python
 from tests.support.scopes import in_threads
@@ -43,19 +40,6 @@ def test_a_module_that_llvm_has_deleted_with_its_llvm_context_is_an_error() -> N
     module.detach()  # what llvmlite would free again
 
 
-class InterruptError(BaseException):
-    pass
-
-
-def interrupt(number: int, frame: FrameType | None) -> None:
-    while frame is not None:
-        if frame.f_code.co_filename == ffi.__file__:  # llvmlite's lock, and its `close`, do not survive one
-            signal.setitimer(signal.ITIMER_REAL, 0.0001)
-            return
-        frame = frame.f_back
-    raise InterruptError
-
-
 @alone
 def test_modules_that_an_exception_interrupts_half_made_go_on() -> None:
     """Stock llvmlite (without the import of optctx) ends with a segmentation fault.
@@ -66,22 +50,15 @@ def test_modules_that_an_exception_interrupts_half_made_go_on() -> None:
     warnings.simplefilter("ignore")
     sys.unraisablehook = lambda _: None  # llvmlite's objects complain when they were interrupted half-made
     optctx.attach()
-    signal.signal(signal.SIGALRM, interrupt)
-    times, interrupts = random.Random(1), 0
-    while interrupts < 300:
-        try:
-            signal.setitimer(signal.ITIMER_REAL, times.uniform(1e-5, 4e-4))
-            try:
-                for _ in range(3):
-                    with (
-                        binding.create_context() as context,
-                        binding.parse_assembly("define void @f() { ret void }", context),
-                    ):
-                        pass
-            finally:
-                signal.setitimer(signal.ITIMER_REAL, 0)
-        except InterruptError:
-            interrupts += 1
+
+    def work() -> None:
+        with (
+            binding.create_context() as context,
+            binding.parse_assembly("define void @f() { ret void }", context),
+        ):
+            pass
+
+    signals(work, 300, 4e-4, postponed=is_in_llvmlite)
 
 
 def bound(llvm_context: Any) -> None:

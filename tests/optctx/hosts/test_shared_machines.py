@@ -22,17 +22,9 @@ from optctx.engine.attach import attach
 from optctx.hosts.llvmlite.objects import target_machine_address
 from optctx.image.facts import machines
 from optctx.image.facts.fact import named
-from tests.optctx.hosts.shared_machines import (
-    CASES,
-    EMITS,
-    PASSES,
-    SOURCE,
-    Options,
-    compiled,
-    expected,
-)
+from tests.optctx.hosts.shared_machines import CASES, EMITS, PASSES, Options, compiled, expected
 from tests.support.alone import alone
-from tests.support.ir_texts import SCALE, X86
+from tests.support.ir_texts import LOWERED, SCALE, X86
 from tests.support.library_code import LLVMLITE
 from tests.support.processes import SECONDS, in_child
 from tests.support.rows import rows
@@ -131,7 +123,7 @@ def test_a_machine_at_work_on_another_thread_keeps_its_level_for_the_next_scope(
 
 def emitted(machine: Any) -> str:
     """The source, emitted by llvmlite under the values of this thread."""
-    with binding.create_context() as context, binding.parse_assembly(SOURCE, context) as module:
+    with binding.create_context() as context, binding.parse_assembly(LOWERED, context) as module:
         return str(machine.emit_assembly(module))
 
 
@@ -162,12 +154,12 @@ def test_values_of_the_whole_process_reach_machines_outside_scopes_as_ever() -> 
 
 @pytest.mark.usefixtures("attributes")
 def test_two_functions_of_a_module_have_subtargets_of_their_own(machine: Any) -> None:
-    body = SOURCE[SOURCE.index("define i64 @choose") :]
+    body = LOWERED[LOWERED.index("define i64 @choose") :]
     tests = body.replace(
         "@choose(i64 %x, i64 %y)", '@tests(i64 %x, i64 %y) "optctx"="-min-bit-test-cmps=100"'
     )
     plain = body.replace("@choose", "@plain")
-    head = SOURCE[: SOURCE.index("define i64 @choose")]
+    head = LOWERED[: LOWERED.index("define i64 @choose")]
 
     def functions(source: str) -> dict[str, str]:
         text = compiled(machine, source=source).decode()
@@ -193,7 +185,7 @@ def normal(text: str) -> str:
 @rows("option", ["-x86-asm-syntax=intel", "-trap-unreachable"])
 @pytest.mark.usefixtures("attributes")
 def test_what_is_read_for_a_whole_machine_is_no_option_of_a_function(machine: Any, option: str) -> None:
-    source = SOURCE.replace("@choose(i64 %x, i64 %y)", f'@choose(i64 %x, i64 %y) "optctx"="{option}"')
+    source = LOWERED.replace("@choose(i64 %x, i64 %y)", f'@choose(i64 %x, i64 %y) "optctx"="{option}"')
     name = option.strip("-").partition("=")[0]
     with pytest.raises(OptionValueError, match=f"{name}.*machine"):
         compiled(machine, source=source)
@@ -332,13 +324,13 @@ def no_more_machines(machine: Any) -> Iterator[None]:
 
 
 def passes(machine: Any) -> None:
-    with binding.create_context() as context, binding.parse_assembly(SOURCE, context) as module:
+    with binding.create_context() as context, binding.parse_assembly(LOWERED, context) as module:
         run_passes(module, PASSES, target_machine=machine)
 
 
 def emission(emit: str, bound: bool) -> Callable[[Any], None]:
     def work(machine: Any) -> None:
-        with binding.create_context() as context, binding.parse_assembly(SOURCE, context) as module:
+        with binding.create_context() as context, binding.parse_assembly(LOWERED, context) as module:
             if bound:
                 OptionContext(OPTIONS).bind(context)
             module.triple = machine.triple

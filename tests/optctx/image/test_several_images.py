@@ -10,7 +10,7 @@ import pathlib
 import pickle
 import random
 from collections.abc import Callable, Sequence
-from contextvars import Context, copy_context
+from contextvars import copy_context
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ from tests.support.alone import alone
 from tests.support.bare_llvm import BareLlvm, digests_by_argument
 from tests.support.cpp_build import SHARED, compile_cpp
 from tests.support.processes import in_child
-from tests.support.scopes import in_threads, unrolled, unrolled_by_llvmlite, waiting
+from tests.support.scopes import in_threads, running, unrolled, unrolled_by_llvmlite, waiting
 from tests.support.wheels import UnreachableError, has_wheel, library_of
 
 Digests = dict[str, dict[str, str]]
@@ -66,9 +66,8 @@ def context_of(engine: Engine, *arguments: str, **more: Any) -> OptionContext:
 
 @pytest.fixture(scope="module")
 def copy(second_library: pathlib.Path) -> pathlib.Path:
-    compile_cpp(
-        "lookups.cpp", second_library.with_name("lookups.so"), *SHARED, "-O0"
-    )  # what looks up in either
+    # What looks up in either.
+    compile_cpp("lookups.cpp", second_library.with_name("lookups.so"), *SHARED, "-O0")
     return second_library
 
 
@@ -187,12 +186,6 @@ def a_task_takes_its_scopes_of_both_images_along(two: Two, expected: Digests, fo
     """Where switches are followed, to whatever it calls; otherwise to what optctx compiles."""
     other, own, second, first = two
     follows = follows and not _native.watch_context_switches()
-    _native.simulate_context_switches(follows)
-
-    def switched(function: Callable[[], Any] = lambda: None) -> Any:
-        if follows:
-            _native.context_switched()
-        return function()
 
     def values() -> list[str]:
         return [next(a for a, all in expected.items() if all == llvm.digests()) for llvm in (first, second)]
@@ -209,12 +202,6 @@ def a_task_takes_its_scopes_of_both_images_along(two: Two, expected: Digests, fo
     with five:
         copies[1, 5] = copy_context()
 
-    def run_in(copy: Context, function: Callable[[], Any]) -> Any:
-        try:
-            return copy.run(switched, function)
-        finally:
-            switched()
-
     def work(mine: int, its: int) -> None:
         copy = copies[mine, its]
         assert run_in(copy, unrolled) == mine, (mine, its)
@@ -223,15 +210,15 @@ def a_task_takes_its_scopes_of_both_images_along(two: Two, expected: Digests, fo
             assert run_in(copy, values) == wanted
             run_in(copy, three.__enter__)  # on top of what was carried here
             assert run_in(copy, values) == ["-unroll-count=3", wanted[1]]
-            assert switched(values) == ["", ""], "another task"
+            assert run_in(copy_context(), values) == ["", ""], "another task"
             assert run_in(copy, values) == ["-unroll-count=3", wanted[1]]
             run_in(copy, lambda: three.__exit__(None, None, None))
             assert run_in(copy, values) == wanted
         assert values() == ["", ""]
         assert unrolled() == 1
 
-    in_threads([partial(work, *numbers) for numbers in copies])
-    _native.simulate_context_switches(False)
+    with running(follows) as run_in:
+        in_threads([partial(work, *numbers) for numbers in copies])
     assert not any(held().values()), held()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,38 +25,12 @@ from tests.support.scopes import (
     eight,
     four,
     in_threads,
+    running,
 )
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("outside", "attributes")]
 
-RunIn = Callable[[contextvars.Context, Callable[[], object]], object]
 DuringARun = Callable[[Callable[[object], object]], None]
-
-
-@contextmanager
-def running(follows: bool) -> Iterator[RunIn]:
-    """Run functions in a copy; with and without reports of switches, by hand before Python 3.14."""
-    if REPORTS_SWITCHES:
-        yield lambda copy, function: copy.run(function)
-        return
-
-    def told(function: Callable[[], object]) -> object:
-        if follows:
-            _native.context_switched()
-        return function()
-
-    def run(copy: contextvars.Context, function: Callable[[], object]) -> object:
-        try:
-            return copy.run(told, function)
-        finally:
-            told(lambda: None)
-
-    _native.simulate_context_switches(follows)
-    try:
-        yield run
-    finally:
-        _native.simulate_context_switches(False)
-
 
 FOLLOWING = [True] if REPORTS_SWITCHES else [False, True]
 

@@ -20,7 +20,7 @@ from optctx.lab.trials import Trial
 from optctx.lab.tuning import parse_space
 from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, search_plan
 from optctx.process import all_arguments
-from tests.support.ir_texts import SCALE
+from tests.support.ir_texts import LOWERED, SCALE
 from tests.support.rows import rows
 from tests.support.tuning_cases import tuned
 
@@ -28,36 +28,12 @@ pytestmark = pytest.mark.skipif(
     "preserve-bc-uselistorder" not in registry(), reason="needs an LLVM that tells equal modules"
 )
 
-# Code for `min-bit-test-cmps`, which is read when a subtarget is made, and the passes make one; and for
-# `trap-unreachable`, which is read when the target machine is made, before the passes.
-SWITCH = """
-declare void @stop() noreturn
-define void @g(i32 %a, ptr %p) {
-entry:
-  switch i32 %a, label %never [
-    i32 1, label %odd
-    i32 3, label %odd
-    i32 7, label %odd
-    i32 13, label %odd
-    i32 4, label %even
-  ]
-odd:
-  store volatile i32 1, ptr %p
-  ret void
-even:
-  store volatile i32 2, ptr %p
-  ret void
-never:
-  call void @stop()
-  unreachable
-}
-"""
-JOB = Job(SCALE + SWITCH, "default<O2>")
+JOB = Job(SCALE + LOWERED, "default<O2>")
 SETTINGS = [
     "unroll-count=1,4",  # read by passes
     "inline-threshold=100,200",  # read by passes, and changes nothing here
-    "min-bit-test-cmps=2,20",
-    "trap-unreachable=true,false",
+    "min-bit-test-cmps=2,20",  # read when a subtarget is made, and the passes make one
+    "trap-unreachable=true,false",  # read when the target machine is made, before the passes
     "align-all-blocks=0,4",  # read by the code generator
 ]
 
