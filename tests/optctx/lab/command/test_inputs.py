@@ -135,7 +135,7 @@ def test_no_file_is_written_twice_or_over_what_is_read(
         pathlib.Path(harness).write_text('entry = "f"\n')
     time = ("time", "tiny.ll", "--against=-unroll-count=2")
     for words in (
-        ("tune", *sweep[1:], "--best", "tiny.toml"),
+        ("tune", *given, "--best", "tiny.toml"),
         (*time, "--output", "tiny.toml"),
         (*time, "--harness", "other.toml", "--output", "other.toml"),
         ("time", "--again", "other.toml", "--output", "other.toml"),
