@@ -17,7 +17,7 @@ README = ROOT / "README.md"
 EVIDENCE = sorted((ROOT / "evidence").glob("*/README.md"))
 PAGES = sorted([*(ROOT / "docs").glob("guide/*.md"), *filter(programs, EVIDENCE)])
 # Of reads, bindings, attributes, what is set inside, or threads that wait inside a scope for others.
-REDIRECTED = {"binding", "cache", "containment", "threads", "tuning", "unread"}
+REDIRECTED = {"binding", "cache", "containment", "install", "notebooks", "threads", "tuning", "unread"}
 # Of tools that read all of LLVM's code, compile a hundred times, or measure: each takes some seconds.
 LONG = {"evidence/census", "evidence/strategies", "options", "property-tests", "sweep", "time", "tune"}
 THREADS = {"threads"}  # pages that say where free-threaded Python differs

@@ -268,6 +268,7 @@ def test_the_oldest_entries_go_where_there_are_too_many_bytes() -> None:
         assert counts(cache) == (1, 47)
 
 
+@pytest.mark.redirected
 def test_what_is_too_large_for_memory_drops_nothing_else() -> None:
     large = "".join(counted(f"count{number}") for number in range(200))
     with CompileCache(size_limit=15_000) as cache:

@@ -119,6 +119,7 @@ def test_only_tuning_values_that_llvm_takes_and_survives_are_trusted() -> None:
         assert not trusted(name, text)
 
 
+@pytest.mark.redirected
 def test_the_sums_are_those_of_the_redirected_instructions(options: dict[str, OptionFacts]) -> None:
     plan = attach().plan
     assert plan.references.sites is not None

@@ -111,6 +111,7 @@ def test_a_target_never_changes(instance: LLVMInstance) -> None:
     assert target["unroll-count"] == 4
 
 
+@pytest.mark.redirected
 def test_a_target_judges_what_is_not_read(instance: LLVMInstance) -> None:
     unread = "llvm -cl-opt=-hexagon-initial-cfg-cleanup=false"
     target = LLVMTarget(instance, unread, unread="error")

@@ -159,6 +159,7 @@ def test_a_new_interpreter_takes_the_streams_as_they_are(redirection: str, statu
     assert (done.returncode, done.stdout, done.stderr) == (status, "", err)
 
 
+@pytest.mark.redirected
 def test_files_are_written_also_where_the_reader_of_standard_output_has_ended(
     kernel: str, tmp_path: pathlib.Path
 ) -> None:
