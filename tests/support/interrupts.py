@@ -138,11 +138,13 @@ def signals(
 
     `postponed`: whether a signal that arrives there has to come again a little later.
     """
-    arrived = 0
+    arrived, later = 0, 0.0
 
     def handler(_: int, frame: FrameType | None) -> None:
+        nonlocal later
         if postponed(frame):
-            signal.setitimer(signal.ITIMER_REAL, 1e-5)
+            later *= 2  # or signals come faster than a busy machine handles them, each inside the one before
+            signal.setitimer(signal.ITIMER_REAL, later)
             return
         raise Interrupt
 
@@ -150,6 +152,7 @@ def signals(
     chance = random.Random(1)
     try:
         while arrived < count:
+            later = 1e-5
             try:
                 signal.setitimer(signal.ITIMER_REAL, chance.uniform(1e-6, longest))
                 repeat(work, longest + 0.05)  # a finaliser may swallow the exception
