@@ -58,7 +58,8 @@ def values(option: Option, *, trusted: bool = False) -> SearchStrategy[object]:
     if option.type in ("bits", "set"):
         return st.sets(st.sampled_from(choices)).map(lambda drawn: sorted(drawn, key=choices.index))
     if option.type == "list":
-        return st.lists(_elements(option, choices), max_size=4)
+        least = 1 if option.default else 0  # no command line takes elements away
+        return st.lists(_elements(option, choices), min_size=least, max_size=4)
     if option.type == "bool":
         return st.sampled_from(_first(option.default, [False, True]))
     if option.type == "boolOrDefault":

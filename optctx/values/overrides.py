@@ -27,6 +27,7 @@ from optctx.image.storage_beside import find_debug_types
 from optctx.plan.refusals import COPIED_FOR_GOOD
 from optctx.values.read_values import Value, read_value
 from optctx.values.registry import find
+from optctx.values.states import registered_state
 from optctx.values.texts import Texts, expectation, has_text
 from optctx.wording import nesting
 
@@ -140,6 +141,11 @@ def make_override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode
     """
     option = scopable(engine, name, mode)
     _check_text(option, name, texts)
+    if not texts and (registered := registered_state(engine, option).value):
+        raise OptionValueError(
+            f"cannot set {name!r} to an empty list: LLVM registered it with {registered}, and no command "
+            "line takes elements away; name those that it shall have, or leave the option out"
+        )
     if option.scope == "process":
         return Override(name, texts, option, None)
     # A literal choice is parsed under its own name; everything else under the option's.
