@@ -73,7 +73,8 @@ def options(
             and (reader is None or any(reader in function for function in option.read_by))
         )
 
-    def chosen() -> SearchStrategy[Option]:
+    @cache
+    def matching() -> SearchStrategy[Option]:
         found = [option for option in _settable() if matches(option)]
         if read_by is not None:
             read = reads_of(read_by)
@@ -83,7 +84,12 @@ def options(
         kinds = sorted({option.type for option in found})
         return st.one_of([st.sampled_from([each for each in found if each.type == kind]) for kind in kinds])
 
-    return st.deferred(chosen)
+    # Hypothesis writes a strategy out where a draw ends early: this one as its name, not with every option.
+    @st.composite
+    def option(draw: st.DrawFn) -> Option:
+        return draw(matching())
+
+    return option()
 
 
 def own_name(option: Option) -> str:

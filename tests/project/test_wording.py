@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import string
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from optctx import registry
 from optctx.wording import columns, counted, did_you_mean, first_few, nearest
+from tests.support.examples import examples
 
 
 def test_a_noun_goes_with_its_number() -> None:
@@ -24,7 +25,7 @@ def test_the_first_few_say_how_many_more_there_are() -> None:
     assert first_few([]) == ""
 
 
-@settings(max_examples=5)  # each compares with every option
+@examples(5)  # each compares with every option
 @given(st.sampled_from(sorted(name for name in registry() if len(name) > 5)), st.data())
 def test_a_name_with_one_letter_too_many_is_among_the_nearest(name: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(name)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import pytest
 from hypothesis import Phase, settings
 
 from tests.promises.answers import known_answers
@@ -14,6 +15,7 @@ from tests.support.alone import alone
 from tests.support.processes import in_child
 
 
+@pytest.mark.hypothesis  # `make test-long` draws others
 def test_every_thread_sees_what_the_model_says() -> None:
     given_here = settings()
     every_run_differs = not given_here.derandomize

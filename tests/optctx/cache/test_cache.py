@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from llvmlite import binding
 
@@ -18,6 +18,7 @@ import optctx
 from optctx import CompileCache, OptctxError, OptionContext
 from optctx.compiling import Emit, FreshProcess, Job, Result, compile_job
 from tests.support.cache_folders import UNROLL, counts, unrolled
+from tests.support.examples import examples
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86, counted
 from tests.support.processes import forked, in_child
 
@@ -178,7 +179,7 @@ VALUES: dict[str, list[object]] = {
 overrides = st.fixed_dictionaries({}, optional={name: st.sampled_from(v) for name, v in VALUES.items()})
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(source=st.sampled_from([SCALE, CALLS, COUNTED]), first=overrides, second=overrides)
 def test_it_is_never_wrong(
     source: str, first: dict[str, object], second: dict[str, object], shared: CompileCache

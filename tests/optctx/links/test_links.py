@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from llvmlite import binding
 
@@ -29,6 +29,7 @@ from optctx.errors import LinkMismatchError
 from optctx.testing.option import own_name
 from optctx.trust import CLASSES
 from tests.support.alone import alone
+from tests.support.examples import examples
 from tests.support.ir_texts import CALLS, SCALE, X86
 from tests.support.links_modules import (
     context_of,
@@ -64,7 +65,7 @@ def test_the_options_come_back() -> None:
 
 
 @pytest.mark.llvm22
-@settings(max_examples=100)
+@examples(100)
 @example([], through_bitcode)  # which leaves a stamp as well
 @given(st.lists(st.deferred(one), max_size=6), st.sampled_from([through_bitcode, through_text]))
 def test_options_of_every_kind_come_back(
@@ -243,7 +244,7 @@ NODES = st.recursive(
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(NODES, max_size=5))
 def test_any_metadata_is_read_or_refused(operands: list[str]) -> None:
     module = noted(f"!0 = distinct !{{{', '.join(operands)}}}\n!9 = !{{}}")
@@ -253,7 +254,7 @@ def test_any_metadata_is_read_or_refused(operands: list[str]) -> None:
 NAMES = st.deferred(lambda: st.sampled_from(sorted(registry())))
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(st.dictionaries(NAMES, st.lists(TEXTS | st.none(), max_size=3), max_size=3))
 def test_any_texts_of_any_options_are_read_or_refused(options: dict[str, list[str | None]]) -> None:
     nodes = [

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from llvmlite import binding
 
 from optctx import LinkMismatchError, OptctxError, Option, OptionContext, check_link, stamp
 from optctx.links import Said, check
 from optctx.testing.option import own_name
+from tests.support.examples import examples
 from tests.support.links_modules import context_of, linked, module_of, noted, stamped
 from tests.support.option_values import one
 
@@ -129,7 +130,7 @@ def test_options_of_another_llvm_are_compared_as_text() -> None:
     assert str(report["version"]) == "'version' is given in new.c but not given in a.c"
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(st.deferred(one), max_size=3), st.lists(st.deferred(one), max_size=3))
 def test_it_reports_exactly_what_tells_contexts_apart(
     first: list[tuple[Option, object]], second: list[tuple[Option, object]]

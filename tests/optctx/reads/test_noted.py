@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from optctx import OptionContext, record
 from optctx.compiling import Job, compile_unchecked
 from optctx.reads.recording import Recording, noting, read_in
+from tests.support.examples import examples
 from tests.support.ir_texts import SCALE
 
 pytestmark = pytest.mark.redirected
@@ -41,7 +42,7 @@ def test_an_option_is_seen_by_itself(every: int, whole: frozenset[str]) -> None:
         assert name in log.names
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12, deadline=None)
 @given(st.lists(NAMES | st.none(), min_size=1, max_size=4), st.booleans())
 def test_blocks_nest(whole: frozenset[str], blocks: list[frozenset[str] | None], scoped: bool) -> None:
     """None: a block that wants all. Each sees what it wants, whatever those inside it want."""

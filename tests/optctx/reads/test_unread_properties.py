@@ -6,11 +6,12 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from optctx import OptionContext, UnreadOptionError, record, registry
 from optctx.compiling import Job, compile_job
+from tests.support.examples import examples
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
 from tests.support.rows import rows
 from tests.support.scopes import in_threads
@@ -80,7 +81,7 @@ OPTIONS = st.deferred(lambda: st.sampled_from(often_read()) | st.sampled_from(so
 NAMES = st.sets(OPTIONS, min_size=1, max_size=12)
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(NAMES, NAMES, st.sampled_from(JOBS), st.booleans())
 def test_what_is_told_is_what_was_not_recorded(
     outer: set[str], inner: set[str], job: Job, on_a_thread: bool

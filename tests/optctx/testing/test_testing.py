@@ -30,6 +30,7 @@ from optctx.testing import (
     values,
 )
 from optctx.testing.value import _bounds
+from tests.support.examples import examples
 from tests.support.ir_texts import SCALE, X86
 from tests.support.rows import rows
 from tests.support.runs import bitcode
@@ -85,7 +86,7 @@ def test_llvms_parsers_take_the_numbers_at_both_ends_and_none_beyond_a_narrower_
                     OptionContext({option.name: most + 1})
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.data())
 def test_trusted_values_stay_in_their_bounds(data: st.DataObject) -> None:
     for name in ("aarch64-b-offset-bits", "chr-bias-threshold"):
@@ -138,14 +139,21 @@ def test_overrides_shrink_to_the_smallest_set_and_the_smallest_value() -> None:
     assert find(named, lambda found: "unroll-count" in found) == {"unroll-count": 1}
 
 
-@settings(max_examples=20)
+def test_a_strategy_is_written_as_a_line() -> None:
+    """Hypothesis writes it where a draw ends early, and warns of long ones."""
+    strategy = st.lists(contexts(), min_size=1)
+    assert find(strategy, lambda found: True)
+    assert len(repr(strategy)) < 500
+
+
+@examples(20)
 @given(contexts())
 def test_contexts_hold_what_was_drawn(context: OptionContext) -> None:
     """Of any options, where none are named."""
     assert context == OptionContext.from_args(context.args(), base="defaults")
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(modules(), contexts(TUNING), st.integers(-9, 99), st.integers(-9, 99))
 def test_modules_give_the_same_result_however_they_are_compiled(
     attached: None, ir: str, context: OptionContext, a: int, b: int
