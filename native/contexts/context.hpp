@@ -27,8 +27,8 @@ enum class Sets : std::uint8_t {
     error,    // they are not set, and the enclosing call fails
 };
 
-// Owned by a C++ shared_ptr, so that a thread that ends inside can release it without the GIL. Immutable. Any number of
-// threads may be inside at once, each with its own activation.
+// Owned by a C++ shared_ptr, so that a thread that ends inside, or holds a lock, can release it without the GIL.
+// Immutable. Any number of threads may be inside at once, each with its own activation.
 class Context : public std::enable_shared_from_this<Context> {
 public:
     // The registered values, then `base`, then `overrides` on top. `process_wide`, if not null, is in force for the

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,8 +23,8 @@ struct LateOption {
 };
 
 // Takes no lock, calls nothing and never faults, so it may be asked on any thread and in the child of a fork. Each
-// question is a walk through the map.
-class LateOptions {
+// question is a walk through the map. Owned by a C++ shared_ptr, as Context is.
+class LateOptions : public std::enable_shared_from_this<LateOptions> {
 public:
     // `map`: as cl::getRegisteredOptions returned it outside contexts, proven by walk_registry. `known`: addresses of
     // the options that were there then. LLVM owns the map, which lives as long as the process.

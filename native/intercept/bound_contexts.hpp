@@ -11,8 +11,8 @@ namespace optctx::bind {
 // What happens if LLVM runs on a module of a bound LLVMContext while this thread is inside another context.
 enum class OnMismatch { switch_over, warn, error };
 
-// Owned by a shared_ptr: a run keeps its binding even if another thread unbinds it.
-struct Binding {
+// Owned by a C++ shared_ptr, as Context is: a run keeps its binding even if another thread unbinds it.
+struct Binding : std::enable_shared_from_this<Binding> {
     Binding(std::shared_ptr<contexts::Context> bound, OnMismatch mismatch, void* object)
         : context(std::move(bound)), on_mismatch(mismatch), owner(object) {}
     Binding(const Binding&) = delete;

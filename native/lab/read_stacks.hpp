@@ -11,7 +11,7 @@
 
 namespace optctx::lab {
 
-class ReadStacks {
+class ReadStacks : public std::enable_shared_from_this<ReadStacks> {
 public:
     struct Stack {
         std::uint32_t reader;

@@ -16,6 +16,7 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
@@ -223,13 +224,10 @@ void add_image(nb::module_& m) {
             nb::sig("def __eq__(self, other: object, /) -> bool"));
     nb::class_<image::LateOptions>(m, "LateOptions",
                                    "The options of a map that `walk_registry` has proven, without those it had then.")
-        .def(
-            "__init__",
-            [](image::LateOptions* self, const std::string& layout, std::uintptr_t map,
-               const std::vector<std::uintptr_t>& known) {
-                new (self) image::LateOptions(image::registry_layout(layout), map, known);
-            },
-            "layout"_a, "map"_a, "known"_a)
+        .def(nb::new_([](const std::string& layout, std::uintptr_t map, const std::vector<std::uintptr_t>& known) {
+                 return std::make_shared<image::LateOptions>(image::registry_layout(layout), map, known);
+             }),
+             "layout"_a, "map"_a, "known"_a)
         .def(
             "find",
             [](const image::LateOptions& self) {

@@ -10,8 +10,8 @@
 
 namespace optctx::views {
 
-// Any number of threads may mark readers, including in signal handlers.
-class Reads {
+// Any number of threads may mark readers, including in signal handlers. Owned by a C++ shared_ptr, as Context is.
+class Reads : public std::enable_shared_from_this<Reads> {
 public:
     explicit Reads(std::size_t readers) : marks_(readers) {}
     // For a context that inherits from another context: a read of a value that it does not hide counts for both.

@@ -42,6 +42,15 @@ def test_each_lock_has_a_rank_of_its_own() -> None:
         assert sorted(found) == sorted(ranks)
 
 
+def test_what_native_code_shares_with_python_is_released_without_the_gil() -> None:
+    """nanobind makes a shared_ptr that takes the GIL at its end, also with a lock held, of other classes."""
+    text = "\n".join(path.read_text() for path in (ROOT / "native").rglob("*.[ch]pp"))
+    bound = re.findall(r"nb::class_<([\w:]+)>", text)
+    shared = {name for name in re.findall(r"shared_ptr<(?:const )?([\w:]+)>", text) if name in bound}
+    own = {name for name in shared if f"enable_shared_from_this<{name.split('::')[-1]}>" in text}
+    assert shared == own != set()
+
+
 @pytest.mark.long
 def test_a_build_that_checks_ranks_aborts_and_names_both_locks(build: Build) -> None:
     ranks = NATIVE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import shutil
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -99,6 +100,18 @@ def check_scopes(library: pathlib.Path) -> None:
 @forked
 def test_scopes_reach_the_librarys_own_code(library: pathlib.Path) -> None:
     check_scopes(library)
+
+
+@forked
+def test_a_thread_that_undoes_the_change_last_does_not_need_the_gil_for_what_python_made(
+    library: pathlib.Path,
+) -> None:
+    """It holds a lock meanwhile, for which a thread with the GIL may wait."""
+    native = attach().registered.native
+    LateLibrary(library).register()
+    references = sys.getrefcount(native)
+    contexts = [scoped(value) for value in VALUES]
+    assert [len(contexts), sys.getrefcount(native)] == [len(VALUES), references]
 
 
 @alone(OPTCTX_ENGINE="exclusive")
