@@ -68,8 +68,13 @@ def run(given: Arguments) -> int:
         raise OptctxError("nothing to time: name a FILE and options for --against, or a case with --again")
     measuring = given.measuring
     job = given.input.under(given.base).job(given.file)
-    if measuring.command and (measuring.entry or measuring.harness):
-        raise OptctxError("a command runs the object itself; leave out --command, or --entry and --harness")
+    if measuring.command and measuring != Measuring(
+        command=measuring.command, measure_seconds=measuring.measure_seconds
+    ):
+        raise OptctxError(
+            "a command runs the object itself and compares no results; leave out --command, or --entry, "
+            "--harness, --tolerance and --processor"
+        )
     with naming_module(given.file):
         try:
             harness = None if measuring.command else find_harness(measuring, given.file, job)

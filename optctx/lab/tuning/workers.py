@@ -67,6 +67,7 @@ class Reply:
     """What became of a task. `value` counts if there are no `mismatches` and no `error`.
 
     `error`: of an OptctxError that the work raised, or how the work ended its worker, if it is `lost`.
+    `early`: that was an EndedEarlyError.
     """
 
     worker: str  # host and process
@@ -74,8 +75,13 @@ class Reply:
     value: Any = None
     mismatches: tuple[str, ...] = ()
     error: str = ""
+    early: bool = False
     lost: bool = False
     address: str = ""  # by which Dask knows the worker; "" elsewhere
+
+    def raised(self, words: str) -> OptctxError:
+        """Return an error of the class that the work raised."""
+        return (EndedEarlyError if self.early else OptctxError)(words)
 
 
 def perform(
@@ -101,7 +107,7 @@ def perform(
     try:
         return Reply(worker, processor, function(*arguments))
     except OptctxError as error:
-        return Reply(worker, processor, error=str(error))
+        return Reply(worker, processor, error=str(error), early=isinstance(error, EndedEarlyError))
 
 
 def _address() -> str:
@@ -184,7 +190,7 @@ class Workers:
         self.send("", function, *arguments)
         ((_, reply),) = self.results()
         if reply.error:
-            raise OptctxError(f"cannot go on: {reply.error}" if reply.lost else reply.error)
+            raise reply.raised(f"cannot go on: {reply.error}" if reply.lost else reply.error)
         return reply
 
     def _start(self, task: _Task) -> None:
@@ -202,10 +208,12 @@ class Workers:
     def _reply(self, task: _Task, future: Future[Reply]) -> Reply | None:
         """The reply, or None if the task is done again."""
         try:
-            reply = future.result()
-        except (BrokenExecutor, CancelledError) as error:
+            error = future.exception()  # raised here, it would lead back to the future that has it
+        except CancelledError as cancelled:
+            raise _broken(cancelled) from cancelled
+        if isinstance(error, BrokenExecutor):
             raise _broken(error) from error
-        except Exception as error:
+        if isinstance(error, Exception):
             words = words_of(error)
             if not _is_loss(error):
                 raise OptctxError(f"a worker of the executor cannot do its work: {words}") from error
@@ -215,6 +223,7 @@ class Workers:
                 return Reply("", "", error=f"its worker was lost with it: {words}", lost=True)
             self._suspects.append(task)
             return None
+        reply = future.result()
         if reply.mismatches:
             self._refuse(reply)
             task.refusals += 1
@@ -316,7 +325,7 @@ class RemoteEvaluator(Workers):
         while len(found) < len(candidates):
             for key, reply in self.results():
                 if reply.error and not reply.lost:
-                    raise OptctxError(f"cannot measure on {reply.worker}: {reply.error}")
+                    raise reply.raised(f"cannot measure on {reply.worker}: {reply.error}")
                 found[str(key)] = Found("crashed", error=reply.error) if reply.lost else reply.value
         return found
 

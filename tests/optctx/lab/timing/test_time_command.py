@@ -166,6 +166,8 @@ MISTAKES = [
     (["sum.ll", AGAINST, "--command=false {object}"], "measured: the command ended with status 1"),
     (["sum.ll", AGAINST, "--command=echo {object} 0"], "expected a number above 0"),
     (["sum.ll", AGAINST, "--command=true {object}", "--entry=total"], "leave out --command, or --entry"),
+    (["sum.ll", AGAINST, "--command=true {object}", "--tolerance=1e-6"], "--harness, --tolerance and --proc"),
+    (["sum.ll", AGAINST, "--command=true {object}", "--processor=0"], "--harness, --tolerance and --proc"),
     (["sum.ll", "--again", "case.toml"], "leave out FILE and all flags beside --again"),
     (["--again", "case.toml", "--set", "unroll-count=2"], "leave out FILE and all flags beside --again"),
     (["--again", "case.toml", "--tolerance", "1e-3"], "leave out FILE and all flags beside --again"),

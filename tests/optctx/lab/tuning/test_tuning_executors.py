@@ -12,10 +12,11 @@ from unittest.mock import Mock
 
 import pytest
 
-from optctx.errors import OptctxError
+from optctx.errors import EndedEarlyError, OptctxError
 from optctx.lab.sweep.process import SweepProcess
 from optctx.lab.tuning import CompilationTime, Limits, RunTime, evaluate, parse_space, workers
 from optctx.lab.tuning.workers import Workers, here, perform
+from tests.support.garbage import left_behind, no_collector
 from tests.support.tuning_cases import HARNESS, JOB, deadly, told, tuned
 
 _LONG = 60.0  # seconds, which nothing here takes
@@ -105,6 +106,22 @@ def test_a_worker_that_differs_does_nothing(monkeypatch: pytest.MonkeyPatch) -> 
         pytest.raises(OptctxError, match=r"no worker can be used .*release of llvmlite: expected 0\.1"),
     ):
         searched.do(len, "abc")
+
+
+def test_an_error_of_a_worker_keeps_its_class_and_leaves_nothing_behind() -> None:
+    def work(kind: type[Exception]) -> None:
+        raise kind("it ended")
+
+    kinds = {OptctxError: OptctxError, ValueError: OptctxError}
+    kinds |= {EndedEarlyError: EndedEarlyError, BrokenProcessPool: EndedEarlyError}
+    with ThreadPoolExecutor(1) as pool, Workers(pool, here()) as searched, no_collector():
+        for raised, kind in kinds.items():
+            with pytest.raises(OptctxError, match="it ended") as caught:
+                searched.do(work, raised)
+            assert type(caught.value) is kind
+            del caught
+        pool.submit(int).result()  # its thread lets go of the last error
+        assert left_behind() == []
 
 
 def test_what_cannot_run_elsewhere_is_refused() -> None:
