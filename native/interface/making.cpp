@@ -2,6 +2,7 @@
 
 #include "image/layouts.hpp"
 #include "image/memory.hpp"
+#include "values/read_values.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -81,6 +82,7 @@ using Texts = std::vector<std::optional<std::string>>;
 
 constexpr unsigned value_disallowed = 3;  // cl::ValueExpected
 constexpr unsigned comma_separated = 1;   // cl::MiscFlags
+constexpr long most_nested = 1000;        // parentheses of a regular expression, as in optctx/values/overrides.py
 
 std::string_view view(const optctx_text& text) { return {text.data, text.length}; }
 
@@ -108,6 +110,17 @@ void check_text(std::string_view name, std::string_view text) {
     if (text.find('\0') == std::string_view::npos && image::is_utf8(text)) return;
     refuse(OPTCTX_BAD_VALUE, name,
            " to " + quoted(text) + ": the text of an option is UTF-8 without NUL; take the other characters out");
+}
+
+// Refuses what overflows the stack of LLVM's parser of regular expressions.
+void check_nesting(std::string_view name, std::string_view text) {
+    long level = 0;
+    for (const char each : text) {
+        level += each == '(' ? 1 : each == ')' ? -1 : 0;
+        if (level > most_nested)
+            refuse(OPTCTX_BAD_VALUE, name,
+                   ": it nests more than 1,000 levels deep, which can overflow the stack of LLVM's parser");
+    }
 }
 
 std::optional<std::string> one_text(const OptionEntry& entry, std::string_view name, std::string_view text) {
@@ -156,7 +169,10 @@ Texts element_texts(const OptionEntry& entry, std::string_view name, std::span<c
 
 Texts texts_of(const OptionEntry& entry, std::string_view name, const optctx_setting& setting) {
     const std::span values(setting.values, setting.count);
-    for (const optctx_text& each : values) check_text(name, view(each));
+    for (const optctx_text& each : values) {
+        check_text(name, view(each));
+        if (entry.value_kind == values::Kind::other) check_nesting(name, view(each));
+    }
     const bool several = entry.value_kind == values::Kind::list || entry.value_kind == values::Kind::bits;
     if (setting.elements != 0 && (several || entry.value_kind == values::Kind::set))
         return element_texts(entry, name, values);
@@ -193,10 +209,21 @@ const OptionEntry& scopable(const Table& table, std::string_view name) {
     return *entry;
 }
 
+bool has_registered_elements(const Table& table, const OptionEntry& entry) {
+    if (entry.value_kind != values::Kind::list) return false;
+    const auto* storage = static_cast<const std::byte*>(table.space().defaults()[entry.value.slot]);
+    const auto at = reinterpret_cast<std::uintptr_t>(storage + entry.value.offset);
+    return !values::read_list(entry.element_kind, entry.element_size, at).empty();
+}
+
 values::Setting parse(const Table& table, const optctx_setting& setting) {
     const std::string_view name = view(setting.name);
     const OptionEntry& entry = scopable(table, name);
     const Texts texts = texts_of(entry, name, setting);
+    if (texts.empty() && has_registered_elements(table, entry))
+        refuse(OPTCTX_BAD_VALUE, name,
+               " to an empty list: LLVM registered it with elements, and no command line takes elements away; name "
+               "those that it shall have, or leave the option out");
     // A literal choice is parsed under its own name; everything else under the option's.
     const bool is_own = std::find(entry.own_names.begin(), entry.own_names.end(), name) != entry.own_names.end();
     try {

@@ -10,7 +10,7 @@ from optctx.errors import OptionTypeError, OptionValueError, shown
 from optctx.image.options import RegisteredOption
 from optctx.values.overrides import ProcessWideMode, scopable
 from optctx.values.registry import find
-from optctx.values.texts import Texts, flag_text, needs_value, split_text
+from optctx.values.texts import Texts, needs_value, split_text
 
 _LISTS = ("list", "bits")
 
@@ -44,14 +44,11 @@ def parse_args(
         target = scopable(engine, name, mode)
         if equals:
             texts = split_text(target, text)
-        elif needs_value(target):
-            following = next(rest, None)
-            if following is None:
-                flag_text(target, name)  # raises: nothing follows
-            last = following or ""
+        elif needs_value(target) and (following := next(rest, None)) is not None:
+            last = following
             texts = split_text(target, last)
         else:
-            texts = flag_text(target, name)
+            texts = (None,)
         before = found.pop(name, ())  # the last one counts, also among several names of one option
         found[name] = before + texts if target.type.kind.name in _LISTS else texts
     return found

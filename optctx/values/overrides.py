@@ -28,7 +28,7 @@ from optctx.plan.refusals import COPIED_FOR_GOOD
 from optctx.values.read_values import Value, read_value
 from optctx.values.registry import find
 from optctx.values.states import registered_state
-from optctx.values.texts import Texts, expectation, has_text
+from optctx.values.texts import Texts, check_occurrence, expectation, has_text
 from optctx.wording import nesting
 
 ProcessWideMode = Literal["refuse", "exclusive"]
@@ -140,7 +140,7 @@ def make_override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode
     `name` is the one that the caller gave. Raises as `scopable` does, and OptionValueError with LLVM's words.
     """
     option = scopable(engine, name, mode)
-    _check_text(option, name, texts)
+    _check_texts(option, name, texts)
     if not texts and (registered := registered_state(engine, option).value):
         raise OptionValueError(
             f"cannot set {name!r} to an empty list: LLVM registered it with {registered}, and no command "
@@ -158,8 +158,9 @@ def make_override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode
     return Override(own, texts, option, setting)
 
 
-def _check_text(option: RegisteredOption, name: str, texts: Texts) -> None:
+def _check_texts(option: RegisteredOption, name: str, texts: Texts) -> None:
     for text in texts:
+        check_occurrence(option, name, text)
         if option.type.kind == Kind.other and (levels := nesting(text or "")) > _MOST_NESTED:
             raise OptionValueError(
                 f"cannot set {name!r} to {shown(text)}: it nests {levels:,} levels deep, which can overflow "

@@ -57,11 +57,19 @@ def needs_value(option: RegisteredOption) -> bool:
     return _value_expected(option) == _VALUE_REQUIRED
 
 
-def flag_text(option: RegisteredOption, name: str) -> Texts:
-    """Write the occurrence `-name`. Raises OptionValueError where LLVM requires a value."""
-    if needs_value(option):
+def check_occurrence(option: RegisteredOption, name: str, text: str | None) -> None:
+    """Raise OptionValueError for `-name` where LLVM requires a value, and `-name=text` where it takes none.
+
+    LLVM checks this where it reads a command line, not where it parses a value.
+    """
+    expected = _value_expected(option)
+    if text is None and expected == _VALUE_REQUIRED:
         raise OptionValueError(f"cannot set {name!r} without a value: LLVM requires one; write -{name}=VALUE")
-    return (None,)
+    if text is not None and expected == _VALUE_DISALLOWED:
+        raise OptionValueError(
+            f"cannot set {name!r} to {shown(text)}: LLVM does not allow a value here; use True (on a command "
+            f"line -{name}, in --set {name}=true)"
+        )
 
 
 def split_text(option: RegisteredOption, text: str) -> Texts:
@@ -108,10 +116,11 @@ def _set_text(option: RegisteredOption, name: str, value: object) -> str:
 
 
 def _scalar_text(option: RegisteredOption, name: str, kind: Kind, value: object) -> str | None:
-    if isinstance(value, str):
-        return _command_line_text(option, name, value)
-    if _value_expected(option) == _VALUE_DISALLOWED and value is True:
+    is_flag = value is True or (isinstance(value, str) and value in ("true", name))
+    if is_flag and _value_expected(option) == _VALUE_DISALLOWED:
         return None  # a flag that names its own choice, such as -regbankselect-fast
+    if isinstance(value, str):
+        return value
     if kind in (Kind.boolean, Kind.bool_or_default):
         if isinstance(value, bool):
             return "true" if value else "false"
@@ -140,17 +149,6 @@ def _float_text(name: str, value: float) -> str:
         return repr(float(value))
     except OverflowError as error:
         raise OptionValueError(f"cannot set {name!r} to an int that no float holds: {error}") from None
-
-
-def _command_line_text(option: RegisteredOption, name: str, text: str) -> str | None:
-    if _value_expected(option) == _VALUE_DISALLOWED:
-        if text in ("true", name):
-            return None
-        raise OptionValueError(
-            f"cannot set {name!r} to {shown(text)}: LLVM does not allow a value here; use True (on a command "
-            f"line -{name}, in --set {name}=true)"
-        )
-    return text
 
 
 def _wrong_type(option: RegisteredOption, name: str, value: object, expected: str) -> OptionTypeError:

@@ -158,6 +158,7 @@ def test_every_option_takes_from_cpp_what_it_takes_from_python(cpp: Scopes) -> N
         ("cfg-func-name", b"\xed\xa0\x80", "InvalidValue: .* is UTF-8 without NUL; take the other"),
         ("cfg-func-name", b"a\0b", "InvalidValue: .* to 'a\\?b': the text of an option is UTF-8"),
         ("regbankselect-fast", "2", "InvalidValue: .* LLVM does not allow a value here"),
+        ("pass-remarks", "(" * 100_000, "InvalidValue: .*: it nests more than 1,000 levels deep, which can"),
     ],
 )  # fmt: skip
 def test_a_refusal_says_why_and_changes_nothing(
@@ -190,6 +191,7 @@ def test_types_are_strict_where_a_value_could_be_lost(cpp: Scopes) -> None:
         ("cold-branch-ratio", "double", "TypeMismatch: .* type double: the option is of type float"),
         ("unroll-count", "std::string", "TypeMismatch: .* of type std::string: the option is of type uint"),
         ("cfg-func-name", "std::vector<int>", "TypeMismatch: .* the option is of type string"),
+        ("loop-interchange-profitabilities", "std::vector<std::string>", "InvalidValue: .* an empty list"),
     ]:  # fmt: skip
         with pytest.raises(RuntimeError, match=f"^{error}"):
             cpp.typed(name, kind, lambda: seen.append("entered"))

@@ -92,6 +92,7 @@ const char* in_typed(const char* name, const char* type, Body body) {
         if (wanted == "double") return run(0.1);
         if (wanted == "std::string") return run(std::string("Dwarf"));
         if (wanted == "std::vector<int>") return run(std::vector<int>{3, 1});
+        if (wanted == "std::vector<std::string>") return run(std::vector<std::string>{});
     });
 }
 // Three scopes, unwound by one exception.
