@@ -16,7 +16,6 @@ import importlib.util
 import os
 import platform
 import sys
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -60,36 +59,11 @@ def _load() -> None:
             raise ImportError(_absent(copy))
         sys.modules[__package__].__path__.append(copy)
     try:
-        _import_native()
+        importlib.import_module(_NAME)
     except ImportError as error:
         if error.path is None:  # the module itself refuses, and says why
             raise
         raise ImportError(f"optctx's native module cannot be loaded: {error}; {_AGAIN}") from error
-
-
-def _import_native() -> None:
-    """Import the native module on a thread of its own.
-
-    Python's signal handlers run on the main thread alone. An exception from one would end the process while
-    nanobind makes its types. Here it ends the wait, and the import goes on.
-    """
-    raised: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            importlib.import_module(_NAME)
-        except BaseException as error:
-            raised.append(error)
-
-    thread = threading.Thread(target=work)
-    try:
-        thread.start()
-    except RuntimeError:  # there can be no other thread
-        work()
-    else:
-        thread.join()
-    if raised:
-        raise raised.pop()
 
 
 def _is_source() -> bool:
