@@ -43,7 +43,7 @@ GateState& s = *new GateState;  // outlives every thread
 thread_local std::size_t depth = 0;   // how deep this thread is inside contexts and compilations of all images
 thread_local std::size_t closes = 0;  // how many times this thread has closed the gate
 
-std::atomic<WhileWaiting> call_while_waiting{nullptr};
+std::atomic<WhileWaiting> called_while_waiting{nullptr};
 
 unsigned long this_thread() noexcept { return pthread_self(); }
 
@@ -54,12 +54,10 @@ unsigned long this_thread() noexcept { return pthread_self(); }
 
 // Runs what was given to `while_waiting`, without the lock.
 void call_out(os::ForkSafeLock& lock) {
-    const WhileWaiting call = call_while_waiting.load();
-    if (call == nullptr) return;
     const std::vector<unsigned long> closers = s.sharers;
     lock.unlock();
     try {
-        call(closers);
+        call_while_waiting(closers);
     } catch (...) {
         lock.lock();
         throw;
@@ -103,7 +101,11 @@ void wait_in_line(os::ForkSafeLock& lock, std::size_t closing, const Ready& read
 
 }  // namespace
 
-void while_waiting(WhileWaiting call) noexcept { call_while_waiting = call; }
+void while_waiting(WhileWaiting call) noexcept { called_while_waiting = call; }
+
+void call_while_waiting(const std::vector<unsigned long>& closers) {
+    if (const WhileWaiting call = called_while_waiting.load()) call(closers);
+}
 
 bool try_enter() noexcept {
     if (depth > 0) {

@@ -17,6 +17,8 @@ namespace optctx::engines::gate {
 // throws ends the wait, with nothing changed.
 using WhileWaiting = void (*)(const std::vector<unsigned long>& closers);
 void while_waiting(WhileWaiting call) noexcept;
+// Calls it, on a thread that waits elsewhere. Call without locks.
+void call_while_waiting(const std::vector<unsigned long>& closers);
 // How often.
 constexpr std::chrono::milliseconds patience{50};
 

@@ -5,8 +5,11 @@
 #include "engines/overlay.hpp"
 #include "os/fork_locks.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -70,8 +73,8 @@ struct TurnState {
     std::shared_ptr<Group> current;  // the group whose values are in LLVM's storage
     std::shared_ptr<values::ProcessWide> in_force;
     std::size_t running = 0;  // threads of the current group that are not waiting
-    std::uint64_t next_ticket = 0;
-    std::uint64_t serving = 0;
+    // Threads that wait, first come, first served. A signal handler that runs meanwhile waits in its thread's place.
+    std::vector<unsigned long> line;
 };
 
 // This thread's compilations in all images, and whether they hold a turn for the process-wide values. Such a turn lies
@@ -98,8 +101,10 @@ public:
     void admit(Frame& frame, const Frame* outer) override {
         const std::shared_ptr<Group> from = group_of(outer);
         os::ForkSafeLock lock(state_->mutex);
+        state_->line.reserve(state_->line.size() + 1);
         lend(from);
-        wait(lock, [&] { return state_->running == 0 || may_join(frame, from); });
+        // A signal handler may use LLVM, so none runs on a thread that has lent its turn.
+        wait(lock, from == nullptr, [&] { return state_->running == 0 || may_join(frame, from); });
         take(frame, from);
     }
 
@@ -136,7 +141,7 @@ public:
     void begin_compilation(const Frame* scope) override {
         if (begin_compilation_at_once(scope)) return;
         os::ForkSafeLock lock(state_->mutex);
-        wait(lock, [&] { return state_->running == 0 || state_->current == process_; });
+        wait(lock, true, [&] { return state_->running == 0 || state_->current == process_; });
         start_in_process();
         ++compilations;
         settle();
@@ -153,7 +158,7 @@ public:
 
     void after_fork_in_child(const Frame* scope) noexcept override {
         const std::lock_guard lock(state_->mutex);
-        state_->serving = state_->next_ticket;  // no other thread waits
+        std::erase_if(state_->line, [](unsigned long thread) { return thread != pthread_self(); });
         const std::shared_ptr<Group> own = group_of(scope);
         state_->running = own != nullptr ? 1 : 0;
         if (own == nullptr) change_to(process_);
@@ -211,7 +216,7 @@ private:
         return from == nullptr && !state_->current->nested && state_->current->key == frame.group->key;
     }
 
-    bool somebody_waits() const { return state_->serving != state_->next_ticket; }
+    bool somebody_waits() const { return !state_->line.empty(); }
 
     void settle() noexcept { state_->moved.notify_all(); }
 
@@ -223,11 +228,31 @@ private:
     }
 
     template <class Ready>
-    void wait(os::ForkSafeLock& lock, const Ready& ready) {
+    void wait(os::ForkSafeLock& lock, bool runs_signal_handlers, const Ready& ready) {
         TurnState& state = *state_;
-        const std::uint64_t ticket = state.next_ticket++;
-        state.moved.wait(lock, [&] { return state.serving == ticket && ready(); });
-        ++state.serving;
+        const bool has_place = std::find(state.line.begin(), state.line.end(), pthread_self()) != state.line.end();
+        if (!has_place) state.line.push_back(pthread_self());
+        const auto leave_line = [&] {
+            if (!has_place) std::erase(state.line, pthread_self());
+        };
+        auto next_call = std::chrono::steady_clock::now() + gate::patience;
+        while (state.line.front() != pthread_self() || !ready()) {
+            state.moved.wait_for(lock, gate::patience);
+            const auto now = std::chrono::steady_clock::now();
+            if (!runs_signal_handlers || now < next_call) continue;
+            next_call = now + gate::patience;
+            lock.unlock();
+            try {
+                gate::call_while_waiting({});
+            } catch (...) {
+                lock.lock();
+                leave_line();
+                settle();
+                throw;
+            }
+            lock.lock();
+        }
+        leave_line();
     }
 
     // Joins the current group, or makes the frame's own group the current one while no thread is inside.

@@ -119,7 +119,7 @@ ForkSafeMutex::ForkSafeMutex(Rank rank) : rank_(rank) { ForkLocks::get().enrol(*
 
 ForkSafeMutex::~ForkSafeMutex() { ForkLocks::get().drop(*this); }
 
-void ForkSafeCondition::wait_once(ForkSafeLock& lock, std::optional<std::chrono::nanoseconds> time) {
+void ForkSafeCondition::wait_for(ForkSafeLock& lock, std::chrono::nanoseconds time) {
     const std::uint32_t seen = notified_.load();
     lock.unlock();
     sleep_while(notified_, seen, time);

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
-#include <optional>
 
 namespace optctx::os {
 
@@ -94,19 +93,12 @@ using ForkSafeLock = std::unique_lock<ForkSafeMutex>;
 // but in the child of a fork they no longer exist.
 class ForkSafeCondition {
 public:
-    // Returns when `ready()` is true. Calls `ready` with the lock held.
-    template <class Ready>
-    void wait(ForkSafeLock& lock, const Ready& ready) {
-        while (!ready()) wait_once(lock, std::nullopt);
-    }
     // Returns when notified, when the time has elapsed, or earlier.
-    void wait_for(ForkSafeLock& lock, std::chrono::nanoseconds time) { wait_once(lock, time); }
+    void wait_for(ForkSafeLock& lock, std::chrono::nanoseconds time);
     // Call with the lock held.
     void notify_all() noexcept;
 
 private:
-    void wait_once(ForkSafeLock& lock, std::optional<std::chrono::nanoseconds> time);
-
     std::atomic<std::uint32_t> notified_{0};
 };
 

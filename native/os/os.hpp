@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -132,8 +131,7 @@ void trim_heap() noexcept;
 void say(const std::string& text) noexcept;
 
 // Sleeps while `word` equals `value`. Returns after `wake_all`, after the time has elapsed, or spuriously.
-void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value,
-                 std::optional<std::chrono::nanoseconds> time) noexcept;
+void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value, std::chrono::nanoseconds time) noexcept;
 void wake_all(const std::atomic<std::uint32_t>& word) noexcept;
 
 // Sleeps until the process ends.

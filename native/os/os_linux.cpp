@@ -249,12 +249,10 @@ void say(const std::string& text) noexcept {
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
 }
 
-void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value,
-                 std::optional<std::chrono::nanoseconds> time) noexcept {
-    const auto given = time.value_or(std::chrono::nanoseconds(0));
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(given);
-    const timespec limit{static_cast<time_t>(seconds.count()), static_cast<long>((given - seconds).count())};
-    syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, time ? &limit : nullptr, nullptr, 0);
+void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value, std::chrono::nanoseconds time) noexcept {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+    const timespec limit{static_cast<time_t>(seconds.count()), static_cast<long>((time - seconds).count())};
+    syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &limit, nullptr, 0);
 }
 
 void wake_all(const std::atomic<std::uint32_t>& word) noexcept {

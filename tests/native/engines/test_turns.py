@@ -7,6 +7,7 @@ import functools
 import os
 import pathlib
 import resource
+import signal
 import sys
 import textwrap
 import threading
@@ -147,6 +148,45 @@ def test_first_come_first_served_and_compilations_outside_wait_too() -> None:
     for thread in threads:
         thread.join(SECONDS)
     assert order == [3, 1, 4, 3]
+
+
+@in_turns
+def test_a_signal_handler_can_end_the_wait_and_the_line_goes_on() -> None:
+    two, three, four = (OptionContext(unroll_count=count) for count in (2, 3, 4))
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    seen: list[int] = []
+    for enter in (three.run, lambda work: work()):
+        with inside_elsewhere(two):
+            late = waiting(lambda: seen.append(four.run(unrolled)))
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            with pytest.raises(KeyboardInterrupt):
+                enter(unrolled)
+            assert late.is_alive()
+        late.join(SECONDS)
+        assert three.run(unrolled) == 3
+    assert seen == [4, 4]
+
+
+@in_turns
+def test_a_signal_handler_that_runs_while_its_thread_waits_has_its_turn_in_its_place() -> None:
+    two, three, four = (OptionContext(unroll_count=count) for count in (2, 3, 4))
+    seen: list[tuple[str, int]] = []
+    leave = threading.Event()
+
+    def enter(*_: object) -> None:
+        threading.Timer(0.1, leave.set).start()
+        seen.append(("handler", four.run(unrolled)))
+
+    def hold() -> None:
+        with two:
+            leave.wait(SECONDS)
+
+    signal.signal(signal.SIGALRM, enter)
+    holder = waiting(hold)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    seen.append(("thread", three.run(unrolled)))
+    holder.join(SECONDS)
+    assert seen == [("handler", 4), ("thread", 3)]
 
 
 @alone(OPTCTX_ENGINE="exclusive")
