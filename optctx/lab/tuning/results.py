@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -120,7 +120,7 @@ class Study:
 
         Of those with equal figures the first counts. With one objective, the best trial alone.
         """
-        return front_of(self.trials, self.goals)
+        return Front(self.goals, self.trials).trials
 
 
 def progress(count: int, total: int | None) -> str:
@@ -128,15 +128,31 @@ def progress(count: int, total: int | None) -> str:
     return counted(count, "trial") if total is None else f"{count} of {counted(total, 'trial')}"
 
 
-def front_of(trials: Sequence[Trial], goals: Sequence[Goal]) -> list[Trial]:
-    """The trials that no other one dominates."""
-    figures: dict[tuple[float, ...], Trial] = {}
-    for trial in trials:
-        if trial.state == "ok":
-            key = tuple(goal.sign * trial.objectives[goal.name] for goal in goals)
-            figures.setdefault(key, trial)
-    front: list[tuple[float, ...]] = []
-    for key in sorted(figures):  # whatever dominates a key stands before it
-        if not any(all(a <= b for a, b in zip(other, key, strict=True)) for other in front):
-            front.append(key)
-    return sorted((figures[key] for key in front), key=lambda trial: trial.number)
+class Front:
+    """The trials that no other one dominates. Of those with equal figures the first counts."""
+
+    def __init__(self, goals: Sequence[Goal], trials: Iterable[Trial] = ()) -> None:
+        self._goals = goals
+        self._found: dict[tuple[float, ...], Trial] = {}
+        for trial in trials:
+            self.add(trial)
+
+    def add(self, trial: Trial) -> None:
+        """Take another trial in, in any order, if none dominates it."""
+        if trial.state != "ok":
+            return
+        key = tuple(goal.sign * trial.objectives[goal.name] for goal in self._goals)
+        if key in self._found:
+            self._found[key] = min(self._found[key], trial, key=lambda each: each.number)
+        elif not any(_dominates(other, key) for other in self._found):
+            self._found = {other: kept for other, kept in self._found.items() if not _dominates(key, other)}
+            self._found[key] = trial
+
+    @property
+    def trials(self) -> list[Trial]:
+        """In the order of their numbers."""
+        return sorted(self._found.values(), key=lambda trial: trial.number)
+
+
+def _dominates(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return all(a <= b for a, b in zip(one, other, strict=True))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,8 +16,8 @@ from optctx.errors import OptctxError, shown
 from optctx.lab.settings import Number, checked, no_such, positive, setting
 from optctx.lab.settings import seconds as read_seconds
 from optctx.lab.space import Choices, Space, number_of
-from optctx.lab.trials import Goal, Trial
-from optctx.lab.tuning.results import front_of
+from optctx.lab.trials import Goal
+from optctx.lab.tuning.results import Front
 from optctx.wording import counted
 
 if TYPE_CHECKING:
@@ -137,21 +137,19 @@ class Search:
             return self.trials
         return _TRIALS if self.seconds is None and self.patience is None else MOST_TRIALS
 
-    def reached(
-        self, trials: Mapping[int, Trial], running: int, goals: Sequence[Goal], started: float
-    ) -> str:
-        """Which limit the trials, by number, have reached, in words; "" for none.
+    def reached(self, trials: Collection[int], running: int, front: Front, started: float) -> str:
+        """Which limit trials with these numbers have reached, in words; "" for none.
 
-        `running`: how many others are under way. `started`: of this run, as `time.monotonic` has it.
+        `running`: how many others are under way. `front`: that of the trials. `started`: of this
+        run, as `time.monotonic` has it.
         """
         if len(trials) + running >= self.most:
             return counted(self.most, "trial")
         if self.seconds is not None and time.monotonic() - started >= self.seconds:
             return f"{self.seconds:g} seconds"
         if self.patience is not None and len(trials) > self.patience:
-            ordered = [trials[number] for number in sorted(trials)]
-            before = {trial.number for trial in front_of(ordered[: -self.patience], goals)}
-            if {trial.number for trial in front_of(ordered, goals)} <= before:
+            newest = max((trial.number for trial in front.trials), default=-1)
+            if sum(number > newest for number in trials) >= self.patience:
                 return f"no progress for {counted(self.patience, 'trial')}"
         return ""
 

@@ -23,12 +23,12 @@ from optctx.lab.space import PASSES, Choices, Floats, Integers, Space, Value
 from optctx.lab.sweep.by_reads import ByReads
 from optctx.lab.sweep.plan import Answer, Limits
 from optctx.lab.timing.processors import machine, processor_model
-from optctx.lab.trials import Goal, Trial, Trials, identity_of, open_trials, versions
+from optctx.lab.trials import Goal, Kept, Trial, Trials, identity_of, open_trials, versions
 from optctx.lab.tuning.asking import Asking, go_on
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.evaluate import BASE, Candidate, LocalEvaluator, search_plan
 from optctx.lab.tuning.objectives import CompilationTime, Objective, RunTime, Size, Static, emit_for
-from optctx.lab.tuning.results import INTERRUPTED, Study, progress
+from optctx.lab.tuning.results import INTERRUPTED, Front, Study, progress
 from optctx.lab.tuning.search import MOST_TRIALS, Search, check_pruner, check_sampler, need_optuna
 from optctx.lab.tuning.winner import Winner
 from optctx.lab.tuning.workers import Evaluator, RemoteEvaluator
@@ -115,8 +115,9 @@ class Tuning:
         self._keep, self._resume = keep, resume
         self._on_trial = on_trial
         self._known: ByReads[Answer] = ByReads()  # what equal compilations have given
-        self._file: Trials
+        self._file = Trials(Kept())
         self._asking: Asking
+        self._front: Front
         self._base: Trial | None = None
         self._started = time.monotonic()
         self._limit = ""  # what was reached, after which nothing more is asked for
@@ -133,6 +134,7 @@ class Tuning:
             None if search.pruner == "none" else lambda *known: self._asking.report(*known),
         )
         self._stack = ExitStack()
+        self._entered = False
 
     def __enter__(self) -> Tuning:
         with self._stack as stack:
@@ -144,9 +146,11 @@ class Tuning:
             stack.enter_context(self._evaluator)
             stack.callback(self._assessor.stop)
             self._stack = stack.pop_all()
+        self._entered = True
         return self
 
     def __exit__(self, *error: Any) -> None:
+        self._entered = False
         self._stack.__exit__(*error)
 
     @property
@@ -197,15 +201,17 @@ class Tuning:
         return progress(len(self._trials), self.total)
 
     def note(self, name: str, value: Any) -> None:
-        """Keep something of JSON's types with the trials."""
+        """Keep something of JSON's types with the trials. Raises OptctxError outside the `with` block."""
+        self._check_entered()
         self._file.note(name, value)
 
     def run(self) -> Study:
         """Search until a limit is reached or the space has been tried. Call it once.
 
         Raises Interrupted on Ctrl-C, once the base is compiled; `study` has what was found by then. Raises
-        OptctxError for another call after that.
+        OptctxError for another call after that, and outside the `with` block.
         """
+        self._check_entered()
         if self.begun:
             raise OptctxError(
                 "a Tuning searches once; to go on with a search, give another one its file (keep=) and "
@@ -226,6 +232,10 @@ class Tuning:
             raise Interrupted(self.study) from None
         return self.study
 
+    def _check_entered(self) -> None:
+        if not self._entered:
+            raise OptctxError("this Tuning is not running; use it inside its `with` block")
+
     def _note_study(self) -> None:
         self.note("study", msgspec.to_builtins(replace(self.study, trials=(), file="")))
 
@@ -236,6 +246,7 @@ class Tuning:
         self._assessor.know(self._trials.values())
         make = partial(Asking, self._space, self._goals, self._search, blocks=self._assessor.measures)
         self._asking = go_on(make, {n: (trial, self._values(trial)) for n, trial in self._trials.items()})
+        self._front = Front(self._goals, self._trials.values())
         for candidate in self._asking.running:
             self._start(candidate)
         while True:
@@ -250,6 +261,7 @@ class Tuning:
             done, self._done = sorted(self._done, key=lambda each: each[0].number), []
             for trial in self._assessor.trials(done):
                 self._file.append(trial)
+                self._front.add(trial)
                 self._asking.result(trial)
                 self._on_trial(trial)
         if len(self._goals) == 1:
@@ -281,7 +293,7 @@ class Tuning:
             running = len(self._waiting) + len(self._done)
             if running >= self._most:
                 return
-            self._limit = self._search.reached(self._trials, running, self._goals, self._started)
+            self._limit = self._search.reached(self._trials, running, self._front, self._started)
             if self._limit:
                 return
             candidate = self._asking.ask()

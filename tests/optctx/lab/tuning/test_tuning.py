@@ -32,7 +32,7 @@ from optctx.lab.tuning import (
     parse_space,
 )
 from optctx.lab.tuning.evaluate import end_helpers, search_plan
-from optctx.lab.tuning.results import front_of
+from optctx.lab.tuning.results import Front
 from optctx.process import all_arguments
 from tests.support.endless import LIST, endless
 from tests.support.processes import too_long
@@ -128,7 +128,8 @@ def test_a_front_is_what_nothing_is_better_than(figures: list[tuple[int, int]], 
         for pair in figures
         if not any(a <= pair[0] and b <= pair[1] and (a, b) != pair for a, b in figures)
     }
-    front = front_of(trials, goals)
+    front = Front(goals, trials).trials
+    assert Front(goals, reversed(trials)).trials == front
     assert {figures[trial.number] for trial in front} == expected
     assert len(front) == len(expected)
 
@@ -208,8 +209,36 @@ def test_limits_end_a_search() -> None:
     assert 6 <= len(patient.trials) <= 6 + 8
     assert patient.best is None
     timed = Search(seconds=0.2)
-    assert timed.reached({}, 0, [], time.monotonic()) == ""
-    assert timed.reached({}, 0, [], time.monotonic() - 1) == "0.2 seconds"
+    assert timed.reached({}, 0, Front([]), time.monotonic()) == ""
+    assert timed.reached({}, 0, Front([]), time.monotonic() - 1) == "0.2 seconds"
+
+
+def test_patience_is_counted_in_the_order_of_numbers() -> None:
+    front, search, numbers = Front([Goal("a", "")]), Search(patience=4), list[int]()
+
+    def after(number: int, figure: int) -> str:
+        numbers.append(number)
+        front.add(Trial(number, {}, "", "ok", {"a": figure}))
+        return search.reached(numbers, 0, front, 0.0)
+
+    assert [after(*each) for each in ((0, 5), (4, 3), (1, 3), (2, 3), (3, 9))] == [""] * 5
+    assert after(5, 9) == "no progress for 4 trials"  # after 1, which comes before the equal 2 and 4
+    assert after(6, 2) == ""
+    nothing = Front([])
+    assert [search.reached(range(count), 0, nothing, 0.0) for count in (4, 5)] == [
+        "",
+        "no progress for 4 trials",
+    ]
+
+
+def test_a_search_runs_inside_its_block_alone() -> None:
+    tuning = tuning_of(JOB, parse_space(["unroll-count=1,2"]))
+    assert tuning.progress == "0 of 2 trials"
+    with tuning:
+        pass
+    for outside in (tuning.run, lambda: tuning.note("kept", 1)):
+        with pytest.raises(OptctxError, match="this Tuning is not running; use it inside its `with` block"):
+            outside()
 
 
 def test_the_calling_threads_options_are_the_base() -> None:
