@@ -28,6 +28,7 @@ from evidence.strategies.tools import CommandLineStrategy
 from optctx.compiling import Job
 from optctx.errors import OptctxError
 from optctx.lab.command.inputs import read_input
+from optctx.lab.command.main import guarded
 from optctx.lab.space import Choices, Integers, Value, Values, text_of
 from optctx.lab.tuning import Limits, Search, Space, Study, parse_space, tune
 from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, search_plan
@@ -210,4 +211,4 @@ def _run(command: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guarded(main))

@@ -19,6 +19,7 @@ from pathlib import Path
 from evidence.benchmarks._report import Report, spread
 from evidence.benchmarks.tuning import OPTIONS, kernel_job
 from optctx.compiling import Job
+from optctx.lab.command.main import guarded
 from optctx.lab.tuning import Limits, Search, Space, Study, parse_space, tune
 from optctx.lab.tuning.dask import dask_executor
 
@@ -92,4 +93,4 @@ def _running(module: str, *words: str) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guarded(main))
