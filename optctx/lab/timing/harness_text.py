@@ -18,6 +18,7 @@ from optctx.lab.timing.harness import (
     Kind,
     callable_function,
     check_call,
+    check_readable,
     kinds_of,
     opened_module,
 )
@@ -60,17 +61,16 @@ def find_harness(measuring: Measuring, file: str, job: Job) -> Harness:
     `measuring` names the entry and a harness; without one it is looked for beside `file`, with the ending
     .toml. A module with one function that can be called needs no name of an entry. Raises NoHarnessError if
     the function takes arguments and no harness says which, and OptctxError for what does not fit the module.
-    LLVM reads the module in this process; a text is first read in a fresh one, because LLVM may crash on it.
+    LLVM reads the module in this process, after a fresh one, because LLVM may crash on it.
     """
     path = measuring.harness or harness_beside(file)
     if path:
         harness = Harness.from_toml(path)
         if measuring.entry:
             harness = msgspec.structs.replace(harness, entry=measuring.entry)
-        _check_text(job.ir)
         harness.check(job.ir)
         return harness
-    _check_text(job.ir)
+    check_readable(job.ir)
     with opened_module(job.ir) as module:
         entry = measuring.entry or _only_function(module)
         function = callable_function(entry, module)
@@ -100,22 +100,15 @@ def harness_beside(file: str) -> str:
     return place if os.path.exists(place) and os.path.getsize(place) > 0 else ""
 
 
-def _check_text(ir: str | bytes) -> None:
-    """Raise OptctxError for text that LLVM crashes on."""
-    if isinstance(ir, str):
-        with FreshProcess() as fresh:
-            result = fresh.compile(Job(ir, "verify", emit="none"))
-        if result.died is not None:
-            raise OptctxError(f"cannot read the module: {result.error}")
-
-
 def harness_of(ir: str | bytes, entry: str) -> str:
     """A harness to fill in for a function: TOML, with a comment where a number has to be chosen.
 
     It is valid as it is, with 1000 elements for every array whose size the function does not tell, and can be
     read by `Harness.loads`. How arrays are used is read off the function, after LLVM has put its variables
-    into registers in a fresh process. Raises OptctxError for a function that a harness cannot describe.
+    into registers in a fresh process. Raises OptctxError for a function that a harness cannot describe, and
+    for a module that LLVM crashes on.
     """
+    check_readable(ir)
     with opened_module(ir) as module:
         callable_function(entry, module)
     with FreshProcess() as fresh:

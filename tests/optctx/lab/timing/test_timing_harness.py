@@ -255,3 +255,10 @@ def test_a_function_that_cannot_be_called_is_refused(entry: str, ir: str, words:
     with pytest.raises(OptctxError) as raised:
         find_harness(Measuring(entry=entry), "-", Job(ir))
     assert words in str(raised.value)
+
+
+def test_a_module_that_llvm_crashes_on_is_refused_wherever_a_harness_meets_it() -> None:
+    deep = f"@deep = global {'[1 x ' * 200_000}i8{']' * 200_000} undef"
+    for meets in (Harness("f").check, lambda ir: harness_of(ir, "f")):
+        with pytest.raises(OptctxError, match=r"cannot read the module: .* was killed by SIGSEGV"):
+            meets(deep)
