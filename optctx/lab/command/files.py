@@ -13,9 +13,9 @@ from optctx.outputs import hindrance
 from optctx.wording import did_you_mean, nearest
 
 # Arguments that name files, of any command.
-_READ = ("file", "files", "kept", "old", "new", "harness", "again")
+_READ = ("file", "files", "kept", "old", "new", "harness", "again", "load")
 _WRITTEN = ("keep", "best", "emit_ir", "report", "output")
-_IS_READ = "it is read"
+_MAY_REPLACE = {"emit_ir": "file", "best": "load"}
 
 _PARSING = re.compile(r"cannot read the module: LLVM IR parsing error <string>:(?P<words>.*?)[ ^]*")
 
@@ -49,17 +49,18 @@ def check_distinct(given: Mapping[str, Any]) -> None:
     `given`: the arguments by name. The module of `--emit-ir` may replace the one that is read, and the
     options of `--best` those of `--load`.
     """
-    read = [each for name in _READ for each in _listed(given.get(name))]
+    read = [(name, each) for name in _READ for each in _listed(given.get(name))]
     if given.get("harness") == "" and given["file"]:
         from optctx.lab.timing.harness_text import harness_beside  # other commands need not import it
 
-        read += filter(None, [harness_beside(given["file"])])
-    uses = dict.fromkeys(map(os.path.realpath, read), _IS_READ)
+        read += [("harness", each) for each in filter(None, [harness_beside(given["file"])])]
+    sources = {os.path.realpath(path): name for name, path in read}
+    uses: dict[str, str] = {}
     for name in _WRITTEN:
         for path in _listed(given.get(name)):
             flag, place = f"--{name.replace('_', '-')}", os.path.realpath(path)
-            use = uses.get(place, "")
-            if use and not (name == "emit_ir" and use == _IS_READ):
+            is_read = sources.get(place) not in (None, _MAY_REPLACE.get(name))
+            if use := "it is read" if is_read else uses.get(place):
                 raise OptctxError(f"cannot write {path} for {flag}: {use}; name another file")
             if os.path.isfile(place) or not os.path.exists(place):  # no device
                 uses[place] = f"{flag} writes it"

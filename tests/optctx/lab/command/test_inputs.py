@@ -13,6 +13,7 @@ import pytest
 
 from optctx.compiling import Job
 from optctx.errors import OptctxError
+from optctx.lab.command.files import check_distinct
 from optctx.lab.command.inputs import read_input
 from optctx.lab.command.main import main
 from tests.support.ir_texts import COUNTED, SCALE, X86
@@ -140,6 +141,8 @@ def test_no_file_is_written_twice_or_over_what_is_read(
         (*time, "--output", "tiny.toml"),
         (*time, "--harness", "other.toml", "--output", "other.toml"),
         ("time", "--again", "other.toml", "--output", "other.toml"),
+        (*time, "--load", "other.toml", "--output", "other.toml"),
+        ("tune", *given, "--load", "other.toml", "--emit-ir", "other.toml"),
     ):
         assert main(list(words)) == 2
         flag, path = words[-2:]
@@ -147,6 +150,7 @@ def test_no_file_is_written_twice_or_over_what_is_read(
     for harness in ("tiny.toml", "other.toml"):
         assert pathlib.Path(harness).read_text() == 'entry = "f"\n'
         pathlib.Path(harness).unlink()
+    check_distinct({"file": "tiny.ll", "load": "a", "best": "a", "emit_ir": "tiny.ll"})
     both = ["--best", "/dev/null", "-o", "/dev/null"]
     assert main(["tune", *given, "--emit-ir", "tiny.ll", *both]) == 0
     assert "define i32 @f" in module.read_text() != TINY
