@@ -42,7 +42,7 @@ from optctx.lab.tuning.marking import check_marking, marked_and_tried
 from optctx.lab.tuning.objectives import objective_named
 from optctx.lab.tuning.propose import propose
 from optctx.lab.tuning.search import Search, need_optuna
-from optctx.outputs import write_whole
+from optctx.outputs import hindrance, write_whole
 
 _PROPOSED = 8  # options, where none is given
 _ROWS = 10  # of the table
@@ -98,7 +98,7 @@ class Results:
     )
 
     def check(self, objectives: int) -> None:
-        """Raise OptctxError for a file that nothing could be written to in the end."""
+        """Raise OptctxError for a file or folder that nothing could be written to in the end."""
         if self.report:
             report.check_report(self.report)
         for flag, path in (("--best", self.best), ("--emit-ir", self.emit_ir)):
@@ -108,6 +108,12 @@ class Results:
                 )
             if path:
                 check_writable(path)
+        if self.wrong is not None:
+            folder = self.wrong
+            while folder and not os.path.lexists(folder):
+                folder = os.path.dirname(folder)  # what is missing is made
+            if problem := hindrance(os.path.join(folder, "a new file")):
+                raise OptctxError(f"cannot write into {self.wrong}: {problem}")
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ import msgspec
 from msgspec import Meta, Struct
 
 from optctx.compiling import FreshProcess, Job
-from optctx.errors import OptctxError, shown
+from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.lab.timing.bench import check
 from optctx.lab.timing.harness import Harness
 from optctx.lab.timing.results import Outcome, Tolerance
+from optctx.outputs import OUT_OF, write_whole
 from optctx.plain_data import read_bounded
 from optctx.toml import read_toml, toml_value, typed
 
@@ -80,7 +81,7 @@ class Case:
         """Write the case into a folder, which is made if it is missing. Return the path of its case.toml.
 
         `base` and `candidate` are the objects, which are kept beside. `optctx time --again CASE.toml` runs
-        it. Raises OptctxError if the folder cannot be written.
+        it. Raises OptctxError if the folder cannot be written: EndedEarlyError if the disk is full.
         """
         job, name = self.job, os.fsdecode(folder)
         module = _BITCODE if isinstance(job.ir, bytes) else _TEXT
@@ -104,11 +105,11 @@ class Case:
         }
         try:
             os.makedirs(name, exist_ok=True)
-            for each, data in files.items():
-                with open(os.path.join(name, each), "wb") as file:
-                    file.write(data)
         except OSError as error:
-            raise OptctxError(f"cannot write a case into {shown(name)}: {error.strerror or error}") from None
+            kind = EndedEarlyError if error.errno in OUT_OF else OptctxError
+            raise kind(f"cannot write a case into {shown(name)}: {error.strerror or error}") from None
+        for each, data in files.items():
+            write_whole(os.path.join(name, each), data)
         return os.path.join(name, CASE)
 
 

@@ -247,6 +247,7 @@ class Tuning:
         self._front = Front(self._goals, self._trials.values())
         make = partial(Asking, self._space, self._goals, self._search, blocks=self._assessor.measures)
         self._asking = go_on(make, {n: (trial, self._values(trial)) for n, trial in self._trials.items()})
+        self._front = Front(self._goals, self._trials.values())
         for candidate in self._asking.running:
             self._start(candidate)
         while True:

@@ -11,7 +11,7 @@ import pytest
 
 from optctx.children.frames import encode
 from optctx.compiling import Job
-from optctx.errors import OptctxError
+from optctx.errors import EndedEarlyError, OptctxError
 from optctx.lab.timing import (
     Array,
     Bench,
@@ -220,6 +220,10 @@ def test_a_file_that_is_no_case_is_one_clear_error(tmp_path: pathlib.Path) -> No
         read_case(path)
     with pytest.raises(OptctxError, match="cannot write a case into"):
         case.write(path, base=b"", candidate=b"", outcome=Outcome("ok"))
+    path.unlink()
+    path.symlink_to("/dev/full")
+    with pytest.raises(EndedEarlyError, match="no space left on device"):
+        case.write(tmp_path, base=b"", candidate=b"", outcome=Outcome("ok"))
 
 
 def test_what_a_kernel_says_in_place_of_its_worker_is_decoded_and_checked(tmp_path: pathlib.Path) -> None:

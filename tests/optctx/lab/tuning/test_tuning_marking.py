@@ -107,6 +107,7 @@ def test_what_cannot_be_written_is_refused_before_the_search(
     for text, option, path, reason in (
         (SCALE, "--best", tmp_path / "none" / "x", "there is no directory"),
         (SCALE, "--emit-ir", folder, "it is a directory"),
+        (SCALE, "--wrong", file / "new", f"cannot write into {file / 'new'}: there is no directory"),
         (marked_text, "--emit-ir", tmp_path / "b.ll", "take it out first"),
     ):
         file.write_text(text)
