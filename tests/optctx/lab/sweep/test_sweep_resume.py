@@ -1,4 +1,4 @@
-"""A sweep that is interrupted, resumed or out of disk: the file keeps its trials, --resume adds the others."""
+"""A sweep that is interrupted, resumed or out of disk: the file keeps its trials; --resume adds the rest."""
 
 from __future__ import annotations
 
