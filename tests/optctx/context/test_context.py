@@ -16,42 +16,6 @@ from optctx import OptionContext, OptionTypeError, current, registry
 from tests.support.alone import alone
 from tests.support.rows import rows
 
-# Name -> (value, its texts on a command line)
-EVERY_TYPE: dict[str, tuple[Any, ...]] = {
-    "vectorize-loops": (False, "false"),
-    "enable-tail-merge": (True, "true"),
-    "inline-threshold": (-7, "-7"),
-    "unroll-count": (4, "4"),
-    "mem-intrinsic-expand-size": (-(2**63), "-9223372036854775808"),
-    "inline-max-stacksize": (2**64 - 2, "18446744073709551614"),
-    "cold-branch-ratio": (0.25, "0.25"),
-    "chr-bias-threshold": (1e-300, "1e-300"),
-    "asan-memory-access-callback-prefix": ("_é,", "_é,"),
-    "x86-asm-syntax": ("intel", "intel"),
-    "loop-interchange-profitabilities": (["ignore", "cache"], "ignore", "cache"),
-    "print-after-pass-number": ([3, 5], "3", "5"),
-    "internalize-public-api-list": (["a", "b"], "a", "b"),
-    "pgo-analysis-map": (["bb-freq", "br-prob"], "bb-freq", "br-prob"),
-    "x86-align-branch": ("jcc+jmp", "jcc+jmp"),
-    "force-vector-width": (8, "8"),
-}
-
-
-@rows("name", EVERY_TYPE)
-def test_a_value_of_each_type_comes_back_and_becomes_a_command_line(name: str) -> None:
-    value, *texts = EVERY_TYPE[name]
-    own = type(value)
-    context = OptionContext({name: value}, base="defaults")
-    assert context[name] == context.get(name) == value
-    assert type(context[name]) is type(context.get(name, own)) is own
-    for other in {bool, int, float, str, list, dict} - {own}:
-        with pytest.raises(OptionTypeError):
-            context.get(name, other)
-    assert dict(context.overrides) == {name: value}
-    assert context.args() == [f"-{name}={text}" for text in texts]
-    for command_line in (context.args(), tuple(context.args()), " ".join(context.args())):
-        assert OptionContext.from_args(command_line, base="defaults") == context
-
 
 @rows(
     ("name", "given", "value"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import pathlib
-import random
 import signal
 import sys
 import time
@@ -19,7 +18,7 @@ from optctx.lab import rank as rank_folder
 from optctx.lab.command.main import main
 from optctx.lab.rank import Effect, Estimate, Ranking, rank
 from optctx.lab.rank.choose import values_within_type
-from optctx.lab.rank.screening import DEAD, Screen
+from optctx.lab.rank.screening import Screen
 from optctx.lab.sweep import Limits
 from optctx.lab.sweep.plan import Answer
 from optctx.lab.sweep.process import SweepProcess
@@ -132,8 +131,13 @@ def test_one_value_of_each_option_is_tried_and_another_if_llvm_dies_of_it(tmp_pa
 
 
 def test_every_value_is_compared_with_a_fresh_process() -> None:
-    verified = rank(SMALL, only=["licm-ms*", "unroll-count"], every=True, verify=True)
+    """On top of the values that the calling thread sees, which are the base."""
+    before = process_state()
+    with OptionContext({"unroll-count": 4, "enable-gvn-hoist": True}):
+        verified = rank(SMALL, only=["licm-ms*", "unroll-count"], every=True, verify=True)
     assert {trial.agrees for trial in verified.trials} == {True}
+    assert effect_of(verified, "unroll-count").base == "4"
+    assert process_state() == before
 
 
 def test_ranked_by_instructions_the_order_is_another() -> None:
@@ -155,20 +159,6 @@ def test_what_never_ends_times_out_and_the_others_go_on(fresh: FreshProcess, tmp
     assert effect_of(found, "unroll-count").changes
     assert not effect_of(found, LIST).changes
     assert len(effect_of(found, LIST).trials) == 2
-
-
-def test_the_base_is_what_the_calling_thread_sees(fresh: FreshProcess) -> None:
-    before = process_state()
-    with OptionContext({"unroll-count": 4, "enable-gvn-hoist": True}):
-        found = rank(SMALL, only=["unroll-count", "unroll-runtime"], every=True)
-    base = fresh.compile(dataclasses.replace(SMALL, options=("-unroll-count=4", "-enable-gvn-hoist=true")))
-    assert found.base.attributes["size"] == len(base.code)
-    effect = effect_of(found, "unroll-count")
-    assert effect.base == "4"
-    both = dataclasses.replace(SMALL, options=("-unroll-count=8", "-enable-gvn-hoist=true"))
-    (eight,) = (trial for trial in effect.trials if trial.options == {"unroll-count": "8"})
-    assert eight.attributes["size"] == len(fresh.compile(both).code)
-    assert process_state() == before
 
 
 def test_a_choice_that_is_an_option_itself_is_tried_whichever_is_named() -> None:
@@ -311,52 +301,6 @@ def test_a_killed_helper_leaves_what_is_known(
 
 
 # Which values are compiled together
-
-
-def resolved(screen: Screen, effects: dict[int, float], dead: set[int]) -> tuple[dict[int, int], int]:
-    """Number -> the size of the compilation that settled it; and how many there were."""
-    settled: dict[int, int] = {}
-    count = 0
-    dice = random.Random(len(effects))
-    under_way: list[tuple[int, ...]] = []
-    while True:
-        while len(under_way) < 5 and (numbers := screen.next()) is not None:
-            under_way.append(numbers)
-        if not under_way:
-            return settled, count
-        numbers = under_way.pop(dice.randrange(len(under_way)))
-        count += 1
-        effect = DEAD if dead & {*numbers} else sum(effects.get(each, 0.0) for each in numbers)
-        if len(numbers) == 1 or not effect:
-            for number in numbers:
-                assert settled.setdefault(number, len(numbers)) == len(numbers), "once"
-        screen.result(numbers, effect)
-
-
-def test_every_value_is_settled_once_and_those_that_matter_alone() -> None:
-    """Spare ones as well, where LLVM died and where an option is likely to matter."""
-    values = [[option * 10 + place for place in range(1 + option % 4)] for option in range(100)]
-    every = {number for own in values for number in own}
-    effects = {10: 0.5, 11: 0.1, 330: 0.2, 331: 0.3, 770: 0.01}
-    settled, count = resolved(Screen(values, {}), effects, {550, 552})
-    assert settled.keys() == every
-    assert all(settled[number] == 1 for number in [*effects, 550, 552])
-    assert count < len(every) / 3
-    single, count = resolved(Screen(values, {}, groups=False), effects, {550, 552})
-    assert (set(single.values()), count) == ({1}, len(every))
-
-    first, spare = [own[:1] for own in values], [own[1:] for own in values]
-    effects, likely = {10: 0.5, 330: 0.2, 72: 0.1}, [33, 3, 7]
-    settled, count = resolved(Screen(first, {}, spare=spare, likely=likely), effects, {550, 551})
-    assert settled.keys() == {number for own in first for number in own} | {551, 552, 31, 32, 33, 71, 72}
-    assert all(settled[number] == 1 for number in [330, 30, 70, 72, 551, 552])
-    assert settled[31] == 2, "the others of 3 and 7 go together"
-    assert count < 50
-    known = {
-        number: effects.get(number, DEAD if number == 550 else 0.0) for number in settled if number < 552
-    }
-    rest, _ = resolved(Screen(first, {**known, 551: DEAD}, spare=spare, likely=likely), effects, set())
-    assert rest.keys() == settled.keys() - known.keys()
 
 
 def test_the_largest_effects_are_found_first() -> None:

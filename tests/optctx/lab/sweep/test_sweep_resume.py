@@ -1,13 +1,8 @@
-"""A sweep that is killed, interrupted or out of disk: the file keeps its trials, --resume adds the others."""
+"""A sweep that is interrupted, resumed or out of disk: the file keeps its trials; --resume adds the rest."""
 
 from __future__ import annotations
 
-import csv
-import os
 import pathlib
-import subprocess
-import sys
-from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -19,46 +14,7 @@ from optctx.lab.command.main import main
 from optctx.lab.sweep import Limits, sweep
 from optctx.lab.trials import Trial, read_trials
 from tests.support.ir_texts import SCALE
-from tests.support.processes import SECONDS, of_session, wait_for
 from tests.support.tuning_cases import TINY
-
-
-def test_a_sweep_of_hundreds_with_crashes_survives_a_kill(tmp_path: pathlib.Path) -> None:
-    """The pass `chr` reads a file by this name. LLVM ends the process if there is none."""
-    size = 150
-    values = [f"/dev/{'/' * extra}null" for extra in range(size)]
-    dead = {str(tmp_path / f"none{number}"): "crashed" for number in range(2)}
-    for place, value in enumerate(dead):
-        values.insert(size * (place + 1) // 4, value)
-    late = tmp_path / "late"
-    os.mkfifo(late)  # which has no end before the sweep is killed
-    values.append(str(late))
-    (tmp_path / "tiny.ll").write_text(TINY)
-    file = tmp_path / "kept"
-    command = [
-        *(sys.executable, "-m", "optctx", "sweep", str(tmp_path / "tiny.ll"), "--passes", "chr", "-j", "2"),
-        *("--try", f"chr-module-list={','.join(values)}", "--format", "csv", "--keep", str(file)),
-    ]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True) as process:
-        wait_for(lambda: file.exists() and file.read_bytes().count(b'"op_code":6') > size // 2)
-        process.kill()
-    wait_for(lambda: not of_session(process.pid))
-    kept = file.read_bytes()
-    assert size // 2 < kept.count(b'"op_code":6') < len(values)
-    late.unlink()
-    late.touch()
-    done = subprocess.run([*command, "--resume"], capture_output=True, text=True, timeout=SECONDS)
-    assert done.returncode == 0
-    assert all("compiling: " in line for line in done.stderr.splitlines())  # how far it came
-    assert file.read_bytes().startswith(kept[: kept.rindex(b"\n")])
-    trials = read_trials(str(file)).trials
-    assert Counter(each.options["chr-module-list"] for each in trials.values()) == Counter(values)
-    assert {t.options["chr-module-list"]: t.state for t in trials.values() if t.state != "ok"} == dead
-    assert len({each.digest for each in trials.values()} - {""}) == 1
-    printed = list(csv.DictReader(done.stdout.splitlines()))
-    assert [row["chr-module-list"] for row in printed] == values
-    (first, *_) = (row for row in printed if row["state"] == "crashed")
-    assert first["error"].endswith(f"Couldn't read the chr-module-list file {first['chr-module-list']}")
 
 
 @pytest.fixture
