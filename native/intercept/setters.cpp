@@ -140,18 +140,27 @@ struct Replaced {
 };
 views::PerImage<Replaced> replaced{};
 
+// Does LLVM's own work on an object of its own.
+bool give_process_wide(unsigned image, void* option, unsigned position, RawStringRef name, RawStringRef value,
+                       bool multi) {
+    os::ForkSafeLock storage;
+    if (values::Space* space = values::space_of(image))
+        storage = space->hold_for_parse(reinterpret_cast<std::uintptr_t>(option));
+    return replaced[image].original(option, position, name, value, multi);
+}
+
 // Has LLVM's signature, so the tables can point at it directly and no machine code is needed. LLVM passes nothing to it
 // that tells its image, so each image has a function of its own.
 template <unsigned image>
 bool add_occurrence(void* option, unsigned position, RawStringRef name, RawStringRef value, bool multi) {
     const auto address = reinterpret_cast<std::uintptr_t>(option);
-    const auto& [original, observer] = replaced[image];
+    const Observer& observer = replaced[image].observer;
     const bool observed = observer.begin(image, address);
     const Outcome outcome = give(image, address, name, value, multi);
     if (Activation* activation = outcome == Outcome::process ? scopes::current_activation(image) : nullptr)
         activation->counted();  // LLVM may have taken the address of a copy
-    const bool refused =
-        outcome == Outcome::process ? original(option, position, name, value, multi) : outcome == Outcome::refused;
+    const bool refused = outcome == Outcome::process ? give_process_wide(image, option, position, name, value, multi)
+                                                     : outcome == Outcome::refused;
     if (observed) observer.end(image, address, value, outcome, refused);
     return refused;
 }

@@ -4,6 +4,7 @@
 #include "values/sets.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <iterator>
@@ -20,7 +21,11 @@ void call_set_default(void* option, std::uint32_t index) {
     reinterpret_cast<SetDefault>(const_cast<void*>(static_cast<RawOption*>(option)->vtable[index]))(option);
 }
 
+views::PerImage<std::atomic<Space*>> spaces{};
+
 }  // namespace
+
+Space* space_of(unsigned image) noexcept { return spaces[image].load(std::memory_order_acquire); }
 
 Setting copy_option(const std::vector<Region>& regions, std::uint32_t slot,
                     const std::function<std::shared_ptr<Block>(std::uint32_t slot)>& copy) {
@@ -52,6 +57,7 @@ Space::Space(unsigned image, std::vector<Region> regions, std::vector<std::uint3
     build_defaults(set_default_index);
     last_view_ = defaults_;
     last_drift_ = std::make_shared<const Setting>();
+    spaces[image_].store(this, std::memory_order_release);
 }
 
 void Space::scope_debugging(const Debugging::Places& places) {
@@ -234,6 +240,13 @@ void Space::find_drift() {
 }
 
 os::ForkSafeLock Space::hold_storage() { return os::ForkSafeLock(storage_mutex_); }
+
+os::ForkSafeLock Space::hold_for_parse(std::uintptr_t option) {
+    const auto owns = [this](std::uint32_t at) { return at != no_slot && regions_[at].ownership != Ownership::none; };
+    const std::optional<std::uint32_t> slot = slot_of(option);
+    if (!slot || !(owns(*slot) || owns(regions_[*slot].variable))) return {};
+    return hold_storage();
+}
 
 void Space::cover() {
     find_drift();

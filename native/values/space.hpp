@@ -85,9 +85,13 @@ public:
     void scope_debugging(const Debugging::Places& places);
     Debugging* debugging() const noexcept { return debugging_.get(); }
 
-    // Guard LLVM's own storage while a context's values are put into it (engines/overlay.hpp). From `cover` to
-    // `uncover`, both called with the lock held, the contents before `cover` count as process-wide.
+    // Guard LLVM's own storage while a context's values are put into it (engines/overlay.hpp), and while LLVM parses a
+    // value into it (intercept/setters.cpp). From `cover` to `uncover`, both called with the lock held, the contents
+    // before `cover` count as process-wide.
     os::ForkSafeLock hold_storage();
+    // Hold it if LLVM is about to parse a value for this object of its own that frees memory of the value before, which
+    // another thread may be copying. Such options have no callbacks, so no parser comes back here or needs the GIL.
+    os::ForkSafeLock hold_for_parse(std::uintptr_t option);
     void cover();
     void uncover() noexcept;
 
@@ -122,5 +126,8 @@ private:
     std::vector<void*> last_view_;  // defaults with the last drift on top
     std::shared_ptr<const Setting> last_drift_;
 };
+
+// Return the space of an image, or null before it is made.
+Space* space_of(unsigned image) noexcept;
 
 }  // namespace optctx::values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Literal
 
 import pytest
@@ -9,8 +10,9 @@ from llvmlite import binding
 
 from optctx import Drift, OptionContext, drift, registry
 from optctx.engine.attach import attach
+from tests.support.alone import alone
 from tests.support.processes import forked
-from tests.support.scopes import process_state, reset_all, set_option, write
+from tests.support.scopes import meanwhile, process_state, reset_all, set_option, write
 
 pytestmark = pytest.mark.usefixtures("attached")
 
@@ -138,3 +140,17 @@ def test_what_a_context_changes_process_wide_is_not_drift_and_what_it_covers_is(
         set_option("track-memory")
         assert list(drift()) == ["crash-diagnostics-dir", "rng-seed", "track-memory"]
     assert list(drift()) == ["crash-diagnostics-dir", "rng-seed", "track-memory"]
+
+
+_MMAP_THRESHOLD = -3  # of mallopt(3)
+
+
+@pytest.mark.redirected
+@alone
+def test_a_text_is_looked_at_while_another_thread_sets_it() -> None:
+    """LLVM frees the text that it replaces. A long one is unmapped here at once, so a late look crashes."""
+    drift()
+    ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 4096)
+    with meanwhile(drift):
+        for number in range(6000):
+            set_option("cfg-func-name", "a" * (5000 + number % 7 * 5000))
