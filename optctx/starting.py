@@ -15,8 +15,10 @@ import importlib
 import importlib.util
 import os
 import platform
+import signal
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 _NEEDED = "optctx needs CPython 3.10 or later on 64-bit Linux on x86-64 (AMD64)"
@@ -59,11 +61,27 @@ def _load() -> None:
             raise ImportError(_absent(copy))
         sys.modules[__package__].__path__.append(copy)
     try:
-        importlib.import_module(_NAME)
+        with _no_signals():
+            importlib.import_module(_NAME)
     except ImportError as error:
         if error.path is None:  # the module itself refuses, and says why
             raise
         raise ImportError(f"optctx's native module cannot be loaded: {error}; {_AGAIN}") from error
+
+
+@contextmanager
+def _no_signals() -> Iterator[None]:
+    """Keep this thread's signals until the end: what a handler raises ends the process while types are made.
+
+    Another thread may still take them. Signals for faults of the code itself are not kept.
+    """
+    own = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - own)
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _is_source() -> bool:

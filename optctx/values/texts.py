@@ -73,7 +73,12 @@ def check_occurrence(option: RegisteredOption, name: str, text: str | None) -> N
 
 
 def split_text(option: RegisteredOption, text: str) -> Texts:
-    """Split `-name=text` into the occurrences that it makes: several for a comma-separated list."""
+    """Split `-name=text` into the occurrences that it makes: several for a comma-separated list.
+
+    `-name=true` is `-name` where LLVM takes no value, so that `true` sets every flag.
+    """
+    if text == "true" and _value_expected(option) == _VALUE_DISALLOWED:
+        return (None,)
     if option_at(option.address).misc & _COMMA_SEPARATED:
         return tuple(text.split(","))
     return (text,)

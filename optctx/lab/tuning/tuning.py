@@ -244,7 +244,6 @@ class Tuning:
         self._base = self._compile_base()
         self._note_study()
         self._assessor.know(self._trials.values())
-        self._front = Front(self._goals, self._trials.values())
         make = partial(Asking, self._space, self._goals, self._search, blocks=self._assessor.measures)
         self._asking = go_on(make, {n: (trial, self._values(trial)) for n, trial in self._trials.items()})
         self._front = Front(self._goals, self._trials.values())

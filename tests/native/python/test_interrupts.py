@@ -24,7 +24,7 @@ from tests.support.audit import audit
 from tests.support.each_instruction import Interrupt, instructions, interrupt_at
 from tests.support.installed import SANITIZED, needs_audit, needs_signals
 from tests.support.interrupts import PACKAGE, PLACES, SMALL, leftovers, state, works
-from tests.support.processes import SECONDS
+from tests.support.processes import SECONDS, run_python
 from tests.support.scopes import four, scopes_become, unrolled
 
 pytestmark = pytest.mark.redirected
@@ -165,6 +165,35 @@ def interrupt_inside_llvm(most: int) -> None:
     for number in range(1, total + 1, max(1, total // most)):
         interrupt_at(work, number, (PACKAGE,))
     work()
+
+
+def test_a_signal_waits_while_the_native_module_is_loaded() -> None:
+    """Its types make Python code run, and there an exception ended the process."""
+    assert run_python("""
+        import enum, os, signal, sys
+
+        class Interrupt(BaseException): pass
+
+        def interrupt(*_):
+            raise Interrupt
+
+        def call(*arguments, **keywords):
+            if "optctx._native" in sys.modules:
+                os.kill(os.getpid(), signal.SIGUSR1)
+            return own(*arguments, **keywords)
+
+        signal.signal(signal.SIGUSR1, interrupt)
+        own, enum.EnumMeta.__call__ = enum.EnumMeta.__call__, call
+        try:
+            import optctx
+        except Interrupt:
+            print("interrupted")
+        enum.EnumMeta.__call__ = own
+        assert not signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        from optctx import OptionContext
+        with OptionContext(unroll_count=2) as made:
+            print(made["unroll-count"])
+    """).split() == ["interrupted", "2"]
 
 
 def test_attaching_that_is_interrupted_is_done_by_the_next_use() -> None:
