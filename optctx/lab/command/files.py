@@ -98,6 +98,8 @@ def naming(verb: str, path: str) -> Iterator[None]:
 
 def explain(error: OSError) -> str:
     """Word an operating system error that no command expected, without its number."""
+    if error.filename is None and isinstance(error, FileNotFoundError):  # of os.getcwd()
+        return "the current folder has been removed; change into another one"
     if error.filename is None:
         return f"the operating system refused a step: {_reason(error)}"
     return f"cannot use {os.fsdecode(error.filename)}: {_reason(error)}"

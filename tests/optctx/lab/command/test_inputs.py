@@ -154,3 +154,13 @@ def test_no_file_is_written_twice_or_over_what_is_read(
     both = ["--best", "/dev/null", "-o", "/dev/null"]
     assert main(["tune", *given, "--emit-ir", "tiny.ll", *both]) == 0
     assert "define i32 @f" in module.read_text() != TINY
+
+
+def test_a_current_folder_that_is_gone_is_said_to_be(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tmp_path.rmdir()
+    assert main(["record", "module.ll"]) == 2
+    said = "optctx: the current folder has been removed; change into another one\n"
+    assert capsys.readouterr().err == said
