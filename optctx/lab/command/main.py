@@ -22,6 +22,7 @@ from optctx.lab.command.console import (
     doors,
     kept_output,
     prepare_streams,
+    put,
     say,
     talk,
 )
@@ -141,19 +142,27 @@ def _run(argv: Sequence[str] | None) -> int:
 
 @contextlib.contextmanager
 def _output(path: str | None) -> Iterator[None]:
-    """Have what the command prints replace the file of `--output`, also where it ends early."""
+    """Have what the command prints replace the file of `--output`, also where it ends early.
+
+    Where the file cannot be written in the end, it is printed.
+    """
     if path is None:
         yield
         return
     check_writable(path)
-    ended = False
+    ended, stdout = False, sys.stdout
     with kept_output() as text:
         try:
             yield
             ended = True
         finally:
             if ended or text.tell():
-                write_whole(path, text.getvalue().encode(errors="backslashreplace"))
+                try:
+                    write_whole(path, text.getvalue().encode(errors="backslashreplace"))
+                except OptctxError:
+                    with contextlib.redirect_stdout(stdout):
+                        put(text.getvalue(), end="")
+                    raise
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
