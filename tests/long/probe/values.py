@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from optctx.image.abi import INTEGER_RANGES
+from optctx.testing.value import is_literal
 from optctx.values import Option
 
 _NUMBERS = (0, 1, 2, 3, 7, 16, 31, 33, 64, 255, 1000, 65_536, 10**6, 2**31 - 1)
@@ -18,6 +19,8 @@ _TEXTS = ("", "x", "f", "f:x", "all", "main=f", "*", "1-2", "a" * 5000)
 
 def spread_values(option: Option) -> list[str]:
     """A few of the values that a module may set: the bounds, what is next to them, the middle, small ones."""
+    if is_literal(option):
+        return ["true"]
     least, between, most = option.trusted_values.partition("..")
     if not between:
         return least.split("|") if least else hostile_values(option)
@@ -34,6 +37,8 @@ def spread_values(option: Option) -> list[str]:
 def hostile_values(option: Option) -> list[str]:
     """As command-line text, all different from each other."""
     kind = option.type
+    if is_literal(option):
+        return ["true"]
     if kind in ("bool", "boolOrDefault"):
         return ["true", "false"]
     if kind == "enum":
