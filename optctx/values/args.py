@@ -38,7 +38,7 @@ def parse_args(
                 f"cannot read {shown(word)} as an option: expected -name or -name=value"
                 f"{_hint(engine, word, last)}"
             )
-        name, equals, text = word.lstrip("-").partition("=")
+        name, equals, text = word[1:].removeprefix("-").partition("=")
         if check is not None:
             check(engine.resolve(find(engine, name)), name)
         target = scopable(engine, name, mode)
