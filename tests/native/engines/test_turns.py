@@ -25,7 +25,7 @@ from optctx.engine.attach import attach
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, Build
 from tests.support.library_code import LLVMLITE
-from tests.support.processes import SECONDS, output_of, run_python
+from tests.support.processes import SECONDS, output_of, run_python, wait_until_asleep
 from tests.support.scopes import (
     both,
     in_threads,
@@ -155,12 +155,20 @@ def test_a_signal_handler_can_end_the_wait_and_the_line_goes_on() -> None:
     two, three, four = (OptionContext(unroll_count=count) for count in (2, 3, 4))
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     seen: list[int] = []
+
+    def interrupt() -> None:
+        wait_until_asleep(os.getpid())  # the main thread
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGALRM)
+
+    def wait(enter: Callable[[Callable[[], int]], int]) -> None:
+        threading.Thread(target=interrupt).start()
+        enter(unrolled)
+
     for enter in (three.run, lambda work: work()):
         with inside_elsewhere(two):
             late = waiting(lambda: seen.append(four.run(unrolled)))
-            signal.setitimer(signal.ITIMER_REAL, 0.1)
             with pytest.raises(KeyboardInterrupt):
-                enter(unrolled)
+                wait(enter)
             assert late.is_alive()
         late.join(SECONDS)
         assert three.run(unrolled) == 3
