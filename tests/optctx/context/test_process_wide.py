@@ -82,7 +82,8 @@ def changed(before: list[tuple[int, bytes]], after: list[tuple[int, bytes]]) -> 
         if old == new:
             continue
         for at in range(0, len(old), 8):
-            if old[at : at + 8] != new[at : at + 8]:
+            # Linux may join another mapping to the library's last one.
+            if old[at : at + 8] != new[at : at + 8] and image.contains(begin + at):
                 found.add(getattr(image.object_at(begin + at), "name", hex(at)))
     return found
 
