@@ -31,7 +31,7 @@ NUMBAS = {  # release of llvmlite -> the Numba that needs it
     "0.49.0": "0.67",
     "0.50.0": "0.68",
 }
-TOOLS = ["pytest>=8", "pytest-xdist>=3.6", "hypothesis>=6.100"]
+TOOLS = ["pytest>=8", "pytest-xdist>=3.6", "pytest-random-order>=1.2", "hypothesis>=6.100"]
 TESTS = [
     str(next((ROOT / "tests").rglob(f"test_{name}.py")))
     for name in (

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis.strategies import just
 from llvmlite import binding
 from llvmlite.binding import ffi
@@ -21,6 +21,7 @@ import optctx
 from optctx.compiling import FreshProcess, initialise_targets
 from tests.support.bare_llvm import digests_by_argument
 from tests.support.cpp_build import Build, builds
+from tests.support.examples import REPEATABLE
 from tests.support.installed import FREE_THREADED
 from tests.support.scopes import OUTSIDE, both, process_state, scopes_become
 
@@ -33,20 +34,14 @@ for _name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "C
     os.environ.pop(_name, None)
 
 
+settings.load_profile(REPEATABLE)
+
+
 @atexit.register
 def _remove_kept() -> None:
     """Leave the folder to the process that made it: forked ones end, too."""
     if os.getpid() == _OWNER:
         shutil.rmtree(_KEPT, ignore_errors=True)
-
-
-# How long an example takes depends on what else the machine does.
-UNTIMED: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-# The same examples on every run: a failure is a change of the code, never of the dice.
-settings.register_profile("repeatable", derandomize=True, database=None, **UNTIMED)
-# Other examples on every run, by `make test-long`, and more of them; a failure prints what repeats it.
-settings.register_profile("long", max_examples=500, database=None, print_blob=True, **UNTIMED)
-settings.load_profile("repeatable")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

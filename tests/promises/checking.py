@@ -12,6 +12,7 @@ from tests.promises.answers import Answers
 from tests.promises.drawing import THREADS, programs
 from tests.promises.program import Program, described
 from tests.promises.running import More, verdict
+from tests.support.examples import UNTIMED
 
 
 def agree_with_the_model(
@@ -26,7 +27,7 @@ def agree_with_the_model(
     attach()
     assert info()["engine"] == engine
     turns = engine == "exclusive"
-    everything = {"database": None, "deadline": None, "suppress_health_check": list(HealthCheck), **chosen}
+    everything = {**UNTIMED, "suppress_health_check": list(HealthCheck), **chosen}
 
     @settings(**everything, print_blob=number is None, report_multiple_bugs=False)
     @given(programs(turns, tuple(more.inside)))

@@ -138,7 +138,8 @@ def test_a_kernel_that_waits_takes_time_by_one_clock_only() -> None:
     for clock in clocks:
         found = measure(compiled(waiting), sum_harness(64, repeat=1), clock=clock)
         assert found.base.seconds is not None
-        assert (found.base.seconds.middle > 0.0005) == (clock == "wall")
+        # A call waits 64 times for half a millisecond; half of that is far more than the waiting costs a processor.
+        assert (found.base.seconds.middle > 0.016) == (clock == "wall")
         assert found.waited > 0.5
 
 
