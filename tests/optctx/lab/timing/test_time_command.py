@@ -44,6 +44,7 @@ def kernel(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "sum.ll"
 
 
+@pytest.mark.long  # by the clock, which another load may disturb
 def test_a_gain_is_measured_twice(kernel: str, capfd: pytest.CaptureFixture[str]) -> None:
     words = ["time", kernel, *SCALAR, *QUICK, "--against", "-force-vector-width=8", "--format", "json"]
     assert main([*words, "--against=-inline-threshold=3", "--against=-force-vector-width=3"]) == 0
