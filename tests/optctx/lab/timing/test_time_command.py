@@ -123,7 +123,7 @@ def test_a_processor_that_stays_taken_ends_the_command_early(
     kernel: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("optctx.lab.timing.settings_compared.Bench", partial(Bench, patience=0.1))
-    with ProcessorLock(patience=60) as lock:
+    with ProcessorLock() as lock:
         words = ["--processor", str(lock.number), "--against=-force-vector-width=8"]
         assert main(["time", kernel, *SCALAR, *words]) == 3
     taken = f"processor {lock.number} is taken by process {os.getpid()} for longer than 0.1 s"

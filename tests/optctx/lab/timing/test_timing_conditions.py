@@ -58,7 +58,7 @@ def test_isolated_processors_are_measured_on_first(monkeypatch: pytest.MonkeyPat
     module = importlib.import_module("optctx.lab.timing.processors")  # a function hides it
     monkeypatch.setattr(module, "isolated_processors", lambda: {1001})
     assert allowed() == [1001, 1003, 1002, 0]
-    with ProcessorLock(patience=60) as lock:
+    with ProcessorLock() as lock:
         assert lock.number == 1001
 
 

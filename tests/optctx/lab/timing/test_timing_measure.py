@@ -8,6 +8,7 @@ import pathlib
 import pickle
 import re
 import subprocess
+import sys
 from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Any
@@ -138,8 +139,7 @@ def test_a_kernel_that_waits_takes_time_by_one_clock_only() -> None:
     for clock in clocks:
         found = measure(compiled(waiting), sum_harness(64, repeat=1), clock=clock)
         assert found.base.seconds is not None
-        # A call waits 64 times for half a millisecond; half of that is far more than the waiting costs a processor.
-        assert (found.base.seconds.middle > 0.016) == (clock == "wall")
+        assert (found.base.seconds.middle > 0.0005) == (clock == "wall")
         assert found.waited > 0.5
 
 
@@ -178,12 +178,12 @@ def test_a_lock_ends_with_its_process_and_does_not_survive_in_a_fork() -> None:
         with pytest.raises(OptctxError, match="is taken"), ProcessorLock(number, patience=0.0):
             pass
 
-    with ProcessorLock(number, patience=60.0):
+    with ProcessorLock(number):
         in_child(find_it_taken)  # the child does not have it, nor can it
     reading, writing = os.pipe()
 
     def hold_and_die() -> None:
-        ProcessorLock(number, patience=60.0).__enter__()
+        ProcessorLock(number).__enter__()
         if not os.fork():  # outlives the holder
             os.read(reading, 1)
             os._exit(0)
@@ -193,17 +193,21 @@ def test_a_lock_ends_with_its_process_and_does_not_survive_in_a_fork() -> None:
     if not holder:
         run_and_end(hold_and_die)
     os.waitpid(holder, 0)
-    with ProcessorLock(number, patience=60.0):  # the sleeper lets go when it first runs
+    with ProcessorLock(number):  # the sleeper lets go when it first runs
         pass
     os.write(writing, b"x")
     os.close(reading)
     os.close(writing)
 
 
-def test_any_free_processor_is_taken_until_none_is_left() -> None:
+def test_any_free_processor_is_taken_until_none_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under names of the test's own: two that hold one processor each and wait for the other's never end."""
+    name = f"\0optctx-test-{os.getpid()}-"
+    module = sys.modules[ProcessorLock.__module__]
+    monkeypatch.setattr(module, "_address", lambda number: f"{name}{number}")
     numbers = processors()
     with ExitStack() as stack:
-        taken = [stack.enter_context(ProcessorLock(patience=60.0)).number for _ in numbers]
+        taken = [stack.enter_context(ProcessorLock()).number for _ in numbers]
         assert sorted(taken) == sorted(numbers)
         with pytest.raises(OptctxError, match="every processor is taken"):
             ProcessorLock(patience=0.05).__enter__()
