@@ -21,6 +21,7 @@ from optctx.compiling import compile_job, initialise_targets
 from tests.promises.answers import JOB
 from tests.support.alone import alone
 from tests.support.installed import SANITIZED
+from tests.support.processes import use_small_pages
 from tests.support.scopes import outside, registered_options
 
 TURNS = 300  # of a measurement, and before the first one: caches and pools are filled
@@ -247,6 +248,7 @@ def left_by(make: Callable[[], Turn]) -> InUse:
 @alone
 def test_no_loop_leaves_memory(engine: str) -> None:
     os.environ["OPTCTX_ENGINE"] = engine
+    use_small_pages()
     # A thread that starts while another still ends makes a heap of its own, of which 2 KB count as in use.
     assert ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1) or SANITIZED  # whose allocator takes no settings
     left = {make.__name__: left_by(make) for make, engines in LOOPS.items() if engine in engines}
