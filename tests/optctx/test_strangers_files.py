@@ -23,10 +23,9 @@ from optctx.toml import parse_toml
 from optctx.tvm import Target
 from tests.support.facts_files import HEAD as FACTS
 from tests.support.facts_files import OPTION
-from tests.support.processes import in_child
+from tests.support.processes import SECONDS, in_child
 
 MEMORY = 2 << 30  # bytes, of which it takes a small part
-SECONDS = 60  # far more than any of it takes; nothing of it may hang
 
 DIGITS = "9" * 900_000
 DEEP = "[" * 100_000 + "]" * 100_000
@@ -46,7 +45,7 @@ def refused_all(works: Sequence[tuple[Callable[[], object], str]]) -> None:
         if hard == resource.RLIM_INFINITY:
             resource.setrlimit(resource.RLIMIT_AS, (address_space() + MEMORY, hard))
         for work, words in works:
-            signal.alarm(SECONDS)  # its default action ends a child that hangs in SQLite, too
+            signal.alarm(int(SECONDS))  # its default action ends a child that hangs in SQLite, too
             with pytest.raises(OptctxError, match=words) as caught:
                 work()
             assert "\n" not in str(caught.value)

@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-SECONDS = 120.0
 SAFE = "HOME", "LANG", "LD_PRELOAD", "PATH", "PYTHONPATH", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"
 
 
@@ -30,6 +29,8 @@ def attack(
     `how`: "stock" for llvmlite alone; "ignore" and "error" for what attributes of functions mean; "stamp" to
     enter a context of the module's stamp. `trust`: classes that the program trusts; none for the default.
     """
+    from tests.support.processes import SECONDS  # not where this file is the program
+
     folder.mkdir()
     kept = {name: os.environ[name] for name in SAFE if name in os.environ}
     return subprocess.run(

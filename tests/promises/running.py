@@ -46,12 +46,13 @@ from optctx.compiling import Result, compile_job
 from tests.promises.answers import JOB, WRITER, Answers, by_llvmlite
 from tests.promises.model import CHOICES, PROCESS_WIDE, Key, Model, Sight, Wanted
 from tests.promises.program import Context, Options, Program, Step
+from tests.support import processes
 from tests.support.forking import fork
 from tests.support.ir_texts import X86
 from tests.support.native_interface import NativeScope
 from tests.support.scopes import in_threads
 
-SECONDS = 10  # far more than any step takes
+SECONDS = int(processes.SECONDS / 10)  # far more than any step takes
 _LIVES, _GOOD = b"\0", b"\1"  # what a child says
 Work: TypeAlias = Sequence[tuple[Step, Wanted]]
 _Alive: TypeAlias = Callable[[], None]

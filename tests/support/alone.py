@@ -33,13 +33,11 @@ from typing import Any, ParamSpec, overload
 import pytest
 from _pytest.assertion.rewrite import rewrite_asserts
 
-from tests.support.installed import SLOWER
+from tests.support.processes import SECONDS
 
 P = ParamSpec("P")
 Test = Callable[P, None]
 Prepare = Callable[[], object]
-
-SECONDS = 60.0  # far more than most tests take; others say how many they need
 
 _AFTER = "TESTS_AFTER"  # tells a server which function to call before it forks
 
@@ -109,8 +107,6 @@ def alone(
     if test is None:
         return functools.partial(alone, seconds=seconds, after=after, **environment)
 
-    seconds *= SLOWER
-
     @functools.wraps(test)
     def run(**given: Any) -> None:
         _judge(test.__name__, seconds, _run_to_end(test, given, seconds, after, environment))
@@ -126,7 +122,7 @@ def end_of(
     **given: Any,
 ) -> End:
     """Run a function of a module as `alone` does, and return how its process ended, whatever that was."""
-    return _run_to_end(function, given, seconds * SLOWER, after, {})
+    return _run_to_end(function, given, seconds, after, {})
 
 
 def _run_to_end(

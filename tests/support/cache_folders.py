@@ -16,7 +16,7 @@ from optctx.folders.files import TAG_SIZE, Seal
 from tests.support.ir_texts import COUNTED, X86
 
 UNROLL = "function(loop-unroll)"
-SOON = 20.0  # seconds: far more than a compilation takes, and less than what another process can make it wait
+SOON = 40.0  # seconds: far more than a compilation takes, and less than another process can make it wait, 45
 KEY = b"0123456789abcdef"
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from ctypes import CFUNCTYPE, c_bool, c_char_p, c_size_t, c_uint, c_uint64, c_void_p
 
 import optctx
+from tests.support.processes import SECONDS
 
 ROOT = pathlib.Path(__file__).parents[2]
 PROGRAMS = ROOT / "tests/programs/cpp"
@@ -38,7 +39,7 @@ def compile_cpp(
         env=environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=SECONDS,
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return out

@@ -19,6 +19,7 @@ from llvmlite import binding
 from optctx import OptionContext, _native, info, registry
 from optctx._native import call_pointer
 from optctx.compiling import Job, Result, compile_job
+from optctx.context import callbacks
 from optctx.engine.attach import attach
 from optctx.image.facts.mangled_names import REGISTERED_OPTIONS, TOP_LEVEL
 from optctx.image.registry_reader import _subcommand
@@ -28,6 +29,9 @@ from tests.support.runs import run_module_passes, stores
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+# Threads of tests wait for each other: on a busy machine for longer than a user is left without a warning.
+callbacks._PATIENCE = SECONDS
 
 UNROLLED_ONCE = 1  # what `unrolled()` gives where nobody set `unroll-count`
 OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)  # what `both()` gives there
@@ -199,7 +203,7 @@ def eight() -> OptionContext:
 
 def scopes_become(count: int) -> bool:
     """Whether so many scopes are entered soon: a thread leaves its own a little after it was joined."""
-    deadline = time.monotonic() + 14  # it takes milliseconds
+    deadline = time.monotonic() + SECONDS
     while (entered := info()["active_scopes"]) != count and time.monotonic() < deadline:
         time.sleep(0.001)
     return bool(entered == count)

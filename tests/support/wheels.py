@@ -20,7 +20,7 @@ from importlib import metadata
 import pytest
 
 from tests.support.installed import FREE_THREADED
-from tests.support.processes import run_python
+from tests.support.processes import SECONDS, run_python
 
 # Release -> the CPython 3.x that PyPI has a wheel for (Linux, x86-64, with the GIL), first and last.
 REFUSED = {"0.43.0": (10, 12)}
@@ -34,7 +34,6 @@ TAKEN = {
 }
 
 _ROOT = pathlib.Path(__file__).parents[2]
-_SECONDS = 300.0
 _UNREACHABLE = re.compile(r"^.*(?:connection broken|Read timed out).*$", re.MULTILINE)
 
 _REFUSED = """
@@ -187,7 +186,7 @@ def _install(version: str, folder: pathlib.Path) -> None:
         env={name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "PYTHONPATH")},
         capture_output=True,
         text=True,
-        timeout=_SECONDS,
+        timeout=SECONDS,
     )
     unreachable = _UNREACHABLE.search(done.stderr) if done.returncode else None
     if unreachable is not None:

@@ -13,7 +13,7 @@ import pytest
 
 import optctx
 from tests.support.cpp_build import ROOT, SHARED, Build, compile_cpp
-from tests.support.processes import output_of, run_python
+from tests.support.processes import SECONDS, output_of, run_python
 
 EXAMPLE = ROOT / "examples" / "cpp"
 
@@ -92,7 +92,7 @@ def test_without_exceptions_an_error_ends_the_process_with_its_message(tmp_path:
         '#include <optctx/option_context.hpp>\nint main() { return optctx::current().get<int>("x"); }\n'
     )
     program = compile_cpp(source, tmp_path / "plain", "-fno-exceptions", "-fno-rtti")
-    done = subprocess.run([program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([program], capture_output=True, text=True, timeout=SECONDS)
     assert done.returncode == -signal.SIGABRT
     assert done.stderr.startswith("optctx: optctx is not loaded in this process")
 
@@ -139,7 +139,7 @@ def test_cmake_finds_the_headers(tmp_path: pathlib.Path) -> None:
         [cmake, "-S", ".", "-B", "build", f"-Doptctx_ROOT={_folder('--cmakedir')}"],
         [cmake, "--build", "build"],
     ):
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS)
         assert done.returncode == 0, done.stdout + done.stderr
     assert output_of(tmp_path / "build" / "user").startswith("optctx is not loaded in this process")
 
@@ -152,7 +152,7 @@ def test_pkg_config_finds_the_headers(tmp_path: pathlib.Path) -> None:
 
     def ask(*flags: str) -> list[str]:
         command = [program, *flags, "optctx"]
-        return subprocess.check_output(command, env=environment, text=True, timeout=60).split()
+        return subprocess.check_output(command, env=environment, text=True, timeout=SECONDS).split()
 
     assert ask("--modversion") == [optctx.__version__]
     (tmp_path / "main.cpp").write_text(_USER)

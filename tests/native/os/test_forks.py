@@ -32,7 +32,7 @@ from optctx.compiling import FreshProcess, Job
 from tests.support.alone import alone
 from tests.support.forking import fork
 from tests.support.library_code import LLVMLITE, changed_code
-from tests.support.processes import in_child, python_process, wait_until_asleep
+from tests.support.processes import SECONDS, in_child, python_process, wait_until_asleep
 from tests.support.scopes import beside, inside_elsewhere, meanwhile, unrolled
 
 
@@ -40,7 +40,7 @@ def child(work: Callable[[], object]) -> None:
     """Run the work in a child of fork, which has to end well and in time."""
 
     def limited() -> None:
-        signal.alarm(60)
+        signal.alarm(int(SECONDS))
         work()
 
     in_child(limited)
@@ -54,7 +54,7 @@ def test_forks_under_load_do_not_hang_in_locks_of_optctx(forks: int) -> None:
     done = python_process(*command, "--hangs", "1", seconds=seconds + 60)
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
-    assert summary["forks"] == forks, summary
+    assert summary["forks"] >= forks, summary  # more until each thread has done its work once
     assert all(summary["rounds"].values()), summary
     assert (summary["hangs"]["optctx"], summary["failed"]) == (0, 0), f"{summary}\n{done.stderr}"
 
@@ -85,7 +85,7 @@ def test_a_fork_during_the_first_attach(step: str) -> None:
 
     os.register_at_fork(after_in_parent=lambda: forked.append(1))
     with beside(attach_slowly):
-        assert begun.wait(60)
+        assert begun.wait(SECONDS)
         child(work)
     assert seen == [[]]  # not before this step was done
     work()

@@ -14,7 +14,7 @@ from optctx.children.crowd import Crowd
 from optctx.children.pool import Pool
 from optctx.errors import EndedEarlyError
 from tests.optctx.children import calls
-from tests.support.processes import children_of
+from tests.support.processes import SECONDS, children_of
 
 R = TypeVar("R")
 Found = dict[int, Done[tuple[int, int]]]
@@ -29,7 +29,7 @@ def pool() -> Iterator[Pool]:
 @pytest.fixture(autouse=True)
 def in_time() -> Iterator[None]:
     """A crowd that makes a call again and again waits for ever."""
-    signal.alarm(60)
+    signal.alarm(int(SECONDS))
     yield
     signal.alarm(0)
 

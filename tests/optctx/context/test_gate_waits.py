@@ -25,7 +25,7 @@ from tests.support.alone import alone, both_engines
 from tests.support.forking import fork
 from tests.support.interrupts import state
 from tests.support.ir_texts import COUNTED
-from tests.support.processes import wait_until_asleep
+from tests.support.processes import SECONDS, wait_until_asleep
 from tests.support.runs import UNROLL
 from tests.support.scopes import four, scopes_become
 
@@ -47,7 +47,7 @@ def hold(context: OptionContext) -> threading.Thread:
     leave.clear()
     thread = threading.Thread(target=holding, args=(context,), name="the holder")
     thread.start()
-    assert ready.wait(60)
+    assert ready.wait(SECONDS)
     return thread
 
 
@@ -61,7 +61,7 @@ def holding(context: OptionContext) -> None:
 def end(*threads: threading.Thread) -> None:
     leave.set()
     for thread in threads:
-        thread.join(60)
+        thread.join(SECONDS)
         assert not thread.is_alive()
 
 
@@ -88,7 +88,7 @@ def test_a_thread_that_an_exclusive_one_waits_for_says_so() -> None:
     thread = threading.Thread(target=enter, name="the late one")
     with exclusive:
         thread.start()
-        assert said.wait(14)
+        assert said.wait(SECONDS)
         assert thread.is_alive()
     end(thread)
     [(message, category, file, *_)] = told
@@ -111,7 +111,7 @@ def test_a_thread_that_waits_keeps_no_variables_of_others() -> None:
 
     def beside() -> weakref.ref[threading.Event]:
         variable = threading.Event()
-        assert looked.wait(60)
+        assert looked.wait(SECONDS)
         return weakref.ref(variable)
 
     callbacks._waits = look
@@ -121,7 +121,7 @@ def test_a_thread_that_waits_keeps_no_variables_of_others() -> None:
     late.start()
     variable = beside()
     looked.clear()
-    assert looked.wait(60)  # the first look is over
+    assert looked.wait(SECONDS)  # the first look is over
     kept = variable()
     end(holder, late)
     assert kept is None
@@ -144,7 +144,7 @@ def test_none_is_told_of_that_works_or_waits_for_a_moment() -> None:
         while time.monotonic() < end_at:
             sum(range(1000))
     end(thread)
-    callbacks._PATIENCE = 1.0
+    callbacks._PATIENCE = SECONDS
     for _ in range(3):  # each time for less than it takes
         thread = threading.Thread(target=enter)
         with exclusive:
@@ -261,7 +261,7 @@ def test_where_a_signal_handler_forks_while_its_thread_waits_the_child_goes_on_a
         forked.append(fork())
         if forked == [0]:
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.alarm(20)
+            signal.alarm(int(SECONDS))
 
     signal.signal(signal.SIGALRM, on_alarm)
     for held, wanted in ((exclusive, plain), (exclusive, other), (plain, exclusive)):
@@ -276,7 +276,7 @@ def test_where_a_signal_handler_forks_while_its_thread_waits_the_child_goes_on_a
 
 
 @both_engines
-@alone(seconds=30)
+@alone
 def test_what_interrupts_optctx_where_it_holds_a_lock_does_not_wait_for_those_who_may_need_it(
     engine: str,
 ) -> None:
@@ -290,7 +290,7 @@ def test_what_interrupts_optctx_where_it_holds_a_lock_does_not_wait_for_those_wh
     def hold_and_look() -> None:
         with exclusive:
             ready.set()
-            assert interrupted.wait(20)
+            assert interrupted.wait(SECONDS)
             assert len(registry()) == wanted
 
     def interrupt(frame: FrameType, _event: str, _argument: object) -> None:
@@ -305,7 +305,7 @@ def test_what_interrupts_optctx_where_it_holds_a_lock_does_not_wait_for_those_wh
 
     holder = threading.Thread(target=hold_and_look)
     holder.start()
-    assert ready.wait(20)
+    assert ready.wait(SECONDS)
     sys.settrace(interrupt)
     assert len(registry()) == wanted
     end(holder)

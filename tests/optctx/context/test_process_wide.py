@@ -27,7 +27,7 @@ from optctx.engine.attach import attach
 from tests.support.alone import alone
 from tests.support.ir_texts import SCALE, X86
 from tests.support.option_values import VALUES
-from tests.support.processes import wait_until_asleep
+from tests.support.processes import SECONDS, wait_until_asleep
 from tests.support.scopes import (
     beside,
     in_threads,
@@ -137,7 +137,7 @@ def test_it_waits_for_threads_inside_and_they_wait_for_it() -> None:
         assert order == []
         assert state("rng-seed") == (0, 0)
     for thread in (closing, *last):
-        thread.join(60)
+        thread.join(SECONDS)
     assert order == ["closed", "opened", "later enters"]
     assert state("rng-seed") == (0, 0)
 
@@ -151,11 +151,11 @@ def test_entering_inside_a_call_of_llvmlites_waits_for_no_thread_that_may_need_i
     def closer() -> None:
         with OptionContext(rng_seed=5, process_wide="exclusive"):
             closed.set()
-            leave.wait(60)
+            leave.wait(SECONDS)
             binding.create_context().close()
 
     with beside(closer):
-        closed.wait(60)
+        closed.wait(SECONDS)
         with ffi.lib._lock:
             leave.set()
             with pytest.raises(ScopeError, match="llvmlite's lock"):
@@ -176,12 +176,12 @@ def test_compilations_outside_any_scope_wait_too() -> None:
     with exclusive(rng_seed=5):
         thread = waiting(outside(work))
         assert not done.is_set()
-    thread.join(60)
+    thread.join(SECONDS)
     assert done.is_set()
 
 
 def test_threads_with_the_same_set_share() -> None:
-    both = threading.Barrier(2, timeout=60)
+    both = threading.Barrier(2, timeout=SECONDS)
     seen: list[object] = []
 
     def work() -> None:
@@ -197,7 +197,7 @@ def test_threads_with_the_same_set_share() -> None:
 
 @pytest.mark.redirected
 def test_two_threads_inside_that_both_want_to_close_get_an_error_and_no_deadlock() -> None:
-    both = threading.Barrier(2, timeout=60)
+    both = threading.Barrier(2, timeout=SECONDS)
     outcomes: list[str] = []
 
     def work(seed: int) -> None:
@@ -209,7 +209,7 @@ def test_two_threads_inside_that_both_want_to_close_get_an_error_and_no_deadlock
             except ScopeError:
                 outcomes.append("refused")
 
-    in_threads([partial(work, 1), partial(work, 2)], seconds=14)  # which take milliseconds
+    in_threads([partial(work, 1), partial(work, 2)])
     assert sorted(outcomes) == ["entered", "refused"]
     assert state("rng-seed") == (0, 0)
 

@@ -23,7 +23,7 @@ from tests.optctx.drifting.watching import ignore, told
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED
 from tests.support.library_code import LLVMLITE
-from tests.support.processes import forked, in_child
+from tests.support.processes import SECONDS, forked, in_child
 from tests.support.scopes import (
     in_threads,
     meanwhile,
@@ -270,7 +270,7 @@ def test_a_process_ends_well_with_watchers_and_threads_at_work() -> None:
     kept.append(llvm.parse_assembly(COUNTED))
     for _ in range(2):
         threading.Thread(target=work, daemon=True).start()
-    started.wait(60)
+    started.wait(SECONDS)
 
 
 @alone(OPTCTX_ENGINE="")

@@ -26,7 +26,7 @@ from tests.support.cache_folders import (
     warned,
 )
 from tests.support.garbage import left_behind, no_collector
-from tests.support.processes import in_child
+from tests.support.processes import SECONDS, in_child
 
 
 def mode(path: Path) -> int:
@@ -239,7 +239,10 @@ def test_what_a_signal_handler_raises_is_no_problem_of_the_folder(
 KEYS = [f"{number:064x}" for number in range(200)]
 
 
-def test_the_least_recently_used_go_where_there_are_too_many_bytes(tmp_path: Path) -> None:
+def test_the_least_recently_used_go_where_there_are_too_many_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_module, "_SCAN_SECONDS", SECONDS)  # all entries are looked at
     store = FolderStore(tmp_path, 100_000, None)
     for number, key in enumerate(KEYS):
         store.set(key, b"x" * 1000)

@@ -21,8 +21,7 @@ from typing import Any
 from llvmlite import binding
 
 from tests.support.alone import Server, alone, text_of
-
-SECONDS = 120  # far more than anything here takes: a process that still runs then is ended
+from tests.support.processes import SECONDS
 
 # What Numba imports when it first compiles. Not what decorates functions: then it would make its machine.
 _LATER = [
@@ -109,7 +108,7 @@ def serve(descriptor: int) -> None:
 
 def _work(work: bytes, process_wide: Sequence[str], printed: int, returned: int) -> None:
     """Run a pickled call. Loading it may import a module that decorates functions."""
-    signal.alarm(SECONDS)
+    signal.alarm(int(SECONDS))
     os.dup2(printed, 1)
     os.dup2(printed, 2)
     try:

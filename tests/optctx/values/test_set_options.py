@@ -103,11 +103,11 @@ def test_threads_inside_at_once_have_their_own(fresh: FreshProcess) -> None:
             text = TEXTS[(first + step) % len(TEXTS)]
             context = OptionContext({"spirv-ext": text})
             with context:
-                both_inside.wait(60)
+                both_inside.wait(SECONDS)
                 for _ in range(10):
                     machine(AMD).close()  # writes what only this scope reads
             with context:
-                both_inside.wait(60)
+                both_inside.wait(SECONDS)
                 made[first, text] = [machine(TRIPLE) for _ in range(10)][-1]
 
     in_threads([lambda: work(0), lambda: work(3)])
