@@ -98,6 +98,12 @@ def attached() -> None:
 
 
 @pytest.fixture
+def collected() -> None:
+    """What earlier tests left as garbage has ended, such as bindings that this one counts."""
+    gc.collect()
+
+
+@pytest.fixture
 def attributes() -> Iterator[None]:
     """Attributes of functions count, and may set what is only tuning; one that is refused is an error."""
     optctx.attach(attributes="error", trust=("tuning",))

@@ -184,16 +184,17 @@ overrides = st.fixed_dictionaries({}, optional={name: st.sampled_from(v) for nam
 def test_it_is_never_wrong(
     source: str, first: dict[str, object], second: dict[str, object], shared: CompileCache
 ) -> None:
-    for values in (first, {**first, **second}):
+    for values in (first, {**first, **second}, first):
+        hits = shared.hits
         with OptionContext(values):
             assert shared.compile(source, triple=X86) == compile_job(Job(source, triple=X86))
+    assert shared.hits == hits + 1, "what it has made it finds"
 
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[CompileCache]:
     with CompileCache() as made:
         yield made
-        assert made.hits > 10
 
 
 @pytest.mark.redirected

@@ -31,7 +31,7 @@ def text(name: str, number: int = 0) -> str:
 
 
 @pytest.fixture
-def jit(attached: None, llvm_context: Any) -> Iterator[Any]:
+def jit(attached: None, collected: None, llvm_context: Any) -> Iterator[Any]:
     before = bound_count()
     with binding.create_lljit_compiler(machine(), suppress_errors=True) as made:
         yield made

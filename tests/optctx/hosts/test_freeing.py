@@ -19,7 +19,7 @@ from tests.support.ir_texts import COUNTED
 from tests.support.processes import run_python
 from tests.support.scopes import in_threads
 
-pytestmark = pytest.mark.usefixtures("attached")
+pytestmark = pytest.mark.usefixtures("attached", "collected")
 redirected = pytest.mark.redirected
 
 

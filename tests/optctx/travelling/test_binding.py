@@ -49,7 +49,7 @@ from tests.support.runs import (
 )
 from tests.support.scopes import beside, in_threads, unrolled
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "collected")]
 
 
 @rows("run", RUNS)
