@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import pathlib
+import queue
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -21,7 +21,7 @@ from optctx.compiling import FreshProcess, Job, compile_job
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, Build, Scopes
 from tests.support.ir_texts import SCALE, X86
-from tests.support.processes import in_child, run_python
+from tests.support.processes import SECONDS, in_child, run_python, wait_until_asleep
 from tests.support.rows import rows
 from tests.support.scopes import (
     both,
@@ -314,19 +314,17 @@ def test_a_scope_waits_for_process_wide_changes_without_the_gil(
     registry()
     cpp, entered = Scopes(library, keep_gil=keep_gil), threading.Event()
     order: list[object] = []
+    waits: queue.SimpleQueue[int] = queue.SimpleQueue()
 
     def change() -> None:
         with OptionContext({"stats": True}, process_wide="exclusive"):
             entered.set()
-            time.sleep(0.2)  # the other thread waits now, and this one needs the GIL a hundred times
-            began = time.monotonic()
-            for _ in range(100):
-                time.sleep(0.001)
-            assert time.monotonic() - began < 2.5, "it has the GIL but for a moment in 50 ms"
+            wait_until_asleep(waits.get())  # with the GIL it would sleep until this one leaves
             order.append("left")
 
     def enter() -> None:
-        entered.wait(60)
+        entered.wait(SECONDS)
+        waits.put(threading.get_native_id())
         cpp.inside("unroll-count", "4", lambda: order.append(unrolled()))
 
     in_threads([change, enter])

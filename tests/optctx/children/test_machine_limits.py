@@ -24,10 +24,12 @@ from optctx.compiling import FreshProcess, Job, Result, compile_job, llvm_pool
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
 from optctx.lab.sweep import Limits, sweep
+from tests.support.alone import alone
 from tests.support.command_lines import Ended, several
+from tests.support.endless import LIST, SCALED, endless, reached
 from tests.support.installed import SANITIZED
 from tests.support.ir_texts import SCALE, X86
-from tests.support.processes import children_of, wait_for
+from tests.support.processes import SECONDS, children_of, wait_for, wait_until_asleep
 from tests.support.rows import rows
 from tests.support.runs import bitcode
 
@@ -99,33 +101,34 @@ def test_what_llvm_prints_does_not_fit_into_a_file(folder: pathlib.Path) -> None
 LOST = "the fresh process could not compile: "
 
 
-def test_jobs_that_get_no_process_are_lost_and_the_others_are_not() -> None:
-    with FreshProcess() as fresh:
-        expected = fresh.compile(JOB)
+def test_a_job_that_gets_no_process_is_lost_and_another_is_not(tmp_path: pathlib.Path) -> None:
+    pipe = endless(tmp_path)
+    waits = replace(JOB, passes=SCALED, options=(f"-{LIST}={pipe}",))
+    with FreshProcess() as fresh, ThreadPoolExecutor(1) as pool:
         server = llvm_pool().process
-        resource.prlimit(server, resource.RLIMIT_NOFILE, (16, 16))
-        with ThreadPoolExecutor(12) as pool:
-            results = list(pool.map(fresh.compile, [JOB] * 24))
-        lost = [result for result in results if result.died == "lost"]
-        assert lost
-        assert {result.error for result in lost} == {
-            f"{LOST}no process can be started for it: Too many open files"
-        }
-        assert all(result == expected for result in results if result.died is None)
-        assert fresh.compile(JOB) == expected
+        under_way = pool.submit(fresh.compile, waits)
+        with reached(pipe):
+            most = len(os.listdir(f"/proc/{server}/fd"))
+            resource.prlimit(server, resource.RLIMIT_NOFILE, (most, most))
+            lost = fresh.compile(JOB)
+        assert (lost.died, lost.error) == (
+            "lost",
+            f"{LOST}no process can be started for it: Too many open files",
+        )
+        assert under_way.result(SECONDS).error is None
         os.kill(server, signal.SIGKILL)  # its limit cannot be raised again
         wait_for(lambda: llvm_pool().process != server)
-        assert fresh.compile(JOB) == expected
+        assert fresh.compile(JOB).error is None
 
 
 def no_thread(self: threading.Thread) -> None:
     raise RuntimeError("can't start new thread")  # Python's words
 
 
-def test_a_fresh_process_that_gets_no_thread_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("optctx.compiling.fresh._pool._pool", None)
+@alone  # pools of other tests may be ending
+def test_a_fresh_process_that_gets_no_thread_leaves_nothing() -> None:
     before = set(os.listdir("/proc/self/fd")), children_of(os.getpid())
-    monkeypatch.setattr("optctx.children.server_process.threading.Thread.start", no_thread)
+    pytest.MonkeyPatch().setattr("optctx.children.server_process.threading.Thread.start", no_thread)
     with pytest.raises(OptctxError, match="cannot listen to a fresh process: can't start new thread"):
         FreshProcess().__enter__()
     assert (set(os.listdir("/proc/self/fd")), children_of(os.getpid())) == before
@@ -148,15 +151,16 @@ def test_a_command_that_gets_no_more_is_one_error(
 
 
 def killed(pool: Pool) -> None:
-    """Kill its server while it is asked, by one thread or several."""
-    process = pool.process
+    """Kill its server once this thread has asked it, and waits. Several threads may do so."""
+    process, asks = pool.process, threading.get_native_id()
 
     def kill() -> None:
-        with contextlib.suppress(ProcessLookupError):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # another one has killed it
+            wait_until_asleep(asks)
             os.kill(process, signal.SIGKILL)
 
     os.kill(process, signal.SIGSTOP)
-    threading.Timer(0.1, kill).start()
+    threading.Thread(target=kill).start()
 
 
 class KilledPool(Pool):
@@ -293,6 +297,7 @@ def test_a_trial_that_fails_accepts_no_target(
 ) -> None:
     monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.plan"), "FreshProcess", kind)
     monkeypatch.setattr("optctx.compiling.fresh.FreshProcess", kind)
+    monkeypatch.setattr("optctx.compiling.fresh._taken", set())  # by other tests
     asked = "cannot compile for the processor 'haswel': LLVM could not be asked: "
     with pytest.raises(OptctxError, match=asked):
         sweep(Job(SCALE, triple=triple, cpu="haswel"), [])

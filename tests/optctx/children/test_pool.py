@@ -6,12 +6,12 @@ import functools
 import os
 import pathlib
 import resource
+import select
 import signal
 import struct
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -25,6 +25,7 @@ from optctx.children.pool import Pool
 from optctx.errors import OptctxError
 from tests.optctx.children import calls
 from tests.support.alone import alone
+from tests.support.forking import fork
 from tests.support.processes import SECONDS, children_of, in_child, of_session, wait_for
 from tests.support.rows import rows
 
@@ -101,7 +102,7 @@ NONSENSE = {
 
 @rows("name", NONSENSE)
 def test_a_child_that_writes_nonsense_is_killed_and_that_is_its_death(name: str, pool: Pool) -> None:
-    done = pool.call(calls.write, NONSENSE[name], gives=int, limits=Limits(seconds=20.0))
+    done = pool.call(calls.write, NONSENSE[name], gives=int, limits=Limits(SECONDS))
     assert done.death is not None, done
     assert done.death.how == "nonsense"
     assert pool.call(calls.add, 2, gives=int).value == 42
@@ -250,16 +251,16 @@ def test_a_forked_copy_of_the_caller_leaves_the_pools_alone(pools: tuple[Pool, P
 
 def test_a_pool_ends_although_a_forked_copy_lives() -> None:
     with Pool(calls.base, 1) as pool:
-        server = pool.process
-        pid = os.fork()
-        if not pid:
-            time.sleep(SECONDS)
+        server, (end, lives) = pool.process, os.pipe()
+        if not (pid := fork()):
+            os.close(lives)
+            select.select([end], [], [], SECONDS)
             os._exit(0)
-        began = time.monotonic()
-    assert time.monotonic() - began < 5
     assert not runs(server)
-    os.kill(pid, signal.SIGKILL)
+    assert os.waitpid(pid, os.WNOHANG) == (0, 0)
+    os.close(lives)
     os.waitpid(pid, 0)
+    os.close(end)
 
 
 # The end of the caller, at each step.
@@ -358,9 +359,9 @@ def test_an_interrupt_at_any_moment_leaves_no_process_and_no_descriptor(moments:
             try:
                 signal.setitimer(signal.ITIMER_REAL, 0.004 + place * 0.32 / moments)
                 work()
+                signal.setitimer(signal.ITIMER_REAL, 0)
             except Interrupt:
                 pass
-            signal.setitimer(signal.ITIMER_REAL, 0)
     finally:
         signal.signal(signal.SIGALRM, handler)
     wait_for(lambda: (len(os.listdir("/proc/self/fd")), children_of(os.getpid())) == before)

@@ -182,10 +182,16 @@ def test_a_signal_handler_that_raises_ends_the_wait_for_a_lock() -> None:
         raise KeyboardInterrupt
 
     held, done = threading.Event(), threading.Event()
+    this, own = threading.get_ident(), threading.get_native_id()
+
+    def send() -> None:
+        wait_until_asleep(own)
+        signal.pthread_kill(this, signal.SIGALRM)
+
     with beside(lambda: compile_alone(16, 0, None, lambda: (held.set(), done.wait()))):
         held.wait()
         signal.signal(signal.SIGALRM, interrupt)
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        threading.Thread(target=send).start()
         with pytest.raises(KeyboardInterrupt):
             compile_alone(16, 8, None, print)
         assert _native.held()["locks"] == 1
