@@ -41,13 +41,19 @@ values::Setting merge(const std::vector<SharedSetting>& settings) {
 
 // (stream, fatal error handler, its argument), as slots or as addresses.
 using Reporting = std::tuple<std::uintptr_t, std::uintptr_t, std::uintptr_t>;
+// (bytes of the stream's virtual functions, index of write_impl).
+using StreamFunctions = std::pair<std::size_t, std::size_t>;
 
 values::Space* redirected_space(unsigned image, std::vector<values::Region> regions,
                                 std::vector<std::uint32_t> set_default, std::uintptr_t add_occurrence,
-                                const Reporting& reporting, std::vector<views::Reader> readers) {
+                                const Reporting& reporting, const StreamFunctions& functions,
+                                std::vector<views::Reader> readers) {
     const auto [stream, handler, data] = reporting;
-    const values::ReportingSlots slots{static_cast<std::uint32_t>(stream), regions.at(stream).size,
-                                       static_cast<std::uint32_t>(handler), static_cast<std::uint32_t>(data)};
+    const values::ReportingSlots slots{static_cast<std::uint32_t>(stream),
+                                       regions.at(stream).size,
+                                       static_cast<std::uint32_t>(handler),
+                                       static_cast<std::uint32_t>(data),
+                                       {functions.first, functions.second}};
     std::size_t reach = sizeof(void*);
     for (const values::Region& region : regions) reach = std::max(reach, region.size);
     auto layout = std::make_shared<const views::Layout>(regions.size(), std::move(readers), reach);
@@ -60,9 +66,9 @@ values::Space* redirected_space(unsigned image, std::vector<values::Region> regi
 
 values::Space* in_place_space(unsigned image, std::vector<values::Region> regions,
                               std::vector<std::uint32_t> set_default, std::uintptr_t add_occurrence,
-                              const Reporting& reporting, std::size_t vtable_size, std::size_t write_index) {
+                              const Reporting& reporting, const StreamFunctions& functions) {
     const auto [stream, handler, data] = reporting;
-    const values::ReportingObjects objects{stream, handler, data, vtable_size, write_index};
+    const values::ReportingObjects objects{stream, handler, data, {functions.first, functions.second}};
     values::LlvmCalls calls{add_occurrence, values::tap_in_place(views::checked_image(image), objects)};
     return new values::Space(image, std::move(regions), std::move(set_default), std::move(calls), nullptr);
 }
@@ -174,7 +180,8 @@ void add_space(nb::module_& m) {
         .def_static(
             "redirected",
             [](unsigned image, std::vector<values::Region> regions, std::vector<std::uint32_t> set_default,
-               std::uintptr_t add_occurrence, const Reporting& reporting, const nb::bytes& readers) {
+               std::uintptr_t add_occurrence, const Reporting& reporting, const StreamFunctions& functions,
+               const nb::bytes& readers) {
                 std::vector<views::Reader> converted;
                 for (const auto& each : unpacked<arch::PackedReader>(readers)) {
                     if (each.offset < 0) throw image::Misfit("expected an address in a region, found one before it");
@@ -183,18 +190,18 @@ void add_space(nb::module_& m) {
                                          (each.uses & arch::reads_bit) != 0});
                 }
                 return redirected_space(image, std::move(regions), std::move(set_default), add_occurrence, reporting,
-                                        std::move(converted));
+                                        functions, std::move(converted));
             },
-            "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a, "reporting"_a, "readers"_a,
-            nb::rv_policy::reference,
+            "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a, "reporting"_a, "stream_functions"_a,
+            "readers"_a, nb::rv_policy::reference,
             "Make a space for an image whose reads go through views. It is never freed: threads inside contexts and "
-            "LLVM itself may hold addresses. `reporting`: slots of the objects through which LLVM reports. `readers`: "
-            "packed.")
+            "LLVM itself may hold addresses. `reporting`: slots of the objects through which LLVM reports; "
+            "`stream_functions`: (bytes of the stream's virtual functions, index of write_impl). `readers`: packed.")
         .def_static(
             "in_place", &in_place_space, "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a, "reporting"_a,
-            "vtable_size"_a, "write_index"_a, nb::rv_policy::reference,
+            "stream_functions"_a, nb::rv_policy::reference,
             "Make a space for an image that is not patched. `reporting`: addresses of the objects through which LLVM "
-            "reports; `vtable_size`: bytes of the stream's vtable; `write_index`: index of write_impl in it.")
+            "reports.")
         .def(
             "default_address",
             [](const values::Space& s, std::uint32_t slot) {

@@ -178,9 +178,7 @@ bool Space::add_occurrence(void* option, unsigned position, const Occurrence& va
 }
 
 void Space::give_occurrences(void* option, const std::vector<Occurrence>& values, unsigned before) {
-    std::size_t room = 4096;
-    for (const Occurrence& value : values) room += 4 * (value.name.size() + value.text.value_or("").size());
-    const Listening listening(*calls_.tap, room);
+    const Listening listening(*calls_.tap);
     unsigned position = before + 1;
     for (const Occurrence& value : values) {
         try {

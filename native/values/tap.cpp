@@ -21,35 +21,77 @@ using FatalHandler = void (*)(void*, const char*, bool);
 // there.
 [[noreturn]] void throw_fatal(void*, const char* reason, bool) { throw FatalError(reason); }
 
+// Returns a copy of a stream's virtual functions, with another write_impl and the words before them. The vtable pointer
+// leads to its third word.
+constexpr std::size_t words_before_functions = 2;  // offset to top, type info
+std::vector<void*> functions_with(std::uintptr_t own, const StreamFunctions& functions, WriteImpl write) {
+    std::vector<void*> words(functions.size / sizeof(void*) + words_before_functions);
+    std::memcpy(words.data(), reinterpret_cast<void* const*>(own) - words_before_functions,
+                words.size() * sizeof(void*));
+    words.at(words_before_functions + functions.write_index) = reinterpret_cast<void*>(write);
+    return words;
+}
+
+// A thread's own llvm::errs(): the bytes of the stream, behind a pointer to the text that it writes to.
+class OwnStream {
+public:
+    OwnStream(std::size_t size) : words_(1 + (size + sizeof(void*) - 1) / sizeof(void*)), size_(size) {
+        words_.front() = &text_;
+    }
+    OwnStream(const OwnStream&) = delete;
+    OwnStream& operator=(const OwnStream&) = delete;
+
+    void* address() noexcept { return &words_[1]; }
+    void make_functions(const void* live, const StreamFunctions& functions) {
+        functions_ = functions_with(*static_cast<const std::uintptr_t*>(live), functions, write);
+    }
+    // Makes the stream like LLVM's own one, and empty. It has a buffer because the other one may have been given one:
+    // LLVM allocates a buffer for a stream that wants one and lacks it.
+    void begin(const void* live) {
+        text_.clear();
+        std::memcpy(address(), live, size_);
+        raw()->vtable = functions_.data() + words_before_functions;
+        raw()->begin = raw()->cursor = buffer_.data();
+        raw()->end = buffer_.data() + buffer_.size();
+    }
+    std::string text() const { return text_ + std::string(raw()->begin, raw()->cursor); }
+
+private:
+    RawOstream* raw() noexcept { return static_cast<RawOstream*>(address()); }
+    const RawOstream* raw() const noexcept { return reinterpret_cast<const RawOstream*>(&words_[1]); }
+    static void write(RawOstream* stream, const char* bytes, std::size_t count) {
+        static_cast<std::string*>(reinterpret_cast<void**>(stream)[-1])->append(bytes, count);
+    }
+
+    std::vector<void*> words_;
+    std::size_t size_;
+    std::vector<void*> functions_;
+    std::array<char, 256> buffer_;
+    std::string text_;
+};
+
 class ViewTap final : public Tap {
 public:
     ViewTap(unsigned image, std::shared_ptr<const views::Layout> layout, const ReportingSlots& slots)
-        : image_(image), layout_(std::move(layout)), slots_(slots), stream_((slots.stream_size + 7) / 8) {}
+        : image_(image), layout_(std::move(layout)), slots_(slots), stream_(slots.stream_size) {}
 
 private:
-    // Output beyond `room` bytes would reach standard error.
-    void open(std::size_t room) override {
+    void open() override {
         if (view_.empty()) make_view();
-        if (buffer_.size() < room) buffer_.resize(room);
-        std::memcpy(stream_.data(), views::identity_view(image_)[slots_.stream], slots_.stream_size);
-        auto* raw = reinterpret_cast<RawOstream*>(stream_.data());
-        raw->begin = raw->cursor = buffer_.data();
-        raw->end = buffer_.data() + buffer_.size();
+        stream_.begin(views::identity_view(image_)[slots_.stream]);
         previous_ = views::current_view(image_);
         views::set_current_view(image_, view_.data());
     }
     void close() noexcept override { views::set_current_view(image_, previous_); }
-    std::string text() const override {
-        const auto* raw = reinterpret_cast<const RawOstream*>(stream_.data());
-        return {raw->begin, raw->cursor};
-    }
+    std::string text() const override { return stream_.text(); }
 
     // Takes longer than most parses.
     void make_view() {
         const views::View identity = views::identity_view(image_);
         std::vector<void*> view(identity, identity + layout_->size());
         layout_->spread(view.data());
-        view.at(slots_.stream) = stream_.data();
+        stream_.make_functions(identity[slots_.stream], slots_.functions);
+        view.at(slots_.stream) = stream_.address();
         view.at(slots_.fatal_handler) = &handler_;
         view.at(slots_.fatal_data) = &data_;
         view_ = std::move(view);
@@ -60,8 +102,7 @@ private:
     ReportingSlots slots_;
     FatalHandler handler_ = throw_fatal;
     void* data_ = nullptr;
-    std::vector<std::uint64_t> stream_;  // copy of the stream object, aligned to 8 bytes
-    std::vector<char> buffer_;
+    OwnStream stream_;
     std::vector<void*> view_;
     views::View previous_ = nullptr;
 };
@@ -112,18 +153,15 @@ class InPlaceTap final : public Tap {
 public:
     InPlaceTap(unsigned image, const ReportingObjects& objects)
         : image_(image), objects_(objects), own_table_(word<std::uintptr_t>(objects.stream).load()) {
-        constexpr std::size_t head = 2 * sizeof(void*);  // offset to top, type info
+        const auto* functions = reinterpret_cast<void* const*>(own_table_);
+        real[image].write = reinterpret_cast<WriteImpl>(functions[objects.functions.write_index]);
         // Never freed: another thread may be about to call through it.
-        auto& table = *new std::vector<void*>((objects.vtable_size + head) / sizeof(void*));
-        std::memcpy(table.data(), reinterpret_cast<const void*>(own_table_ - head), objects.vtable_size + head);
-        void*& write = table.at(head / sizeof(void*) + objects.write_index);
-        real[image].write = reinterpret_cast<WriteImpl>(write);
-        write = reinterpret_cast<void*>(hooks[image].write);
-        table_ = reinterpret_cast<std::uintptr_t>(table.data()) + head;
+        auto& table = *new auto(functions_with(own_table_, objects.functions, hooks[image].write));
+        table_ = reinterpret_cast<std::uintptr_t>(table.data() + words_before_functions);
     }
 
 private:
-    void open(std::size_t) override {
+    void open() override {
         text_.clear();
         kept[image_] = &text_;
         const auto handler = word<FatalHandler>(objects_.fatal_handler);

@@ -26,7 +26,7 @@ public:
 
 private:
     friend class Listening;
-    virtual void open(std::size_t room) = 0;
+    virtual void open() = 0;
     virtual void close() noexcept = 0;
     virtual std::string text() const = 0;
 };
@@ -35,8 +35,7 @@ private:
 // Other threads are not affected.
 class Listening {
 public:
-    // `room`: minimum number of bytes that are kept.
-    Listening(Tap& tap, std::size_t room) : tap_(tap) { tap_.open(room); }
+    explicit Listening(Tap& tap) : tap_(tap) { tap_.open(); }
     Listening(const Listening&) = delete;
     Listening& operator=(const Listening&) = delete;
     ~Listening() { tap_.close(); }
@@ -44,6 +43,13 @@ public:
 
 private:
     Tap& tap_;
+};
+
+// The virtual functions of the stream behind llvm::errs(): their bytes, from the vtable pointer on, and the index of
+// raw_fd_ostream::write_impl.
+struct StreamFunctions {
+    std::size_t size;
+    std::size_t write_index;
 };
 
 // For a library whose code is redirected: the slots of the stream behind llvm::errs(), of the fatal error handler, a
@@ -54,20 +60,19 @@ struct ReportingSlots {
     std::size_t stream_size;  // bytes
     std::uint32_t fatal_handler;
     std::uint32_t fatal_data;
+    StreamFunctions functions;
 };
 std::unique_ptr<Tap> tap_in_view(unsigned image, std::shared_ptr<const views::Layout> layout,
                                  const ReportingSlots& slots);
 
-// For a library whose code is not changed: the addresses of the same objects, the size of the stream's vtable in bytes
-// (from the vtable pointer on), and the index of raw_fd_ostream::write_impl in it. All threads share these objects, so
-// what the tap puts there checks which thread it runs on, and does for other threads what LLVM does. design/parsing.md
-// says what this cannot do.
+// For a library whose code is not changed: the addresses of the same objects. All threads share these objects, so what
+// the tap puts there checks which thread it runs on, and does for other threads what LLVM does. design/parsing.md says
+// what this cannot do.
 struct ReportingObjects {
     std::uintptr_t stream;
     std::uintptr_t fatal_handler;
     std::uintptr_t fatal_data;
-    std::size_t vtable_size;
-    std::size_t write_index;
+    StreamFunctions functions;
 };
 std::unique_ptr<Tap> tap_in_place(unsigned image, const ReportingObjects& objects);
 

@@ -22,9 +22,6 @@ class ExclusiveEngine(Engine):
         super().__init__(survey, plan)
         image = survey.image
         stream, handler, data = survey.reporting
-        table = survey.stream_table
-        if table is None:
-            raise UnsupportedImageError(survey.no_stream_table)
         try:
             self.space = Space.in_place(
                 self.index,
@@ -32,8 +29,7 @@ class ExclusiveEngine(Engine):
                 self.plan.set_default,
                 survey.functions.add_occurrence,
                 (stream.address, handler.address, data.address),
-                table.size,
-                table.write_index,
+                survey.stream_table,
             )
         except RuntimeError as error:
             raise UnsupportedImageError(f"{image.path}: {error}; nothing was changed") from error

@@ -79,6 +79,7 @@ class ThreadEngine(Engine):
             self.plan.set_default,
             self.survey.functions.add_occurrence,
             (slots[0], slots[1], slots[2]),
+            self.survey.stream_table,
             self.plan.readers.packed,
         )
         _scope_printing(self.space, self.plan)

@@ -43,8 +43,8 @@ class Survey(NamedTuple):
 
     `state`: storage beside the options, where the image has it. `missing`: names of options that lack some.
     `reporting`: what LLVM reports through. `printing`: how it decides about debug output, or else
-    `no_printing`: why that cannot be known. `stream_table`: the virtual functions of its stream, or else
-    `no_stream_table`: why they are not known. `functions`: what optctx calls or stands in front of.
+    `no_printing`: why that cannot be known. `stream_table`: the virtual functions of its stream.
+    `functions`: what optctx calls or stands in front of.
     """
 
     image: Image
@@ -54,8 +54,7 @@ class Survey(NamedTuple):
     reporting: list[ReportingObject]
     printing: Printing | None
     no_printing: str
-    stream_table: StreamTable | None
-    no_stream_table: str
+    stream_table: StreamTable
     functions: Functions
 
     @property
@@ -74,11 +73,9 @@ def survey(image: Image, of_host: Sequence[Interception]) -> Survey:
     state, missing = find_state_beside(image)
     reporting = find_reporting(image)
     printing, no_printing = _or_why(lambda: find_printing(image, registry.options))
-    table, no_table = _or_why(lambda: find_stream_table(image, reporting[0]))
+    table = find_stream_table(image, reporting[0])
     functions = find_functions(image, of_host)
-    return Survey(
-        image, registry, state, missing, reporting, printing, no_printing, table, no_table, functions
-    )
+    return Survey(image, registry, state, missing, reporting, printing, no_printing, table, functions)
 
 
 def _or_why(find: Callable[[], T]) -> tuple[T | None, str]:

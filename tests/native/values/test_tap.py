@@ -9,13 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from optctx import OptionContext, OptionValueError
+from optctx import OptctxError, OptionContext, OptionValueError, registry
 from optctx.engine.attach import attach
 from tests.support.cpp_build import ROOT, compile_cpp
-from tests.support.processes import forked, output_of
+from tests.support.processes import forked, in_child, output_of
 from tests.support.scopes import meanwhile
 
 REFUSING = 0.4  # seconds: some 6,000 values
+# Shapes of values that make parsers complain at length: once for each part, or with the whole value in the message.
+HOSTILE = (
+    "",
+    "[",
+    *(character * 600 for character in "a9\n"),
+    *(separator.join("a" * 300) for separator in "+;:=%|/,"),
+)
 
 
 @pytest.mark.redirected
@@ -45,6 +52,36 @@ def test_handlers_of_fatal_errors_come_and_go_while_another_thread_parses() -> N
         while time.monotonic() < end:
             with pytest.raises(OptionValueError, match="brackets"):
                 OptionContext({"pass-remarks": "["})
+
+
+def give_everything() -> None:
+    """Every option, with each of the hostile values; each is taken or refused."""
+    taken = refused = 0
+    names = list(registry())
+    for value in HOSTILE:
+        for name in names:
+            try:
+                OptionContext({name: value})
+                taken += 1
+            except OptctxError:
+                refused += 1
+    assert taken > 1_000
+    assert refused > 20_000
+
+
+@pytest.mark.redirected
+def test_no_value_of_any_option_makes_llvm_print(tmp_path: Path) -> None:
+    """The parser of x86-align-branch writes a line for each part of a value, and then takes it."""
+    printed = tmp_path / "printed"
+
+    def work() -> None:
+        with printed.open("wb") as file:
+            for stream in (1, 2):
+                os.dup2(file.fileno(), stream)
+        give_everything()
+
+    in_child(work)
+    assert printed.read_bytes() == b""
 
 
 def test_in_place_other_threads_report_as_ever_and_their_handlers_stay(tmp_path: Path) -> None:

@@ -51,10 +51,10 @@ void check(bool holds, const char* what) {
 
 int main() {
     const auto address = [](auto& object) { return reinterpret_cast<std::uintptr_t>(&object); };
-    const auto tap =
-        tap_in_place(0, {address(stream), address(handler), address(data), (std::size(table) - 2) * sizeof(void*), 1});
+    const auto tap = tap_in_place(
+        0, {address(stream), address(handler), address(data), {(std::size(table) - 2) * sizeof(void*), 1}});
     {
-        const Listening listening(*tap, 0);
+        const Listening listening(*tap);
         write("kept");
         on_another_thread([] {
             write("let through");
@@ -73,13 +73,13 @@ int main() {
     write(" again");
     check(printed == "let through again", "a stream that no thread listens to");
     {
-        const Listening listening(*tap, 0);
+        const Listening listening(*tap);
         check(listening.text().empty(), "what was kept earlier");
         on_another_thread([] { handler = nullptr; });
     }
     check(handler == nullptr, "a handler that was removed meanwhile");
     {
-        const Listening listening(*tap, 0);
+        const Listening listening(*tap);
         on_another_thread([] {
             handler = hear;
             data = &of_another_thread;
