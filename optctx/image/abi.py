@@ -68,6 +68,11 @@ class OptionType(NamedTuple):
     registry_parser: bool = False  # the value is a pointer; the choices come from a registry of passes
     supported: bool = True  # False: a layout that is not known here
 
+    @property
+    def readable(self) -> bool:
+        """Whether a value has a form that can be read."""
+        return self.supported and self.kind != Kind.other
+
 
 @cache  # thousands of options have a few dozen types
 def parse_vtable_name(name: str, enumerated: bool) -> OptionType:

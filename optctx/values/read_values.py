@@ -20,6 +20,8 @@ def read_value(option: RegisteredOption, storage: int) -> Value:
     A text that is not UTF-8, such as the name of a file, has surrogates, as from `os.fsdecode`.
     """
     kind = option.type.kind
+    if not option.type.readable:
+        return None
     if kind == Kind.list:
         return _read_list(option, storage)
     if kind == Kind.bits:
@@ -29,8 +31,6 @@ def read_value(option: RegisteredOption, storage: int) -> Value:
     if kind == Kind.set:
         named = _names(option)
         return [named.get(int(value), int(value)) for value in read_set(storage)]
-    if kind == Kind.other:
-        return None
     if kind == Kind.enumeration:
         size = option.stored_choices()[2]
         return _names(option).get(int.from_bytes(read_bytes(storage, size), "little"))
@@ -40,7 +40,7 @@ def read_value(option: RegisteredOption, storage: int) -> Value:
 def read_default(option: RegisteredOption) -> Value:
     """Read the `cl::init` value from the OptionValue that follows the value in the Option itself."""
     kind = option.type.kind
-    if kind in (Kind.list, Kind.bits, Kind.set, Kind.other) or option.alias_of:
+    if not option.type.readable or kind in (Kind.list, Kind.bits, Kind.set) or option.alias_of:
         return None
     # {value or pointer to it, OptionValue<T>{vtable, T value, bool valid}}
     at = option.address + option.value_offset + 16

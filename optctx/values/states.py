@@ -81,8 +81,7 @@ def _exact(value: Value) -> str:
 
 def _state(option: RegisteredOption, address: int, occurrences: int) -> State:
     """Read the state of an option whose value is at this address."""
-    readable = option.type.kind != Kind.other
-    return State(read_value(option, address) if readable else None, occurrences, readable)
+    return State(read_value(option, address), occurrences, option.type.readable)
 
 
 def live_state(option: RegisteredOption) -> State:
@@ -140,12 +139,14 @@ def registered_state(engine: Engine, option: RegisteredOption) -> State:
     if option.slot is not None:
         return _state(option, option.value_in(engine.space.default_address), 0)
     kind = option.type.kind
+    if not option.type.readable:
+        return State(None, 0, False)
     if kind == Kind.list:
         begin, end = read_words(option.place.address + _LIST_DEFAULTS, 2)
         return State([], 0) if begin == end else State(None, 0, False)
     if kind in (Kind.bits, Kind.set):
         return State([], 0)
-    return State(read_default(option), 0, kind != Kind.other)
+    return State(read_default(option), 0)
 
 
 def drifted_states(engine: Engine, drift: Setting) -> dict[int, State]:
@@ -190,7 +191,7 @@ def process_texts(engine: Engine) -> list[str]:
 def _process_text(engine: Engine, option: RegisteredOption) -> str:
     storage = engine.process_wide(option)
     occurrences = option_at(storage.option).occurrences
-    if not option.type.supported or option.type.kind == Kind.other:
+    if not option.type.readable:
         return _unlike_any() if occurrences else "not given"
     if occurrences and (option.callback or option.name in COPIED_FOR_GOOD):
         return _unlike_any()  # the value that counts cannot be read back

@@ -16,7 +16,7 @@ from tests.support.processes import forked, in_child, output_of
 from tests.support.scopes import meanwhile
 
 REFUSING = 0.4  # seconds: some 6,000 values
-# Shapes of values that make parsers complain at length: once for each part, or with the whole value in the message.
+# Shapes of values that make parsers complain at length: once for each part, or with the whole value.
 HOSTILE = (
     "",
     "[",

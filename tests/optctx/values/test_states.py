@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import math
 
+from llvmlite import binding
+
+from optctx import drift, registry
+from optctx.engine.attach import attach
+from optctx.image.abi import parse_vtable_name
 from optctx.values.read_values import Value
-from optctx.values.states import State
+from optctx.values.states import State, live_state, registered_state
+from tests.support.alone import alone
 from tests.support.rows import rows
+
+# Of an LLVM with libstdc++'s newer std::string, which is 32 bytes long.
+NEW_STRINGS = "_ZTVN4llvm2cl4listINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEbNS0_6parserIS7_EEEE"
+NEW_STRING = "_ZTVN4llvm2cl3optINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEELb0ENS0_6parserIS7_EEEE"
 
 
 def test_states_are_equal_that_llvm_treats_alike() -> None:
@@ -38,3 +48,20 @@ def test_states_are_equal_that_llvm_treats_alike() -> None:
 def test_the_texts_of_states_never_change(value: Value, text: str) -> None:
     assert State(value, 0).text == f"not given {text}"
     assert State(value, 2).text == f"given {text}"
+
+
+@alone
+def test_an_option_whose_strings_are_of_another_layout_has_no_value_to_read() -> None:
+    """It is set, and named where options are listed that are not as registered."""
+    engine = attach()
+    for name, mangled in {"print-after": NEW_STRINGS, "pgo-test-profile-file": NEW_STRING}.items():
+        option = engine.options[name]
+        option.type = parse_vtable_name(mangled, enumerated=False)
+        option.slot = None
+        binding.set_option("", f"-{name}=text")
+        assert live_state(option) == State(None, 1, readable=False)
+        assert registered_state(engine, option) == State(None, 0, readable=False)
+        shown = registry()[name]
+        assert (shown.value, shown.default) == (None, None)
+        assert name in repr(shown)
+        assert name in repr(drift())
