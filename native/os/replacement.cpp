@@ -1,8 +1,10 @@
 #include "os/replacement.hpp"
 
 #include <fcntl.h>
+#include <linux/membarrier.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,6 +59,15 @@ std::optional<std::vector<std::uint64_t>> page_entries(std::uintptr_t begin, std
     const auto offset = static_cast<off_t>(begin / page_size() * sizeof(std::uint64_t));
     if (pread(file.number(), entries.data(), size, offset) != static_cast<ssize_t>(size)) return std::nullopt;
     return entries;
+}
+
+// Returns once every processor that runs a thread of this process has executed a serialising instruction. Without the
+// command, which Linux has had since 4.16 and a sandbox may forbid, does nothing (design/patching.md says why that will
+// do).
+void serialise_processors() noexcept {
+    constexpr auto membarrier = [](int command) { return syscall(SYS_membarrier, command, 0, 0); };
+    if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE) == 0)
+        membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE);
 }
 
 std::uintptr_t page_of(std::uintptr_t address) { return address & ~(page_size() - 1); }
@@ -143,6 +154,7 @@ void Replacement::install() {
         while (!is_readable(address_space(), begin_, mapping_.size()) && !(moved = move())) usleep(1000);
         if (!moved) throw OsError("mremap of changed code", begin_, code);
     }
+    serialise_processors();
     mapping_.leak();  // it is now the library's code
 }
 

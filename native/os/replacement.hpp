@@ -15,10 +15,9 @@ namespace optctx::os {
 // mremap(2).
 //
 // The kernel holds the lock of the address space from before it removes the old pages until the new ones are in place.
-// A thread that accesses the gap waits in its page fault, and no thread sees one new page without the others. The move
-// interrupts each processor (TLB shootdown), which serialises it: no processor continues with instructions that it
-// fetched before. This needs no signals and no cooperation of other threads, and no page is ever writable and
-// executable at once.
+// A thread that accesses the gap waits in its page fault, and no thread sees one new page without the others. Then the
+// kernel makes each processor serialise (membarrier(2)): none continues with instructions that it fetched before. This
+// needs no signals and no cooperation of other threads, and no page is ever writable and executable at once.
 //
 // What another thread writes to these pages during `install` is lost.
 class Replacement {

@@ -81,6 +81,33 @@ def test_every_byte_is_back_after_undo_and_nothing_else_ever_changed() -> None:
         transaction.undo()
 
 
+MEMBARRIER, QUERY, OF_CODE = 324, 0, 1 << 5  # of x86-64; linux/membarrier.h
+
+
+@prepared
+def test_every_processor_has_forgotten_old_instructions_when_a_change_returns() -> None:
+    """The kernel takes the command only from a process that has said that it will use it."""
+    system = ctypes.CDLL(None, use_errno=True)
+    assert system.syscall(MEMBARRIER, QUERY, 0, 0) & OF_CODE
+    assert system.syscall(MEMBARRIER, OF_CODE, 0, 0) == -1
+    assert ctypes.get_errno() == errno.EPERM
+    sites, begin, end = prepare()
+    Transaction(sites[:1], begin, end).commit()
+    assert system.syscall(MEMBARRIER, OF_CODE, 0, 0) == 0
+
+
+@pytest.mark.parametrize("error", [errno.ENOSYS, errno.EINVAL, errno.EPERM])
+@prepared
+def test_a_sandbox_without_that_command_is_no_reason_not_to_attach(error: int) -> None:
+    sites, begin, end = prepare()
+    refuse("membarrier", error)
+    transaction = Transaction(sites, begin, end)
+    for change in (transaction.commit, transaction.undo):
+        change()
+        assert unrolled() == 1
+    assert as_before(sites)
+
+
 @pytest.mark.parametrize("call", ["mprotect", "mremap"])
 @prepared
 def test_a_refusal_by_the_kernel_leaves_every_byte_as_it_was_beside_a_thread_that_compiles(call: str) -> None:
