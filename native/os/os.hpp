@@ -43,8 +43,6 @@ struct MappedRange {
 std::vector<MappedRange> address_space();
 // True if every byte of [address, address + size) is readable.
 bool is_readable(const std::vector<MappedRange>& space, std::uintptr_t address, std::size_t size);
-// True if every byte of [address, address + size) is writable.
-bool is_writable(const std::vector<MappedRange>& space, std::uintptr_t address, std::size_t size);
 
 // Owns a file that is open for reading. Converts to false if the file could not be opened. Waits for no writer of a
 // FIFO.

@@ -116,30 +116,17 @@ std::vector<MappedRange> address_space() {
     return ranges;
 }
 
-namespace {
-
-bool is_all(const std::vector<MappedRange>& space, std::uintptr_t address, std::size_t size,
-            bool MappedRange::* allowed) {
+bool is_readable(const std::vector<MappedRange>& space, std::uintptr_t address, std::size_t size) {
     auto range = std::upper_bound(space.begin(), space.end(), address,
                                   [](std::uintptr_t a, const MappedRange& r) { return a < r.end; });
     while (size > 0) {
-        if (range == space.end() || range->begin > address || !((*range).*allowed)) return false;
+        if (range == space.end() || range->begin > address || !range->readable) return false;
         const std::size_t here = std::min<std::size_t>(size, range->end - address);
         address += here;
         size -= here;
         ++range;
     }
     return true;
-}
-
-}  // namespace
-
-bool is_readable(const std::vector<MappedRange>& space, std::uintptr_t address, std::size_t size) {
-    return is_all(space, address, size, &MappedRange::readable);
-}
-
-bool is_writable(const std::vector<MappedRange>& space, std::uintptr_t address, std::size_t size) {
-    return is_all(space, address, size, &MappedRange::writable);
 }
 
 Descriptor::Descriptor(const std::string& path) noexcept

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 
@@ -16,28 +18,52 @@ std::uintptr_t load(std::uintptr_t at) {
     return std::atomic_ref(*reinterpret_cast<std::uintptr_t*>(at)).load(std::memory_order_relaxed);
 }
 
-// While it lives, the pages that hold [begin, end) are writable.
+// While it lives, the pages that hold these pointers are writable. Then each has its own protection again. Pages
+// between them belong to others.
 class Writable {
 public:
-    Writable(std::uintptr_t begin, std::uintptr_t end)
-        : begin_(begin), end_(end), change_(!os::is_writable(os::address_space(), begin, end - begin)) {
-        if (change_) os::protect(begin_, end_, os::Access::read_write);
+    explicit Writable(const std::vector<PointerChange>& by_address) {
+        const auto first_from = [&](std::uintptr_t address) {
+            return std::partition_point(by_address.begin(), by_address.end(),
+                                        [address](const PointerChange& each) { return each.at < address; });
+        };
+        std::size_t mapped = 0;
+        for (const os::MappedRange& range : os::address_space()) {
+            const auto first = first_from(range.begin), end = first_from(range.end);
+            mapped += static_cast<std::size_t>(end - first);
+            if (first == end || range.writable) continue;
+            const std::uintptr_t page = os::page_size(), last = std::prev(end)->at;
+            closed_.push_back({first->at / page * page, (last / page + 1) * page, os::access_of(range)});
+        }
+        if (mapped < by_address.size()) throw os::OsError("mprotect", by_address.front().at, ENOMEM);
+        for (; opened_ < closed_.size(); ++opened_) {
+            const auto [begin, end, own] = closed_[opened_];
+            if (const int code = os::try_protect(begin, end, os::Access::read_write)) {
+                close();
+                throw os::OsError("mprotect", begin, code);
+            }
+        }
     }
     Writable(const Writable&) = delete;
     Writable& operator=(const Writable&) = delete;
-    ~Writable() {
-        if (!change_) return;
-        try {
-            os::protect(begin_, end_, os::Access::read);
-        } catch (const os::OsError&) {
-            // The pages stay writable; the pointers are correct either way.
+    ~Writable() { close(); }
+
+private:
+    struct Span {
+        std::uintptr_t begin;
+        std::uintptr_t end;
+        os::Access own;
+    };
+    // A page whose protection cannot be changed stays writable. Its pointers are correct either way.
+    void close() noexcept {
+        while (opened_ > 0) {
+            const auto [begin, end, own] = closed_[--opened_];
+            os::try_protect(begin, end, own);
         }
     }
 
-private:
-    std::uintptr_t begin_;
-    std::uintptr_t end_;
-    bool change_;
+    std::vector<Span> closed_;  // what was not writable before
+    std::size_t opened_ = 0;    // of these, how many are now
 };
 
 }  // namespace
@@ -67,8 +93,7 @@ void SharedPointers::give_up() {
 
 void SharedPointers::write(std::uintptr_t PointerChange::* value) const {
     if (changes_.empty()) return;
-    // The tables are adjacent, in the data that the loader has made read-only (RELRO).
-    const Writable writable(changes_.front().at, changes_.back().at + sizeof(std::uintptr_t));
+    const Writable writable(changes_);  // tables lie in the data that the loader has made read-only (RELRO)
     for (const PointerChange& change : changes_)
         std::atomic_ref(*reinterpret_cast<std::uintptr_t*>(change.at)).store(change.*value, std::memory_order_release);
 }

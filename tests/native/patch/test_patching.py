@@ -10,6 +10,7 @@ import errno
 import mmap
 import os
 import resource
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,7 +31,9 @@ from optctx._native import (
 from optctx.hosts.llvmlite import llvmlite_image
 from tests.native.patch.patching import as_before, make_plan, prepare, prepared, refused
 from tests.support.alone import alone
+from tests.support.cpp_build import PROGRAMS, ROOT, compile_cpp
 from tests.support.library_code import LLVMLITE, changed_code
+from tests.support.processes import output_of
 from tests.support.scopes import in_threads, meanwhile, unrolled
 from tests.support.seccomp import refuse
 
@@ -235,6 +238,16 @@ def test_code_that_is_no_mapping_of_a_file_is_redirected_as_well() -> None:
 
 
 # Attaching and detaching: a step that fails leaves the steps before it undone
+
+
+def test_pages_between_two_pointers_keep_their_own_protection(tmp_path: Path) -> None:
+    """They belong to others: a page of data that became read-only would be the end of its writer."""
+    native = ROOT / "native"
+    sources = (native / f"{name}.cpp" for name in ("patch/pointers", "os/os_linux", "os/fork_locks"))
+    unit = tmp_path / "unit.cpp"
+    unit.write_text("".join(f'#include "{each}"\n' for each in (*sources, PROGRAMS / "pointers.cpp")))
+    output_of(compile_cpp(unit, tmp_path / "pointers", "-O0", f"-I{native}", standard="c++20"))
+
 
 Steps = tuple[Transaction, SharedPointers, SharedPointers]
 
