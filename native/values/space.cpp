@@ -114,6 +114,13 @@ Setting Space::clone_process_wide(std::uint32_t slot) const {
 // Whether LLVM may have kept an address into storage of this region: such storage is never freed.
 static bool stays(const Region& region) noexcept { return region.escapes || region.ownership != Ownership::none; }
 
+// Keep storage that LLVM may have kept an address into. Call with the storage lock held: whoever makes a context, and
+// code inside a scope that sets an option, may do so at the same time.
+void Space::keep_what_stays(const Setting& setting) {
+    for (const Patch& patch : setting)
+        if (stays(regions_[patch.slot])) default_blocks_.push_back(patch.block);
+}
+
 std::optional<std::uint32_t> Space::slot_of(std::uintptr_t option) const noexcept {
     const auto at =
         std::lower_bound(by_address_.begin(), by_address_.end(), option,
@@ -157,8 +164,9 @@ void Space::complain(std::uint32_t slot, Occurrences values) {
     const Occurrence refused = std::move(values.values.back());
     values.values.pop_back();
     const Setting setting = parse_locked(slot, values);
-    for (const Patch& patch : setting)
-        if (stays(regions_[patch.slot])) default_blocks_.push_back(patch.block);
+    os::ForkSafeLock storage = hold_storage();
+    keep_what_stays(setting);
+    storage.unlock();
     const views::LiveView printing;
     add_occurrence(setting.front().block->address(), 1, refused);
 }
@@ -231,8 +239,7 @@ void Space::find_drift() {
             drift->push_back(std::move(patch));
         }
     }
-    for (const Patch& patch : *drift)
-        if (stays(regions_[patch.slot])) default_blocks_.push_back(patch.block);
+    keep_what_stays(*drift);
     last_view_ = std::move(view);
     last_drift_ = std::move(drift);
 }

@@ -99,6 +99,7 @@ private:
     void copy_state(std::uint32_t slot);
     void build_defaults(const std::vector<std::uint32_t>& set_default_index);
     Setting clone_process_wide(std::uint32_t slot) const;
+    void keep_what_stays(const Setting& setting);
     Setting parse_locked(std::uint32_t slot, const Occurrences& values);
     void give_occurrences(void* option, const std::vector<Occurrence>& values, unsigned before);
     bool add_occurrence(void* option, unsigned position, const Occurrence& value) const;
@@ -114,13 +115,13 @@ private:
     std::shared_ptr<const views::Layout> layout_;
     std::vector<std::uint32_t> options_;     // slots of scoped options
     std::vector<std::uint32_t> by_address_;  // the same, by their addresses in the image
-    std::vector<std::shared_ptr<Block>> default_blocks_;
     std::vector<void*> defaults_;
 
     os::ForkSafeMutex parse_mutex_{os::Rank::parsing};
     std::map<std::pair<std::uint32_t, Occurrences>, Setting> kept_;  // settings that must never be freed
 
     os::ForkSafeMutex storage_mutex_{os::Rank::storage};
+    std::vector<std::shared_ptr<Block>> default_blocks_;  // storage of the defaults, and what must never be freed
     bool covered_ = false;
     std::unique_ptr<Debugging> debugging_;
     std::vector<void*> last_view_;  // defaults with the last drift on top
