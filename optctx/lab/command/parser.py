@@ -106,7 +106,7 @@ def check_command(argv: Sequence[str], commands: Iterable[str]) -> None:
         raise UsageError(f"there is no command {first!r}; {near}")
     if setting := _setting(first):
         raise UsageError(f"{first!r} is an LLVM option; write optctx sweep FILE --set {setting}")
-    hint = did_you_mean(nearest(first, _OWN)) or _advice(first)
+    hint = _advice(first) or did_you_mean(nearest(first, _OWN))
     raise UsageError(f"expected a command before {first!r}; {hint or '`optctx --help` lists them'}")
 
 
@@ -127,10 +127,10 @@ def unknown_arguments(parser: Parser, unknown: Sequence[str]) -> UsageError:
         where = "write" if "--set" in options else "give it to `optctx sweep FILE`:"
         what = "it is an LLVM option" if passed_on == first else f"{passed_on!r} is an LLVM option"
         return UsageError(f"{words}: {what}; {where} --set {setting}")
-    if near := did_you_mean(nearest(first.partition("=")[0], options)):
-        return UsageError(f"{words}; {near}")
     if advice := _advice(first):
         return UsageError(f"{words}: {advice}")
+    if near := did_you_mean(nearest(first.partition("=")[0], options)):
+        return UsageError(f"{words}; {near}")
     return UsageError(f"{words}; see `{parser.prog} --help`")
 
 
