@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from optctx.wording import printable
+
 _MOST = 200  # characters of a value in a message
 _MOST_SAID = 1000  # characters of LLVM's words in a message
 
@@ -176,17 +178,20 @@ class EngineWarning(RuntimeWarning):
 
 
 def shown(value: object) -> str:
-    """Return the repr of a value that a caller passed, for a message; cut if it is long. Never raises."""
+    """Return the repr of a value that a caller passed, for a message; cut if it is long. Never raises.
+
+    It is one line of printable characters, whatever the caller's class returns.
+    """
     try:
-        text = repr(value)
+        text = printable(repr(value))
     except Exception:  # an int with too many digits, or an error in the caller's class
         return f"a {type(value).__name__} that has no repr"
     return text if len(text) <= _MOST else f"{text[:_MOST]}..."
 
 
 def clipped(words: str) -> str:
-    """Shorten what LLVM or another library says, for a message: drop the middle of a long text."""
-    half = _MOST_SAID // 2
+    """Put what LLVM or another library says on one line, for a message: drop the middle of a long text."""
+    words, half = printable(words), _MOST_SAID // 2
     return words if len(words) <= _MOST_SAID else f"{words[:half]}...{words[-half:]}"
 
 

@@ -39,12 +39,12 @@ def layers_of_base(engine: Engine, base: Base) -> Layers:
 
     Raises OptionTypeError if `base` is not a Base, and ScopeError for "inherit" as `check_in_line` does.
     """
-    if base == "inherit":
+    if isinstance(base, str) and base == "inherit":
         context = seen_in_python(engine, "inherit from the current context")
         if (scope := thread_scope(engine)) is not None:
             return Layers.of_thread(engine, scope)
         return Layers.outside(engine) if context is None else context._layers
-    if base == "defaults":
+    if isinstance(base, str) and base == "defaults":
         return Layers.registered(engine)
     layers = _layers_in(base)
     if layers is None:

@@ -124,7 +124,7 @@ def native_mode(engine: Engine, mode: SetsMode) -> _native.Sets:
 
     Raises OptionTypeError if it is not a SetsMode, and UnsupportedImageError if the engine does not offer it.
     """
-    if mode not in get_args(SetsMode):  # it may have no hash
+    if not isinstance(mode, str) or mode not in get_args(SetsMode):
         raise OptionTypeError(f'sets is "contain", "process" or "error", found {shown(mode)}')
     if mode != "contain" and not engine.redirects:
         raise UnsupportedImageError(

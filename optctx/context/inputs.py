@@ -32,6 +32,7 @@ from optctx.errors import OptionTypeError, clipped, shown
 from optctx.image.abi import type_name
 from optctx.image.options import RegisteredOption
 from optctx.values.read_values import python_types
+from optctx.values.texts import plain
 from optctx.wording import did_you_mean, nearest
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def named_values(engine: Engine, overrides: object, keywords: Mapping[str, objec
     if overrides is None:
         values: dict[str, object] = {}
     elif isinstance(overrides, Mapping):
-        values = dict(overrides)
+        values = {cast("str", plain(name)): value for name, value in overrides.items()}
     else:
         raise OptionTypeError(
             "overrides are a mapping from option name to value, such as {'unroll-count': 4}, found "
@@ -96,7 +97,7 @@ def _instead(overrides: object) -> str:
 def check_lookup(option: RegisteredOption, name: str, asked: object) -> None:
     """Raise OptionTypeError for `get(name, asked)` if `asked` is not a type of the option."""
     types = python_types(option.type)
-    if asked in types:
+    if any(asked is each for each in types):
         return
     if not isinstance(asked, type):
         raise OptionTypeError(

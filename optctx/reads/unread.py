@@ -126,7 +126,7 @@ _BETWEEN = ("numba", "contextlib")
 
 def check_mode(mode: object) -> None:
     """Raise OptionTypeError if `mode` is not an UnreadMode."""
-    if mode not in ("ignore", "warn", "error"):
+    if not isinstance(mode, str) or mode not in ("ignore", "warn", "error"):
         raise OptionTypeError(f'unread is "ignore", "warn" or "error", found {shown(mode)}')
 
 

@@ -55,7 +55,7 @@ def scopable(engine: Engine, name: str, mode: ProcessWideMode = "refuse") -> Reg
     Raises UnknownOptionError, and ProcessWideOptionError with the reason if the option cannot be scoped. In
     mode "exclusive" it raises the latter only if the option could not be restored exactly either.
     """
-    if mode not in ("refuse", "exclusive"):
+    if not isinstance(mode, str) or mode not in ("refuse", "exclusive"):
         raise OptionTypeError(f'process_wide is "refuse" or "exclusive", found {shown(mode)}')
     option = engine.resolve(find(engine, name))
     if option.slot is not None:

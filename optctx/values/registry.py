@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import cast
 
 from optctx._native import Kind, demangle, option_at
 from optctx.engine.attach import attach
@@ -16,6 +17,7 @@ from optctx.image.options import RegisteredOption
 from optctx.trust import TrustClass, judgement_of
 from optctx.values.foreign import advice_for
 from optctx.values.read_values import Value, choice_help, read_default, read_value
+from optctx.values.texts import plain
 from optctx.wording import did_you_mean, html_table, nearest
 
 _HIDDEN = ("not", "hidden", "really")
@@ -207,6 +209,7 @@ def registry(image: Image | None = None) -> Registry:
 
 def find(engine: Engine, name: str) -> RegisteredOption:
     """Return the option called `name`. Raises UnknownOptionError as `unknown` words it."""
+    name = cast("str", plain(name))
     option = engine.look_up(name) if isinstance(name, str) else None
     if option is None:
         raise unknown(engine, name)

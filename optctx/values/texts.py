@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence, Set
+from enum import Enum
+from typing import Any, cast
 
 from optctx._native import Kind, call_virtual_uint, option_at
-from optctx.errors import OptionTypeError, OptionValueError, shown
+from optctx.errors import OptctxError, OptionTypeError, OptionValueError, shown
 from optctx.image.abi import INTEGER_RANGES, type_name
 from optctx.image.options import ElementNames, RegisteredOption
 from optctx.values.read_values import Value
@@ -20,20 +22,47 @@ _FLOATS = (Kind.float32, Kind.float64)
 _LONGEST_INTEGER = 14_000  # bits; str() refuses more than 4,300 digits, and no option holds nearly as many
 _VALUE_REQUIRED, _VALUE_DISALLOWED = 2, 3  # cl::ValueExpected
 _MOST_CHOICES = 12  # in a message
+_NO_LIST = (bytes, bytearray, memoryview, dict)  # though iterable
 _COMMA_SEPARATED = 1  # cl::MiscFlags
 
 
 def texts_of(option: RegisteredOption, name: str, value: object) -> Texts:
     """Write the occurrences that give `option` the value.
 
+    Members of an Enum and scalars of NumPy count as the Python value that they hold.
+
     Raises OptionTypeError for a type that it does not take, OptionValueError for what no command line gives.
     """
+    try:
+        return _texts_of(option, name, value)
+    except OptctxError:
+        raise
+    except Exception as error:  # of the value's class, such as an array that is to be an index
+        raise OptionTypeError(
+            f"cannot set {name!r} to {shown(value)}: the option is of type {type_name(option.type.kind)}, "
+            f"and reading the value failed with {shown(error)}; give a value of Python's own types"
+        ) from None
+
+
+def _texts_of(option: RegisteredOption, name: str, value: object) -> Texts:
+    value = plain(value)
     kind = option.type.kind
     if kind in (Kind.list, Kind.bits):
         return _list_texts(option, name, value)
     if kind == Kind.set and not isinstance(value, str):
         return (_set_text(option, name, value),)
     return (_scalar_text(option, name, kind, value),)
+
+
+def plain(value: object) -> object:
+    """Return what a member of an Enum, a scalar of NumPy's kind or a subclass of str holds; or the value."""
+    if isinstance(value, Enum):
+        return plain(value.value)
+    if isinstance(value, str):
+        return str.__str__(value)  # what Enum and others make of it has another text
+    if hasattr(type(value), "dtype") and getattr(value, "shape", None) == ():
+        return cast("Any", value).item()
+    return value
 
 
 def has_text(texts: Texts) -> bool:
@@ -95,9 +124,9 @@ def _value_expected(option: RegisteredOption) -> int:
 def _list_texts(option: RegisteredOption, name: str, value: object) -> Texts:
     if isinstance(value, str):
         return split_text(option, value)
-    if not isinstance(value, Iterable) or isinstance(value, (bytes, dict)):
+    if not isinstance(value, Iterable) or isinstance(value, _NO_LIST):
         raise _wrong_type(option, name, value, "a list of values, or command-line text")
-    texts = tuple(_scalar_text(option, name, option.type.element, item) for item in value)
+    texts = tuple(_scalar_text(option, name, option.type.element, plain(item)) for item in value)
     for text in texts:
         if len(split_text(option, text or "")) > 1:  # no command line could give it
             raise OptionValueError(
@@ -110,10 +139,10 @@ def _list_texts(option: RegisteredOption, name: str, value: object) -> Texts:
 def _set_text(option: RegisteredOption, name: str, value: object) -> str:
     """Write all elements as one occurrence, since each replaces the one before. Sorts unordered sets."""
     assert isinstance(option.choices, ElementNames)
-    if not isinstance(value, Iterable) or isinstance(value, (bytes, dict)):
+    if not isinstance(value, Iterable) or isinstance(value, _NO_LIST):
         raise _wrong_type(option, name, value, "names, or command-line text")
     items = []
-    for item in value:
+    for item in map(plain, value):
         if not isinstance(item, str):
             raise _wrong_type(option, name, item, "names, or command-line text")
         items.append(item)
@@ -132,7 +161,7 @@ def _scalar_text(option: RegisteredOption, name: str, kind: Kind, value: object)
         raise _wrong_type(option, name, value, "True, False or command-line text")
     if kind in _INTEGERS:
         if hasattr(value, "__index__") and not isinstance(value, bool):
-            return _integer_text(name, operator.index(value))
+            return _integer_text(name, int.__int__(operator.index(value)))  # a subclass has another text
         raise _wrong_type(option, name, value, "an int or command-line text")
     if kind in _FLOATS:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
