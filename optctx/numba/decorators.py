@@ -28,6 +28,9 @@ from optctx.travelling.attaching import compiles_outside
 
 Options = Mapping[str, object] | OptionContext | str | None
 
+# As Numba has them: a program may put those of this module in their place.
+_NUMBAS = {"njit": numba.njit, "jit": numba.jit}
+
 
 def check_arguments(decorator: str, args: tuple[Any, ...], named: dict[str, Any]) -> None:
     """Raise OptionTypeError for options in place of signatures, and for a target other than "cpu"."""
@@ -108,10 +111,10 @@ def _decorated(decorator: str, options: Options, args: tuple[Any, ...], named: d
             "object mode has no LLVM options: Numba compiles its loops when they run; leave out forceobj",
         )
     if options is None or options == "context":
-        following = getattr(numba, decorator)(*args, _target=FOLLOWING, **named)
+        following = _NUMBAS[decorator](*args, _target=FOLLOWING, **named)
         return _finished(following, "each" if options else "first")
     target = target_for(decorator, options)
-    return _finished(getattr(numba, decorator)(*args, _target=target.name, **named), "first")
+    return _finished(_NUMBAS[decorator](*args, _target=target.name, **named), "first")
 
 
 def _finished(made: Any, mode: Mode) -> Any:

@@ -69,6 +69,18 @@ def test_functions_helpers_and_numpy_are_as_in_a_fresh_process() -> None:
     assert changed[1:] == [numba_kernels.KERNELS.keys(), set()]
 
 
+@pytest.mark.parametrize("decorator", ["njit", "jit"])
+def test_a_program_may_put_the_decorators_in_the_place_of_numbas(
+    decorator: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = functools.partial(getattr(optctx.numba, decorator), options=SCALAR)
+    monkeypatch.setattr(numba, decorator, ours)
+    assert compiled(getattr(numba, decorator)) == fresh(SCALAR)
+    monkeypatch.setattr(numba, decorator, functools.partial(ours, options=None))
+    with OptionContext(SCALAR, base="defaults"):
+        assert compiled(getattr(numba, decorator)) == fresh(SCALAR)
+
+
 def test_assembly_is_that_of_the_code_that_runs_in_the_syntax_of_its_options() -> None:
     [text] = optctx.numba.njit("int64(int64[::1])", options=INTEL)(total).inspect_asm().values()
     assert ".intel_syntax noprefix" in text
