@@ -14,9 +14,10 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.runtime import rtsys
 from numba.np.ufunc.ufuncbuilder import UFuncDispatcher
 
-from optctx.plain_numba.entries import Entries, gives_generator, values_here, warn_not_cached
+from optctx.plain_numba.entries import Entries, gives_generator, outside, values_here, warn_not_cached
 from optctx.plain_numba.made import (
     compiling,
+    is_made_outside,
     library_of,
     linked,
     making,
@@ -182,14 +183,23 @@ def _save(original: Method) -> Method:
 
 
 def _contains_other(values: Any, function: Any, library: Any) -> bool:
-    """Whether code of other values is part of the library; warns of it."""
+    """Whether code of other values may be part of the library; warns of it.
+
+    Does not warn of code from outside scopes where these are the values outside: as a rule they are the same,
+    but what was set for the whole process when Numba compiled it is unknown.
+    """
     other = other_than(values, library)
     if other is None:
         return False
     if other is library:
         why = "it is unknown under which LLVM options Numba compiled it"
+    elif values is not None and is_made_outside(other) and values.agree(outside(values), None):
+        return True
     else:
-        why = f"Numba compiled {other.name}, which is part of it, under other LLVM options"
+        why = (
+            f"Numba compiled {other.name}, which is part of it, under other LLVM options; decorate "
+            f"{function.__qualname__} with optctx.numba.njit, which compiles what it calls, too"
+        )
     warn_not_cached(function, why)
     return True
 

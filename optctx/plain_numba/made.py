@@ -109,9 +109,18 @@ def library_of(data: Any) -> Any:
 
 
 def other_than(values: Values | None, library: Any) -> Any:
-    """A part of the library that was made under other values than these, which are those of now, or None."""
+    """A part of the library that was made under other values than these, which are those of now, or None.
+
+    One that a scope made comes before those from outside scopes.
+    """
     library._ensure_finalized()
-    return next((each for each in _parts(library, values) if not _is_made_under(each, values)), None)
+    others = [each for each in _parts(library, values) if not _is_made_under(each, values)]
+    return min(others, key=is_made_outside, default=None)
+
+
+def is_made_outside(library: Any) -> bool:
+    """Whether LLVM worked for the library outside scopes alone."""
+    return all(made == _OUTSIDE for made in library.__dict__.get(_MADE, ()))
 
 
 def read_for(library: Any, values: Values) -> set[str] | None:

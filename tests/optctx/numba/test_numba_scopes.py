@@ -145,6 +145,35 @@ def test_code_with_a_helper_is_cached_if_that_has_the_same_options(folder: pathl
             assert [call(function, 3)[0], call(function, 3)[0]] == [0, 1], (made, called)
 
 
+def test_an_empty_scope_warns_only_of_what_a_scope_with_other_values_made(folder: pathlib.Path) -> None:
+    def sums(array: Any) -> int:
+        return array.sum()
+
+    numba.njit(sums)(np.arange(3))  # what NumPy's function is compiled to is from outside, too
+    for empty in (OptionContext(), OptionContext(base="defaults"), contained()):
+        function = helper_in(None)
+        with empty:  # warnings are errors here
+            assert call(function, 3)[0] == 0
+            assert call(sums, np.arange(3))[0] == 0
+    function = helper_in(FAST)
+    remedy = r"calls is not cached: Numba compiled helper.* decorate \S+calls with optctx\.numba\.njit"
+    with OptionContext(), pytest.warns(NumbaOptionsWarning, match=remedy) as told:
+        call(function, 3)
+    assert [each.filename for each in told] == [__file__]
+    function = helper_in(None)
+    with OptionContext(TESTS), pytest.warns(NumbaOptionsWarning, match=remedy):
+        call(function, 3)
+
+    def both(x: int) -> int:
+        return function(x) + outside(x)
+
+    function, outside = (numba.njit(helper_in(made)) for made in (FAST, None))
+    function(3), outside(3)
+    with OptionContext(), pytest.warns(NumbaOptionsWarning, match="both is not cached"):
+        call(both, 3)
+    assert not list(folder.rglob("*.nb?"))
+
+
 def test_a_helper_that_read_the_same_values_is_cached_in_its_callers() -> None:
     @numba.njit
     def helper(x: int) -> bool:
