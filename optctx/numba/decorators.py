@@ -28,6 +28,9 @@ from optctx.travelling.attaching import compiles_outside
 
 Options = Mapping[str, object] | OptionContext | str | None
 
+# The way for what has no options: Numba compiles in the scope around its decorator.
+_AROUND = "inside `with OptionContext(...):`, use numba."
+
 # As Numba has them: a program may put those of this module in their place.
 _NUMBAS = {"njit": numba.njit, "jit": numba.jit}
 
@@ -38,7 +41,11 @@ def check_arguments(decorator: str, args: tuple[Any, ...], named: dict[str, Any]
         refuse(decorator, f"LLVM options are given by name: options={shown(args[0])}")
     for name in ("_target", "target"):
         if named.get(name, "cpu") != "cpu":
-            refuse(decorator, f"LLVM options need Numba's target 'cpu', found {name}={shown(named[name])}")
+            refuse(
+                decorator,
+                f"LLVM options need Numba's target 'cpu', found {name}={shown(named[name])}; {_AROUND}"
+                f"{decorator} with signatures",
+            )
     named.pop("_target", None)
 
 
@@ -51,11 +58,13 @@ def target_for(decorator: str, options: object) -> OptionsTarget:
         if seen(attach(), f"use {decorator}") is None:
             compiles_outside(attach())  # LLVM will work in a scope of the target's
         options = current()
+    if isinstance(options, str) and options == "context":
+        refuse(decorator, f'options="context" is for njit and jit alone; {_AROUND}{decorator}')
     if not isinstance(options, Mapping):  # an OptionContext is one, too
         refuse(
             decorator,
             "options are a mapping from option name to value, such as {'unroll-count': 4}, or an "
-            f'OptionContext, found {shown(options)}; "context" is for njit and jit alone',
+            f"OptionContext, found {shown(options)}",
         )
     try:
         return target_of(options if isinstance(options, OptionContext) else OptionContext(options))
