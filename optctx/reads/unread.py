@@ -117,7 +117,7 @@ UnreadMode = Literal["ignore", "warn", "error"]
 
 _IDLE = (
     "LLVM read no option under it: nothing was compiled there, or on a thread that is outside the scope "
-    "(optctx.wrap and optctx.propagating take a scope to other threads)"
+    "(optctx.wrap and optctx.propagating take a scope to other threads), or the code came from a cache"
 )
 # Packages with frames between `judge` and the user's code. Numba compiles, and `optctx.numba` judges, inside
 # calls of Numba's functions.
