@@ -129,6 +129,18 @@ nb::list to_list(const compile::Errors& errors) {
     return texts;
 }
 
+nb::object verify(const compile::Llvm& llvm, std::uintptr_t context, nb::object llvmlite_lock, std::uintptr_t module) {
+    const Counted counted(llvm.image);
+    const Locked locked(os::in_order(os::Keys{context}));
+    const Inside llvmlite(std::move(llvmlite_lock), llvmlite_lock::block);
+    std::string words;
+    {
+        const WithoutGil released;
+        words = compile::verify(llvm, pointer(module));
+    }
+    return to_bytes(words);
+}
+
 nb::object run_passes(const compile::Llvm& llvm, std::uintptr_t context, nb::object llvmlite_lock,
                       std::uintptr_t module, std::uintptr_t machine,
                       const std::vector<std::pair<std::uintptr_t, int>>& tuning, const nb::bytes& text) {
@@ -170,6 +182,10 @@ void add_compile(nb::module_& m) {
                 new (self) compile::Llvm{views::checked_image(image), addresses};
             },
             "image"_a, "addresses"_a);
+    m.def("verify", &verify, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a,
+          nb::sig("def verify(llvm: Llvm, context: int, llvmlite_lock: object, module: int) -> bytes"),
+          "Return what LLVM's verifier says of a broken module; nothing of another one. `llvmlite_lock`: as in "
+          "`run_passes`.");
     m.def("run_passes", &run_passes, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a,
           "tuning"_a, "text"_a,
           nb::sig("def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, "

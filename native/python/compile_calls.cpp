@@ -57,6 +57,14 @@ using Owner = std::unique_ptr<void, void (*)(Pointer)>;
 
 }  // namespace
 
+std::string verify(const Llvm& llvm, Pointer module) {
+    bool broken_debug_info = false;
+    if (!llvm.verify_module(module, nullptr, &broken_debug_info)) return {};
+    char* words = nullptr;
+    llvm.verifier_words(module, &words);
+    return take_text(words, llvm.dispose_string);
+}
+
 Ran run_passes(const Llvm& llvm, Pointer context, Pointer module, Pointer machine, const std::vector<Setting>& settings,
                const std::string& text) {
     const Owner tuning(llvm.create_tuning(), llvm.dispose_tuning);

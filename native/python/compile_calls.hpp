@@ -31,6 +31,9 @@ struct Llvm {
                               std::size_t size) = calls["parse_pipeline"];
     char* (*error_message)(Pointer error) = calls["error_message"];  // consumes `error`
     void (*dispose_error_message)(char*) = calls["dispose_error_message"];
+    // llvm::verifyModule: whether it is broken. Without a stream it writes nothing.
+    bool (*verify_module)(Pointer module, Pointer stream, bool* broken_debug_info) = calls["verify_module"];
+    int (*verifier_words)(Pointer module, char** words) = calls["verifier_words"];
     Pointer (*emit_to_memory)(Pointer machine, Pointer module, int as_object, char** message) = calls["emit_to_memory"];
     const char* (*buffer_start)(Pointer) = calls["buffer_start"];
     std::size_t (*buffer_size)(Pointer) = calls["buffer_size"];
@@ -47,6 +50,10 @@ struct Llvm {
 // The diagnostics with error severity. Without a handler, LLVM prints diagnostics to standard error, and an error calls
 // `exit(1)`.
 using Errors = std::vector<std::string>;
+
+// Returns what LLVM's verifier says of a broken module, and nothing of another one. Debug info that is broken breaks no
+// module: LLVM leaves it out where it reads one.
+std::string verify(const Llvm& llvm, Pointer module);
 
 struct Ran {
     std::optional<std::string> parse_error;  // of the pipeline; if set, nothing was run

@@ -6,6 +6,7 @@ import os
 import time
 from collections import OrderedDict
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from optctx._native import inside
@@ -170,15 +171,18 @@ class CompileCache:
         from optctx.compiling import Job, initialise_targets
 
         job = Job(_source(module), passes, (), triple, cpu, features, opt_level, emit)
+        given = None if isinstance(module, str | bytes) else module
         initialise_targets()
         engine = attach()
         context = seen(engine, "compile")
         if context is None:
             compiles_outside(engine)
             context = values_outside(engine)
-        return self._find_or_compile(engine, context, job)
+        return self._find_or_compile(engine, context, job, given)
 
-    def _find_or_compile(self, engine: Engine, context: OptionContext, job: Job) -> Result:
+    def _find_or_compile(
+        self, engine: Engine, context: OptionContext, job: Job, given: ModuleRef | None
+    ) -> Result:
         started = time.perf_counter()
         under = input_key(engine, job)
         situation = Situation(engine, context._native)
@@ -194,7 +198,7 @@ class CompileCache:
             self._store.unreadable(key)
         self._count(hit=False)
         # Compile inside a scope, so process-wide changes by other threads have no effect.
-        result, names = context.run(_compile_and_tell, engine, job)
+        result, names = context.run(_compile_and_tell, engine, job, given)
         if result.error is not None:
             raise OptctxError(result.error)
         key = situation.key(under, names)
@@ -226,14 +230,20 @@ class CompileCache:
         self.misses += not hit
 
 
-def _compile_and_tell(engine: Engine, job: Job) -> tuple[Result, list[str]]:
-    """Compile; return the result, and the names of the options that it may have read."""
-    from optctx.compiling import compile_job
+def _compile_and_tell(engine: Engine, job: Job, given: ModuleRef | None) -> tuple[Result, list[str]]:
+    """Compile; return the result, and the names of the options that it may have read.
 
+    `given`: the module that the bitcode of the job was made of. If it is sound, LLVM reads that as well.
+    """
+    from optctx.compiling import check_target, compile_job, compile_unchecked
+    from optctx.hosts.llvmlite.compiling import is_sound
+
+    sound = given is not None and is_sound(given)
+    work = partial(compile_unchecked, check=check_target) if sound else compile_job
     if not engine.redirects:
-        return compile_job(job), sorted(engine.options)
+        return work(job), sorted(engine.options)
     recording = record()
-    result = inside(recording, compile_job, job)
+    result = inside(recording, work, job)
     return result, sorted(recording.log.names)
 
 

@@ -5,20 +5,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from concurrent.futures import TimeoutError as FutureTimeoutError  # the built-in one from 3.11 on
 from contextlib import suppress
 from dataclasses import replace
 
 from optctx.children.answers import Call, Done
-from optctx.children.death import Death, cause_of_end
+from optctx.children.death import Death, cause_of_end, last_words
 from optctx.children.limits import Limits
 from optctx.children.pool import Pool, SharedPool
 from optctx.compiling.job import Death as Died
 from optctx.compiling.job import Job, Result, compile_unchecked, initialise_targets
 from optctx.compiling.targets import is_suspect, target_problem, trial_of
 from optctx.errors import EndedEarlyError, OptctxError, shown
-from optctx.hosts.llvmlite.compiling import native_api
+from optctx.hosts.llvmlite.compiling import native_api, refusal
 from optctx.process import set_process_options
 
 _MOST_SECONDS, _MOST_BYTES = (1 << 32) - 1, 1 << 47  # 136 years; all addresses of a process
@@ -78,6 +79,10 @@ class FreshProcess:
         """
         limits = self._limits if timeout is None else _checked(timeout, self._limits.memory)
         result = self._compile(job, limits)
+        if result.died is not None and _BROKEN in result.stderr:
+            read = self._compile(replace(job, passes="verify", options=(), cpu="", features="", emit="none"))
+            if refused := refused_reading(read.stderr):
+                return replace(result, error=refused, died=None)
         problem = target_problem(self._compile, job) if is_suspect(job, result) else None
         if problem is None or (problem.died is not None and result.error is not None):
             return result
@@ -191,13 +196,69 @@ def _lost(error: str) -> Result:
 _taken: set[tuple[str, str, str]] = set()  # (triple, processor, features) that LLVM knows
 
 
+_BROKEN = "LLVM ERROR: Broken module found"  # printed last if it has debug info: reading it ends the process
+
+
+def refused_reading(printed: str) -> str:
+    """The error for a module of which reading has ended a process; "" if that was not LLVM's verifier.
+
+    `printed`: by that process, which has not run a pass.
+    """
+    words, broken, _ = printed.partition(_BROKEN)
+    return refusal(words) if broken else ""
+
+
+def check_readable(ir: str | bytes, triple: str = "") -> None:
+    """Raise OptctxError for a module that LLVM cannot read or does not accept. A fresh process reads it.
+
+    Raises EndedEarlyError if it was not LLVM that ended the fresh process.
+    """
+    with FreshProcess() as fresh:
+        result = fresh.compile(Job(ir, "verify", triple=triple, emit="none"))
+    if result.error is None:
+        return
+    if result.died in ("killed", "lost"):
+        raise EndedEarlyError(f"cannot read the module: {result.error}")
+    words = last_words(result.stderr)
+    crashed = f"LLVM crashed: {words}" if words else result.error
+    raise OptctxError(result.error if result.died is None else f"cannot read the module: {crashed}")
+
+
+_readable: set[bytes] = set()  # digests of modules
+_MOST_READABLE = 10_000
+
+
+def _check_reading(job: Job) -> None:
+    """Raise OptctxError for a module that might end this process while LLVM reads it.
+
+    Reading damaged bitcode can do that, and reading a broken module with debug info does.
+    """
+    if isinstance(job.ir, str) and _DEBUG_INFO not in job.ir:
+        return
+    data = job.ir if isinstance(job.ir, bytes) else job.ir.encode(errors="surrogatepass")
+    digest = hashlib.sha256(data).digest()
+    if digest not in _readable:
+        check_readable(job.ir, job.triple)
+        if len(_readable) >= _MOST_READABLE:
+            _readable.clear()
+        _readable.add(digest)
+
+
+_DEBUG_INFO = "Debug Info Version"
+
+
 def compile_job(job: Job) -> Result:
     """Compile with the option values of this thread, in an LLVMContext and with a target machine of its own.
 
     Safe on any number of threads at once. Bad IR, pipelines and targets are reported in `Result.error`, not
-    raised. The first job with a certain `cpu` or `features` takes about half a second longer: a fresh process
-    tries them, because LLVM may end the process if it does not know a name.
+    raised. LLVM may end the process for a processor or a feature that it does not know, for damaged bitcode,
+    and for a broken module with debug info. So a fresh process tries each of these first, once, which takes
+    milliseconds, and half a second if it is the first one.
     """
+    try:
+        _check_reading(job)
+    except (OptctxError, OSError) as error:
+        return Result(error=str(error))
     return compile_unchecked(job, check_target)
 
 

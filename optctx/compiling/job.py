@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from optctx._native import run_counted
 from optctx.children.frames import Source
 from optctx.errors import OptctxError, PassPipelineError, clipped, shown
-from optctx.hosts.llvmlite.compiling import (
-    emit_assembly,
-    emit_object,
-    instruction_count,
-    native_api,
-    run_passes,
-)
+from optctx.hosts.llvmlite.compiling import emit, instruction_count, native_api, run_passes
 from optctx.wording import did_you_mean, nearest
 
 if TYPE_CHECKING:
@@ -116,9 +110,10 @@ def emit_all(job: Job, module: ModuleRef, machine: TargetMachine) -> tuple[str |
     """What the job asks for, by LLVM's printer and its code generator."""
     ir = str(module) if job.emit in ("ir", "both") else None  # before emission, which changes the module
     if job.emit in ("object", "both"):
-        return ir, emit_object(module, machine)
+        return ir, emit(module, machine, as_object=True)
     if job.emit == "assembly":
-        return None, emit_assembly(module, machine).encode()
+        text = emit(module, machine, as_object=False).decode(errors="backslashreplace")
+        return None, text.encode()
     return ir, b""
 
 

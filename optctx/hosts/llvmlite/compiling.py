@@ -45,6 +45,7 @@ _OWN = {
     "create_pass_manager": "LLVMPY_CreateNewModulePassManager",
     "run_pass_manager": "LLVMPY_RunNewModulePassManager",
     "dispose_pass_manager": "LLVMPY_DisposeNewModulePassManger",  # the library's own spelling
+    "verifier_words": "LLVMPY_VerifyModule",
     "emit_to_memory": "LLVMPY_TargetMachineEmitToMemory",
     "buffer_start": "LLVMPY_GetBufferStart",
     "buffer_size": "LLVMPY_GetBufferSize",
@@ -157,6 +158,33 @@ def _nearest_pass(said: str) -> str:
     return did_you_mean(repr(each) for each in nearest(name, known))
 
 
+REFUSED = "cannot compile the module: LLVM's verifier refuses it: "  # how `refusal` begins
+
+
+def refusal(words: str) -> str:
+    """Return the error for a broken module. `words`: LLVM's verifier's."""
+    return f"{REFUSED}{clipped(' '.join(words.split()))}; correct what generated it"
+
+
+def is_sound(module: ModuleRef) -> bool:
+    """Tell whether LLVM's verifier accepts a module. Raises as `run_passes` does."""
+    return not _verifier_words(module_address(module))
+
+
+def _verifier_words(module_at: int) -> str:
+    """Return what LLVM's verifier says of a broken module; nothing of another one."""
+    api = native_api()
+    context = api.module_context(module_at)
+    words = _native.verify(api.native, context, _llvmlite_lock(api, context), module_at)
+    return words.decode(errors="replace")
+
+
+def _check_sound(module_at: int) -> None:
+    """Raise OptctxError for a broken module: LLVM's passes may never end on it, or end the process."""
+    if words := _verifier_words(module_at):
+        raise OptctxError(refusal(words))
+
+
 def run_passes(
     module: ModuleRef,
     pipeline: str,
@@ -183,13 +211,14 @@ def run_passes(
     Raises:
         PassPipelineError: The pipeline does not parse. The module is unchanged.
         TypeError: An argument is not an object of llvmlite's.
-        OptctxError: An object is closed, or a pass reports an error.
+        OptctxError: An object is closed, LLVM's verifier refuses the module, or a pass reports an error.
         UnsupportedImageError: The library lacks a function that this needs.
     """
     module_at = module_address(module)
     machine_at = 0 if target_machine is None else target_machine_address(target_machine)
     settings = () if tuning is None else settings_of(tuning)
     text = pipeline_text(pipeline)
+    _check_sound(module_at)
     api = native_api()
     context = api.module_context(module_at)
     forget_problems()
@@ -230,20 +259,30 @@ def emit_object(module: ModuleRef, target_machine: TargetMachine) -> bytes:
     `llvmlite.binding.initialize_native_asmprinter()` or `initialize_all_asmprinters()`.
 
     Raises:
-        OptctxError: The target cannot emit, the code has an error (in inline assembly, for instance), or an
-            object is closed. LLVM's fatal errors still terminate the process.
+        OptctxError: LLVM's verifier refuses the module, the target cannot emit, the code has an error (in
+            inline assembly, for instance), or an object is closed. LLVM's fatal errors still terminate the
+            process.
         TypeError: An argument is not an object of llvmlite's.
         UnsupportedImageError: The library lacks a function that this needs.
     """
-    return _emit(module, target_machine, as_object=True)
+    _check_emission(module, target_machine)
+    return emit(module, target_machine, as_object=True)
 
 
 def emit_assembly(module: ModuleRef, target_machine: TargetMachine) -> str:
     """Emit a module as assembly text. Otherwise the same as `emit_object`."""
-    return _emit(module, target_machine, as_object=False).decode(errors="backslashreplace")
+    _check_emission(module, target_machine)
+    return emit(module, target_machine, as_object=False).decode(errors="backslashreplace")
 
 
-def _emit(module: ModuleRef, target_machine: TargetMachine, *, as_object: bool) -> bytes:
+def _check_emission(module: ModuleRef, target_machine: TargetMachine) -> None:
+    module_at = module_address(module)
+    target_machine_address(target_machine)  # raises for another object before LLVM is asked
+    _check_sound(module_at)
+
+
+def emit(module: ModuleRef, target_machine: TargetMachine, *, as_object: bool) -> bytes:
+    """Emit a module that LLVM's verifier need not see, such as one that `run_passes` has just changed."""
     module_at = module_address(module)
     machine_at = target_machine_address(target_machine)
     api = native_api()

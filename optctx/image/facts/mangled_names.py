@@ -150,6 +150,8 @@ INSTRUCTION_COUNT: Final = named(
     "llvm::Module::getInstructionCount", "_ZNK4llvm6Module19getInstructionCountEv"
 )
 
+VERIFY_MODULE: Final = named("llvm::verifyModule", "_ZN4llvm12verifyModuleERKNS_6ModuleEPNS_11raw_ostreamEPb")
+
 # The names of passes. printPassNames uses nothing of its object.
 PRINT_PASS_NAMES: Final = named(
     "llvm::PassBuilder::printPassNames", "_ZN4llvm11PassBuilder14printPassNamesERNS_11raw_ostreamE"
@@ -233,6 +235,7 @@ COMPILING: Final = {
     "parse_pipeline": PARSE_PIPELINE,
     "set_diagnostic_handler": DIAGNOSTIC_CALLBACK,
     "instruction_count": INSTRUCTION_COUNT,
+    "verify_module": VERIFY_MODULE,
     **{
         name: named(symbol, symbol)
         for name, symbol in (

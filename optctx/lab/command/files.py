@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,8 +15,6 @@ from optctx.wording import did_you_mean, nearest
 _READ = ("file", "files", "kept", "old", "new", "harness", "again", "load")
 _WRITTEN = ("keep", "best", "emit_ir", "report", "output")
 _MAY_REPLACE = {"emit_ir": "file", "best": "load"}
-
-_PARSING = re.compile(r"cannot read the module: LLVM IR parsing error <string>:(?P<words>.*?)[ ^]*")
 
 
 def read_file(path: str, expected: str = "LLVM IR", most: int | None = None) -> bytes:
@@ -68,23 +65,6 @@ def check_distinct(given: Mapping[str, Any]) -> None:
 
 def _listed(paths: str | Sequence[str] | None) -> Sequence[str]:
     return [paths] if isinstance(paths, str) else paths or ()
-
-
-@contextlib.contextmanager
-def naming_module(path: str) -> Iterator[None]:
-    """Put the file's name, as compilers do, into an OptctxError of the block about the text of its module."""
-    try:
-        yield
-    except OptctxError as error:
-        parsing = _PARSING.fullmatch(str(error))
-        if parsing is None:
-            raise
-        raise OptctxError(f"cannot read {path}:{parsing['words']}{_source_hint(parsing['words'])}") from None
-
-
-def _source_hint(words: str) -> str:
-    """What LLVM says of C is that it is no IR."""
-    return "; C and C++ are read by the name: .c, .cpp" if "expected top-level entity" in words else ""
 
 
 @contextlib.contextmanager

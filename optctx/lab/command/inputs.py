@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -10,9 +11,9 @@ import sys
 from typing import TypeVar, cast
 
 from optctx.children.answers import Done
-from optctx.children.death import last_words
-from optctx.compiling import FreshProcess, Job
+from optctx.compiling import Job, check_readable
 from optctx.errors import EndedEarlyError, OptctxError
+from optctx.hosts.llvmlite.compiling import REFUSED
 from optctx.lab.command.files import read_file
 from optctx.lab.program import SOURCES
 
@@ -25,21 +26,20 @@ _LONGEST = 300  # characters of a message of clang
 def read_input(path: str, target: Job, clang: str = "clang", options: str = "") -> str | bytes:
     """Read the module in a file, as text or bitcode, for a job with this target. "-" is standard input.
 
-    `clang`: the program for C and C++. `options`: for it, as a shell would split them. LLVM reads bitcode in
-    a fresh process first, because damaged bitcode can end the process. Raises OptctxError for a file that
-    cannot be read or compiled.
+    `clang`: the program for C and C++. `options`: for it, as a shell would split them. A fresh process reads
+    the module first, because a broken one can end the process, or keep LLVM busy for ever. Raises OptctxError
+    for a file that cannot be read or compiled, and for a module that LLVM's verifier refuses.
     """
     source = _is_source(path)
     data = _compile(path, target, clang, options) if source else _read(path)
-    if data.startswith(BITCODE):
-        _check_bitcode(path, data, clang if source else "")
-        return data
     try:
-        return data.decode()
+        module = data if data.startswith(BITCODE) else data.decode()
     except UnicodeDecodeError:
         raise OptctxError(
             f"cannot read {path}: expected LLVM IR as text in UTF-8 or as bitcode, found neither"
         ) from None
+    _check(path, module, target.triple, clang if source else "")
+    return module
 
 
 def answered(done: Done[R], attempt: str) -> R:
@@ -105,20 +105,31 @@ def _first_error(stderr: bytes) -> str:
     return " ".join((errors or lines or ["nothing"])[0].split())[:_LONGEST]
 
 
-def _check_bitcode(path: str, data: bytes, clang: str) -> None:
-    """Raise OptctxError for bitcode that LLVM refuses, or crashes on. `clang`: the program that made it."""
-    with FreshProcess() as fresh:
-        result = fresh.compile(Job(data, "verify", triple=_TRIPLE, emit="none"))
-    if result.error is None:
-        return
-    if result.died in ("killed", "lost"):
-        raise EndedEarlyError(f"cannot read the bitcode of {path}: {result.error}")
-    said = result.error.removeprefix("cannot read the module: ").removeprefix("LLVM bitcode parsing error ")
-    words = f"it is cut off, damaged or of a newer LLVM, which says: {said}"
-    if result.died in ("signal", "exit"):
-        words = f"LLVM crashed: {last_words(result.stderr) or words}"
-    advice = f"; name an older clang than {clang!r} with --clang" if clang else ""
-    raise OptctxError(f"cannot read the bitcode of {path}: {words}{advice}")
+_PARSING = re.compile(r"cannot read the module: LLVM IR parsing error <string>:(?P<words>.*?)[ ^]*")
+_BITCODE_PARSING = "cannot read the module: LLVM bitcode parsing error "
 
 
-_TRIPLE = "x86_64-unknown-linux-gnu"  # any that LLVM knows, because the module's own is not checked here
+def _check(path: str, module: str | bytes, triple: str, clang: str) -> None:
+    """Raise OptctxError, with the file's name, for a module that LLVM refuses, or crashes on.
+
+    `clang`: the program that made it.
+    """
+    try:
+        check_readable(module, triple)
+    except OptctxError as error:
+        place = f"the bitcode of {path}" if isinstance(module, bytes) else path
+        raise type(error)(_naming(path, place, str(error), clang)) from None
+
+
+def _naming(path: str, place: str, error: str, clang: str) -> str:
+    """An error about a module as one about its file, in the form of compilers for a place in its text."""
+    if parsing := _PARSING.fullmatch(error):
+        # What LLVM says of C is that it is no IR.
+        is_source = "expected top-level entity" in parsing["words"]
+        hint = "; C and C++ are read by the name: .c, .cpp" if is_source else ""
+        return f"cannot read {path}:{parsing['words']}{hint}"
+    if error.startswith(_BITCODE_PARSING):
+        said = error.removeprefix(_BITCODE_PARSING)
+        advice = f"; name an older clang than {clang!r} with --clang" if clang else ""
+        return f"cannot read {place}: it is cut off, damaged or of a newer LLVM, which says: {said}{advice}"
+    return error.replace("the module", path if error.startswith(REFUSED) else place, 1)

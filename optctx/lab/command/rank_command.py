@@ -13,7 +13,6 @@ from typing import ClassVar
 
 from optctx.errors import EndedEarlyError, Interrupted
 from optctx.lab.command.console import duration, note, printed, progress_bar, say, show
-from optctx.lab.command.files import naming_module
 from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try, out
 from optctx.lab.rank import Estimate, Ranking, rank
 from optctx.lab.rank.tables import as_data, as_rows, as_table, dead_table, not_tried_lines
@@ -79,7 +78,7 @@ def run(given: Arguments) -> int:
     with given.base.context():
         job = given.input.under(given.base).job(given.file)
         try:
-            with naming_module(given.file), progress_bar("values") as step:
+            with progress_bar("values") as step:
                 ranking = rank(
                     job,
                     **own,

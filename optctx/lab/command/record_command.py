@@ -19,7 +19,6 @@ from optctx.compiling import Job, compile_job, llvm_pool
 from optctx.errors import OptctxError
 from optctx.facts import text
 from optctx.lab.command.console import complain_printed, printed, say, show
-from optctx.lab.command.files import naming_module
 from optctx.lab.command.groups import Base, File, Input, Out, out
 from optctx.lab.command.inputs import answered
 from optctx.lab.settings import group
@@ -62,8 +61,7 @@ def run(given: Arguments) -> None:
     job = replace(given.input.under(given.base).job(given.file), options=options, emit="object")
     # What LLVM prints has names of the module in it, and LLVM may end the process.
     done = llvm_pool().call(recorded, job, gives=Recorded)
-    with naming_module(given.file):
-        found = answered(done, f"cannot compile {given.file}")
+    found = answered(done, f"cannot compile {given.file}")
     complain_printed(Counter(line for line in done.printed.splitlines() if line.strip()))
     if not printed(given.out.format, lambda: found, found.rows):
         _print(found)

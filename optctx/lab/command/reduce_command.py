@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.console import printed, say, status
-from optctx.lab.command.files import naming_module
 from optctx.lab.command.groups import Base, File, Input, Out, out
 from optctx.lab.reducing import Reduced, reduce_options
 from optctx.lab.report.commands import Source, shell_lines, shown_lines
@@ -46,7 +45,7 @@ def run(given: Arguments) -> None:
     job = replace(read.job(given.file), options=options)
     source = Source.of(given.file, job, clang=read.clang, clang_options=read.clang_options)
     try:
-        with naming_module(given.file), status() as tell:
+        with status() as tell:
             found = reduce_options(job, given.command, limits=given.limits, progress=tell)
     except Interrupted as interrupt:
         _print(interrupt.partial, source, given.out.format)

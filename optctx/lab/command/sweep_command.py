@@ -9,7 +9,6 @@ cannot compare a row, 3 if the sweep ended early, 130 after Ctrl-C, 143 after SI
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ from typing import ClassVar
 
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.command.console import complain, complain_printed, printed, progress_bar, say, show
-from optctx.lab.command.files import naming_module
 from optctx.lab.command.groups import Base, Files, Input, Keep, Out, Try, out
 from optctx.lab.settings import group, positive, setting
 from optctx.lab.space import PASSES, parse_space
@@ -77,9 +75,8 @@ def run(given: Arguments) -> int:
         jobs = read.jobs(given.files)
         found: list[Trial] = []
         lines: Counter[str] = Counter()
-        single = naming_module(given.files[0]) if len(jobs) == 1 else contextlib.nullcontext()
         try:
-            with single, progress_bar() as step:
+            with progress_bar() as step:
                 trials = sweep(
                     jobs,
                     space,

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.console import printed, put, say, show, status
-from optctx.lab.command.files import naming_module
 from optctx.lab.command.groups import FILE, Base, Input, Out, out
 from optctx.lab.settings import argument, group, setting
 from optctx.lab.sweep.plan import Limits
@@ -75,16 +74,15 @@ def run(given: Arguments) -> int:
             "a command runs the object itself and compares no results; leave out --command, or --entry, "
             "--harness, --tolerance and --processor"
         )
-    with naming_module(given.file):
-        try:
-            harness = None if measuring.command else find_harness(measuring, given.file, job)
-        except NoHarnessError as error:
-            put(error.text, end="")
-            raise
+    try:
+        harness = None if measuring.command else find_harness(measuring, given.file, job)
+    except NoHarnessError as error:
+        put(error.text, end="")
+        raise
     if not given.against:
         raise OptctxError("nothing to compare: give options with --against '-unroll-count=4'")
     try:
-        with naming_module(given.file), status() as tell:
+        with status() as tell:
             found = compare_settings(
                 job,
                 harness,

@@ -25,7 +25,7 @@ from optctx.errors import OptctxError, shown
 from optctx.facts import trusted
 from optctx.lab import report
 from optctx.lab.command.console import complain, note, printed, progress_bar, put, say, show
-from optctx.lab.command.files import check_writable, naming_module
+from optctx.lab.command.files import check_writable
 from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try, out
 from optctx.lab.report import Source
 from optctx.lab.report.ending import ending
@@ -151,7 +151,7 @@ def _search(given: Arguments, opened: list[Tuning], stack: ExitStack) -> None:
     tuning, hint = _tuning(given, read, shown, stack)
     clang = {"clang": read.clang, "clang_options": read.clang_options}
     source = Source.of(given.file, tuning.job, options=base.args(), **clang)
-    with naming_module(given.file), tuning:
+    with tuning:
         opened.append(tuning)
         tuning.note("source", dataclasses.asdict(source))
         try:
@@ -200,14 +200,13 @@ def _tuning(given: Arguments, read: Input, shown: _Progress, stack: ExitStack) -
     job = read.job(given.file, pipelines=True)
     if given.results.emit_ir:
         check_marking(job.ir)
-    with naming_module(given.file):
-        objectives, hint = _objectives_of(goals, measuring, given.file, job, helping=not space.dimensions)
-        wanted = own.propose or (0 if space.dimensions else _PROPOSED)
-        kept = keep.keep if keep.resume else None
-        if wanted and kept and os.path.exists(kept) and os.path.getsize(kept):
-            space = _kept_space(kept, read, space)
-        elif wanted:
-            space = _proposed(job, space, objectives, wanted, limits)
+    objectives, hint = _objectives_of(goals, measuring, given.file, job, helping=not space.dimensions)
+    wanted = own.propose or (0 if space.dimensions else _PROPOSED)
+    kept = keep.keep if keep.resume else None
+    if wanted and kept and os.path.exists(kept) and os.path.getsize(kept):
+        space = _kept_space(kept, read, space)
+    elif wanted:
+        space = _proposed(job, space, objectives, wanted, limits)
     shown.goals = [each.goal for each in objectives]
     executor = None
     if own.cluster:

@@ -10,7 +10,7 @@ from optctx.children.answers import Done
 from optctx.children.crowd import PER_THREAD, Crowd
 from optctx.children.limits import Limits
 from optctx.children.pool import Pool, SharedPool
-from optctx.compiling.fresh import llvm_pool
+from optctx.compiling.fresh import llvm_pool, refused_reading
 from optctx.errors import EndedEarlyError
 from optctx.lab.sweep.plan import Answer, Asked, Plan
 from optctx.lab.sweep.worker import (
@@ -168,6 +168,8 @@ class SweepProcess:
             raise EndedEarlyError(f"{self.pool.end}; run it again")
         if done.death is None:
             return done.error or done.value or ""
+        if refused := refused_reading(done.death.printed):
+            return refused
         late = done.death.how == "timed out"
         cause = f"it took longer than {seconds:g} s" if late else str(done.death)
         return f"cannot read the module: the process that read it ended ({cause})"

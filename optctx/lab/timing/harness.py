@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_type_hints
 import msgspec
 from msgspec import Meta, Struct
 
-from optctx.compiling import FreshProcess, Job
+from optctx.compiling import check_readable
 from optctx.compiling.job import parse_module
-from optctx.errors import EndedEarlyError, OptctxError, shown
+from optctx.errors import OptctxError, shown
 from optctx.toml import parse_toml, read_toml, toml_value, typed
 from optctx.wording import counted, did_you_mean, nearest
 
@@ -272,18 +272,6 @@ def _lines(title: str, record: Harness | Array | Value) -> Iterator[str]:
 
 
 # Against a module
-
-
-def check_readable(ir: str | bytes) -> None:
-    """Raise OptctxError for a module that LLVM crashes on: a fresh process reads it.
-
-    Raises EndedEarlyError if it was not LLVM that ended the fresh process.
-    """
-    with FreshProcess() as fresh:
-        result = fresh.compile(Job(ir, "verify", emit="none"))
-    if result.died is not None:
-        kind = EndedEarlyError if result.died in ("killed", "lost") else OptctxError
-        raise kind(f"cannot read the module: {result.error}")
 
 
 @contextmanager

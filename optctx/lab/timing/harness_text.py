@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from optctx.compiling import FreshProcess, Job
+from optctx.compiling import FreshProcess, Job, check_readable
 from optctx.errors import OptctxError, shown
 from optctx.lab.timing.harness import (
     KINDS,
@@ -18,7 +18,6 @@ from optctx.lab.timing.harness import (
     Kind,
     callable_function,
     check_call,
-    check_readable,
     kinds_of,
     opened_module,
 )
