@@ -1,6 +1,13 @@
 """Compiles a job in this process, or in a fresh one with options set process-wide."""
 
-from optctx.compiling.fresh import FreshProcess, check_readable, check_target, compile_job, llvm_pool
+from optctx.compiling.fresh import (
+    FreshProcess,
+    answered,
+    check_readable,
+    check_target,
+    compile_job,
+    llvm_pool,
+)
 from optctx.compiling.job import Emit, Job, Result, compile_unchecked, emit_all, initialise_targets, target_of
 
 __all__ = [
@@ -8,6 +15,7 @@ __all__ = [
     "FreshProcess",
     "Job",
     "Result",
+    "answered",
     "check_readable",
     "check_target",
     "compile_job",

@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from concurrent.futures import TimeoutError as FutureTimeoutError  # the built-in one from 3.11 on
 from contextlib import suppress
 from dataclasses import replace
+from typing import TypeVar, cast
 
 from optctx.children.answers import Call, Done
 from optctx.children.death import Death, cause_of_end, last_words
@@ -22,7 +24,9 @@ from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.hosts.llvmlite.compiling import native_api, refusal
 from optctx.process import set_process_options
 
-_MOST_SECONDS, _MOST_BYTES = (1 << 32) - 1, 1 << 47  # 136 years; all addresses of a process
+R = TypeVar("R")
+
+MOST_SECONDS, _MOST_BYTES = (1 << 32) - 1, 1 << 47  # 136 years; all addresses of a process
 _GRACE = 30.0  # seconds that the server may take in addition to a job's own time
 
 
@@ -113,9 +117,9 @@ class FreshProcess:
 
 
 def _checked(timeout: object, memory: object) -> Limits:
-    if not isinstance(timeout, (int, float)) or not 0 < timeout <= _MOST_SECONDS:
+    if not isinstance(timeout, (int, float)) or not 0 < timeout <= MOST_SECONDS:
         raise OptctxError(
-            f"expected a timeout above 0 and of at most {_MOST_SECONDS:,} seconds, found {shown(timeout)}"
+            f"expected a timeout above 0 and of at most {MOST_SECONDS:,} seconds, found {shown(timeout)}"
         )
     if memory is not None and (not isinstance(memory, int) or not 0 < memory <= _MOST_BYTES):
         raise OptctxError(f"expected 1 to {_MOST_BYTES:,} bytes of memory, found {shown(memory)}")
@@ -128,6 +132,23 @@ def llvm_pool() -> Pool:
     Raises OSError if no process can be started, and OptctxError if no thread can.
     """
     return _pool.running()
+
+
+def answered(done: Done[R], attempt: str, seconds: float = math.inf) -> R:
+    """What a call gave in a child that ran LLVM on a stranger's module. `seconds`: that the call could take.
+
+    Raises OptctxError, with what was attempted, if LLVM refused, crashed or took too long, and
+    EndedEarlyError if it was not LLVM that ended the child.
+    """
+    if done.death is not None and done.death.how == "timed out":
+        raise OptctxError(f"{attempt}: it took longer than {seconds:g} s")
+    if done.death is not None and done.death.of_machine:
+        raise EndedEarlyError(f"{attempt}: the process that ran LLVM ended: {done.death}")
+    if done.death is not None:
+        raise OptctxError(f"{attempt}: LLVM crashed: {done.death}")
+    if done.error:
+        raise OptctxError(done.error)
+    return cast(R, done.value)
 
 
 def load_llvm() -> None:

@@ -8,11 +8,11 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import lru_cache
 
-from optctx import OptionContext
 from optctx.children.death import last_words
-from optctx.compiling import FreshProcess, Job, Result
+from optctx.children.limits import Limits
+from optctx.compiling import FreshProcess, Job, Result, answered, llvm_pool
 from optctx.errors import OptctxError
-from optctx.lab.rank.rank import reads_of as _reads_of
+from optctx.lab.sweep.recording import Recorded, recorded
 
 _KEPT = 256  # results to remember
 _LONGEST = 300  # characters of an error
@@ -110,6 +110,10 @@ def reads_of(job: Job) -> frozenset[str]:
     A fresh process compiles it first. Raises OptctxError if LLVM refuses the job, and DiedError if the job
     ends that process.
     """
-    job = replace(job, emit="both")
-    with Compiler(timeout=120.0) as compiler, OptionContext.from_args(job.options, base="defaults"):
-        return frozenset(_reads_of(job, compiler.compile(job)))
+    job, seconds = replace(job, emit="both"), 120.0
+    with Compiler(timeout=seconds) as compiler:
+        result = compiler.compile(job)
+    if result.error is not None:
+        raise OptctxError(result.error)
+    done = llvm_pool().call(recorded, replace(job, emit="object"), gives=Recorded, limits=Limits(seconds))
+    return frozenset(read.name for read in answered(done, "cannot record what LLVM reads", seconds).read)

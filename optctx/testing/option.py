@@ -44,8 +44,7 @@ def options(
         target: The name of a target in LLVM's classes, such as "X86" or "AArch64": options that its code
             reads.
         reader: Part of the name of a function that reads the option, such as "LoopUnrollPass".
-        read_by: A compilation: only options that LLVM reads for it. It is compiled in a fresh process first,
-            and on this thread if it survives.
+        read_by: A compilation: only options that LLVM reads for it. Fresh processes compile it.
         trust: Classes (`Option.trust`), such as `("tuning",)`.
         aliases: Whether to draw other names of the same options as well.
 

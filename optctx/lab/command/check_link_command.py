@@ -15,11 +15,12 @@ from llvmlite import binding
 from optctx import LinkReport, OptionContext, attach, check_link
 from optctx.children.limits import Limits
 from optctx.children.pool import Pool
+from optctx.compiling import answered
 from optctx.errors import OptctxError
 from optctx.lab.command.console import encodable, printed, say, show
 from optctx.lab.command.files import read_file
 from optctx.lab.command.groups import Out, out
-from optctx.lab.command.inputs import BITCODE, answered
+from optctx.lab.command.inputs import BITCODE
 from optctx.lab.settings import argument, seconds, setting
 from optctx.tables import Table
 

@@ -8,16 +8,12 @@ import shlex
 import shutil
 import subprocess
 import sys
-from typing import TypeVar, cast
 
-from optctx.children.answers import Done
 from optctx.compiling import Job, check_readable
-from optctx.errors import EndedEarlyError, OptctxError
+from optctx.errors import OptctxError
 from optctx.hosts.llvmlite.compiling import REFUSED
 from optctx.lab.command.files import read_file
 from optctx.lab.program import SOURCES
-
-R = TypeVar("R")
 
 BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")  # bare, and in a wrapper
 _LONGEST = 300  # characters of a message of clang
@@ -40,21 +36,6 @@ def read_input(path: str, target: Job, clang: str = "clang", options: str = "") 
         ) from None
     _check(path, module, target.triple, clang if source else "")
     return module
-
-
-def answered(done: Done[R], attempt: str) -> R:
-    """What a call gave in a child that ran LLVM on a stranger's module.
-
-    Raises OptctxError, with what was attempted, if LLVM refused or crashed, and EndedEarlyError if it was not
-    LLVM that ended the child.
-    """
-    if done.death is not None:
-        if done.death.of_machine:
-            raise EndedEarlyError(f"{attempt}: the process that ran LLVM ended: {done.death}")
-        raise OptctxError(f"{attempt}: LLVM crashed: {done.death}")
-    if done.error:
-        raise OptctxError(done.error)
-    return cast(R, done.value)
 
 
 def _is_source(path: str) -> bool:

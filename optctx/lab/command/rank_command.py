@@ -52,7 +52,9 @@ class Rank:
     trials: int | None = setting(
         None, "most compilations; the largest effects are found first", metavar="N", read=positive
     )
-    seconds: float | None = setting(None, "most seconds", metavar="S", read=seconds)
+    seconds: float | None = setting(
+        None, "most seconds; no compilation takes longer, the base's neither", metavar="S", read=seconds
+    )
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Compile a file once in a process of its own. Show every option that LLVM reads, with its value and the
-functions that read it, and every option set by --set that LLVM does not read, with the likely cause. Exit
-status 2 for bad input.
+functions that read it, and every option set by --set that LLVM does not read, with the likely cause. It takes
+as long as LLVM does: Ctrl-C ends it. Exit status 2 for bad input, 130 after Ctrl-C.
 
     optctx record kernel.ll --set unroll-count=4 --set hexagon-initial-cfg-cleanup=false
     optctx record kernel.ll --passes 'default<O1>' --format json > read.json
@@ -9,19 +9,15 @@ status 2 for bad input.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import msgspec
-
-from optctx import OptionContext, Read, Unread, record
-from optctx.compiling import Job, compile_job, llvm_pool
-from optctx.errors import OptctxError
+from optctx.compiling import answered, llvm_pool
 from optctx.facts import text
 from optctx.lab.command.console import complain_printed, printed, say, show
 from optctx.lab.command.groups import Base, File, Input, Out, out
-from optctx.lab.command.inputs import answered
 from optctx.lab.settings import group
+from optctx.lab.sweep.plan import judge_targets
+from optctx.lab.sweep.recording import Recorded, recorded
 from optctx.tables import Table
 from optctx.wording import counted
 
@@ -35,46 +31,18 @@ class Arguments(File):
     out: Out = out()
 
 
-class Recorded(msgspec.Struct, frozen=True):
-    """What a log has, as plain data, which can come from another process."""
-
-    read: tuple[Read, ...]
-    unread: tuple[Unread, ...]
-
-    def rows(self) -> Iterator[Sequence[str]]:
-        """Headings, and a row for each option that was read and each override that was not.
-
-        Several values or functions are separated by "; ".
-        """
-        yield "option", "read", "value", "functions", "note"
-        for read in self.read:
-            values, functions = "; ".join(map(text, read.values)), "; ".join(read.functions)
-            yield read.name, "true", values, functions, read.note
-        for unread in self.unread:
-            yield unread.name, "false", text(unread.value), "", unread.cause
-
-
 def run(given: Arguments) -> None:
     """Compile, and print the options that were read. Raises OptctxError and OSError."""
     llvm_pool()  # its server starts while this process reads the file
     options = tuple(given.base.context().args())
     job = replace(given.input.under(given.base).job(given.file), options=options, emit="object")
+    judge_targets({given.file: job})
     # What LLVM prints has names of the module in it, and LLVM may end the process.
     done = llvm_pool().call(recorded, job, gives=Recorded)
     found = answered(done, f"cannot compile {given.file}")
     complain_printed(Counter(line for line in done.printed.splitlines() if line.strip()))
     if not printed(given.out.format, lambda: found, found.rows):
         _print(found)
-
-
-def recorded(_: None, job: Job) -> Recorded:
-    """What LLVM reads for a job, and which of its options it does not. Raises OptctxError if it refuses."""
-    context = OptionContext.from_args(job.options, process_wide="exclusive")
-    with context, record() as log:
-        result = compile_job(replace(job, options=()))
-    if result.error is not None:
-        raise OptctxError(result.error)
-    return Recorded(tuple(log.reads.values()), tuple(log.unread))
 
 
 def _print(found: Recorded) -> None:

@@ -170,12 +170,14 @@ def _search(given: Arguments, opened: list[Tuning], stack: ExitStack) -> None:
     try:
         print_study(study, given.out, source, results.best, ask=True)
     finally:  # also where standard output takes no more, as in `| head`
-        _write(study, results, source, tuning.job, base)
+        _write(study, results, source, tuning.job, base, given.limits)
     if hint and given.out.format == "table":
         say("", *hint.splitlines())
 
 
-def _write(study: Study, results: Results, source: Source, job: Job, base: OptionContext) -> None:
+def _write(
+    study: Study, results: Results, source: Source, job: Job, base: OptionContext, limits: Limits
+) -> None:
     """Write the files that were asked for. `base`: the set of all trials. Raises OptctxError."""
     winner = study.winner or study.base
     options = overrides_of(winner.options)
@@ -184,7 +186,7 @@ def _write(study: Study, results: Results, source: Source, job: Job, base: Optio
     _report(study, results, source)
     if results.emit_ir:
         job = dataclasses.replace(job, passes=winner.passes)
-        write_whole(results.emit_ir, marked_and_tried(job, base.derive(options)))
+        write_whole(results.emit_ir, marked_and_tried(job, base.derive(options), limits))
 
 
 def _tuning(given: Arguments, read: Input, shown: _Progress, stack: ExitStack) -> tuple[Tuning, str]:
@@ -206,7 +208,7 @@ def _tuning(given: Arguments, read: Input, shown: _Progress, stack: ExitStack) -
     if wanted and kept and os.path.exists(kept) and os.path.getsize(kept):
         space = _kept_space(kept, read, space)
     elif wanted:
-        space = _proposed(job, space, objectives, wanted, limits)
+        space = _proposed(job, space, objectives, wanted, limits, given.search.seconds)
     shown.goals = [each.goal for each in objectives]
     executor = None
     if own.cluster:
@@ -270,11 +272,19 @@ def _objectives_of(
     return [objective_named(text, **settings) for text in goals or ["size"]], hint
 
 
-def _proposed(job: Job, space: Space, objectives: list[Objective], count: int, limits: Limits) -> Space:
+def _proposed(
+    job: Job, space: Space, objectives: list[Objective], count: int, limits: Limits, seconds: float | None
+) -> Space:
     """The space with the options that change the goal most, of which the reader is told."""
     with progress_bar("choosing options", ()) as step:
         found = propose(
-            job, count, objective=objectives[0], exclude=space.names, limits=limits, progress=step
+            job,
+            count,
+            objective=objectives[0],
+            exclude=space.names,
+            seconds=seconds,
+            limits=limits,
+            progress=step,
         )
     names = ", ".join(each.name for each in found)
     note(f"trying {len(found)} options that change the {objectives[0].goal.name}: {names}")

@@ -6,16 +6,15 @@ import hashlib
 import math
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from importlib import resources
 
 import msgspec
 
-from optctx import OptionContext, Read, current, record
+from optctx import OptionContext, current
 from optctx.compiling import FreshProcess, Job, Result
-from optctx.compiling.job import compile_unchecked
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.facts import resolve
 from optctx.lab.rank.choose import Candidate, Chosen, choose
@@ -64,8 +63,7 @@ def rank(
     The trials are compiled on threads of a worker process, as in `sweep`, in an empty folder that is removed
     at the end. A trial that crashes, never ends or takes all memory is part of the ranking, and affects
     nothing else. Many values are compiled together first; only if that changes the output, or gives none,
-    are they compiled by themselves. Only the base is also compiled on this thread, to see what LLVM reads.
-    That does not affect other threads.
+    are they compiled by themselves. Nothing is compiled in this process.
 
     Args:
         job: What to compile. Its `options` and `emit` are ignored.
@@ -79,7 +77,8 @@ def rank(
         verify: Compile each value once more in a fresh process with process-wide options, and compare, also
             those that were found to change nothing in a group.
         trials: The most compilations of this run. The largest effects are found first.
-        seconds: The most seconds of this run.
+        seconds: The most seconds of this run. No compilation takes longer, the first ones neither; what runs
+            at the end is finished.
         limits: What compilations may take, and how many run at once.
         keep: A file that each trial is appended to as soon as it ends (design/trials.md).
         resume: Go on with the trials that this file has of the same ranking, or go on to `every` value.
@@ -89,19 +88,19 @@ def rank(
     Raises:
         OptctxError: LLVM refuses the module, the pipeline or the target; a pattern matches no option; there
             is nothing to try; the file is of something else; or the compilations cannot be trusted, because
-            the base comes out otherwise in a fresh process than on this thread (of function attributes
+            the base comes out otherwise in a fresh process than inside a context (of function attributes
             "optctx", for instance), or after the trials than before.
         UnknownOptionError: A name is not that of an option.
         OptionValueError: A process-wide value has no text form.
         ScopeError: As for `current`.
-        UnsupportedImageError: As for `record`.
         Interrupted: Ctrl-C while trials run, a KeyboardInterrupt. Its `partial` is the ranking so far.
         EndedEarlyError: The helper process is killed, or the file cannot be written; also with a `partial`.
     """
     began, goal = time.monotonic(), goal_named(by)
     given = _given(values)
     context = current()
-    job = replace(job, options=(), emit="object")
+    # What only the printing of IR reads is no candidate.
+    job, limits = replace(job, options=(), emit="object"), limits.within(seconds)
     with (
         tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True) as folder,
         SweepProcess() as process,
@@ -109,8 +108,11 @@ def rank(
     ):
         plan = make_plan({"": job}, limits, context, directory=folder)
         fresh_job = replace(job, options=plan.arguments)
-        base = fresh.compile(fresh_job, timeout=max(Limits().seconds(), limits.seconds()))
-        reads = reads_of(fresh_job, base)
+        process.prepare(plan)
+        base = fresh.compile(fresh_job, timeout=limits.seconds())
+        if base.error is not None:
+            raise OptctxError(f"cannot compile the base: {base.error}" if base.died else base.error)
+        reads = {each.name: each for each in process.recorded().read}
         chosen = choose(reads, only=only, exclude=exclude, values=given, every=every)
         groups = screen and goal.name != "compile-time"
         run = _Run(job, plan, goal, chosen, len(reads), process, fresh, context, progress, verify, groups)
@@ -138,21 +140,6 @@ def rank(
                 raise
             run.note(ended)
             return run.ranking(ended)
-
-
-def reads_of(job: Job, base: Result) -> Mapping[str, Read]:
-    """Record what LLVM reads for the base. A fresh process has compiled it, so it cannot end this process."""
-    if base.error is not None:
-        raise OptctxError(base.error)
-    # Emit an object only: options that only the printing of IR reads are not candidates.
-    with record() as log:
-        here = compile_unchecked(replace(job, emit="object"))
-    if here.error is not None or (here.code, here.instructions) != (base.code, base.instructions):
-        raise OptctxError(
-            "cannot try other values: a fresh process compiles this module otherwise than this thread does "
-            f'({here.error or "the outputs differ"}); take out function attributes "optctx" and bindings'
-        )
-    return log.reads
 
 
 def _given(values: Sequence[str]) -> dict[str, list[str]]:
@@ -244,14 +231,13 @@ class _Run:
 
     def begin(self, fresh: Result) -> None:
         """Compile the base where the trials are compiled. Raises OptctxError if it comes out otherwise."""
-        self.process.prepare(self.plan)
         (answer,) = self.process.bases()
         self.base = trial_of(answer, -1, {}, self.goal, passes=self.job.passes)
         digest = hashlib.sha256(fresh.code).hexdigest()
         if (self.base.digest, answer.instructions) != (digest, fresh.instructions):
             raise OptctxError(
                 "cannot try other values: inside a context this module compiles otherwise than in a fresh "
-                f"process ({answer.error or 'the outputs differ'})"
+                f'process ({answer.error or "the outputs differ"}); take out function attributes "optctx"'
             )
         places = {each.option: place for place, each in enumerate(self.chosen.candidates)}
         numbered = list(zip(self.numbers, self.chosen.candidates, strict=True))

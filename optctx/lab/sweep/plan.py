@@ -41,6 +41,7 @@ class Limits:
         read=seconds,
     )
     memory: int | None = setting(4 << 30, "memory for a compilation (4096)", metavar="MIB", read=mebibytes)
+    most: float | None = None  # seconds, however long the base takes: those of the whole run
 
     def __post_init__(self) -> None:
         checked(self)
@@ -52,9 +53,13 @@ class Limits:
 
     def seconds(self, base: float | None = None) -> float:
         """What a compilation may take where the base takes `base` seconds; None if that is not known."""
-        if self.timeout is not None:
-            return self.timeout
-        return _BASE if base is None else max(_LEAST, base * _TIMES_BASE)
+        usual = _BASE if base is None else max(_LEAST, base * _TIMES_BASE)
+        found = usual if self.timeout is None else self.timeout
+        return found if self.most is None else min(found, self.most)
+
+    def within(self, seconds: float | None) -> Limits:
+        """The same for a run that may take so many seconds: no compilation takes longer."""
+        return self if seconds is None else replace(self, most=seconds)
 
 
 @dataclass(frozen=True)
@@ -102,7 +107,7 @@ def make_plan(
     `pipelines`: each job is planned with each of them; by default with its own. Function attributes count as
     they do in this process. Raises OptctxError for the first target that LLVM does not take.
     """
-    _judge_targets(jobs)
+    judge_targets(jobs)
     planned: dict[str, Job] = {}
     for name, job in jobs.items():
         for passes in pipelines or (job.passes,):
@@ -121,7 +126,7 @@ def make_plan(
     )
 
 
-def _judge_targets(jobs: Mapping[str, Job]) -> None:
+def judge_targets(jobs: Mapping[str, Job]) -> None:
     """Raise OptctxError for the first job with a processor or features that LLVM does not know."""
     suspects = {name: job for name, job in jobs.items() if job.cpu or job.features}
     if not suspects:

@@ -10,9 +10,10 @@ from optctx.children.answers import Done
 from optctx.children.crowd import PER_THREAD, Crowd
 from optctx.children.limits import Limits
 from optctx.children.pool import Pool, SharedPool
-from optctx.compiling.fresh import llvm_pool, refused_reading
+from optctx.compiling.fresh import answered, llvm_pool, refused_reading
 from optctx.errors import EndedEarlyError
 from optctx.lab.sweep.plan import Answer, Asked, Plan
+from optctx.lab.sweep.recording import Recorded, recorded
 from optctx.lab.sweep.worker import (
     attach_once,
     check,
@@ -77,6 +78,17 @@ class SweepProcess:
         for place in range(len(plan.jobs)):
             if error := self._error(place):
                 raise plan.refused(place, error)
+
+    def recorded(self) -> Recorded:
+        """What LLVM reads for the first job without options. Raises OptctxError if it takes too long."""
+        done = self.pool.call(recorded, self.plan.jobs[0], gives=Recorded, limits=self._limits)
+        return answered(done, "cannot record what LLVM reads", self.plan.limits.seconds())
+
+    @property
+    def _limits(self) -> Limits:
+        """Of one compilation by itself, before the bases are known."""
+        seconds, memory = self.plan.limits.seconds(), self.plan.limits.memory
+        return Limits(seconds, None if memory is None else memory + PER_THREAD)
 
     def bases(self) -> list[Answer]:
         """Compile each job without options: later limits go by these. Call it while nothing is under way.
@@ -159,11 +171,9 @@ class SweepProcess:
 
     def _error(self, place: int) -> str:
         """The error that a job has under any options; "" for none."""
-        seconds, memory = self.plan.limits.seconds(), self.plan.limits.memory
-        limits = Limits(seconds, None if memory is None else memory + PER_THREAD)
-        done = self.pool.call(check, place, gives=str, limits=limits)
+        done = self.pool.call(check, place, gives=str, limits=self._limits)
         if done.death is not None:  # if the pipeline killed LLVM, the rows will say so
-            done = self.pool.call(check_module, place, gives=str, limits=limits)
+            done = self.pool.call(check_module, place, gives=str, limits=self._limits)
         if self.pool.end is not None:
             raise EndedEarlyError(f"{self.pool.end}; run it again")
         if done.death is None:
@@ -171,5 +181,5 @@ class SweepProcess:
         if refused := refused_reading(done.death.printed):
             return refused
         late = done.death.how == "timed out"
-        cause = f"it took longer than {seconds:g} s" if late else str(done.death)
+        cause = f"it took longer than {self.plan.limits.seconds():g} s" if late else str(done.death)
         return f"cannot read the module: the process that read it ended ({cause})"

@@ -33,7 +33,11 @@ def check_marking(ir: str | bytes) -> None:
         _check_unmarked(_COMMENT.sub("", ir))
 
 
-def marked_and_tried(job: Job, context: OptionContext) -> str:
+def marked_and_tried(
+    job: Job,
+    context: OptionContext,
+    limits: Limits = Limits(),  # noqa: B008  frozen
+) -> str:
     """The module of a job, as text, with the overrides of a context as attributes of every function.
 
     It is compiled: once inside the context, once with the attributes alone. Raises OptctxError if the objects
@@ -45,8 +49,9 @@ def marked_and_tried(job: Job, context: OptionContext) -> str:
     if not arguments:
         return text
     _check_that_they_can_count()
-    expected = _compiled(job, ("ignore",), context)
-    found = _compiled(replace(job, ir=text), _POLICY, OptionContext(base="defaults"))
+    alone = replace(limits, jobs=1, memory=None)
+    expected = _compiled(job, ("ignore",), context, alone)
+    found = _compiled(replace(job, ir=text), _POLICY, OptionContext(base="defaults"), alone)
     if expected.digest != found.digest:
         names = ", ".join(map(option_name, arguments))
         raise OptctxError(
@@ -104,10 +109,9 @@ def _escaped(text: str) -> str:
     )
 
 
-def _compiled(job: Job, attributes: tuple[str, ...], context: OptionContext) -> Answer:
+def _compiled(job: Job, attributes: tuple[str, ...], context: OptionContext, limits: Limits) -> Answer:
     """Raises OptctxError if it does not come to an object."""
     alone = replace(job, options=(), emit="object")
-    limits = Limits(jobs=1, memory=None)
     with LocalEvaluator(Plan((alone,), all_arguments(context), attributes, limits)) as evaluator:
         answer = evaluator.base()
     if answer.state != "ok":

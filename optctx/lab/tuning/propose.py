@@ -31,18 +31,19 @@ def propose(
     objective: Objective = Size(),  # noqa: B008  frozen
     exclude: Collection[str] = (),
     trials: int | None = _COMPILATIONS,
+    seconds: float | None = None,
     limits: Limits = Limits(),  # noqa: B008  frozen
     progress: Callable[[int], None] = lambda total: None,
 ) -> list[Dimension]:
     """The tuning options that change an objective of a compilation most, with values by their types.
 
     A `rank` tries the options that the compilation reads and that do no more than change the code
-    (`Option.trust`), in at most `trials` compilations (None: all). Those of which a value makes the objective
-    better come first, the largest effect first; the others may do so with other values, or together. An
-    option has both values of a bool, every choice of an enum, powers of two and what was tried for a number,
-    and "default"; values that crashed or did not end are left out. For an objective that runs the code, twice
-    `count` are taken by their effect on the size, up to three objects of each are run, and those with the
-    best figures stay.
+    (`Option.trust`), in at most `trials` compilations (None: all) and `seconds`. Those of which a value makes
+    the objective better come first, the largest effect first; the others may do so with other values, or
+    together. An option has both values of a bool, every choice of an enum, powers of two and what was tried
+    for a number, and "default"; values that crashed or did not end are left out. For an objective that runs
+    the code, twice `count` are taken by their effect on the size, up to three objects of each are run, and
+    those with the best figures stay.
 
     Raises OptctxError as `rank` does, and if no option changes the output.
     """
@@ -54,6 +55,7 @@ def propose(
             by=f"{goal.name}:{goal.direction[:3]}",
             exclude=(*others, *exclude),
             trials=trials,
+            seconds=seconds,
             limits=limits,
             progress=progress,
         )
@@ -79,7 +81,7 @@ def propose(
             "there is nothing to propose: no option that this compilation reads changes its output"
         )
     if isinstance(objective, Measured) and len(dimensions) > 1:
-        return _fastest(job, dimensions, objective, limits)[:count]
+        return _fastest(job, dimensions, objective, limits.within(seconds))[:count]
     return dimensions
 
 

@@ -61,6 +61,7 @@ def _pruner(text: str) -> tuple[str, float | None]:
 @dataclass(frozen=True)
 class Search:
     """How a space is searched. The first limit that is reached ends it; a trial that runs then is finished.
+    No compilation takes longer than `seconds`.
 
     `seed`: the same one gives the same trials, if the figures are the same, on any number of threads or
     workers. `pruner` needs the one objective `RunTime`, on this machine. `window`: a sampler knows nothing of
@@ -113,7 +114,12 @@ class Search:
             int, f"1 or more, at most {MOST_TRIALS:,} trials", lambda found: 1 <= found <= MOST_TRIALS
         ),
     )
-    seconds: float | None = setting(None, "time for this run", metavar="S", read=read_seconds)
+    seconds: float | None = setting(
+        None,
+        "time for this run; no compilation takes longer, the base's neither",
+        metavar="S",
+        read=read_seconds,
+    )
     patience: int | None = setting(
         None,
         "stop after so many trials without progress",

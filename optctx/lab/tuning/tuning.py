@@ -101,6 +101,7 @@ class Tuning:
         if executor is not None:
             _check_remote(search, timed=timed)
         self._space, self._search = space, search
+        limits = limits.within(search.seconds)
         self._plan = search_plan(
             job,
             space,

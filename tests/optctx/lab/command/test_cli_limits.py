@@ -1,0 +1,70 @@
+"""--timeout and --seconds hold for every compilation of a command, the first ones too."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+from optctx import OptionContext
+from optctx.compiling import Job
+from optctx.errors import OptctxError
+from optctx.lab.sweep import Limits
+from optctx.lab.sweep.plan import make_plan
+from optctx.lab.sweep.process import SweepProcess
+from tests.support.endless import LIST, SCALED, endless
+from tests.support.processes import SECONDS, python_process
+from tests.support.tuning_cases import TINY
+
+# Within the usual limit of 120 s, which would hold without them.
+TOO_LONG = "took longer than 2 s"
+TRIED = "--try=unroll-count=1,2"
+
+
+@pytest.mark.redirected
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["sweep", TRIED, "--timeout=2"],
+        ["rank", "--only=unroll-count", "--timeout=2"],
+        ["rank", "--only=unroll-count", "--seconds=2"],
+        ["tune", TRIED, "--timeout=2"],
+        ["tune", TRIED, "--seconds=2"],
+        ["tune", "--timeout=2"],  # which ranks options first
+        ["tune", "--seconds=2"],
+        ["time", "--against=-unroll-count=2", "--timeout=2"],
+    ],
+    ids=" ".join,
+)
+def test_a_base_that_never_ends_is_cut_off(words: list[str], tmp_path: pathlib.Path) -> None:
+    (tmp_path / "one.ll").write_text("define i32 @f() {\n  ret i32 1\n}\n")
+    command, *more = words
+    base = [str(tmp_path / "one.ll"), f"--set={LIST}={endless(tmp_path)}", f"--passes={SCALED}"]
+    done = python_process("-m", "optctx", command, *base, *more, seconds=0.9 * SECONDS)
+    assert TOO_LONG in done.stdout + done.stderr
+    assert done.returncode == (0 if command == "sweep" else 2), done.stderr
+
+
+@pytest.mark.redirected
+def test_the_recorded_compilation_is_cut_off(tmp_path: pathlib.Path) -> None:
+    context = OptionContext.from_args([f"-{LIST}={endless(tmp_path)}"])
+    with SweepProcess() as process:
+        process.prepare(make_plan({"": Job(TINY, SCALED)}, Limits(timeout=2.0), context))
+        with pytest.raises(OptctxError, match=f"cannot record what LLVM reads: it {TOO_LONG}"):
+            process.recorded()
+
+
+def test_no_compilation_takes_longer_than_the_whole_run() -> None:
+    for limits, base, expected in (
+        (Limits(), None, 120.0),
+        (Limits(), 1.0, 20.0),
+        (Limits(timeout=3.0), 1.0, 3.0),
+        (Limits().within(7.0), None, 7.0),
+        (Limits().within(7.0), 1.0, 7.0),
+        (Limits().within(7.0), 0.1, 7.0),
+        (Limits().within(70.0), 0.1, 10.0),
+        (Limits(timeout=3.0).within(7.0), 1.0, 3.0),
+        (Limits(timeout=30.0).within(7.0), 1.0, 7.0),
+        (Limits(timeout=30.0).within(None), 1.0, 30.0),
+    ):
+        assert limits.seconds(base) == expected, (limits, base)
