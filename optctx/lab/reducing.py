@@ -16,12 +16,14 @@ from typing import Literal
 from optctx import OptionContext, registry
 from optctx.children.death import last_words
 from optctx.compiling import FreshProcess, Job, Result
+from optctx.compiling.fresh import MOST_SECONDS
 from optctx.errors import Interrupted, OptctxError
 from optctx.facts import INTEGER_RANGES
 from optctx.lab.program import Programs, object_words, with_object
 from optctx.lab.sweep.plan import Limits
 
 _NEAR = 4  # distances from the registered value to try one by one
+HANGS = 10  # times its limit for which a compilation has to run until it counts as a hang
 
 Options = tuple[str, ...]
 Compile = Callable[[Job], Result]
@@ -81,7 +83,7 @@ def smallest(job: Job, fails: Callable[[Job], bool] | None = None, *, timeout: f
     Args:
         job: A compilation that fails.
         fails: Says whether a job fails; called on two threads. By default a job fails if it does so in a
-            fresh process as this one does: with the same last words, or by taking too long.
+            fresh process as this one does: with the same last words, or by running for ten times `timeout`.
         timeout: Seconds for each compilation of the default.
 
     Raises:
@@ -104,7 +106,9 @@ def reduce_options(
             "PROGRAM {object}", which exits with status 0 for an object that has it. By default the property
             is the failure of the job.
         limits: What one compilation may take, and one run of the command; and how many tries run at once.
-            The base is the compilation without options.
+            The base is the compilation without options. A job that takes too long is reduced to one that
+            runs for ten times as long at least: on the border of the limit, another machine or less load
+            would show no hang.
         progress: Is told the best options so far.
 
     Nothing reaches this process or its options. Raises OptctxError as `smallest` does, and Interrupted, with
@@ -118,9 +122,9 @@ def reduce_options(
     with ThreadPoolExecutor(limits.at_once) as pool, contextlib.ExitStack() as stack:
         fresh = stack.enter_context(FreshProcess(timeout=limit, memory=limits.memory))
 
-        def compiled(job: Job) -> Result:
+        def compiled(job: Job, times: int = 1) -> Result:
             tried.append(job.options)
-            return fresh.compile(job)
+            return fresh.compile(job, timeout=min(times * limit, MOST_SECONDS))
 
         failure: Failure | None = None
         if callable(keeps):
@@ -136,7 +140,7 @@ def reduce_options(
             if bare is not None and bare.state == "failed" and bare.is_like(failure):
                 raise OptctxError(bare.words)
             test = partial(_fails_like, compiled, failure)
-        search = _Search(pool, job, test, progress, "keep the property" if words else "fail", job.options)
+        search = _Search(pool, job, test, progress, _having(words is not None, failure, limit), job.options)
         try:
             options = search.run(given)
         except KeyboardInterrupt:
@@ -152,8 +156,19 @@ def _measured(job: Job, limits: Limits) -> tuple[float, Failure | None]:
     return limits.seconds(result.seconds), failure_of(result)
 
 
-def _fails_like(compiled: Compile, wanted: Failure | None, job: Job) -> bool:
-    return wanted is not None and wanted.is_like(failure_of(compiled(job)))
+def _having(command: bool, failure: Failure | None, limit: float) -> str:
+    """What having the property is, for an error."""
+    if command:
+        return "keep the property"
+    if failure is not None and failure.state == "timed out":
+        return f"hang: it takes longer than {limit:g} s, but not {HANGS} times as long; give a longer timeout"
+    return "fail"
+
+
+def _fails_like(compiled: Callable[[Job, int], Result], wanted: Failure | None, job: Job) -> bool:
+    if wanted is None:
+        return False
+    return wanted.is_like(failure_of(compiled(job, HANGS if wanted.state == "timed out" else 1)))
 
 
 def _plain(words: str) -> str:

@@ -1,6 +1,7 @@
 """Leave out options of the base, and move their values towards the defaults, for as long as the compilation
-fails in the same way: it crashes with the same last words, hangs, or is refused. Each try is in a fresh
-process. Exit status 2 if there is nothing to reduce and for bad input, 130 after Ctrl-C.
+fails in the same way: it crashes with the same last words, hangs, or is refused. A try hangs if it still runs
+after ten times --timeout. Each try is in a fresh process. Exit status 2 if there is nothing to reduce and for
+bad input, 130 after Ctrl-C.
 
     optctx reduce kernel.ll --set force-vector-width=999999 --set enable-gvn-hoist
     optctx reduce kernel.ll --load best.toml --command './still-wrong.sh {object}'

@@ -13,7 +13,9 @@ from dataclasses import replace
 import pytest
 
 from optctx import OptionContext
-from optctx.compiling import FreshProcess, Job
+from optctx.compiling import FreshProcess, Job, Result
+from optctx.errors import OptctxError
+from optctx.lab.command import reduce_command
 from optctx.lab.command.main import main
 from optctx.lab.reducing import reduce_options
 from optctx.lab.sweep import Limits
@@ -56,8 +58,54 @@ def test_twenty_options_are_reduced_to_the_one_that_crashes() -> None:
 
 def test_a_hang_is_reduced(tmp_path: pathlib.Path) -> None:
     hang = f"-{LIST}={endless(tmp_path)}"
-    found = reduce_options(Job(TINY, "chr", (HARMLESS[0], hang)), limits=Limits(timeout=1.0))
+    found = reduce_options(Job(TINY, "chr", (HARMLESS[0], hang)), limits=Limits(timeout=0.2))
     assert (found.job.options, str(found.failure)) == ((hang,), "timed out")
+
+
+class Pretended(FreshProcess):
+    """Says how long a compilation would take, and takes no time: a millisecond for each unrolling."""
+
+    def compile(self, job: Job, *, timeout: float | None = None) -> Result:
+        context = OptionContext.from_args(job.options, base="defaults")
+        count, lanes = context["unroll-count"], context["force-vector-width"]
+        taken = count * max(lanes, 1) / 1000  # type: ignore[operator,type-var]
+        late = taken > (self._limits.seconds or 0.0 if timeout is None else timeout)
+        return Result(error="late", died="timeout") if late else Result(seconds=taken)
+
+
+@pytest.fixture
+def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["optctx.lab.reducing"], "FreshProcess", Pretended)
+
+
+@pytest.mark.parametrize(
+    ("given", "seconds", "left"),
+    [
+        (("-unroll-count=1000000",), 3.0, ("-unroll-count=30001",)),
+        (("-unroll-count=1000000", "-disable-lsr"), 0.01, ("-unroll-count=101",)),
+        (("-disable-lsr", "-unroll-count=4000000000"), 1e5, ("-unroll-count=1000000001",)),
+        (("-unroll-count=50000", "-force-vector-width=8"), 3.0, ("-unroll-count=30001",)),
+        (
+            ("-unroll-count=20000", "-force-vector-width=16"),
+            3.0,
+            ("-unroll-count=1876", "-force-vector-width=16"),
+        ),
+    ],
+)
+def test_what_is_left_of_a_hang_runs_for_ten_times_the_limit(
+    pretended: None, given: tuple[str, ...], seconds: float, left: tuple[str, ...]
+) -> None:
+    found = reduce_options(Job(SCALE, options=given), limits=Limits(timeout=seconds))
+    assert (str(found.failure), sorted(found.job.options)) == ("timed out", sorted(left))
+    assert "ten times" in " ".join(str(reduce_command.__doc__).split())
+
+
+def test_what_takes_a_little_longer_than_the_limit_is_no_hang(pretended: None) -> None:
+    job = Job(SCALE, options=("-unroll-count=5000", "-disable-lsr"))
+    with pytest.raises(
+        OptctxError, match="does not hang: it takes longer than 3 s, but not 10 times as long"
+    ):
+        reduce_options(job, limits=Limits(timeout=3.0))
 
 
 def test_failures_of_any_kind_are_reduced() -> None:
