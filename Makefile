@@ -38,12 +38,10 @@ bench: $(VENV)/.tests
 	$(BIN)/python -m evidence.benchmarks
 
 # LLVM's own regression tests as the judge, the second time with process-wide values spoilt and every page of them
-# watched; then of what `optctx.lower` writes into modules. Takes their sources from Debian's source package (apt-get
-# source).
+# watched. Takes their sources from Debian's source package (apt-get source).
 conformance: $(VENV)/.tests
 	$(BIN)/python -m evidence.conformance Transforms Analysis CodeGen
 	$(BIN)/python -m evidence.conformance Transforms Analysis --spoil --audit
-	$(BIN)/python -m evidence.conformance.lowered
 
 # Every command on the pages of design/upstream, with small sizes; takes LLVM's tests from Debian's source package.
 answers: $(VENV)/.tests

@@ -60,7 +60,6 @@ if TYPE_CHECKING:  # imported on first use
     from optctx.engine.report import info
     from optctx.hosts.llvmlite.compiling import emit_assembly, emit_object, run_passes
     from optctx.links import LinkReport, check_link, stamp
-    from optctx.lowering import lower
     from optctx.reads import Log, Read, Unread, record
 
     __version__: str
@@ -114,7 +113,6 @@ __all__ = [
     "info",
     "loaded_image",
     "lookup",
-    "lower",
     "propagating",
     "record",
     "registry",
@@ -133,7 +131,6 @@ _LATER = {
     "optctx.drifting": ("Drift", "DriftEvent", "Drifts", "Watcher", "drift", "watch"),
     "optctx.engine.report": ("info",),
     "optctx.links": ("LinkReport", "check_link", "stamp"),
-    "optctx.lowering": ("lower",),
     "optctx.hosts.llvmlite.compiling": ("emit_assembly", "emit_object", "run_passes"),
     "optctx.reads": ("Log", "Read", "Unread", "record"),
 }

@@ -17,7 +17,6 @@ from evidence.conformance.recorded import removals
 from evidence.conformance.usage import fate, uses
 from optctx.facts import OptionFacts, Reader, facts
 from tests.support.facts_files import OPTION
-from tests.support.lowering_modules import BRANCHES, STACK
 
 ROOT = pathlib.Path(__file__).parents[2]
 SAMPLE = ("sample", "--tests", "tests/programs")
@@ -78,37 +77,6 @@ def test_each_option_of_a_job_is_left_out_by_itself() -> None:
     without = {name: each.options for name, each in removals(job)}
     assert without == {"a": ("-b=1", "-b=2"), "b": ("--a",)}
     assert [each for _, each in removals(Job("opt", "x.ll", options=("-a",)))] == [Job("opt", "x.ll")]
-
-
-# evidence.conformance.lowered
-
-# Judges `lower` with a row that does nothing.
-LOWERED = """
-import sys
-from evidence.conformance.lowered import EQUIVALENTS, main
-name = sys.argv.pop(1)
-if name != "none":
-    EQUIVALENTS[name] = EQUIVALENTS[name]._replace(make=lambda value: None)
-raise SystemExit(main(sys.argv[1:]))
-"""
-
-
-@pytest.mark.llvm22
-@pytest.mark.long
-def test_a_wrong_row_of_lower_is_found(tmp_path: pathlib.Path) -> None:
-    tests = tmp_path / "tests"
-    tests.mkdir()
-    hardened = "llc < %s -mtriple=x86_64-linux-gnu -x86-speculative-load-hardening"
-    (tests / "code.ll").write_text(f"; RUN: {hardened}\n{BRANCHES}")
-    small = "opt < %s -passes=inline -inline-max-stacksize=100 -inline-threshold=9 -S"
-    (tests / "text.ll").write_text(f"; RUN: {small}\n{STACK}")
-    given = ("tests", "--tests", str(tmp_path))
-    status, text = run("-c", LOWERED, "none", *given, folder=tmp_path)
-    assert (status, "2  agrees" in text, "2  agree and are sensitive" in text) == (0, True, True), text
-    for name, where in (("x86-speculative-load-hardening", "code.ll"), ("inline-max-stacksize", "text.ll")):
-        status, text = run("-c", LOWERED, name, *given, folder=tmp_path)
-        assert (status, "1  agrees" in text, "1  differs" in text) == (1, True, True), text
-        assert f"tests/{where}:1" in text.split("1  differs")[1]
 
 
 # evidence.conformance.designs

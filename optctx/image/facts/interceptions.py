@@ -14,7 +14,6 @@ from optctx._native import MachineUse, ParserFunction, Skip, Subject
 from optctx.image.facts.fact import Fact, Family, named
 from optctx.image.facts.machines import CONSTRUCTOR, DESTRUCTOR, RESET_TARGET_OPTIONS
 from optctx.image.facts.mangled_names import (
-    ATTRIBUTES,
     COMPILING,
     CURRENT_DEBUG_TYPES,
     DEBUG_FLAG,
@@ -227,7 +226,6 @@ _FEATURES: Final[dict[str, tuple[Fact[Any] | Family, ...]]] = {
     "opt-bisect-limit while a context is entered": (PASS_GATE, OPT_BISECTOR),
     "compiling without llvmlite's lock": tuple(COMPILING.values()),
     "stamps in modules": tuple(METADATA.values()),
-    "options lowered into modules": tuple(ATTRIBUTES.values()),
     "names of passes": (PRINT_PASS_NAMES, MAKE_STREAM, END_STREAM),
     "fresh processes": (PARSE_OPTIONS,),
 }

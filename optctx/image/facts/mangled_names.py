@@ -210,26 +210,6 @@ METADATA: Final = {
     "clear": named("llvm::NamedMDNode::clearOperands", "_ZN4llvm11NamedMDNode13clearOperandsEv"),
 }
 
-# What optctx/travelling/module_attributes.py calls.
-ATTRIBUTES: Final = _plain(
-    _MODULE_CONTEXT,
-    "LLVMGetTarget",
-    "LLVMGetFirstFunction",
-    "LLVMGetNextFunction",
-    "LLVMIsDeclaration",
-    "LLVMGetStringAttributeAtIndex",
-    "LLVMGetStringAttributeValue",
-    "LLVMGetEnumAttributeKindForName",
-    "LLVMCreateStringAttribute",
-    "LLVMCreateEnumAttribute",
-    "LLVMAddAttributeAtIndex",
-    "LLVMGetModuleFlag",
-    "LLVMAddModuleFlag",
-    "LLVMInt32TypeInContext",
-    "LLVMConstInt",
-    "LLVMValueAsMetadata",
-)
-
 # What native/python/compile_calls.hpp calls these functions, and what the library does.
 COMPILING: Final = {
     "parse_pipeline": PARSE_PIPELINE,

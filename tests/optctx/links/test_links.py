@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
+import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
+from inspect import getfile
 
 import pytest
 from hypothesis import example, given
@@ -22,13 +26,16 @@ from optctx import (
     registry,
     run_passes,
     stamp,
+    travelling,
 )
 from optctx.compiling import FreshProcess, Job
 from optctx.engine.attach import attach
 from optctx.errors import LinkMismatchError
 from optctx.testing.option import own_name
+from optctx.travelling import write_module_flag
 from optctx.trust import CLASSES
 from tests.support.alone import alone
+from tests.support.each_instruction import interrupt_at
 from tests.support.examples import examples
 from tests.support.ir_texts import CALLS, SCALE, X86
 from tests.support.links_modules import (
@@ -284,3 +291,26 @@ def test_reading_changes_nothing_in_the_process(capfd: pytest.CaptureFixture[str
         check_link([noted(f'!0 = !{{!"1", !"a.c", {options}}}')], context_of({}))
     assert process_state() == before
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.long)])
+def test_an_interrupt_leaves_the_module_as_it_was_or_with_all_that_is_written(step: int) -> None:
+    """At each `step`th instruction."""
+    places = (os.path.dirname(getfile(travelling)),)
+    with module_of("a.c") as module:
+        stamp(module, context_of({"unroll-count": 4}))
+        write_module_flag(module, "one", "1")
+        write_module_flag(module, "two", "2")
+
+        def interrupted(write: Callable[[binding.ModuleRef], object], number: int) -> tuple[str, int]:
+            with module.clone() as copy:
+                reached = interrupt_at(partial(write, copy), number, places)
+                return str(copy), reached
+
+        for write in (
+            lambda module: stamp(module, context_of({"unroll-count": 9, "inline-threshold": 1})),
+            lambda module: write_module_flag(module, "one", "3"),
+        ):
+            whole, last = interrupted(write, sys.maxsize)
+            found = {interrupted(write, number)[0] for number in (*range(1, last, step), last)}
+            assert found == {str(module), whole}
