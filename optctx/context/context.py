@@ -29,9 +29,8 @@ from optctx.image.loaded import Image
 from optctx.reads.unread import UnreadMode, check_mode, marks
 from optctx.tasks.scopes import follow_tasks
 from optctx.travelling.bindings import OnMismatch, bind
-from optctx.travelling.compiled_with import stamped_overrides
 from optctx.travelling.option_files import read_options, write_options
-from optctx.travelling.stamps import agreed, trusted_override
+from optctx.travelling.stamps import agreed, trusted_override, stamped_overrides
 from optctx.trust import trusting
 from optctx.values.args import parse_args
 from optctx.values.layers import Layers, rebuild
@@ -207,12 +206,10 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         trust: Iterable[str] = ("tuning",),
         image: Image | None = None,
     ) -> OptionContext:
-        """Read the options that `optctx.stamp` wrote into a module, or else its compiler.
+        """Read the options that `optctx.stamp` wrote into a module.
 
-        In a module without a stamp, the command lines count that clang and flang record with
-        `-frecord-command-line`: what follows `-mllvm` in them, and nothing else. Options that the stamp does
-        not name have their registered values. The stamps or command lines of a linked module, one for each of
-        its parts, must agree. Changes nothing.
+        Options that the stamp does not name have their registered values. The stamps of a linked module, one
+        for each of its parts, must agree. Changes nothing.
 
         Args:
             module: A module of llvmlite's, or for another LLVM its address, as in `bound`.
@@ -224,7 +221,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
 
         Raises:
             TypeError: `module` is not a module.
-            OptctxError: The module is closed, has neither stamp nor command line, or one of another producer.
+            OptctxError: The module is closed, has no stamp, or one of another producer.
             LinkMismatchError: The stamps contradict each other.
             UntrustedOptionError, UnknownOptionError, OptionValueError: The stamp names an option that is not
                 trusted, or an option or value that this LLVM does not have.

@@ -11,12 +11,12 @@ from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.errors import LinkMismatchError, OptctxError, OptionTypeError, shown
 from optctx.image.loaded import Image
-from optctx.travelling.compiled_with import read_compiled_with
 from optctx.travelling.stamps import (
     Stamp,
     in_words,
     module_identifier,
     module_label,
+    read_stamps,
     stamped_override,
     write_stamp,
 )
@@ -85,15 +85,14 @@ class Mismatch:
 class LinkReport:
     """The mismatches of a link, in order of option. `bool()` is true if there are any; `str()` is a table.
 
-    `unstamped` names the modules without a stamp or a recorded command line, whose options are unknown. They
-    make the report true only if `stamps_required`.
+    `unstamped` names the modules without a stamp, whose options are unknown. They make the report true only
+    if `stamps_required`.
     """
 
     mismatches: tuple[Mismatch, ...]
     unstamped: tuple[str, ...]
     stamped: tuple[str, ...]
     stamps_required: bool = False
-    recorded: tuple[str, ...] = ()  # those whose compiler recorded its command line
 
     def __iter__(self) -> Iterator[Mismatch]:
         return iter(self.mismatches)
@@ -120,10 +119,7 @@ class LinkReport:
         """Say in one line how many options differ among how many modules."""
         count = len(self.mismatches)
         options = counted(count, "option differs", "options differ") if count else "no option differs"
-        if not self.recorded:
-            return f"{options} among {len(self.stamped)} stamped"
-        stamped = f"{len(self.stamped)} stamped and " if self.stamped else ""
-        return f"{options} among {stamped}{len(self.recorded)} with a recorded command line"
+        return f"{options} among {len(self.stamped)} stamped"
 
     def words(self) -> str:
         """Return the words for an error: the first mismatches, and unstamped modules if they count."""
@@ -147,7 +143,6 @@ class _Source:
     label: str
     layers: Layers  # of the options that this LLVM accepts
     refused: Mapping[str, Texts]  # the others, by the option's main name if this LLVM knows it
-    recorded: bool = False  # by the compiler
 
 
 def check_link(
@@ -160,8 +155,7 @@ def check_link(
 ) -> LinkReport:
     """Compare the options that modules were compiled with, and those of the link step if `ctx` is given.
 
-    What a module was compiled with is what `stamp` wrote into it. In a module without a stamp, the command
-    lines count that its compiler recorded (`clang -frecord-command-line`): what follows `-mllvm` in them.
+    What a module was compiled with is what `stamp` wrote into it.
 
     Two modules differ in an option if LLVM could tell: by the value, or because only one of them was given
     the option. A linked module takes part with all its stamps. Options and values that this LLVM does not
@@ -171,14 +165,14 @@ def check_link(
         modules: Modules of llvmlite's, or of another LLVM by their addresses, as in `optctx.bound`.
         ctx: The context of the link step.
         on_mismatch: "report", or "error" to raise on a mismatch.
-        require_stamps: Count a module with neither as a mismatch. The report names such modules in any case.
+        require_stamps: Count a module without a stamp as a mismatch. The report names such modules in any case.
         image: Which LLVM the modules belong to, from `loaded_image`; None means llvmlite's.
 
     Raises:
         LinkMismatchError: A mismatch, if `on_mismatch` is "error".
         TypeError: An element of `modules` is not a module.
-        OptctxError: A module is closed, or has a stamp or command line that nothing here writes. Or the
-            modules have too many different options.
+        OptctxError: A module is closed, or has a stamp that nothing here writes. Or the modules have too many
+            different options.
         OptionTypeError: Another argument is wrong.
     """
     engine = attach(image)
@@ -189,12 +183,11 @@ def check_link(
     if isinstance(modules, str) or not isinstance(modules, Iterable):
         raise OptionTypeError(f"check_link takes modules in a list or the like, found {shown(modules)}")
     sources, unstamped = _sources(engine, modules)
-    stamped = tuple(source.label for source in sources if not source.recorded)
-    recorded = tuple(source.label for source in sources if source.recorded)
+    stamped = tuple(source.label for source in sources)
     if ctx is not None:
         sources.append(_Source(_LINK_STEP, ctx._layers, {}))
     found = tuple(_mismatches(engine, sources))
-    report = LinkReport(found, tuple(unstamped), stamped, require_stamps, recorded)
+    report = LinkReport(found, tuple(unstamped), stamped, require_stamps)
     if report and on_mismatch == "error":
         raise LinkMismatchError(
             f"cannot link with the same options everywhere: {report.words()}; compile the modules, and run "
@@ -211,8 +204,8 @@ def _sources(engine: Engine, modules: Iterable[object]) -> tuple[list[_Source], 
     read: dict[Hashable, tuple[Layers, dict[str, Texts]]] = {}  # many modules have the same options
     for number, module in enumerate(modules, 1):
         name = module_identifier(image, module)
-        said = read_compiled_with(engine, module)
-        stamps = {(stamp.producer, tuple(stamp.options.items())): stamp for stamp in said.stamps}
+        found = read_stamps(image, module)
+        stamps = {(stamp.producer, tuple(stamp.options.items())): stamp for stamp in found}
         if not stamps:
             label = module_label(image, module) or f"module {number}"
             unstamped.append(_unused(labels, label, f"module {number}"))
@@ -221,7 +214,7 @@ def _sources(engine: Engine, modules: Iterable[object]) -> tuple[list[_Source], 
                 read[options] = _taken(engine, stamp)
             apart = f"module {number}" if len(stamps) == 1 else f"module {number}, stamp {place}"
             label = _unused(labels, _label(name, producer) or apart, apart)
-            sources.append(_Source(label, *read[options], said.recorded))
+            sources.append(_Source(label, *read[options]))
     return sources, unstamped
 
 
@@ -244,7 +237,7 @@ def _mismatches(engine: Engine, sources: Sequence[_Source]) -> Iterator[Mismatch
         names |= source.layers.names() | source.refused.keys()
     if len(names) * len(sources) > _MOST_STATES:
         raise OptctxError(
-            f"cannot compare {len(names):,} options of {len(sources):,} stamps and command lines: at most "
+            f"cannot compare {len(names):,} options of {len(sources):,} stamps: at most "
             f"{_MOST_STATES:,} states are compared; check the modules in parts"
         )
     for name in sorted(names):

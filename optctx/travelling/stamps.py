@@ -55,6 +55,7 @@ _MOST_BYTES = 1 << 16  # of a stamp, half of them for the name of its module
 _LONGEST_NAME = 1 << 12  # characters of that name that are written
 _ALL_OPERANDS, _ALL_BYTES = 1 << 22, 1 << 26  # of all stamps
 _HEAD = 2  # operands before the options
+_MOST_DIFFERENT = 64  # stamps to compare; different texts may stand for the same values
 _NO_NAMES = ("", "<string>")  # identifiers of modules that llvmlite parses from bitcode and from text
 
 
@@ -204,6 +205,33 @@ def trusted_overrides(
         raise ProcessWideOptionError(f"{where}: {error}", error.name, error.reason) from None
     except OptionValueError as error:
         raise OptionValueError(f"{where}: {error}") from None
+
+
+def stamped_overrides(
+    engine: Engine, module: object, mode: ProcessWideMode, trust: Trust
+) -> list[tuple[Stamp, list[Override]]]:
+    """Return the different stamps of a module, each with its overrides.
+
+    Raises as `read_stamps` does, OptctxError for a module without a stamp, and LinkMismatchError for one with
+    more than 64 different stamps. Raises UntrustedOptionError, and as `make_override` does, with the name of
+    the stamped module.
+    """
+    stamps = read_stamps(engine.image, module)
+    whose = f"cannot take the options of {called(module_label(engine.image, module))}"
+    if not stamps:
+        raise OptctxError(
+            f"{whose}: it carries no stamp; call optctx.stamp(module, context) in the step that compiles it"
+        )
+    different = {tuple(sorted(stamp.options.items())): stamp for stamp in reversed(stamps)}
+    if len(different) > _MOST_DIFFERENT:
+        raise LinkMismatchError(
+            f"{whose}: it was linked of modules that were compiled with {len(different)} different sets of "
+            "options; `optctx check-link` shows them"
+        )
+    return [
+        (stamp, trusted_overrides(engine, stamp.options, called(stamp.producer), mode, trust))
+        for stamp in reversed(different.values())
+    ]
 
 
 def trusted_override(

@@ -1,6 +1,5 @@
 """Compare the options that modules were compiled with, before or after they are linked: what optctx.stamp
-wrote into them, or else what clang -frecord-command-line did. Exit status 1 if any option differs, 2 for bad
-input.
+wrote into them. Exit status 1 if any option differs, 2 for bad input.
 
     optctx check-link a.bc b.bc --link-options='-unroll-count=4'
 """
