@@ -158,12 +158,10 @@ def _nearest_pass(said: str) -> str:
     return did_you_mean(repr(each) for each in nearest(name, known))
 
 
-REFUSED = "cannot compile the module: LLVM's verifier refuses it: "  # how `refusal` begins
-
-
 def refusal(words: str) -> str:
     """Return the error for a broken module. `words`: LLVM's verifier's."""
-    return f"{REFUSED}{clipped(' '.join(words.split()))}; correct what generated it"
+    said = clipped(" ".join(words.split()))
+    return f"cannot compile the module: LLVM's verifier refuses it: {said}; correct what generated it"
 
 
 def is_sound(module: ModuleRef) -> bool:

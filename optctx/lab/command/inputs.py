@@ -11,7 +11,6 @@ import sys
 
 from optctx.compiling import Job, check_readable
 from optctx.errors import OptctxError
-from optctx.hosts.llvmlite.compiling import REFUSED
 from optctx.lab.command.files import read_file
 from optctx.lab.program import SOURCES
 
@@ -113,4 +112,4 @@ def _naming(path: str, place: str, error: str, clang: str) -> str:
         said = error.removeprefix(_BITCODE_PARSING)
         advice = f"; name an older clang than {clang!r} with --clang" if clang else ""
         return f"cannot read {place}: it is cut off, damaged or of a newer LLVM, which says: {said}{advice}"
-    return error.replace("the module", path if error.startswith(REFUSED) else place, 1)
+    return error.replace("the module", place if error.startswith("cannot read") else path, 1)
