@@ -74,6 +74,8 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
             for `-`.
         base: The values of all other options. "inherit": those of the context that this thread is in, or the
             process-wide values of this moment. "defaults": the registered ones. Or another OptionContext.
+            A context takes them when it is made, not when it is entered: `OptionContext(made.overrides)`
+            inside a scope gives one that was made before to that scope.
         process_wide: "refuse" rejects options that cannot be set per thread. "exclusive" changes them for the
             whole process: entering waits until no other thread is inside a context or compiles through
             optctx, and leaving restores them exactly. Threads with the same changes share the time.
@@ -83,10 +85,10 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
             the whole process are not judged.
         sets: What becomes of values that code inside gives to LLVM's own setters: llvmlite's `set_option`,
             `cl::ParseCommandLineOptions`, `cl::ResetAllOptionOccurrences`. "contain": they take the place of
-            this context's values on that thread, until it leaves; whether an option may occur again is
-            judged by what was given inside. An option that contexts cannot hold is set for the whole
-            process, with a ContainmentWarning. "process": they are set for the whole process, and have no
-            effect inside. "error": nothing is set, and the call raises ContainmentError.
+            this context's values on that thread, until it leaves; a list collects only what was
+            given inside. An option that contexts cannot hold is set for the whole process, with a
+            ContainmentWarning. "process": they are set for the whole process, and have no effect inside.
+            "error": nothing is set, and the call raises ContainmentError.
         image: Which LLVM, from `loaded_image`; None means that of `base`, or llvmlite's. Inside, other LLVMs
             of the process read what they read outside.
 

@@ -174,8 +174,15 @@ class Layers:
         return self.read(self.option(name))
 
     def __repr__(self) -> str:
-        values = {override.name: override.value() for override in self.own.values()}
-        return f"OptionContext({values!r})"
+        """Show all that may differ from what LLVM registered: the base has what was inherited or drifted."""
+        drifted = self.engine.drifted(self.drift)
+        base = {
+            **{option.name: read_value(option, storage.value) for option, storage in drifted},
+            **{name: override.value() for name, override in self.inherited.items()},
+        }
+        base = {name: value for name, value in base.items() if name not in self.own}
+        own = {override.name: override.value() for override in self.own.values()}
+        return f"OptionContext({own!r}, base=OptionContext({base!r}))" if base else f"OptionContext({own!r})"
 
     # As text
 

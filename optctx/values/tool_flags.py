@@ -35,7 +35,7 @@ TOOL_FLAGS = (
     (_BOTH, "passes p", "pass the pipeline to run_passes(module, 'default<O3>'), or --passes"),
     ("opt", r"passes-ep-[\w-]+", "write the passes into the pipeline: run_passes(module, ...), or --passes"),
     (_BOTH, "disable-verify verify-each", "name the pass 'verify' in the pipeline where it shall run"),
-    ("opt", "disable-loop-unrolling", "use PipelineTuningOptions(loop_unrolling=False)"),
+    ("opt", "disable-loop-unrolling", "set loop_unrolling of PipelineTuningOptions to False"),
     ("opt", "data-layout", "set module.data_layout"),
     (
         "clang",

@@ -151,6 +151,51 @@ def test_equality_and_differences_are_by_what_llvm_would_see() -> None:
         assert OptionContext({"print-after": value})["print-after"] == value
 
 
+@alone
+def test_its_repr_shows_when_its_values_were_taken() -> None:
+    """Unequal contexts look unequal. Each repr, evaluated among the registered values, gives an equal one."""
+    made: list[OptionContext] = []
+
+    def make() -> None:
+        for given in ({}, {"inline-threshold": 50}, {"unroll-count": 4}, {"print-after": ["x"]}):
+            for base in ("inherit", "defaults", OptionContext(slp_threshold=3, unroll_count=2)):
+                made.append(OptionContext(given, base=base))
+            made.append(OptionContext(unroll_count=9).derive(given))
+
+    make()
+    for outer in (
+        {"unroll-count": 4},
+        {"unroll-count": 8, "regalloc": "greedy"},
+        {"print-after": ["x", "y"]},
+    ):
+        with OptionContext(outer):
+            make()
+            with OptionContext(inline_threshold=7):
+                make()
+    binding.set_option("", "-unroll-count=3")
+    binding.set_option("", "-asan-memory-access-callback-prefix=_a")
+    make()
+    looks: dict[str, OptionContext] = {}
+    with OptionContext(base="defaults"):
+        for context in made:
+            assert looks.setdefault(repr(context), context) == context
+            assert eval(repr(context)) == context
+    assert len(looks) > 30
+
+
+def test_a_context_that_is_made_anew_from_overrides_inherits_where_it_is_entered() -> None:
+    earlier = OptionContext({"inline-threshold": 50, "print-after": ["x"], "regalloc": "greedy"}, debug=True)
+    with OptionContext(unroll_count=4):
+        with earlier:
+            assert current()["unroll-count"] == 0
+        with OptionContext(earlier.overrides) as anew:
+            assert current()["unroll-count"] == 4
+            assert anew.overrides == earlier.overrides
+            assert anew == OptionContext(unroll_count=4).derive(earlier.overrides)
+    assert repr(anew) == f"{repr(earlier)[:-1]}, base=OptionContext({{'unroll-count': 4}}))"
+    assert OptionContext(earlier.overrides) == earlier
+
+
 class Named(OptionContext):
     """Takes other arguments than its base, and has attributes."""
 
