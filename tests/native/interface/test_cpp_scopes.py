@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import pathlib
-import queue
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -21,7 +21,7 @@ from optctx.compiling import FreshProcess, Job, compile_job
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, Build, Scopes
 from tests.support.ir_texts import SCALE, X86
-from tests.support.processes import SECONDS, in_child, run_python, wait_until_asleep
+from tests.support.processes import SECONDS, in_child, run_python, wait_for
 from tests.support.rows import rows
 from tests.support.scopes import (
     both,
@@ -308,25 +308,34 @@ def test_threads_without_python_have_scopes_while_pythons_come_and_go(cpp: Scope
 
 @pytest.mark.redirected
 @pytest.mark.parametrize("keep_gil", [False, True])
+@alone
 def test_a_scope_waits_for_process_wide_changes_without_the_gil(
     library: pathlib.Path, keep_gil: bool
 ) -> None:
     registry()
     cpp, entered = Scopes(library, keep_gil=keep_gil), threading.Event()
     order: list[object] = []
-    waits: queue.SimpleQueue[int] = queue.SimpleQueue()
+    looks: list[list[int]] = []  # of the thread that waits, every 50 ms
+
+    def goes_on() -> bool:
+        """Tell whether this thread has got the GIL ten times, with one look in between at most."""
+        before = len(looks)
+        for _ in range(10):
+            time.sleep(0.001)
+        return len(looks) <= before + 1
 
     def change() -> None:
         with OptionContext({"stats": True}, process_wide="exclusive"):
             entered.set()
-            wait_until_asleep(waits.get())  # with the GIL it would sleep until this one leaves
+            wait_for(lambda: bool(looks))
+            assert any(goes_on() for _ in range(100)), "it holds the GIL nearly all the time"
             order.append("left")
 
     def enter() -> None:
         entered.wait(SECONDS)
-        waits.put(threading.get_native_id())
         cpp.inside("unroll-count", "4", lambda: order.append(unrolled()))
 
+    set_callbacks(waits=looks.append)
     in_threads([change, enter])
     assert order == ["left", 4]
     with OptionContext({"stats": True}, process_wide="exclusive"):
