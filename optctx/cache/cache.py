@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import os
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from contextlib import AbstractContextManager
-from functools import partial
 from typing import TYPE_CHECKING
 
 from optctx._native import inside
-from optctx.cache.entries import Situation, input_key, pack_reads, pack_result, unpack_reads, unpack_result
+from optctx.cache.entries import (
+    Situation,
+    input_key,
+    pack_reads,
+    pack_result,
+    printing_options,
+    unpack_reads,
+    unpack_result,
+)
 from optctx.context import OptionContext
 from optctx.context.lookups import seen, values_outside
 from optctx.engine.attach import attach
@@ -79,7 +86,11 @@ class CompileCache:
     option that it reads is a miss. Values are taken from the scope of the calling thread. Entries of another
     LLVM library, by build id, are never found.
 
-    A context manager. `hits` and `misses` count the calls of `compile`, over all threads.
+    A compilation that does more than make code is not cached: under an option that prints, draws or writes
+    files (`Option.trust` is "output") nothing is looked up and nothing is kept, so it prints every time.
+
+    A context manager. `hits` and `misses` count the calls of `compile`, over all threads; `skipped` counts
+    those that were not cached, by the name of the option that is the reason.
 
     The cache itself never makes a compilation fail or wait: a full disk, a damaged entry, or a folder that
     cannot be read or written is a miss, with a `CacheWarning` for the first problem of each kind.
@@ -121,9 +132,11 @@ class CompileCache:
         self._where = "memory" if directory is None else shown(os.fsdecode(directory))
         self.hits = 0
         self.misses = 0
+        self.skipped: Counter[str] = Counter()
 
     def __repr__(self) -> str:
-        return f"<CompileCache in {self._where}: {self.hits:,} hits, {self.misses:,} misses>"
+        skipped = f", not cached because of {', '.join(sorted(self.skipped))}" if self.skipped else ""
+        return f"<CompileCache in {self._where}: {self.hits:,} hits, {self.misses:,} misses{skipped}>"
 
     def __enter__(self) -> CompileCache:
         return self
@@ -184,6 +197,9 @@ class CompileCache:
         self, engine: Engine, context: OptionContext, job: Job, given: ModuleRef | None
     ) -> Result:
         started = time.perf_counter()
+        if printing := printing_options(engine, context._native):
+            inside(self._lock, self.skipped.update, printing[:1])
+            return _checked(context.run(_compile, job, given))
         under = input_key(engine, job)
         situation = Situation(engine, context._native)
         for names in self._known_reads(under):
@@ -199,8 +215,7 @@ class CompileCache:
         self._count(hit=False)
         # Compile inside a scope, so process-wide changes by other threads have no effect.
         result, names = context.run(_compile_and_tell, engine, job, given)
-        if result.error is not None:
-            raise OptctxError(result.error)
+        _checked(result)
         key = situation.key(under, names)
         # Keep it unless a file, or an option that cannot be scoped, was changed during the compilation.
         if Situation(engine, context._native).key(input_key(engine, job), names) == key:
@@ -230,20 +245,27 @@ class CompileCache:
         self.misses += not hit
 
 
-def _compile_and_tell(engine: Engine, job: Job, given: ModuleRef | None) -> tuple[Result, list[str]]:
-    """Compile; return the result, and the names of the options that it may have read.
-
-    `given`: the module that the bitcode of the job was made of. If it is sound, LLVM reads that as well.
-    """
+def _compile(job: Job, given: ModuleRef | None) -> Result:
+    """Compile. `given`: the module that the bitcode of the job was made of. If it is sound, LLVM reads that too."""
     from optctx.compiling import check_target, compile_job, compile_unchecked
     from optctx.hosts.llvmlite.compiling import is_sound
 
     sound = given is not None and is_sound(given)
-    work = partial(compile_unchecked, check=check_target) if sound else compile_job
+    return compile_unchecked(job, check=check_target) if sound else compile_job(job)
+
+
+def _checked(result: Result) -> Result:
+    if result.error is not None:
+        raise OptctxError(result.error)
+    return result
+
+
+def _compile_and_tell(engine: Engine, job: Job, given: ModuleRef | None) -> tuple[Result, list[str]]:
+    """Compile; return the result, and the names of the options that it may have read."""
     if not engine.redirects:
-        return work(job), sorted(engine.options)
+        return _compile(job, given), sorted(engine.options)
     recording = record()
-    result = inside(recording, work, job)
+    result = inside(recording, _compile, job, given)
     return result, sorted(recording.log.names)
 
 

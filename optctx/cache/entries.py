@@ -18,13 +18,28 @@ from typing import TYPE_CHECKING, Any
 from optctx._native import Context
 from optctx.engine.engine import Engine
 from optctx.travelling.attributes import attributes_policy
-from optctx.values.states import changed_options, process_texts, text_under, value_under
+from optctx.trust import judgement_of
+from optctx.values.states import (
+    changed_options,
+    given_process_wide,
+    process_options,
+    process_texts,
+    text_under,
+    value_under,
+)
 
 if TYPE_CHECKING:
     from optctx.compiling import Emit, Job, Result
 
 _FORMAT = 3  # of keys and of entries
 _PIECE = 1 << 20  # bytes of a file to read at a time
+
+
+def printing_options(engine: Engine, context: Context) -> list[str]:
+    """Name the options that are not as registered, and make a compilation print, draw or write files."""
+    changed = [*changed_options(engine, context).values()]
+    changed += [option for option in process_options(engine) if given_process_wide(engine, option)]
+    return sorted(option.name for option in changed if judgement_of(option).trust == "output")
 
 
 def input_key(engine: Engine, job: Job) -> str:

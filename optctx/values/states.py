@@ -179,13 +179,20 @@ def text_under(context: Context, option: RegisteredOption) -> str:
     return _state(option, option.value_in(context.address), occurrences).text
 
 
+def process_options(engine: Engine) -> list[RegisteredOption]:
+    """List the options that cannot be scoped. Reads of these options are not seen."""
+    registered = engine.refresh().registered.by_address.values()
+    return [option for option in registered if option.scope == "process" and not option.alias_of]
+
+
 def process_texts(engine: Engine) -> list[str]:
-    """Write name and state of each option that cannot be scoped. Reads of these options are not seen."""
-    return [
-        f"{option.name}: {_process_text(engine, option)}"
-        for option in engine.refresh().registered.by_address.values()
-        if option.scope == "process" and not option.alias_of
-    ]
+    """Write name and state of each option that cannot be scoped."""
+    return [f"{option.name}: {_process_text(engine, option)}" for option in process_options(engine)]
+
+
+def given_process_wide(engine: Engine, option: RegisteredOption) -> bool:
+    """Tell whether an option was given for the whole process."""
+    return option_at(engine.process_wide(option).option).occurrences != 0
 
 
 def _process_text(engine: Engine, option: RegisteredOption) -> str:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import faulthandler
+import json
+import os
 import threading
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +24,7 @@ from optctx import CompileCache, OptctxError, OptionContext
 from optctx.compiling import Emit, FreshProcess, Job, Result, compile_job
 from tests.support.cache_folders import UNROLL, counts, unrolled
 from tests.support.examples import examples
+from tests.support.forking import fork, run_and_end
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86, counted
 from tests.support.processes import forked, in_child
 
@@ -79,6 +85,62 @@ def test_a_result_comes_back_whole(cache: CompileCache) -> None:
         found = cache.compile(SCALE, triple=X86, emit=emit)
         assert made == found == compile_job(Job(SCALE, triple=X86, emit=emit))
     assert counts(cache) == (4, 4)
+
+
+def printing(name: str, option: optctx.Option) -> OptionContext:
+    """With a value of the option under which it prints, if anything makes it print."""
+    others = [choice for choice in option.choices if choice != option.default]
+    for value in [*others[-1:], option.default is not True, ".*", "1"]:
+        with suppress(OptctxError):
+            return OptionContext({name: value})
+    raise AssertionError(f"no value for {name}")
+
+
+def compile_twice(context: OptionContext, folder: Path, result: Path) -> None:
+    """Note how much either compilation printed, and what the cache counted."""
+    faulthandler.disable()  # pytest's, which would show where LLVM ended this process
+    printed = result.with_suffix(".txt")
+    with printed.open("wb") as file:
+        for stream in (1, 2):
+            os.dup2(file.fileno(), stream)
+    os.chdir(folder)  # where LLVM writes files
+    sizes = []
+    with CompileCache() as cache, context:
+        for _ in range(2):
+            before = printed.stat().st_size
+            cache.compile(COUNTED, "default<O2>", triple=X86)
+            sizes.append(printed.stat().st_size - before)
+    result.write_text(json.dumps([*map(bool, sizes), *counts(cache), dict(cache.skipped)]))
+
+
+@pytest.mark.redirected
+@pytest.mark.usefixtures("attached")
+def test_whatever_prints_prints_every_time(tmp_path: Path) -> None:
+    """Each option that prints or writes files, in a process of its own: LLVM ends it under some."""
+    found = {}
+    for name, option in optctx.registry().items():
+        if option.trust == "output" and option.scope == "thread" and name == option.name:
+            result = tmp_path / f"{name}.json"
+            if not (child := fork()):
+                run_and_end(partial(compile_twice, printing(name, option), tmp_path, result))
+            os.waitpid(child, 0)
+            if result.exists():
+                found[name] = json.loads(result.read_text())
+    again = {name: each[1:] for name, each in found.items()}
+    assert again == {name: [each[0], 0, 0, {name: 2}] for name, each in found.items()}
+    assert len(found) > 120
+    assert sum(each[0] for each in found.values()) > 10
+
+
+@forked
+def test_an_option_that_was_set_to_print_for_the_process_is_a_reason_as_well() -> None:
+    with CompileCache() as cache:
+        for name in ("print-after=no-pass", "stats"):
+            binding.set_option("", f"-{name}")
+            unrolled(cache)
+        assert counts(cache) == (0, 0)
+        assert cache.skipped == {"print-after": 2}
+        assert "0 hits, 0 misses, not cached because of print-after" in repr(cache)
 
 
 @pytest.mark.redirected
