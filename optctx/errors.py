@@ -65,7 +65,11 @@ class ContainmentError(ScopeError):
 
 
 class ContainmentWarning(UserWarning):
-    """Code inside a context has set an LLVM option that contexts cannot contain, for the whole process."""
+    """Code inside a context has set an LLVM option, and the effect is not what that code may expect.
+
+    The value ends with the scope, because the context contains it. Or it holds for the whole process, because
+    contexts cannot contain the option.
+    """
 
 
 class ContextMismatchError(ScopeError):

@@ -4,11 +4,16 @@
 #include "intercept/machines.hpp"
 #include "intercept/parser.hpp"
 #include "intercept/runs.hpp"
+#include "intercept/setters.hpp"
+
+#include <exception>
 
 namespace optctx::intercept {
 
-std::uint64_t optctx_before(std::uint32_t packed, std::uint64_t* arguments, const std::uint64_t* stack) {
-    const auto [image, handler, argument, detail] = unpack(packed);
+namespace {
+
+std::uint64_t before(Interception which, std::uint64_t* arguments, const std::uint64_t* stack) {
+    const auto [image, handler, argument, detail] = which;
     switch (handler) {
         case Handler::run:
             return bind::before(image, bind::unpack(detail), argument, arguments);
@@ -21,6 +26,19 @@ std::uint64_t optctx_before(std::uint32_t packed, std::uint64_t* arguments, cons
     return 0;
 }
 
-void optctx_after(std::uint64_t steps) { bind::after(steps); }
+}  // namespace
+
+// No exception may leave these: the code that calls them has no unwind table, so the process would end.
+std::uint64_t optctx_before(std::uint32_t packed, std::uint64_t* arguments, const std::uint64_t* stack) noexcept {
+    const Interception which = unpack(packed);
+    try {
+        return before(which, arguments, stack);
+    } catch (const std::exception& error) {
+        contain::report_failure(which.image, error.what());
+        return 0;
+    }
+}
+
+void optctx_after(std::uint64_t steps) noexcept { bind::after(steps); }
 
 }  // namespace optctx::intercept

@@ -27,14 +27,19 @@ thread_local views::PerImage<bool> parsing{};  // this thread is inside the pars
 std::uint64_t parse(unsigned image, std::uintptr_t function, const std::uint64_t* a, const std::uint64_t* stack) {
     using Parse = std::uint64_t (*)(std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
                                     std::uint64_t, std::uint64_t, std::uint64_t);
-    const os::Keys key{function};
-    os::lock(key, waiting);
-    parsing[image] = true;
-    const std::uint64_t result =
-        reinterpret_cast<Parse>(function)(a[0], a[1], a[2], a[3], a[4], a[5], stack[1], stack[2]);
-    parsing[image] = false;
-    os::unlock(key);
-    return result;
+    const struct Alone {
+        const os::Keys key;
+        bool& here;
+        Alone(std::uintptr_t address, bool& flag) : key{address}, here(flag) {
+            os::lock(key, waiting);
+            here = true;
+        }
+        ~Alone() {
+            here = false;
+            os::unlock(key);
+        }
+    } alone(function, parsing[image]);
+    return reinterpret_cast<Parse>(function)(a[0], a[1], a[2], a[3], a[4], a[5], stack[1], stack[2]);
 }
 
 thread_local views::PerImage<bool> asking{};  // this thread asks LLVM for its own map

@@ -3,6 +3,7 @@
 #include "intercept/interception.hpp"
 #include "intercept/machines.hpp"
 #include "intercept/outside.hpp"
+#include "intercept/setters.hpp"
 #include "os/fork_locks.hpp"
 #include "scopes/orphans.hpp"
 #include "scopes/scope.hpp"
@@ -88,6 +89,13 @@ void count_work_again() noexcept {
 }
 
 [[maybe_unused]] const bool watches_forks = os::repair_after_fork(count_work_again);
+
+// Makes room for all that one function begins, so that nothing which has begun can fail to be noted.
+void make_room(RunState& now) {
+    now.steps.reserve(now.steps.size() + 3);
+    now.runs.reserve(now.runs.size() + 1);
+    now.functions.reserve(now.functions.size() + 1);
+}
 
 std::string_view attribute_of(const LlvmCalls& llvm, void* function) {
     void* attribute =
@@ -188,7 +196,13 @@ bool begin_run(RunState& now, unsigned image, const void* llvm_context, Subject 
     const std::size_t steps_before = now.steps.size();
     if (views::shows_globals(image) && !begin_work_outside(now, image, bound(image, llvm_context) != nullptr))
         return false;
-    if (!add_attributes(run, kind, subject, machine)) {
+    bool permitted = false;
+    try {
+        permitted = add_attributes(run, kind, subject, machine);
+    } catch (const std::exception& error) {
+        contain::report_failure(image, error.what());
+    }
+    if (!permitted) {
         end(run);
         after(now.steps.size() - steps_before);
         return false;
@@ -216,6 +230,7 @@ bool begin_function(RunState& now, void* function) {
 // Begins a run, unless the thread is in one on the same LLVMContext, and enters the scope of a function. Returns false,
 // with nothing changed, if the run is not allowed.
 bool begin_work(RunState& now, unsigned image, Subject kind, void* subject, void* machine) {
+    make_room(now);
     const LlvmCalls& llvm = images[image].llvm;
     const void* llvm_context = llvm.module_context(kind == Subject::module ? subject : llvm.function_module(subject));
     if (now.runs.empty() || now.runs.back().llvm_context != llvm_context)
@@ -226,6 +241,7 @@ bool begin_work(RunState& now, unsigned image, Subject kind, void* subject, void
 
 // Making a data layout compiles nothing, so it needs no permission.
 void begin_machine(RunState& now, unsigned image, std::uint64_t& argument) {
+    make_room(now);
     if (views::shows_globals(image)) begin_work_outside(now, image, true);
     now.steps.push_back({Step::Kind::machine, static_cast<std::uint8_t>(image)});
     machine::begin_run(image);
@@ -306,6 +322,7 @@ Early::Early(unsigned image, Subject kind, void* subject) {
 Early::Early(unsigned image, const void* llvm_context) {
     if (!views::shows_globals(image)) return;
     RunState& now = state();
+    make_room(now);
     const std::size_t steps_before = now.steps.size();
     allowed_ = begin_work_outside(now, image, bound(image, llvm_context) != nullptr);
     steps_ = now.steps.size() - steps_before;

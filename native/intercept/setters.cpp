@@ -42,6 +42,7 @@ void show(Activation& activation, unsigned image, std::uintptr_t option, std::sh
     contexts::make_room_for_set_inside(mark);
     activation.adopt(std::move(context), std::move(given), fresh);
     contexts::keep_set_inside(mark, std::move(values));
+    if (option != 0) reporter.contained(image, option);
 }
 
 Outcome refuse(values::Space& space, std::uint32_t slot, const values::Occurrences& values,
@@ -102,6 +103,8 @@ const Context* decides(unsigned image) noexcept {
 }
 
 void report_to(const Reporter& given) { reporter = given; }
+
+void report_failure(unsigned image, const char* why) noexcept { reporter.failed(image, why); }
 
 Outcome give(unsigned image, std::uintptr_t option, RawStringRef name, RawStringRef value, bool multi) noexcept {
     return change_scope(image, option, [&](Activation& activation) {

@@ -24,12 +24,16 @@ struct Reporter {
     void (*not_contained)(unsigned image, std::uintptr_t option);
     // The context shows the value until the call that LLVM is in returns: this thread only carries the scope.
     void (*ends_with_call)(unsigned image, std::uintptr_t option);
+    // The scope of this thread, which has not asked to contain what is set in it, has contained a value of the option.
+    void (*contained)(unsigned image, std::uintptr_t option);
     // The context let nothing be set. `option`: 0 for a reset of all options.
     void (*not_set)(unsigned image, std::uintptr_t option);
-    // Something went wrong, such as memory running out, and nothing was set.
+    // Something went wrong, such as memory running out: an option was not set, or LLVM works without part of a scope.
     void (*failed)(unsigned image, const char* why);
 };
 void report_to(const Reporter& reporter);
+// Reports `failed` from another function of this folder that LLVM's frames are below.
+void report_failure(unsigned image, const char* why) noexcept;
 
 // Returns the context that LLVM sees on this thread if a setter is its business, or null.
 const contexts::Context* decides(unsigned image) noexcept;

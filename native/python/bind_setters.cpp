@@ -33,6 +33,14 @@ void tell(unsigned image, std::uintptr_t address) noexcept {
     callbacks::tell(which, [&] { return nb::make_tuple(image, address); });
 }
 
+// Tells Python whose context contained a value.
+void tell_contained(unsigned image, std::uintptr_t address) noexcept {
+    callbacks::tell(Callback::contained, [&] {
+        auto* owner = static_cast<PyObject*>(scopes::current_owner(image));
+        return nb::make_tuple(image, address, owner == nullptr ? nb::none() : nb::borrow(owner));
+    });
+}
+
 void tell_failed(unsigned image, const char* why) noexcept {
     callbacks::tell(Callback::failed, [&] { return nb::make_tuple(image, why); });
 }
@@ -106,8 +114,8 @@ void add_contain(nb::module_& m) {
     m.def("use_parser_function", of_image(&contain::use_function), "image"_a, "function"_a, "address"_a,
           "Set where a function of LLVM's parser is, before it is intercepted.");
     contain::use_wait([](const std::function<void()>& wait) { wait_without_any_gil(wait); });
-    contain::report_to(
-        {&tell<Callback::not_contained>, &tell<Callback::ends_with_call>, &tell<Callback::not_set>, &tell_failed});
+    contain::report_to({&tell<Callback::not_contained>, &tell<Callback::ends_with_call>, &tell_contained,
+                        &tell<Callback::not_set>, &tell_failed});
     m.def(
         "storage_shown",
         [](unsigned image, std::uint32_t slot) -> std::optional<std::uintptr_t> {

@@ -25,9 +25,10 @@ enum class Callback : std::uint8_t {
     cannot_run_in,        // (owner of a context, why it could not be entered)
     cannot_make_machine,  // (image, why there is no TargetMachine for the values in force)
     leave_problem,        // (exception) that the enclosing call raises
-    // LLVM's setters inside a context that does not contain what they do (optctx/context/callbacks.py).
+    // LLVM's setters inside a context (optctx/context/callbacks.py).
     not_contained,   // (image, address of the option)
     ends_with_call,  // (image, address of the option, or 0 for a reset)
+    contained,       // (image, address of the option, context)
     not_set,         // (image, address of the option, or 0 for a reset)
     failed,          // (image, why)
     // Watchers (optctx/drifting/watch.py).

@@ -164,6 +164,21 @@ def _ends_with_call(image: int, address: int) -> None:
     )
 
 
+def _contained(image: int, address: int, context: object) -> None:
+    """Warn, from inside LLVM, that a value ends with its scope, which code that sets it once cannot know."""
+    option = engine_of(image).option_at(address)
+    if getattr(context, "_containing", True) or option is None:  # an attribute's scope has no OptionContext
+        return
+    _tell(
+        image,
+        ContainmentWarning(
+            f"an option was set inside a scope, and ends with it: {option.name!r}. Code that sets it once "
+            "for the process finds it unset later: run that code before the first scope, or outside scopes. "
+            "If its effect is to end, enter `optctx.contained()` around it"
+        ),
+    )
+
+
 def _not_set(image: int, address: int) -> None:
     """Leave an error, from inside LLVM: the context of this thread refuses LLVM's setters."""
     option = engine_of(image).option_at(address)
@@ -180,7 +195,12 @@ def _not_set(image: int, address: int) -> None:
 
 
 def _failed(image: int, why: str) -> None:
-    _tell(image, OptctxError(f"an LLVM option was not set inside a context, nothing was changed: {why}"))
+    _tell(
+        image,
+        OptctxError(
+            f"an LLVM option was not set inside a context, or LLVM worked without part of its values: {why}"
+        ),
+    )
 
 
 _native.set_callbacks(
@@ -193,6 +213,7 @@ _native.set_callbacks(
     waits=_warn_of_deadlock,
     not_contained=_not_contained,
     ends_with_call=_ends_with_call,
+    contained=_contained,
     not_set=_not_set,
     failed=_failed,
 )

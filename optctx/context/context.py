@@ -85,10 +85,10 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
             the whole process are not judged.
         sets: What becomes of values that code inside gives to LLVM's own setters: llvmlite's `set_option`,
             `cl::ParseCommandLineOptions`, `cl::ResetAllOptionOccurrences`. "contain": they take the place of
-            this context's values on that thread, until it leaves; a list collects only what was
-            given inside. An option that contexts cannot hold is set for the whole process, with a
-            ContainmentWarning. "process": they are set for the whole process, and have no effect inside.
-            "error": nothing is set, and the call raises ContainmentError.
+            this context's values on that thread, until it leaves; a list collects only what was given inside.
+            A ContainmentWarning names each such option. An option that contexts cannot hold is set for the
+            whole process, with another one. "process": they are set for the whole process, and have no effect
+            inside. "error": nothing is set, and the call raises ContainmentError.
         image: Which LLVM, from `loaded_image`; None means that of `base`, or llvmlite's. Inside, other LLVMs
             of the process read what they read outside.
 
@@ -97,7 +97,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         UnsupportedImageError: The process has no LLVM that optctx can use.
     """
 
-    __slots__ = ("__weakref__", "_layers", "_parent", "_sets", "_unread")
+    __slots__ = ("__weakref__", "_containing", "_layers", "_parent", "_sets", "_unread")
 
     def __init__(
         self,
@@ -134,6 +134,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
             )
         self._unread = unread
         self._sets = sets
+        self._containing = False  # made to contain what LLVM's setters are given
         self._layers = layers
         self._parent = None if reads is None else parent
         follow_tasks(layers.engine)
@@ -297,7 +298,9 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
 
     def _again(self, changes: Iterable[Override], unread: UnreadMode, sets: SetsMode) -> OptionContext:
         """Make a context of the same layers, with changes on top."""
-        return self._of(self._layers.beside(changes), self._parent, unread, sets)
+        made = self._of(self._layers.beside(changes), self._parent, unread, sets)
+        made._containing = self._containing
+        return made
 
     def _without(self, names: Collection[str]) -> OptionContext:
         """Make a context of the same layers, without the overrides of these options."""

@@ -59,7 +59,7 @@ def contained(image: Image | None = None) -> OptionContext:
     block: `with optctx.contained(): ...` leaves the process as it was. `image` as in `OptionContext`. Raises
     as `OptionContext` does.
     """
-    return _apart(OptionContext(image=image))
+    return _containing(OptionContext(image=image))
 
 
 def tool(
@@ -80,12 +80,16 @@ def tool(
 
     Raises as `OptionContext.from_args` does.
     """
-    return _apart(OptionContext.from_args(args, base="defaults", unread=unread, image=image))
+    return _containing(OptionContext.from_args(args, base="defaults", unread=unread, image=image))
 
 
-def _apart(context: OptionContext) -> OptionContext:
-    """Have a new context share nothing where threads take turns: what is set inside must not reach others."""
+def _containing(context: OptionContext) -> OptionContext:
+    """Have a new context contain what is set inside, without a warning.
+
+    Where threads take turns it shares nothing: what is set inside must not reach others.
+    """
     context._layers.native.keep_apart()
+    context._containing = True
     return context
 
 

@@ -33,7 +33,7 @@ from typing import Any, ParamSpec, overload
 import pytest
 from _pytest.assertion.rewrite import rewrite_asserts
 
-from tests.support.processes import SECONDS
+from tests.support.processes import SECONDS, WARNINGS
 
 P = ParamSpec("P")
 Test = Callable[P, None]
@@ -168,7 +168,7 @@ class Server:
     def __init__(self, module: str, environment: dict[str, str]) -> None:
         self._connection, theirs = Pipe()
         self._process = subprocess.Popen(
-            [sys.executable, "-W", "error", "-c", f"from {module} import serve; serve({theirs.fileno()})"],
+            [sys.executable, *WARNINGS, "-c", f"from {module} import serve; serve({theirs.fileno()})"],
             cwd=pathlib.Path(__file__).parents[2],
             env={**environment, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
             stdin=subprocess.DEVNULL,

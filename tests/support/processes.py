@@ -21,6 +21,9 @@ P = ParamSpec("P")
 # three times slower and has ten other processes at work for each processor. `make mutants` gives up sooner.
 SECONDS = float(os.environ.get("TESTS_SECONDS", 900))
 
+# Of the processes that tests start, as of the tests themselves (pyproject.toml).
+WARNINGS = ("-W", "error", "-W", "ignore:an option was set inside a scope:UserWarning:tests.support.scopes")
+
 
 def run_python(script: str, *arguments: str, file: pathlib.Path | None = None) -> str:
     """What a script prints, run in a process of its own that must end well and complain about nothing.
@@ -49,7 +52,7 @@ def _output_of(done: subprocess.CompletedProcess[str]) -> str:
 def python_process(*arguments: str, seconds: float = SECONDS) -> subprocess.CompletedProcess[str]:
     """Python, run to its end with these arguments in the project's folder; warnings are errors."""
     return subprocess.run(
-        [sys.executable, "-W", "error", *arguments],
+        [sys.executable, *WARNINGS, *arguments],
         cwd=pathlib.Path(__file__).parents[2],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
         capture_output=True,

@@ -224,6 +224,53 @@ def test_options_that_contexts_cannot_hold_are_set_for_the_process_with_a_warnin
     assert list(drift()) == ["time-passes"]
 
 
+def set_once(name: str, value: int) -> None:
+    """As a library does at its first use."""
+    binding.set_option("", f"-{name}={value}")
+
+
+def told(scope: OptionContext, *names: str) -> list[tuple[str, int]]:
+    """What is said of options that a library sets in a scope: (text, line)."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            with scope:
+                for name in names:
+                    set_once(name, 3)
+    assert {(each.category, each.filename) for each in caught} <= {(ContainmentWarning, __file__)}
+    return [(str(each.message), each.lineno) for each in caught]
+
+
+def test_what_a_library_sets_once_inside_a_scope_is_said_once_for_each_option_and_place() -> None:
+    line = set_once.__code__.co_firstlineno + 2
+    names = ("unroll-count", "inline-threshold")
+    for scope in (OptionContext(), OptionContext(unroll_count=4), OptionContext.from_args("-unroll-count=4")):
+        said = told(scope, *names)
+        assert [at for _, at in said] == [line, line]
+        for (text, _), name in zip(said, names, strict=True):
+            assert repr(name) in text
+            assert "before the first scope, or outside scopes" in text
+        assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
+    assert not drift()
+
+
+def test_nothing_is_said_where_it_was_asked_to_be_contained_or_nothing_is_lost() -> None:
+    for scope in (contained(), tool(), tool("-unroll-count=4"), copy.copy(contained()), tool().derive()):
+        assert told(scope, "unroll-count", "inline-threshold") == []
+    with contained(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        set_once("unroll-count", 2)
+        reset_all()
+        set_once("unroll-count", 3)
+    with OptionContext(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        reset_all()
+        with pytest.raises(ContainmentWarning, match="'unroll-count'"):
+            set_once("unroll-count", 2)
+        assert both() == (2, 2), "it is set all the same"
+    assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
+
+
 @forked
 def test_sets_process_reaches_the_process_and_not_the_scope() -> None:
     with OptionContext(sets="process") as context:
