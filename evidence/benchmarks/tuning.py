@@ -29,6 +29,7 @@ from optctx.compiling import Job
 from optctx.errors import OptctxError
 from optctx.lab.command.inputs import read_input
 from optctx.lab.command.main import guarded
+from optctx.lab.report.commands import tool_target
 from optctx.lab.space import Choices, Integers, Value, Values, text_of
 from optctx.lab.tuning import Limits, Search, Space, Study, parse_space, tune
 from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, search_plan
@@ -144,10 +145,10 @@ class _Tools:
         if not source.exists():
             assert isinstance(self._job.ir, bytes)
             source.write_bytes(self._job.ir)
-        words = [f"-{name}={value}" for name, value in options.items()]
-        _run([self.opt, f"-passes={self._job.passes}", *words, str(source), "-o", str(code)])
+        words, target = [f"-{name}={value}" for name, value in options.items()], tool_target(self._job)
+        _run([self.opt, f"-passes={self._job.passes}", *target, *words, str(source), "-o", str(code)])
         # llc knows options of its own passes alone.
-        _run([self.llc, f"-O{self._job.opt_level}", "-filetype=obj", str(code), "-o", str(out)])
+        _run([self.llc, f"-O{self._job.opt_level}", *target, "-filetype=obj", str(code), "-o", str(out)])
         return os.path.getsize(out)
 
 

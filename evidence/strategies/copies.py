@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from dataclasses import replace
 
-from evidence.strategies.library_copy import LibraryCopy, TargetNames
+from evidence.strategies.library_copy import LibraryCopy, Target
 from evidence.strategies.strategy import Strategy
 from optctx.compiling import Job, Result
 from optctx.errors import OptctxError
@@ -60,14 +61,13 @@ class PrivateCopyStrategy(Strategy):
         copy: LibraryCopy = self._held[1]
         started = time.perf_counter()
 
-        def target(triple: str) -> TargetNames:
-            chosen = job.triple or triple or get_process_triple()
-            return chosen, job.cpu, job.features
+        def target(triple: str) -> Target:
+            return replace(job, triple=job.triple or triple or get_process_triple()).target.values()
 
         from llvmlite.binding import get_process_triple
 
         try:
-            found = copy.compile_for(job.ir, job.passes, target, job.opt_level, job.emit)
+            found = copy.compile_for(job.ir, job.passes, target, job.emit)
         except OptctxError as error:
             return Result(error=str(error), seconds=time.perf_counter() - started)
         return Result(*found, seconds=time.perf_counter() - started)

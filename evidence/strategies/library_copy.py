@@ -6,7 +6,7 @@ import ctypes
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from ctypes import POINTER, byref, c_bool, c_char_p, c_size_t, c_void_p
 from typing import Any
@@ -23,7 +23,7 @@ from optctx.image.facts.mangled_names import (
 )
 from tests.support.bare_llvm import BareLlvm
 
-TargetNames = tuple[str, str, str]  # triple, processor, features
+Target = Iterable[Any]  # the values of Job.target, the triple first
 
 _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "SetTarget": (None, (c_void_p, c_char_p)),
@@ -68,7 +68,7 @@ class LibraryCopy(BareLlvm):
         close(self.library._handle)
 
     def compile_for(
-        self, ir: str | bytes, passes: str, target: Callable[[str], TargetNames], opt_level: int, emit: str
+        self, ir: str | bytes, passes: str, target: Callable[[str], Target], emit: str
     ) -> tuple[str | None, bytes, int]:
         """(IR after the passes, code, number of IR instructions). `emit`, `passes`: as `Job` has them.
 
@@ -78,9 +78,9 @@ class LibraryCopy(BareLlvm):
         try:
             with self.module(ir) as (_, module):
                 self._functions["GetTarget"](module, byref(own))  # the module's own storage
-                names = target((own.value or b"").decode(errors="replace"))
-                with self.machine(*names, opt_level) as machine:
-                    self._lay_out(module, names[0], machine)
+                triple, *parts = target((own.value or b"").decode(errors="replace"))
+                with self.machine(triple, *parts) as machine:
+                    self._lay_out(module, triple, machine)
                     self._run_passes(module, machine, passes)
                     count = self._hidden(INSTRUCTION_COUNT, ctypes.c_uint, c_void_p)(module)
                     text = self.text(module) if emit in ("ir", "both") else None

@@ -12,6 +12,7 @@ from evidence.strategies.strategy import Strategy
 from optctx.children.death import cause_of_end
 from optctx.compiling import Job, Result
 from optctx.errors import OptctxError
+from optctx.lab.report.commands import tool_target
 
 _NEWEST_FIRST = (
     "",
@@ -48,12 +49,12 @@ class CommandLineStrategy(Strategy):
     def _compile(self, job: Job) -> Result:
         started = time.perf_counter()
         try:
-            text = self._run(self.opt, [f"-passes={job.passes}", "-o", "-", *_target(job)], job, job.ir)
+            text = self._run(self.opt, [f"-passes={job.passes}", "-o", "-", *tool_target(job)], job, job.ir)
             if job.emit in ("ir", "none"):
                 text = self._run(self.opt, ["-passes=verify", "-S", "-o", "-"], None, text)
                 return Result(text.decode(), seconds=time.perf_counter() - started)
             kind = "asm" if job.emit == "assembly" else "obj"
-            arguments = [f"-filetype={kind}", f"-O{job.opt_level}", "-o", "-", *_target(job)]
+            arguments = [f"-filetype={kind}", f"-O{job.opt_level}", "-o", "-", *tool_target(job)]
             code = self._run(self.llc, arguments, job, text)
         except OptctxError as error:
             return Result(error=str(error), died="exit", seconds=time.perf_counter() - started)
@@ -66,14 +67,6 @@ class CommandLineStrategy(Strategy):
         if done.returncode:
             raise OptctxError(cause_of_end(done.returncode, done.stderr.decode(errors="replace")))
         return done.stdout
-
-
-def _target(job: Job) -> list[str]:
-    return [
-        *([f"-mtriple={job.triple}"] if job.triple else []),
-        *([f"-mcpu={job.cpu}"] if job.cpu else []),
-        *([f"-mattr={job.features}"] if job.features else []),
-    ]
 
 
 def _tools() -> tuple[str, str]:

@@ -6,7 +6,7 @@ import os
 import time
 from collections import Counter, OrderedDict
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from optctx._native import inside
 from optctx.cache.entries import (
@@ -33,7 +33,7 @@ from optctx.travelling.attaching import compiles_outside
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef
 
-    from optctx.compiling import Emit, Job, Result
+    from optctx.compiling import CodeModel, Emit, Job, Reloc, Result
 
 
 class _MemoryStore:
@@ -161,6 +161,8 @@ class CompileCache:
         cpu: str = "",
         features: str = "",
         opt_level: int = 2,
+        reloc: Reloc = "pic",
+        code_model: CodeModel = "default",
         emit: Emit = "object",
     ) -> Result:
         """Compile a module under the option values of this thread, or find the result in the cache.
@@ -172,8 +174,8 @@ class CompileCache:
                 own, so bindings do not count. Attributes of functions count if `optctx.attach` has enabled
                 them.
             passes: As for `run_passes`.
-            triple, cpu, features, opt_level: The target. "native" is the processor of this machine; another
-                machine does not find what was compiled for it.
+            triple, cpu, features, opt_level, reloc, code_model: The target, as in `Job`. "native" is the
+                processor of this machine; another machine does not find what was compiled for it.
             emit: "object" or "assembly", which give `Result.code`, or "ir", which gives `Result.ir`.
 
         Raises:
@@ -183,7 +185,9 @@ class CompileCache:
         """
         from optctx.compiling import Job, initialise_targets
 
-        job = Job(_source(module), passes, (), triple, cpu, features, opt_level, emit)
+        target: dict[str, Any] = {"triple": triple, "cpu": cpu, "features": features, "opt_level": opt_level}
+        target |= {"reloc": reloc, "code_model": code_model}
+        job = Job(_source(module), passes, emit=emit, **target)
         given = None if isinstance(module, str | bytes) else module
         initialise_targets()
         engine = attach()

@@ -8,12 +8,24 @@ from optctx.compiling.fresh import (
     compile_job,
     llvm_pool,
 )
-from optctx.compiling.job import Emit, Job, Result, compile_unchecked, emit_all, initialise_targets, target_of
+from optctx.compiling.job import (
+    CodeModel,
+    Emit,
+    Job,
+    Reloc,
+    Result,
+    compile_unchecked,
+    emit_all,
+    initialise_targets,
+    target_of,
+)
 
 __all__ = [
+    "CodeModel",
     "Emit",
     "FreshProcess",
     "Job",
+    "Reloc",
     "Result",
     "answered",
     "check_readable",

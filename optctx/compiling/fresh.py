@@ -17,9 +17,9 @@ from optctx.children.answers import Call, Done
 from optctx.children.death import Death, cause_of_end, last_words
 from optctx.children.limits import Limits
 from optctx.children.pool import Pool, SharedPool
+from optctx.compiling.job import CodeModel, Job, Result, compile_unchecked, initialise_targets
 from optctx.compiling.job import Death as Died
-from optctx.compiling.job import Job, Result, compile_unchecked, initialise_targets
-from optctx.compiling.targets import is_suspect, target_problem, trial_of
+from optctx.compiling.targets import is_suspect, named, target_problem, trial_of
 from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.hosts.llvmlite.compiling import native_api, refusal
 from optctx.process import set_process_options
@@ -214,7 +214,8 @@ def _lost(error: str) -> Result:
     return Result(error=error, died="lost")
 
 
-_taken: set[tuple[str, str, str]] = set()  # (triple, processor, features) that LLVM knows
+# (triple, processor, features, code model) that LLVM has
+_taken: set[tuple[str, str, str, CodeModel]] = set()
 
 
 _BROKEN = "LLVM ERROR: Broken module found"  # printed last if it has debug info: reading it ends the process
@@ -272,9 +273,9 @@ def compile_job(job: Job) -> Result:
     """Compile with the option values of this thread, in an LLVMContext and with a target machine of its own.
 
     Safe on any number of threads at once. Bad IR, pipelines and targets are reported in `Result.error`, not
-    raised. LLVM may end the process for a processor or a feature that it does not know, for damaged bitcode,
-    and for a broken module with debug info. So a fresh process tries each of these first, once, which takes
-    milliseconds, and half a second if it is the first one.
+    raised. LLVM may end the process for a processor, a feature or a code model that it does not have, for
+    damaged bitcode, and for a broken module with debug info. So a fresh process tries each of these first,
+    once, which takes milliseconds, and half a second if it is the first one.
     """
     try:
         _check_reading(job)
@@ -283,21 +284,21 @@ def compile_job(job: Job) -> Result:
     return compile_unchecked(job, check_target)
 
 
-def check_target(triple: str, cpu: str, features: str) -> None:
-    """Raise OptctxError for a processor or features that LLVM does not know.
+def check_target(triple: str, cpu: str, features: str, code_model: CodeModel = "default") -> None:
+    """Raise OptctxError for a processor, features or a code model that LLVM does not have for a triple.
 
     Raises EndedEarlyError if LLVM could not be asked.
     """
-    target = (triple, cpu, features)
+    target = (triple, cpu, features, code_model)
     if target in _taken:
         return
     try:
         with FreshProcess() as fresh:
             trial = fresh.compile(trial_of(*target))
     except OSError as error:
-        named = " and ".join(filter(None, (cpu, features)))
+        asked = named(trial_of(*target))
         raise EndedEarlyError(
-            f"cannot compile for {named}: no process can be started to ask LLVM ({error.strerror})"
+            f"cannot compile for {asked}: no process can be started to ask LLVM ({error.strerror})"
         ) from None
     if trial.error is not None:
         raise (EndedEarlyError if trial.died in ("killed", "lost") else OptctxError)(trial.error)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from optctx._native import run_counted
 from optctx.children.frames import Source
@@ -21,11 +21,17 @@ if TYPE_CHECKING:
 else:
     IR = Source  # as which a frame has it
 
+Reloc = Literal["default", "static", "pic", "dynamicnopic"]  # as llvmlite names relocation models
+CodeModel = Literal["default", "jitdefault", "small", "kernel", "medium", "large"]
 Emit = Literal["object", "assembly", "ir", "both", "none"]  # both: the IR after the passes, and the object
 # killed: by a limit of memory or time, or by another process; lost: LLVM may not even have begun
 Death = Literal["timeout", "signal", "exit", "killed", "lost"]
-CheckTarget = Callable[[str, str, str], None]  # of triple, processor and features; raises OptctxError
+# Of triple, processor, features and code model; raises OptctxError.
+CheckTarget = Callable[[str, str, str, CodeModel], None]
 Prepare = Callable[["ContextRef"], None]
+# The fields of a Job that decide its target machine.
+TARGET = ("triple", "cpu", "features", "opt_level", "reloc", "code_model")
+_SUPPORTED: tuple[CodeModel, ...] = ("default", "small")  # by every target
 # Of the job, the module after its passes, and the job's target machine: the IR and the code that it asks for.
 Emitter = Callable[["Job", "ModuleRef", "TargetMachine"], tuple[str | None, bytes]]
 
@@ -46,11 +52,15 @@ class Job:
     features: str = ""  # such as "+avx2,-fma"
     opt_level: int = 2  # of the code generator, 0 to 3
     emit: Emit = "object"
+    reloc: Reloc = (
+        "pic"  # as clang compiles for Linux; "default" is LLVM's own for the target, which llc takes
+    )
+    code_model: CodeModel = "default"  # which is small; "jitdefault", of MCJIT and Numba, is large
 
     def __post_init__(self) -> None:
         """Check what LLVM does not, and name the processor, which for another machine would be another one.
 
-        Raises TypeError, and OptctxError for what `emit` cannot be.
+        Raises TypeError, and OptctxError for what `emit`, `reloc` and `code_model` cannot be.
         """
         for name in ("triple", "cpu", "features"):
             if not isinstance(text := getattr(self, name), str):
@@ -61,14 +71,33 @@ class Job:
                 f'expected options as texts, such as ("-unroll-count=4",), found {shown(options)}'
             )
         object.__setattr__(self, "options", tuple(options))
-        if self.emit not in get_args(Emit):
-            known = ", ".join(get_args(Emit))
-            raise OptctxError(f"what a job emits is one of {known}, found {shown(self.emit)}")
+        _check_choice("what a job emits", self.emit, Emit)
+        _check_choice("a job's relocation model", self.reloc, Reloc)
+        _check_choice("a job's code model", self.code_model, CodeModel)
         if self.cpu == "native":
             from llvmlite import binding  # importing optctx works without llvmlite, here and below
 
             object.__setattr__(self, "cpu", binding.get_host_cpu_name())
             object.__setattr__(self, "features", self.features or binding.get_host_cpu_features().flatten())
+
+    @property
+    def target(self) -> dict[str, Any]:
+        """The fields that decide the target machine, by name."""
+        return {name: getattr(self, name) for name in TARGET}
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether it names a processor, features or a code model: LLVM may end the process for another
+        target's.
+        """
+        return bool(self.cpu or self.features) or self.code_model not in _SUPPORTED
+
+
+def _check_choice(what: str, value: object, kind: Any) -> None:
+    """Raise OptctxError for a value that is none of the literals of a type."""
+    known = get_args(kind)
+    if not isinstance(value, str) or value not in known:
+        raise OptctxError(f"{what} is one of {', '.join(known)}, found {shown(value)}")
 
 
 @dataclass(frozen=True)
@@ -98,7 +127,7 @@ def initialise_targets() -> None:
     binding.initialize_native_asmparser()  # for inline assembly
 
 
-def unchecked(triple: str, cpu: str, features: str) -> None:
+def unchecked(triple: str, cpu: str, features: str, code_model: CodeModel) -> None:
     """Accept every target."""
 
 
@@ -125,9 +154,10 @@ def compile_unchecked(
 ) -> Result:
     """Compile as `compile_job` does, but for checking the target.
 
-    LLVM prints a message for a processor or feature that it does not know, and may exit. `check` is called
-    before LLVM sees the processor or features that the job names. `prepare` is called with the job's own
-    LLVMContext, before anything is in it; `emit` with the module, after the passes.
+    LLVM prints a message for a processor or feature that it does not know, and may exit, as it does for a
+    code model that the target does not have. `check` is called before LLVM sees those that the job names.
+    `prepare` is called with the job's own LLVMContext, before anything is in it; `emit` with the module,
+    after the passes.
     """
     initialise_targets()
     started = time.perf_counter()
@@ -143,7 +173,7 @@ def pipeline_error(job: Job) -> str:
     initialise_targets()
     try:
         # No processor: the job's may belong to the target that its own module names.
-        empty = replace(job, ir="", cpu="", features="", emit="none")
+        empty = replace(job, ir="", cpu="", features="", code_model="default", emit="none")
         run_counted(native_api().image, _compile, empty, unchecked, _as_it_is, emit_all)
     except PassPipelineError as error:
         return str(error)
@@ -192,10 +222,12 @@ def make_target_machine(job: Job, module: ModuleRef, check: CheckTarget) -> Targ
     triple = job.triple or module.triple or binding.get_process_triple()
     target = target_of(triple)
     _check_features(job)
-    if job.features or job.cpu:
-        check(triple, job.cpu, job.features)
+    if job.is_checked:
+        check(triple, job.cpu, job.features, job.code_model)
     try:
-        machine = target.create_target_machine(job.cpu, job.features, opt=job.opt_level, codemodel="default")
+        machine = target.create_target_machine(
+            job.cpu, job.features, opt=job.opt_level, reloc=job.reloc, codemodel=job.code_model
+        )
     except RuntimeError as error:
         raise OptctxError(f"no target machine for {shown(triple)}: {error}") from None
     module.triple = triple

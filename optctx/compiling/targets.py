@@ -1,7 +1,7 @@
-"""Checks whether LLVM knows a processor and features, and suggests others if it does not.
+"""Checks whether LLVM has a processor, features and a code model for a target, and suggests others if not.
 
-For a processor or a feature that it does not know, LLVM prints a message and may end the process. A fresh
-process tries them, so neither happens in this one.
+For one that it does not have, LLVM prints a message and may end the process. A fresh process tries them, so
+neither happens in this one.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from optctx.compiling.job import Job, Result
+from optctx.compiling.job import CodeModel, Job, Result
 from optctx.errors import clipped, shown
 from optctx.wording import did_you_mean, nearest
 
 Compile = Callable[[Job], Result]  # in a fresh process
 
 _TRIAL = "define void @trial() { ret void }"
+_CALLING = (
+    "define void @trial() { call void @trial() ret void }"  # LLVM asserts in calls for i386's large model
+)
 _SHOWN = 8  # names of processors or features, in a message
 _UNKNOWN = re.compile(r"'(?P<word>[^']*)' is not a recognized (?P<what>processor|feature) for this target")
 _LISTED = re.compile(r"^ +([\w.+-]+) +- ", re.MULTILINE)
@@ -24,15 +27,15 @@ _TRIPLE = re.compile(r'^target triple = "(?P<triple>[^"]+)"$', re.MULTILINE)
 
 
 def is_suspect(job: Job, result: Result) -> bool:
-    """Whether a job's processor or features may have caused its result, in a fresh process."""
-    if not (job.cpu or job.features):
+    """Whether a job's processor, features or code model may have caused its result, in a fresh process."""
+    if not job.is_checked:
         return False
     given = {job.cpu, *job.features.split(",")}
     return result.error is not None or any(said["word"] in given for said in _UNKNOWN.finditer(result.stderr))
 
 
 def target_problem(compile: Compile, job: Job) -> Result | None:
-    """What is wrong with the processor or the features of a job, as its error in one line. None: nothing.
+    """What is wrong with the processor, features or code model of a job, as its error in one line, or None.
 
     It has `died` if the process of a trial ended otherwise than by LLVM's verdict: nothing is known then. A
     module that LLVM cannot read and a triple that it does not know are not reported here.
@@ -48,7 +51,7 @@ def target_problem(compile: Compile, job: Job) -> Result | None:
         found = _TRIPLE.search(module.ir or "")
         assert found is not None, "LLVM prints a module without its triple"
         triple = found["triple"]
-    trial = compile(trial_of(triple, job.cpu, job.features))
+    trial = compile(trial_of(triple, job.cpu, job.features, job.code_model))
     if trial.died in ("lost", "timeout"):
         return _untried(job, trial)
     problem = _judged(compile, job, triple, trial)
@@ -57,12 +60,14 @@ def target_problem(compile: Compile, job: Job) -> Result | None:
 
 def _untried(job: Job, trial: Result) -> Result:
     return Result(
-        error=f"cannot compile for {_named(job)}: LLVM could not be asked: {trial.error}", died=trial.died
+        error=f"cannot compile for {named(job)}: LLVM could not be asked: {trial.error}", died=trial.died
     )
 
 
-def _named(job: Job) -> str:
-    names = {"processor": job.cpu, "features": job.features}
+def named(job: Job) -> str:
+    """What a job asks for of its target, in words."""
+    model = "" if job.code_model == "default" else job.code_model
+    names = {"processor": job.cpu, "features": job.features, "code model": model}
     return " and ".join(f"the {name} {shown(text)}" for name, text in names.items() if text)
 
 
@@ -75,7 +80,7 @@ def _judged(compile: Compile, job: Job, triple: str, trial: Result) -> str:
         return trial.error or ""
     if unknown is None:
         said = trial.stderr.splitlines()[0].removeprefix("LLVM ERROR: ")
-        return f"cannot compile for {_named(job)} of {triple}: LLVM says: {clipped(said)}"
+        return f"cannot compile for {named(job)} of {triple}: LLVM says: {clipped(said)}"
     word, what = unknown["word"], unknown["what"]
     sign = word[:1] if what == "feature" else ""
     known = _known(compile, triple, what)
@@ -84,9 +89,11 @@ def _judged(compile: Compile, job: Job, triple: str, trial: Result) -> str:
     return f"cannot compile for the {what} {shown(word)}: it is no {what} of {triple}; {hint}"
 
 
-def trial_of(triple: str, cpu: str, features: str) -> Job:
-    """A job that LLVM compiles if it knows the processor and the features."""
-    return Job(_TRIAL, "verify", triple=triple, cpu=cpu, features=features, emit="assembly")
+def trial_of(triple: str, cpu: str, features: str, code_model: CodeModel) -> Job:
+    """A job that LLVM compiles if it has the processor, the features and the code model."""
+    ir = _TRIAL if code_model == "default" else _CALLING
+    job = Job(ir, "verify", triple=triple, cpu=cpu, features=features, emit="assembly")
+    return replace(job, code_model=code_model)
 
 
 def _known(compile: Compile, triple: str, what: str) -> list[str]:

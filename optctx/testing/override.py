@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from optctx import OptionContext, registry
-from optctx.compiling import Emit, Job
+from optctx.compiling import CodeModel, Emit, Job, Reloc
 from optctx.testing.module import modules
 from optctx.testing.option import options as any_options
 from optctx.testing.option import own_name
@@ -77,6 +77,8 @@ def jobs(
     cpu: SearchStrategy[str] | str = "",
     features: SearchStrategy[str] | str = "",
     opt_level: SearchStrategy[int] | int = 2,
+    reloc: SearchStrategy[Reloc] | Reloc = "pic",
+    code_model: SearchStrategy[CodeModel] | CodeModel = "default",
     emit: Emit = "object",
 ) -> SearchStrategy[Job]:
     """Draw compilations: a module (by default from `modules()`), options (`overrides()`), and a target.
@@ -92,6 +94,8 @@ def jobs(
         cpu=_drawn(cpu),
         features=_drawn(features),
         opt_level=_drawn(opt_level),
+        reloc=_drawn(reloc),
+        code_model=_drawn(code_model),
         emit=st.just(emit),
     )
 

@@ -2,6 +2,7 @@
 
 _RUN = "write the module to a file and run {program} with it"
 _MACHINE = "name it to the target machine: create_target_machine({argument}=...)"
+_RELOC = f"{_MACHINE.format(argument='reloc')}, or --reloc pic"
 _FEATURES = "the target machine: create_target_machine(features='{0}'), or --features={0}"
 _FLAG = "write the fast-math flag {flag} on the instructions"
 _ATTRIBUTE = "write the attribute {attribute} on the functions"
@@ -26,9 +27,13 @@ TOOL_FLAGS = (
         "name the processor to the target machine: create_target_machine(cpu=...), or --cpu native",
     ),
     (_ALL, "mtriple target triple arch", "name the target instead: Target.from_triple(...), or --triple"),
-    (_BOTH, "relocation-model", _MACHINE.format(argument="reloc")),
-    ("clang", "fPIC fpic fPIE fpie fno-pic fno-pie", _MACHINE.format(argument="reloc")),
-    (_BOTH, "code-model mcmodel", _MACHINE.format(argument="codemodel")),
+    (_BOTH, "relocation-model", _RELOC),
+    ("clang", "fPIC fpic fPIE fpie fno-pic fno-pie", _RELOC),
+    (
+        _BOTH,
+        "code-model mcmodel",
+        f"{_MACHINE.format(argument='codemodel')}, or --code-model small",
+    ),
     (_BOTH, "target-abi mabi", _MACHINE.format(argument="abiname")),
     ("opt", "codegen-opt-level", _MACHINE.format(argument="opt")),
     ("the programs clang and opt", r"O([0-3sz]|fast|\d+)?", "name the pipeline instead: 'default<LEVEL>'"),

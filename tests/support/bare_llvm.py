@@ -99,7 +99,13 @@ class BareLlvm:
 
     @contextmanager
     def machine(
-        self, triple: str = X86, cpu: str = "", features: str = "+avx2", opt_level: int = _SPEED
+        self,
+        triple: str = X86,
+        cpu: str = "",
+        features: str = "+avx2",
+        opt_level: int = _SPEED,
+        reloc: str = "default",
+        code_model: str = "default",
     ) -> Iterator[int]:
         """A target machine, until the block ends."""
         said = c_char_p()
@@ -108,7 +114,7 @@ class BareLlvm:
             raise RuntimeError(_words(f"no target for {triple!r}", said))
         texts = (each.encode() for each in (triple, cpu, features))
         machine = self.library.LLVMPY_CreateTargetMachine(
-            target, *texts, opt_level, b"default", b"default", 0, 0, b""
+            target, *texts, opt_level, reloc.encode(), code_model.encode(), 0, 0, b""
         )
         if not machine:
             raise RuntimeError(f"no target machine for {triple!r}")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from optctx import OptionContext
-from optctx.compiling import Job
+from optctx.compiling import CodeModel, Job, Reloc
+from optctx.compiling.job import TARGET
 from optctx.errors import OptctxError, UntrustedOptionError, shown
 from optctx.lab.command.console import encodable
 from optctx.lab.command.inputs import read_input
@@ -51,6 +52,8 @@ class Input:
         metavar="N",
         read=Number(int, "0 to 3", range(4).__contains__),
     )
+    reloc: str = setting("pic", "relocation model (%(default)s)", choices=get_args(Reloc))
+    code_model: str = setting("default", "of the code generator (%(default)s)", choices=get_args(CodeModel))
     clang: str = setting("clang", "what compiles C and C++ (%(default)s)", metavar="PROGRAM")
     clang_options: str = setting(
         "", "for clang: --clang-options='-Iinclude -DN=8'", metavar="ARGS", options=True
@@ -74,7 +77,8 @@ class Input:
             if encodable(text) != text:
                 option = name.replace("_", "-")
                 raise OptctxError(f"cannot use --{option}: expected UTF-8, found {shown(text)}")
-        return Job("", self.pipelines[0], (), self.triple, self.cpu, self.features, self.opt_level)
+        target: dict[str, Any] = {name: getattr(self, name) for name in TARGET}
+        return Job("", self.pipelines[0], **target)
 
     def job(self, path: str, *, pipelines: bool = False) -> Job:
         """The job for a file. `pipelines`: the caller tries each of `self.pipelines`; else there is one.

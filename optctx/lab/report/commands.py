@@ -7,14 +7,20 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, get_args
 
-from optctx.compiling import Job
+from optctx.compiling import CodeModel, Job, Reloc
 from optctx.lab.program import SOURCES
 from optctx.lab.space import overrides_of
 from optctx.lab.trials import Trial
 from optctx.process import option_name
 
 _LEVEL = re.compile(r"default<O([0123sz])>")
+
+# As opt and llc name relocation models, and clang; "" is their default.
+_LLC_RELOC = {"default": "", "static": "static", "pic": "pic", "dynamicnopic": "dynamic-no-pic"}
+_CLANG_RELOC = {"static": "-fno-pic", "pic": "-fPIC"}
+_MODEL = {each: each for each in get_args(CodeModel)} | {"default": "", "jitdefault": "large"}
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,8 @@ class Source:
     cpu: str = ""
     features: str = ""
     opt_level: int = 2
+    reloc: Reloc = "pic"
+    code_model: CodeModel = "default"
     clang: str = "clang"
     clang_options: str = ""  # as a shell would split them
     options: tuple[str, ...] = ()  # of every compilation, as opt takes them
@@ -47,8 +55,8 @@ class Source:
         options: Sequence[str] = (),
     ) -> Source:
         """Of the job that was read from a file."""
-        target = job.triple, job.cpu, job.features, job.opt_level
-        return cls(file, isinstance(job.ir, bytes), *target, clang, clang_options, tuple(options))
+        given: dict[str, Any] = {"clang": clang, "clang_options": clang_options, "options": tuple(options)}
+        return cls(file, isinstance(job.ir, bytes), **job.target, **given)
 
     @property
     def compiled(self) -> bool:
@@ -123,11 +131,7 @@ def arguments_of(trial: Trial, source: Source) -> list[str]:
 
 def shell_lines(given: Sequence[str], passes: str, source: Source) -> tuple[str, str, str, str]:
     """The lines `front`, `opt`, `llc` and `clang` of a Reproduction, for options as opt takes them."""
-    target = [
-        *([f"-mtriple={source.triple}"] if source.triple else []),
-        *([f"-mcpu={source.cpu}"] if source.cpu else []),
-        *([f"-mattr={source.features}"] if source.features else []),
-    ]
+    target = tool_target(source)
     level, module = f"-O{source.opt_level}", _file(source.module)
     return (
         _line(front_words(source, _split(source.clang_options), source.module)) if source.compiled else "",
@@ -135,6 +139,18 @@ def shell_lines(given: Sequence[str], passes: str, source: Source) -> tuple[str,
         _line(["llc", level, "-filetype=obj", *target, *given, "-o", source.object, source.optimised]),
         _clang(passes, source, given),
     )
+
+
+def tool_target(source: Source | Job) -> list[str]:
+    """The target for opt and llc."""
+    reloc, model = _LLC_RELOC[source.reloc], _MODEL[source.code_model]
+    return [
+        *([f"-mtriple={source.triple}"] if source.triple else []),
+        *([f"-mcpu={source.cpu}"] if source.cpu else []),
+        *([f"-mattr={source.features}"] if source.features else []),
+        *([f"-relocation-model={reloc}"] if reloc else []),
+        *([f"-code-model={model}"] if model else []),
+    ]
 
 
 def shown_lines(front: str, opt: str, llc: str, clang: str) -> list[str]:
@@ -154,7 +170,7 @@ def front_words(source: Source, options: Sequence[str], module: str) -> list[str
 
 def _clang(passes: str, source: Source, given: Sequence[str]) -> str:
     level = _LEVEL.fullmatch(passes)
-    if level is None or source.file == "-":
+    if level is None or source.file == "-" or source.reloc not in _CLANG_RELOC:
         return ""
     own = _split(source.clang_options) if source.compiled else []
     options = [word for option in given for word in ("-mllvm", option)]
@@ -163,8 +179,10 @@ def _clang(passes: str, source: Source, given: Sequence[str]) -> str:
 
 
 def _target(source: Source) -> list[str]:
-    """The target for clang, which writes processor and features into functions."""
+    """The target for clang, which writes much of it into the module."""
     words = [f"--target={source.triple}"] if source.triple else []
+    words += [_CLANG_RELOC[source.reloc]] if source.reloc in _CLANG_RELOC else []
+    words += [f"-mcmodel={model}"] if (model := _MODEL[source.code_model]) else []
     if source.cpu == "native":
         words.append("-march=native")
     own = ["-target-cpu", source.cpu] if source.cpu not in ("", "native") else []
@@ -218,7 +236,7 @@ with {context}:
     module = {module}
     module.triple = {triple}
     target = binding.Target.from_triple(module.triple)
-    machine = target.create_target_machine({cpu}, {features}, opt={level}, codemodel="default")
+    machine = target.create_target_machine({cpu}, {features}, {level}, {reloc}, {code_model})
     module.data_layout = str(machine.target_data)
     run_passes(module, {passes}, target_machine=machine)
     code = emit_object(module, machine)
@@ -245,5 +263,7 @@ def _python(trial: Trial, source: Source, context: str) -> str:
         cpu=cpu,
         features=features,
         level=source.opt_level,
+        reloc=repr(source.reloc),
+        code_model=repr(source.code_model),
         passes=repr(trial.passes),
     )

@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from optctx.compiling import CodeModel, Reloc
+from optctx.compiling.job import TARGET
 from optctx.errors import OptctxError, shown
 from optctx.lab.rank import Ranking, filled
 from optctx.lab.report.commands import Source
@@ -45,7 +47,7 @@ class _Identity(msgspec.Struct):
     goal: str
     space: tuple[str, ...]
     pipelines: tuple[str, ...]
-    target: tuple[str, str, str, int]
+    target: tuple[str, str, str, int, Reloc, CodeModel]
     input: dict[str, str]
     base: tuple[tuple[str, ...], tuple[str, ...]]
     versions: dict[str, str]
@@ -143,8 +145,9 @@ def _identified(kept: Kept) -> tuple[_Identity, Goal, Source]:
     except (msgspec.ValidationError, KeyError) as error:
         raise _UnfitError(f"it does not say what it is of ({error}); name another file") from None
     file = next(iter(identity.input), "") or "kernel.ll"
-    bitcode, options = file.endswith(".bc"), identity.base[0]
-    return identity, goal, Source(file, bitcode, *identity.target, options=options)
+    target: dict[str, Any] = dict(zip(TARGET, identity.target, strict=True))
+    source = Source(file, file.endswith(".bc"), **target, options=identity.base[0])
+    return identity, goal, source
 
 
 def _check(goals: Sequence[Goal], trials: Sequence[Trial]) -> None:

@@ -101,8 +101,7 @@ class Emission:
 
 def _source(job: Job, module: ModuleRef) -> bytes:
     """A digest of all that decides a module's code, but for options."""
-    machine = job.cpu, job.features, job.opt_level
-    return hashlib.sha256(repr(machine).encode() + digest_of(module)).digest()
+    return hashlib.sha256(repr(job.target).encode() + digest_of(module)).digest()
 
 
 def digest_of(module: ModuleRef) -> bytes:

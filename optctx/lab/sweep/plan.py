@@ -127,8 +127,8 @@ def make_plan(
 
 
 def judge_targets(jobs: Mapping[str, Job]) -> None:
-    """Raise OptctxError for the first job with a processor or features that LLVM does not know."""
-    suspects = {name: job for name, job in jobs.items() if job.cpu or job.features}
+    """Raise OptctxError for the first job whose target LLVM does not have."""
+    suspects = {name: job for name, job in jobs.items() if job.is_checked}
     if not suspects:
         return
     with FreshProcess() as fresh:

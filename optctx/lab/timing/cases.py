@@ -9,7 +9,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from optctx.compiling import FreshProcess, Job
+from optctx.compiling import CodeModel, FreshProcess, Job, Reloc
+from optctx.compiling.job import TARGET
 from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.lab.timing.bench import check
 from optctx.lab.timing.harness import Harness
@@ -22,7 +23,7 @@ CASE = "case.toml"
 _HARNESS = "harness.toml"
 _TEXT, _BITCODE = "module.ll", "module.bc"
 _MOST_MODULE = 1 << 30  # bytes
-_OF_JOB = ("passes", "options", "triple", "cpu", "features", "opt_level")
+_OF_JOB = ("passes", "options", *TARGET)
 _COMMENT = f"""\
 # The module compiled with base_options is base.o, with options candidate.o. The harness says what is called.
 # To compile both again, each in a fresh process, and compare what they compute:
@@ -44,6 +45,8 @@ class _File(Struct, forbid_unknown_fields=True):
     cpu: str = ""
     features: str = ""
     opt_level: Annotated[int, Meta(ge=0, le=3)] = 2
+    reloc: Reloc = "pic"
+    code_model: CodeModel = "default"
     relative_tolerance: float = 0.0
     absolute_tolerance: float = 0.0
     state: str = ""

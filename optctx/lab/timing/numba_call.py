@@ -65,14 +65,15 @@ def call_of(function: Any, *arguments: Any, passes: str = "default<O3>") -> Call
     codegen = context.codegen()
     raw = str(compiled.library._final_module)
     module = _with_entry(raw, _wrapper(context, description, entry, arguments))
-    job = Job(
-        module,
-        passes,
-        cpu=codegen._get_host_cpu_name(),
-        features=codegen._get_host_cpu_features(),
-        opt_level=3,
-    )
-    return Call(job, Harness(entry, inputs, returns))
+    return Call(Job(module, passes, opt_level=3, **_machine(codegen)), Harness(entry, inputs, returns))
+
+
+def _machine(codegen: Any) -> dict[str, Any]:
+    """How Numba's code generator has its target machine made, by the fields of a job."""
+    options: dict[str, Any] = {}
+    codegen._customize_tm_options(options)
+    names = {"cpu": "cpu", "features": "features", "reloc": "reloc", "codemodel": "code_model"}
+    return {ours: options[theirs] for theirs, ours in names.items()}
 
 
 def _input(place: int, argument: Any, kind: Any) -> Array | Value:

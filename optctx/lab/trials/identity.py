@@ -11,7 +11,7 @@ from optctx.compiling import Job
 from optctx.errors import OptctxError
 from optctx.facts import build_id
 
-_FORMAT = 1
+_FORMAT = 2
 _FIRST = ("format", "experiment")  # the parts that make all others another's
 
 
@@ -42,7 +42,7 @@ def identity_of(
     """
     listed = list(jobs.values())
     pipelines = list(dict.fromkeys(job.passes for job in listed))
-    targets = [[job.triple, job.cpu, job.features, job.opt_level] for job in listed]
+    targets = [list(job.target.values()) for job in listed]
     if len(pipelines) not in (1, len(listed)) or any(each != targets[0] for each in targets):
         more["jobs"] = [[job.passes, *own] for job, own in zip(listed, targets, strict=True)]
     return {

@@ -232,7 +232,9 @@ def test_the_lines_have_the_options_alone_that_the_best_stands_on() -> None:
     least = Page(as_page(replace(whole, minimised={"unroll-count": "5"}), SOURCE, "title"))
     text = "".join(least.texts)
     assert f"With the 1 option that trial {whole.front[0].number} stands on." in text
-    assert "opt '-passes=default<O3>' -unroll-count=5 -o kernel.opt.bc kernel.ll" in text
+    assert (
+        "opt '-passes=default<O3>' -relocation-model=pic -unroll-count=5 -o kernel.opt.bc kernel.ll" in text
+    )
     assert "OptionContext({'unroll-count': '5'})" in text
     assert "-idle-0=" not in text
 

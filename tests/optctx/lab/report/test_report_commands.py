@@ -49,16 +49,20 @@ def test_the_python_program_makes_the_object_of_a_fresh_process(
     assert names["code"] == fresh.compile(replace(job, options=given)).code != fresh.compile(job).code
     found = eval(lines.context, {"OptionContext": dict})
     assert found == {"enable-gvn-hoist": "true", "unroll-count": "4", "force-vector-interleave": "2"}
-    assert f"default<O3>' -mtriple={X86} -mcpu=haswell {' '.join(given)} -o " in lines.opt
+    assert (
+        f"default<O3>' -mtriple={X86} -mcpu=haswell -relocation-model=pic {' '.join(given)} -o " in lines.opt
+    )
 
 
 def test_the_lines_for_a_shell() -> None:
-    source = Source("in/kernel.c", True, X86, "haswell", "+avx2,-fma", 3, "clang-19", "-DN=8 -I 'a b'")
+    source = Source(
+        "in/kernel.c", True, X86, "haswell", "+avx2,-fma", 3, clang="clang-19", clang_options="-DN=8 -I 'a b'"
+    )
     target = (
         "-Xclang -target-cpu -Xclang haswell -Xclang -target-feature -Xclang +avx2 -Xclang -target-feature"
     )
-    target = f"--target={X86} {target} -Xclang -fma -DN=8 -I 'a b'"
-    flags = f"-mtriple={X86} -mcpu=haswell -mattr=+avx2,-fma -unroll-count=4"
+    target = f"--target={X86} -fPIC {target} -Xclang -fma -DN=8 -I 'a b'"
+    flags = f"-mtriple={X86} -mcpu=haswell -mattr=+avx2,-fma -relocation-model=pic -unroll-count=4"
     lines = reproduction(trial({"unroll-count": "4", "inline-threshold": "default"}), source)
     assert lines.front == (
         f"clang-19 -c -emit-llvm -O2 -Xclang -disable-llvm-passes {target} -o kernel.bc -- in/kernel.c"
@@ -71,8 +75,12 @@ def test_the_lines_for_a_shell() -> None:
 def test_what_has_no_line_has_none() -> None:
     lines = reproduction(trial({}, "function(sroa,instcombine)"), Source("kernel.ll"))
     assert (lines.front, lines.clang, lines.context) == ("", "", "OptionContext({})")
-    assert lines.opt == "opt '-passes=function(sroa,instcombine)' -o kernel.opt.bc kernel.ll"
+    assert (
+        lines.opt
+        == "opt '-passes=function(sroa,instcombine)' -relocation-model=pic -o kernel.opt.bc kernel.ll"
+    )
     assert reproduction(trial({}), Source("-")).clang == ""
+    assert reproduction(trial({}), Source("kernel.ll", reloc="default")).clang == ""
     assert reproduction(trial({}), Source("-x.ll")).opt.endswith(" -o ./-x.opt.bc ./-x.ll")
 
 
@@ -107,7 +115,15 @@ def test_a_shell_gives_each_program_the_words_that_are_meant(
     }
     stem, option = hostile.rpartition("/")[2], f"-a{hostile}={hostile}"
     assert given["opt"] == [
-        [f"-passes=default<O3>{hostile}", f"-mcpu={hostile}", option, "-o", f"{stem}.opt.bc", f"{stem}.bc"]
+        [
+            f"-passes=default<O3>{hostile}",
+            f"-mcpu={hostile}",
+            "-relocation-model=pic",
+            option,
+            "-o",
+            f"{stem}.opt.bc",
+            f"{stem}.bc",
+        ]
     ]
     assert given["llc"][0][-4:] == [option, "-o", f"{stem}.o", f"{stem}.opt.bc"]
     assert given["clang"][0][-4:] == ["-o", f"{stem}.bc", "--", f"{hostile}.c"]

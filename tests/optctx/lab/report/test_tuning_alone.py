@@ -144,9 +144,11 @@ def test_it_ends_with_a_line_for_each_tool(tmp_path: pathlib.Path, capfd: pytest
     assert re.fullmatch(r"best by size: -force-vector-width=1 \(-[\d.]+%\)", best)
     assert counts == "6 trials, 2 of 6 rows shown; ended: every point of the space was tried"
     given = "-enable-gvn-hoist -mllvm -force-vector-width=1"
-    assert clang.startswith(f"clang: clang -O2 -mllvm {given} -c -o scale.o -- ")
+    assert clang.startswith(f"clang: clang -O2 -fPIC -mllvm {given} -c -o scale.o -- ")
     given = given.replace("-mllvm ", "")
-    assert tools.startswith(f"opt and llc: opt '-passes=default<O2>' {given} -o scale.opt.bc ")
+    assert tools.startswith(
+        f"opt and llc: opt '-passes=default<O2>' -relocation-model=pic {given} -o scale.opt.bc "
+    )
     options = "{'enable-gvn-hoist': 'true', 'force-vector-width': '1'}"
     assert numba == f"Numba: @optctx.numba.njit(options={options})"
     assert kept == "--best FILE keeps the best set, for --load"
