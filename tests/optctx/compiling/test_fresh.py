@@ -206,5 +206,6 @@ def test_where_no_process_can_be_started_no_target_is_taken(monkeypatch: pytest.
     error = compile_job(Job(SCALE, triple=X86, cpu="skylake", features="-sse4.1")).error
     assert error is not None
     assert error == (
-        "cannot compile for skylake and -sse4.1: no process can be started to ask LLVM (Permission denied)"
+        "cannot compile for the processor 'skylake' and the features '-sse4.1': "
+        "no process can be started to ask LLVM (Permission denied)"
     )

@@ -20,7 +20,7 @@ from optctx.cache import CompileCache
 from optctx.compiling import CodeModel, FreshProcess, Job, Reloc, compile_job
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
-from optctx.lab.timing.numba_call import call_of
+from optctx.lab.timing import call_of
 from optctx.testing import jobs
 from tests.support.processes import output_of
 
