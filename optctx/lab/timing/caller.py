@@ -71,7 +71,7 @@ def _caller_ir(harness: Harness, around: tuple[str, str] = ("", "")) -> str:
     returns, assign, store = "void", "", ""
     if harness.returns is not None:
         kind = KINDS[harness.returns]
-        returns = f"{kind.extension} {kind.ir}"
+        returns = kind.ir  # an attribute would promise what the bits above the type are
         assign = "%r = "
         store = f"  store {kind.ir} %r, ptr %result"
     return _IR.format(

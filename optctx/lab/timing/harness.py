@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -30,7 +31,26 @@ _FILLS = ("random", "zeros", "arange")
 _HIGH = 100  # of random integers, by default
 _KIND = "kind"  # the tag that tells arguments apart in a message; in TOML their other keys do
 # Parameters that are not passed as their type says.
-_REFUSED = (b"byval", b"sret", b"inalloca", b"preallocated", b"inreg", b"nest", b"swiftself", b"swifterror")
+_REFUSED = (
+    b"byval",
+    b"sret",
+    b"inalloca",
+    b"preallocated",
+    b"inreg",
+    b"nest",
+    b"swiftself",
+    b"swifterror",
+    b"swiftasync",
+)
+# LLVM's text of a function: what stands before its calling convention, if it has one, and after.
+_BEFORE = re.compile(
+    r"define (?:(?:external|weak|weak_odr|linkonce|linkonce_odr|dso_local|dso_preemptable|default|hidden"
+    r"|protected|dllimport|dllexport) )*"
+)
+_AFTER = re.compile(
+    r"(?:(?:noundef|zeroext|signext|inreg|range\([^)]*\)|nofpclass\([^)]*\)) )*(?:void|i\d+|float|double) @"
+)
+_C = ("x86_64_sysvcc",)  # what C calls are on x86-64 Linux; nothing stands for the C convention itself
 
 Kind = Literal["bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64"]
 Text = Annotated[str, Meta(min_length=1, pattern=r"^[^\0]*$")]
@@ -331,10 +351,27 @@ def _problem(harness: Harness, function: ValueRef) -> str:
         for attribute in parameter.attributes:
             if attribute.startswith(_REFUSED):
                 return f"{words} is passed as {attribute.decode()}, which a harness cannot describe"
+            extension = "" if isinstance(argument, Array) else KINDS[argument.type].extension
+            if attribute in (b"signext", b"zeroext") and attribute.decode() != extension:
+                return f"{words} is {attribute.decode()} in the module, and {argument.type} in the harness"
     expected = "void" if harness.returns is None else KINDS[harness.returns].ir
     if (found := str(function.global_value_type.get_function_return())) != expected:
         return f"it returns {found}, {_advice(found, harness.returns)}"
+    if convention := _convention(function):
+        return f"its calling convention is {convention}; a harness calls C functions"
     return ""
+
+
+def _convention(function: ValueRef) -> str:
+    """The calling convention of a function that returns a number or nothing, if C calls differ; or ""."""
+    line = next(line for line in str(function).splitlines() if line.startswith("define "))
+    before = _BEFORE.match(line)
+    assert before is not None
+    rest = line[before.end() :]
+    if _AFTER.match(rest):
+        return ""
+    name = rest.split(" ", 1)[0]
+    return "" if name in _C else name
 
 
 def _advice(found: str, said: str | None) -> str:
