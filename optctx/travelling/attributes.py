@@ -22,12 +22,11 @@ from optctx.errors import (
     UntrustedOptionWarning,
     shown,
 )
-from optctx.plan.ways_in import belongs_to_machine
 from optctx.reads.unread import marks
 from optctx.tasks.problems import tell_of
 from optctx.travelling.bindings import seen_by
 from optctx.travelling.stamps import trusted_override
-from optctx.trust import TUNING, Trust, trusting
+from optctx.trust import TUNING, Trust, read_for_all, trusting
 from optctx.values.args import parse_args
 from optctx.values.layers import Layers
 from optctx.values.registry import find
@@ -169,10 +168,10 @@ def _read(image: int, text: bytes, here: Owner | None, before: int, trust: Trust
 def _overrides(engine: Engine, text: str, trust: Trust) -> list[Override]:
     made = []
     for name, texts in parse_args(engine, text, check=trust.check).items():
-        if belongs_to_machine(engine.resolve(find(engine, name))):
+        if when := read_for_all(engine.resolve(find(engine, name))):
             raise OptionValueError(
-                f"LLVM reads {name!r} when it makes a target machine, which all functions of a module share; "
-                "set it in a scope, or bind it to the LLVMContext"
+                f"no function can have {name!r} for itself, because LLVM reads it {when}; set it in a scope "
+                "around the compilation, or bind it to the LLVMContext"
             )
         made.append(trusted_override(engine, name, texts, "refuse", trust))
     return made

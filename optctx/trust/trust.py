@@ -2,21 +2,23 @@
 
 A class says what an option may do besides changing the generated code. The judgements are data, in
 `judgements.tsv`. There is a line for each option, with its type, its class, the values that belong to the
-class if not all do ("0..1000" or "1|2|4"), and the reason. An option without a line for its name and type
-has not been judged, and counts as "code", the worst.
+class if not all do ("0..1000" or "1|2|4"), and the reason. A last word stands where no function can have the
+option for itself: "pipeline" or "module", for when LLVM reads it. An option without a line for its name and
+type has not been judged, and counts as "code", the worst.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Final, Literal, NamedTuple, cast, get_args
+from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 from optctx._native import Kind
 from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, UnknownOptionError, UntrustedOptionError, shown
 from optctx.image.abi import type_name
 from optctx.image.options import RegisteredOption
+from optctx.plan import belongs_to_machine
 
 TrustClass = Literal["tuning", "output", "input", "code", "process"]
 CLASSES: Final[tuple[TrustClass, ...]] = get_args(TrustClass)
@@ -30,12 +32,14 @@ class Judgement(NamedTuple):
     tuning: only changes the generated code. output: prints, writes files or starts viewers. input: reads
     files. code: loads libraries or starts programs. process: ends the process, or changes more of it than
     this compilation. `values`: the values that have the class, as in the data; empty for all. Any other value
-    counts as "process", because LLVM may end the process over it.
+    counts as "process", because LLVM may end the process over it. `shared`: when LLVM reads it, if that is
+    not in the passes of one function: while it makes the "pipeline", or in passes over the whole "module".
     """
 
     trust: TrustClass
     reason: str
     values: str = ""
+    shared: Literal["", "pipeline", "module"] = ""
 
     def holds_for(self, value: object) -> bool:
         """Tell whether the option has its class with this value, which is as `registry()` returns it."""
@@ -63,9 +67,20 @@ def _judgements() -> dict[tuple[str, str], Judgement]:
     text = files("optctx.trust").joinpath(_FILE).read_text(encoding="utf-8")
     lines = (line.split("\t") for line in text.splitlines() if line and not line.startswith("#"))
     return {
-        (name, kind): Judgement(cast(TrustClass, trust), reason, values)
-        for name, kind, trust, values, reason in lines
+        (name, kind): Judgement(cast(TrustClass, trust), reason, values, *cast(Any, shared))
+        for name, kind, trust, values, reason, *shared in lines
     }
+
+
+def read_for_all(option: RegisteredOption) -> str:
+    """Say when LLVM reads an option that no function can have for itself; "" for one that a function can."""
+    if belongs_to_machine(option):
+        return "when it makes a target machine, which all functions of a module share"
+    return {
+        "": "",
+        "pipeline": "while it makes the pipeline, which all functions of a module share",
+        "module": "in passes over the whole module",
+    }[judgement_of(option).shared]
 
 
 _LONGEST_NUMBER = 64  # characters; LLVM keeps the text of a few options for the life of the process

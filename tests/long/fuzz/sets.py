@@ -17,7 +17,7 @@ from evidence.conformance.job import Job, compile_job, initialise, source
 from optctx import Option, OptionContext, info, record, registry
 from optctx.engine.attach import attach
 from optctx.image.abi import INTEGER_RANGES
-from optctx.plan import belongs_to_machine
+from optctx.trust import read_for_all
 from tests.long.fuzz.bases import attributed
 from tests.long.fuzz.confined import Limits, Outcome, outcomes
 from tests.long.fuzz.hunt import Hunt, Target, less
@@ -165,8 +165,8 @@ class SetsTarget(Target[Case]):
             for name, option in sorted(registry().items())
             if option.trust == "tuning" and option.scope == "thread" and not option.alias_of
         ]
-        self._machine = {
-            each.name for each in options if belongs_to_machine(engine.resolve(engine.options[each.name]))
+        self._shared = {
+            each.name for each in options if read_for_all(engine.resolve(engine.options[each.name]))
         }
         self.coverage = Coverage(options)
         self._columns = {option.name: column for column, option in enumerate(options)}
@@ -221,7 +221,7 @@ class SetsTarget(Target[Case]):
         [job] = random.choices(self._jobs, self._weights)
         source(job.path)
         attribute = random.random() < _ATTRIBUTES
-        names = [name for name in self._reads[job] if not (attribute and name in self._machine)]
+        names = [name for name in self._reads[job] if not (attribute and name in self._shared)]
         chosen = self.coverage.draw(random, names, random.randint(10, random.choice(_MOST)))
         settings = without_avoided(self._avoided, [self.coverage.settings[number] for number in chosen])
         self._place = (self._place + 1) % _PLACES

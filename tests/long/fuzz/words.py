@@ -10,7 +10,7 @@ from random import Random
 from optctx import Option, registry
 from optctx.engine.attach import attach
 from optctx.image.abi import INTEGER_RANGES
-from optctx.plan import belongs_to_machine
+from optctx.trust import read_for_all
 from tests.long.probe.values import hostile_values, spread_values
 
 EDGES = ("0", "-1", "2147483648", "4294967295", "18446744073709551615", "1" + "0" * 40, "nan", "inf", "-inf",
@@ -74,13 +74,13 @@ def _tuning() -> list[Option]:
         for name, option in sorted(registry().items())
         if option.trust == "tuning"
         and option.scope == "thread"
-        and not belongs_to_machine(engine.resolve(engine.options[name]))
+        and not read_for_all(engine.resolve(engine.options[name]))
     ]
 
 
 @cache
 def _others() -> list[Option]:
-    """Those that a module may not set, by class, and those of a target machine."""
+    """Those that a module may not set, by class, and those that no function can have for itself."""
     tuning = {option.name for option in _tuning()}
     return [option for name, option in sorted(registry().items()) if name not in tuning]
 

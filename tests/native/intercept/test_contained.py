@@ -324,7 +324,7 @@ def test_a_bound_llvmcontext_keeps_its_own_values() -> None:
 
 @pytest.mark.usefixtures("attributes")
 def test_attributes_come_on_top_of_what_was_set() -> None:
-    text = COUNTED.replace("{", '"optctx"="-inline-threshold=3" {', 1)
+    text = COUNTED.replace("{", '"optctx"="-slp-threshold=3" {', 1)
     with contained():
         set_option("unroll-count", "8")
         module = binding.parse_assembly(text)

@@ -273,7 +273,7 @@ def test_bound_to_several_it_is_judged_with_the_last(llvm_context: Any) -> None:
 @pytest.mark.usefixtures("attributes")
 def test_function_attributes_count_for_what_they_leave_as_it_is(llvm_context: Any) -> None:
     text = COUNTED.replace("(ptr %out)", '(ptr %out) "optctx"="{}"')
-    for attribute, names in (("-inline-threshold=3", ()), ("-unroll-count=2", ("unroll-count",))):
+    for attribute, names in (("-slp-threshold=3", ()), ("-unroll-count=2", ("unroll-count",))):
         with binding.parse_assembly(text.replace("{}", attribute), llvm_context) as module:
             context = four()
             try:

@@ -12,7 +12,7 @@ from llvmlite import binding
 import optctx
 from optctx import OptctxError, OptionContext, UnknownOptionError, UntrustedOptionWarning, contained, current
 from optctx.errors import OptionValueError
-from tests.support.ir_texts import CALLS, COUNTED, SCALE
+from tests.support.ir_texts import COUNTED, SCALE
 from tests.support.rows import rows
 from tests.support.runs import (
     UNROLL,
@@ -123,18 +123,34 @@ def test_the_attribute_travels_in_text_into_llvmlites_lljit() -> None:
             wrong.export_symbol("first").link(jit, "wrong")
 
 
-def test_interprocedural_passes_see_the_options_of_the_module(llvm_context: Any) -> None:
-    """The inliner works on a call graph: neither the caller's nor the callee's attribute counts there."""
-    for everywhere, attributed, calls in ((1000, 0, 0), (0, 1000, 2)):
-        text = CALLS.replace(
-            "@caller(i32 %a, i32 %b)", f'@caller(i32 %a, i32 %b) "optctx"="-inline-threshold={attributed}"'
-        )
-        with (
-            binding.parse_assembly(text, llvm_context) as module,
-            OptionContext({"inline-threshold": everywhere}),
-        ):
-            optctx.run_passes(module, "cgscc(inline)")
-            assert str(module).count("call i32 @callee") == calls
+# An option of class tuning, and when LLVM reads it.
+FOR_ALL = [
+    ("-disable-lsr", "while it makes the pipeline"),
+    ("-enable-gvn-hoist", "while it makes the pipeline"),
+    ("-sink-common-insts", "while it makes the pipeline"),  # in the constructor of a function pass
+    ("-inline-threshold=3", "while it makes the pipeline"),
+    ("-inline-call-penalty=3", "in passes over the whole module"),
+    ("-attributor-max-iterations=3", "in passes over the whole module"),
+    ("-trap-unreachable", "when it makes a target machine"),
+]
+
+
+@pytest.mark.llvm22
+@rows(("text", "when"), FOR_ALL)
+def test_what_no_function_can_have_for_itself_is_refused_by_name(
+    text: str, when: str, llvm_context: Any
+) -> None:
+    optctx.attach(attributes="error")  # after the row before
+    name = text[1:].partition("=")[0]
+    says = f"nothing has been run.*no function can have '{name}' for itself, because LLVM reads it {when}"
+    with binding.parse_assembly(counted(("bad", text)), llvm_context) as module:
+        with pytest.raises(OptionValueError, match=says):
+            optctx.run_passes(module, UNROLL)
+        with OptionContext.from_args([text]), pytest.raises(OptionValueError, match=says):
+            run_module_passes(module)
+        optctx.attach(attributes="warn")
+        with pytest.warns(UntrustedOptionWarning, match=f"compiled without.*{when}"):
+            optctx.run_passes(module, UNROLL)
 
 
 def test_threads_with_different_attributes_do_not_meet() -> None:

@@ -12,7 +12,7 @@ import pytest
 from optctx import Option, OptionContext, registry
 from optctx._native import demangle, find_branches
 from optctx.engine.attach import attach
-from optctx.trust import CLASSES, judgement_of
+from optctx.trust import CLASSES, judgement_of, read_for_all
 
 pytestmark = pytest.mark.redirected  # elsewhere nothing tells which functions read an option
 
@@ -105,6 +105,20 @@ def test_names_that_speak_of_printing_files_and_checks_are_not_tuning() -> None:
     found = set(filter(SUSPICIOUS.search, tuning))
     assert found - set(HARMLESS) == set()
     assert set(HARMLESS) - found == set()
+
+
+# What makes pipelines, and nothing else.
+MAKERS = re.compile(r"\w*PassConfig::add|llvm::PassBuilder::(add|build)\w+|llvm::getCGPassBuilderOption\(")
+
+
+def test_what_pipelines_are_made_by_belongs_to_no_function() -> None:
+    seen = 0
+    for option in options():
+        makes = [reader for reader in option.read_by if MAKERS.search(reader)]
+        if option.trust == "tuning" and option.scope == "thread" and len(makes) == len(option.read_by) > 0:
+            assert read_for_all(option._target), option.name
+            seen += 1
+    assert seen > 100
 
 
 def callers() -> dict[str, set[str]]:

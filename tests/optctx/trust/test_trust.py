@@ -155,7 +155,7 @@ def test_a_program_can_trust_classes_and_single_options(
     assert unrolled_with("-unroll-count=3 -debug", llvm_context) == 3
     assert "Loop Unroll: F[f]" in capfd.readouterr().err
     optctx.attach(trust=("output",))
-    unrolled_with("-print-before-all", llvm_context)
+    unrolled_with("-aa-trace", llvm_context)
     with pytest.raises(UntrustedOptionError, match="accepted are output"):
         unrolled_with("-unroll-count=3", llvm_context)
     optctx.attach(trust=())

@@ -1,0 +1,77 @@
+"""Attributes and recordings against stock LLVM: a sample here, all of it in `make test-long`."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from optctx.compiling import FreshProcess, Job
+from optctx.trust import Judgement
+from tests.long.effects.__main__ import of_attributes
+from tests.long.effects.cases import Case, case_of
+from tests.long.effects.functions import doubled
+from tests.long.effects.recorded import missed
+from tests.support.ir_texts import CALLS, COUNTED, SCALE
+
+pytestmark = [pytest.mark.redirected, pytest.mark.llvm22]
+
+X86 = "x86_64-unknown-linux-gnu"
+# The first two act on a function alone, and the others are refused.
+SAMPLE = ("unroll-count", "disable-peephole", "disable-lsr", "inline-threshold")
+
+
+@pytest.fixture
+def fresh() -> Iterator[FreshProcess]:
+    with FreshProcess() as running:
+        yield running
+
+
+def cases(fresh: FreshProcess) -> list[Case]:
+    job = Job(doubled(CALLS + COUNTED + SCALE), "default<O2>", triple=X86, emit="assembly")
+    case = case_of(job, fresh)
+    assert case is not None
+    return [case]
+
+
+@pytest.mark.usefixtures("attached", "attributes")
+def test_an_attribute_acts_on_its_function_alone_or_is_refused(
+    fresh: FreshProcess, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert of_attributes(found := cases(fresh), SAMPLE, fresh) == 0
+    assert "4 options: 2 acts, 0 not read, 4 read, 2 refused" in _said(capsys)
+    # The experiment finds an option that nobody has judged so.
+    monkeypatch.setattr("optctx.trust.trust.judgement_of", lambda _: Judgement("tuning", ""))
+    assert of_attributes(found, ["disable-lsr"], fresh) == 1
+    assert f"silent: -disable-lsr=true in {X86} default<O2> 2" in _said(capsys)
+
+
+@pytest.mark.usefixtures("attached")
+def test_what_is_not_recorded_changes_nothing(fresh: FreshProcess) -> None:
+    given = {
+        "unroll-count": "-unroll-count=3",
+        "slp-threshold": "-slp-threshold=7",
+        "x86-early-ifcvt": "-x86-early-ifcvt",
+        "amdgpu-early-inline-all": "-amdgpu-early-inline-all",
+    }
+    case = cases(fresh)[0]
+    assert missed(case, given, fresh, random.Random(0)) == []
+    assert missed(replace(case, read=frozenset()), given, fresh, random.Random(0)) == ["unroll-count"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", ["attributes", "recorded"])
+def test_all_of_it(part: str) -> None:
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-m", "tests.long.effects", "--only", part]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _said(capsys: pytest.CaptureFixture[str]) -> str:
+    return capsys.readouterr().out
