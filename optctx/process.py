@@ -15,12 +15,14 @@ from optctx.hosts.llvmlite import llvmlite_image
 from optctx.hosts.llvmlite.compiling import native_api
 from optctx.image.facts.mangled_names import PARSE_OPTIONS, PARSE_PARAMETERS, RESET_OPTIONS
 from optctx.reads.recording import noting, read_in
+from optctx.reads.unread import NOT_RUN
 from optctx.travelling.attributes import Attributes, attributes_policy, why_attributes_cannot_count
 from optctx.values import registry
 from optctx.values.registry import find
 from optctx.values.texts import Texts, text_form
 
 __all__ = [
+    "NOT_RUN",
     "Attributes",
     "all_arguments",
     "attributes_policy",

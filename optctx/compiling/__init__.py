@@ -18,6 +18,7 @@ from optctx.compiling.job import (
     emit_all,
     initialise_targets,
     target_of,
+    why_passes_skip,
 )
 
 __all__ = [
@@ -36,4 +37,5 @@ __all__ = [
     "initialise_targets",
     "llvm_pool",
     "target_of",
+    "why_passes_skip",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -211,6 +212,26 @@ def parse_module(ir: str | bytes, context: ContextRef) -> ModuleRef:
         return binding.parse_assembly(ir, context)
     except RuntimeError as error:
         raise OptctxError(f"cannot read the module: {clipped(' '.join(str(error).split()))}") from None
+
+
+def why_passes_skip(ir: str | bytes) -> str:
+    """Say why passes skip every function of a module, and what to do; "" if they do not.
+
+    Raises OptctxError for a module that LLVM cannot read.
+    """
+    from llvmlite import binding
+
+    with binding.create_context() as context, parse_module(ir, context) as module:
+        defined = [function for function in module.functions if not function.is_declaration]
+        if not defined:
+            return "no function has a body: there is nothing to compile"
+        texts = (re.sub(rb'"[^"]*"', b"", b" ".join(each.attributes)) for each in defined)
+        if all(b"optnone" in text.split() for text in texts):
+            return (
+                "every function is optnone: passes skip them; compile with clang -O1 -Xclang "
+                "-disable-llvm-passes, or remove optnone"
+            )
+    return ""
 
 
 def make_target_machine(job: Job, module: ModuleRef, check: CheckTarget) -> TargetMachine:

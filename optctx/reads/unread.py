@@ -62,6 +62,7 @@ _LOADED = (
     "nothing was compiled under it: LLVM loaded modules and no more, such as code that a cache had, and that "
     "was compiled before"
 )
+NOT_RUN = "what reads it did not run, such as a pass that is not in the pipeline or had nothing to do"
 _SHOWN = 3  # functions that a cause names
 
 
@@ -87,9 +88,7 @@ def why_unread(option: RegisteredOption, ran: Set[str], idle: str = "") -> str:
     if makers:
         others = "" if len(makers) == len(readers) else ", and nothing else that reads it ran"
         return f"it is read when an object is made, and none was made during it{others}: {_names(makers)}"
-    return (
-        f"what reads it did not run, such as a pass that is not in the pipeline or had nothing to do: {names}"
-    )
+    return f"{NOT_RUN}: {names}"
 
 
 def _names(readers: list[str]) -> str:

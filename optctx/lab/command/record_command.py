@@ -52,6 +52,8 @@ def _print(found: Recorded) -> None:
         rows = [(name, functions, values) for name, values, functions in cells]
         show(Table(("option", "read by", "value"), rows, whole=("option",), least=("read by",)))
         say("")
+    if found.skipped:
+        say(f"{found.skipped}\n")
     if found.unread:
         causes = [(each.name, each.cause, text(each.value)) for each in found.unread]
         show(Table(("override", "not read because", "value"), causes, whole=("override",)))

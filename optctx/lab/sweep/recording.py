@@ -8,9 +8,10 @@ from dataclasses import replace
 import msgspec
 
 from optctx import OptionContext, Read, Unread, record
-from optctx.compiling import Job, compile_unchecked
+from optctx.compiling import Job, compile_unchecked, why_passes_skip
 from optctx.errors import OptctxError
 from optctx.facts import text
+from optctx.process import NOT_RUN
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -18,6 +19,7 @@ class Recorded(msgspec.Struct, frozen=True):
 
     read: tuple[Read, ...]
     unread: tuple[Unread, ...]
+    skipped: str = ""  # why passes skip every function of the file; "" if they do not
 
     def rows(self) -> Iterator[Sequence[str]]:
         """Headings, and a row for each option that was read and each override that was not.
@@ -42,4 +44,10 @@ def recorded(_: object, job: Job) -> Recorded:
         result = compile_unchecked(replace(job, options=()))
     if result.error is not None:
         raise OptctxError(result.error)
-    return Recorded(tuple(log.reads.values()), tuple(log.unread))
+    skipped = why_passes_skip(job.ir)
+    unread = log.unread
+    if skipped:  # said once for the file, and no pass of the pipeline would have helped
+        unread = [
+            replace(each, cause=each.cause.replace(NOT_RUN, "what reads it did not run")) for each in unread
+        ]
+    return Recorded(tuple(log.reads.values()), tuple(unread), skipped)

@@ -13,6 +13,7 @@ from optctx import OptionContext, record
 from optctx.compiling import Job, compile_job
 from optctx.lab.command.main import main
 from tests.support.ir_texts import COUNTED, UNROLL, X86
+from tests.support.rows import rows
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 
@@ -74,3 +75,29 @@ def test_llvm_that_ends_the_process_is_one_line(
     assert out == ""
     assert err.startswith(f"optctx: cannot compile {tmp_path / 'dies.ll'}: LLVM crashed: LLVM ERROR: 64-bit")
     assert err.count("\n") == 1
+
+
+OPTNONE = "every function is optnone: passes skip them; compile with clang -O1 -Xclang -disable-llvm-passes"
+DECLARED = "declare void @f()\n"
+# A file, and what is said of it once.
+SKIPPED = [
+    (COUNTED.replace("(ptr %out) {", "(ptr %out) noinline optnone {") + DECLARED, OPTNONE),
+    (DECLARED, "no function has a body: there is nothing to compile"),
+    (COUNTED.replace("(ptr %out) {", "(ptr %out) noinline optnone {") + "define void @g() { ret void }", ""),
+    (COUNTED.replace("(ptr %out) {", '(ptr %out) "words"="noinline optnone" {'), ""),
+]
+
+
+@rows(("ir", "says"), SKIPPED)
+def test_that_passes_skip_every_function_is_said_once(
+    ir: str, says: str, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "skipped.ll").write_text(ir)
+    command = ["record", str(tmp_path / "skipped.ll"), "--passes", UNROLL, "--set", "slp-threshold=5"]
+    assert main([*command, "--format", "json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert (found["skipped"].startswith(says), bool(found["skipped"])) == (True, bool(says))
+    [unread] = found["unread"]
+    assert ("not in the pipeline" in unread["cause"]) == (not says)
+    assert main(command) == 0
+    assert capfd.readouterr().out.count(found["skipped"] or "every function") == bool(says)
