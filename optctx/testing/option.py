@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from optctx.compiling import Job
 
+_USUAL = ("tuning",)
+
 
 def options(
     name: str = "*",
@@ -29,13 +31,18 @@ def options(
     target: str | None = None,
     reader: str | None = None,
     read_by: Job | None = None,
-    trust: Iterable[str] | None = None,
+    trust: Iterable[str] | None = _USUAL,
     aliases: bool = False,
 ) -> SearchStrategy[Option]:
-    """Draw options that a context can set, every type as often as any other.
+    """Draw options that a context can set and that only change the generated code.
 
-    Attaches when the first value is drawn, not before. Shrinks towards the first type and name in
-    alphabetical order.
+    Every type is drawn as often as any other. Attaches when the first value is drawn, not before. Shrinks
+    towards the first type and name in alphabetical order.
+
+    >>> from hypothesis import find
+    >>> from optctx.testing import options
+    >>> find(options("unroll-*"), lambda option: option.type == "uint").name
+    'unroll-and-jam-count'
 
     Args:
         name: A name, or a glob such as `unroll-*`.
@@ -45,7 +52,8 @@ def options(
             reads.
         reader: Part of the name of a function that reads the option, such as "LoopUnrollPass".
         read_by: A compilation: only options that LLVM reads for it. Fresh processes compile it.
-        trust: Classes (`Option.trust`), such as `("tuning",)`.
+        trust: Classes (`Option.trust`), such as `("tuning", "output")`. None is all of them: some options
+            print, write files, end the process or start programs.
         aliases: Whether to draw other names of the same options as well.
 
     Raises:
@@ -58,7 +66,7 @@ def options(
         "target": target,
         "reader": reader,
         "read_by": read_by,
-        "trust": classes,
+        "trust": None if classes == _USUAL else classes,
     }
 
     def matches(option: Option) -> bool:
@@ -66,7 +74,6 @@ def options(
             fnmatch.fnmatchcase(option.name, name)
             and (aliases or option.alias_of is None)
             and type in (None, option.type)
-            and (classes is None or option.trust in classes)
             and (category is None or category in option.categories)
             and (target is None or _is_of(target, option))
             and (reader is None or any(reader in function for function in option.read_by))
@@ -74,12 +81,13 @@ def options(
 
     @cache
     def matching() -> SearchStrategy[Option]:
-        found = [option for option in _settable() if matches(option)]
+        fitting = [option for option in _settable() if matches(option)]
         if read_by is not None:
             read = reads_of(read_by)
-            found = [option for option in found if own_name(option) in read]
+            fitting = [option for option in fitting if own_name(option) in read]
+        found = [option for option in fitting if classes is None or option.trust in classes]
         if not found:
-            raise OptctxError(_none_matches(name, conditions))
+            raise OptctxError(_none_matches(name, conditions, {option.trust for option in fitting}))
         kinds = sorted({option.type for option in found})
         return st.one_of([st.sampled_from([each for each in found if each.type == kind]) for kind in kinds])
 
@@ -113,9 +121,11 @@ def _is_of(target: str, option: Option) -> bool:
     )
 
 
-def _none_matches(name: str, conditions: dict[str, object]) -> str:
+def _none_matches(name: str, conditions: dict[str, object], others: set[str]) -> str:
+    """`others`: the classes of options that match but for their class."""
     given = [f"{word}={shown(value)}" for word, value in conditions.items() if value is not None]
-    return (
-        f"no option that a context can set matches options({', '.join([shown(name), *given])}); "
-        "`optctx options` shows every option"
-    )
+    remedy = "`optctx options` shows every option"
+    if others:
+        kinds = sorted(others)
+        remedy = f"those that fit are of class {', '.join(kinds)}: write trust={kinds} to draw them"
+    return f"no option that a context can set matches options({', '.join([shown(name), *given])}); {remedy}"

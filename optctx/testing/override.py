@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from hypothesis import strategies as st
@@ -26,25 +27,31 @@ def overrides(
     *,
     min_size: int = 0,
     max_size: int = 8,
-    trusted: bool = False,
+    whole: bool = False,
 ) -> SearchStrategy[Overrides]:
     """Draw overrides for OptionContext: option name -> value, in order of name, no option twice.
 
     Shrinks towards the empty set, then towards the registered values.
 
+    >>> from hypothesis import find
+    >>> from optctx.testing import options, overrides
+    >>> find(overrides(options("unroll-*")), lambda drawn: drawn.get("unroll-count", 0) > 1)
+    {'unroll-count': 2}
+
     Args:
-        options: The options to draw from, by default every one that a context can set. Or a mapping from
-            names to strategies, for values other than those of the option's type (`values`).
+        options: The options to draw from, by default `options()`. Or a mapping from names to strategies, for
+            values other than those of `values`.
         min_size, max_size: The least and the most overrides.
-        trusted: As in `values`.
+        whole: As in `values`.
     """
     if isinstance(options, Mapping):
         if not options:
             return st.just({})
         pairs = st.sampled_from(sorted(options)).flatmap(lambda name: st.tuples(st.just(name), options[name]))
     else:
+        of_option = cache(lambda option: st.tuples(st.just(option.name), values(option, whole=whole)))
         pairs = (any_options().filter(can_draw) if options is None else options).flatmap(
-            lambda option: st.tuples(st.just(option.name), values(option, trusted=trusted))
+            lambda option: of_option(option)  # Hypothesis writes a strategy with the code of its functions
         )
     drawn = st.lists(pairs, min_size=min_size, max_size=max_size, unique_by=_own_name)
     return drawn.map(lambda found: dict(sorted(found)))

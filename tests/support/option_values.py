@@ -20,4 +20,6 @@ VALUES = {
 
 def one() -> st.SearchStrategy[tuple[Option, object]]:
     """An option with a value: every type as often as any other."""
-    return options(aliases=True).flatmap(lambda option: st.tuples(st.just(option), values(option)))
+    return options(aliases=True, trust=None).flatmap(
+        lambda option: st.tuples(st.just(option), values(option, whole=True))
+    )

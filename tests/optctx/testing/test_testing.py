@@ -8,7 +8,7 @@ from ctypes import CFUNCTYPE, POINTER, c_int64
 from typing import Any
 
 import pytest
-from hypothesis import find, given, settings
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 from llvmlite import binding
 
@@ -29,7 +29,7 @@ from optctx.testing import (
     overrides,
     values,
 )
-from optctx.testing.value import _bounds
+from optctx.testing.value import _bounds, can_draw
 from tests.support.examples import examples
 from tests.support.ir_texts import SCALE, X86
 from tests.support.rows import rows
@@ -40,12 +40,9 @@ HANG = "-misched-limit=0"
 HARMLESS = "-disable-branch-fold"
 # LLVM survives every set of them.
 TUNING = overrides(
-    {
-        "unroll-count": st.integers(0, 8),
-        "force-vector-width": st.sampled_from([0, 1, 2, 4]),
-        "inline-threshold": st.integers(-1, 500),
-        "enable-gvn-hoist": st.booleans(),
-    }
+    st.one_of(
+        *map(options, ("unroll-count", "force-vector-width", "inline-threshold", "enable-gvn-hoist"))
+    )
 )
 
 
@@ -67,10 +64,11 @@ def test_values_shrink_towards_the_registered_one() -> None:
         option = registry()[name]
         assert find(values(option), lambda _: True) == option.default, name
     option = registry()["inline-threshold"]
-    assert find(values(option), lambda _: True) == option.default == 225
-    assert find(values(option), lambda value: value != 225) == 226
-    assert find(values(option), lambda value: value < 0) == -1
-    assert find(values(option), lambda value: value > 1000) == 1001
+    for whole in (False, True):
+        assert find(values(option, whole=whole), lambda _: True) == option.default == 225
+        assert find(values(option, whole=whole), lambda value: value != 225) == 226
+    assert find(values(option, whole=True), lambda value: value < 0) == -1
+    assert find(values(option, whole=True), lambda value: value > 1000) == 1001
     with pytest.raises(OptctxError, match="values of 'debug-counter': its type, other, has a parser"):
         values(registry()["debug-counter"])
 
@@ -86,23 +84,44 @@ def test_llvms_parsers_take_the_numbers_at_both_ends_and_none_beyond_a_narrower_
                     OptionContext({option.name: most + 1})
 
 
-@examples(20)
-@given(st.data())
-def test_trusted_values_stay_in_their_bounds(data: st.DataObject) -> None:
-    for name in ("aarch64-b-offset-bits", "chr-bias-threshold"):
-        option = registry()[name]
-        least, most = option.trusted_values.split("..")
-        drawn: Any = data.draw(values(option, trusted=True))
-        assert float(least) <= drawn <= float(most)
+def test_usual_values_of_every_option_are_taken_and_trusted() -> None:
+    """They are drawn from lists: what ranges and texts give depends on the modules that are loaded, too."""
+    others = 0
+    for option in registry().values():
+        for whole in (False, True):
+            if can_draw(option):
+                values(option, whole=whole).validate()
+            else:
+                with pytest.raises(OptctxError, match="has a parser of its own"):
+                    values(option, whole=whole)
+        if option.scope == "process" or option.type in ("bits", "set", "list") or not can_draw(option):
+            others += 1
+            continue
+        drawn: Any = values(option)
+        listed = getattr(drawn, "wrapped_strategy", drawn).elements
+        for value in listed:
+            OptionContext({option.name: value}, base="defaults")
+            assert value == option.default or trusts(option, value), f"{option.name}={value}"
+            least = option.default if isinstance(option.default, int | float) else 0
+            assert not isinstance(value, int | float) or value >= min(least, 0)
+    assert others < 300
+
+
+def trusts(option: Option, value: Any) -> bool:
+    least, between, most = option.trusted_values.partition("..")
+    if between:
+        return float(least) <= value <= float(most)
+    return not option.trusted_values or str(value) in option.trusted_values.split("|")
 
 
 @rows(
     ("drawn", "expected"),
     [
-        (options(), lambda option: option.alias_of is None and option.scope != "process"),
+        (options(), lambda option: option.alias_of is None and option.trust == "tuning"),
+        (options(trust=None), lambda option: option.alias_of is None and option.scope != "process"),
         (options(type="uint"), lambda option: option.type == "uint"),
         (options("unroll-*"), lambda option: option.name.startswith("unroll-")),
-        (options(category="IR2Vec Options"), lambda option: "IR2Vec Options" in option.categories),
+        (options(category="IR2Vec Options", trust=None), lambda option: "IR2Vec Options" in option.categories),
         (options(trust=["input"]), lambda option: option.trust == "input"),
         (options(target="X86"), lambda option: "X86" in " ".join([option.name.upper(), *option.read_by])),
     ],
@@ -131,10 +150,20 @@ def test_options_are_drawn_by_what_reads_them() -> None:
         find(options("unroll-*", type="string"), lambda _: True)
 
 
+def test_options_of_other_classes_are_drawn_if_they_are_named() -> None:
+    """They print, write files, end the process or start programs."""
+    with pytest.raises(OptctxError, match=r"'print-\*'\); those that fit are of class code, output, process: "):
+        find(options("print-*"), lambda _: True)
+    for trust in (["output"], None):
+        assert find(options("print-*", trust=trust), lambda option: option.name == "print-after-all")
+
+
 def test_overrides_shrink_to_the_smallest_set_and_the_smallest_value() -> None:
     drawn = overrides(options("unroll-*"), max_size=3)
     assert find(drawn, lambda _: True) == {}
     assert find(drawn, lambda found: found.get("unroll-count", 0) > 6) == {"unroll-count": 7}
+    everything = overrides(options("unroll-count"), whole=True)
+    assert find(everything, lambda found: found.get("unroll-count", 0) > 999) == {"unroll-count": 1000}
     named = overrides({"unroll-count": st.integers(1, 8), "inline-threshold": st.just(3)}, min_size=1)
     assert find(named, lambda found: "unroll-count" in found) == {"unroll-count": 1}
 
@@ -142,14 +171,13 @@ def test_overrides_shrink_to_the_smallest_set_and_the_smallest_value() -> None:
 def test_a_strategy_is_written_as_a_line() -> None:
     """Hypothesis writes it where a draw ends early, and warns of long ones."""
     strategy = st.lists(contexts(), min_size=1)
-    assert find(strategy, lambda found: True)
+    assert find(strategy, lambda found: True, settings=settings(phases=[Phase.generate, Phase.shrink]))
     assert len(repr(strategy)) < 500
 
 
 @examples(20)
-@given(contexts())
+@given(contexts(overrides(options(trust=None).filter(can_draw), whole=True)))
 def test_contexts_hold_what_was_drawn(context: OptionContext) -> None:
-    """Of any options, where none are named."""
     assert context == OptionContext.from_args(context.args(), base="defaults")
 
 
@@ -194,7 +222,7 @@ def test_modules_of_a_folder(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_crash_of_llvm_shrinks_to_the_option_and_the_value_that_it_takes(compiler: Compiler) -> None:
-    drawn = overrides(options("force-vector-width") | options("unroll-*", type="bool"))
+    drawn = overrides(options("force-vector-width") | options("unroll-*", type="bool"), whole=True)
 
     @settings(report_multiple_bugs=False)
     @given(jobs(SCALE, drawn, triple=X86))
