@@ -54,7 +54,7 @@ class FreshProcess:
 
         Raises OptctxError for limits that no system takes.
         """
-        self._limits = _checked(timeout, memory)
+        self._limits = checked_limits(timeout, memory)
         self._directory = None if directory is None else os.fsencode(os.path.abspath(directory))
         self._running = False
         self._owner = os.getpid()
@@ -81,7 +81,7 @@ class FreshProcess:
         Every problem of the job itself, such as a processor that LLVM does not know, is a `Result.error`.
         Raises OptctxError outside the `with` block, and for a timeout that no system takes.
         """
-        limits = self._limits if timeout is None else _checked(timeout, self._limits.memory)
+        limits = self._limits if timeout is None else checked_limits(timeout, self._limits.memory)
         result = self._compile(job, limits)
         if result.died is not None and _BROKEN in result.stderr:
             read = self._compile(replace(job, passes="verify", options=(), cpu="", features="", emit="none"))
@@ -116,7 +116,8 @@ class FreshProcess:
             self._calls.discard(call)
 
 
-def _checked(timeout: object, memory: object) -> Limits:
+def checked_limits(timeout: object, memory: object) -> Limits:
+    """Return these limits of one call. Raises OptctxError for what no system takes."""
     if not isinstance(timeout, (int, float)) or not 0 < timeout <= MOST_SECONDS:
         raise OptctxError(
             f"expected a timeout above 0 and of at most {MOST_SECONDS:,} seconds, found {shown(timeout)}"

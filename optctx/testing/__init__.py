@@ -1,4 +1,4 @@
-"""Property tests under drawn options: strategies for Hypothesis, and a compiler that survives LLVM's crashes.
+"""Property tests under drawn options: strategies for Hypothesis, and tests that survive LLVM's crashes.
 
 Needs Hypothesis: `pip install optctx[testing]`. The pytest plugin is `optctx_pytest`, which pytest finds by
 itself.
@@ -11,6 +11,7 @@ from optctx.lazy import later
 if TYPE_CHECKING:
     from optctx.lab.reducing import smallest
     from optctx.testing.compiler import Compiler, CrashError, DiedError, HangError
+    from optctx.testing.forked import crash_proof
     from optctx.testing.module import modules, modules_in
     from optctx.testing.option import options
     from optctx.testing.override import arguments, contexts, jobs, overrides
@@ -23,6 +24,7 @@ __all__ = [
     "HangError",
     "arguments",
     "contexts",
+    "crash_proof",
     "jobs",
     "modules",
     "modules_in",
@@ -38,6 +40,7 @@ if not TYPE_CHECKING:  # on demand, because the plugin is in this package and mu
         {
             "optctx.lab.reducing": ("smallest",),
             "optctx.testing.compiler": ("Compiler", "CrashError", "DiedError", "HangError"),
+            "optctx.testing.forked": ("crash_proof",),
             "optctx.testing.module": ("modules", "modules_in"),
             "optctx.testing.option": ("options",),
             "optctx.testing.override": ("arguments", "contexts", "jobs", "overrides"),

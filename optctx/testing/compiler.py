@@ -19,16 +19,20 @@ _LONGEST = 300  # characters of an error
 
 
 class DiedError(OptctxError, AssertionError):
-    """A compilation ended its fresh process.
+    """A test's child, or the fresh process of a compilation, ended before its work.
 
-    `job` is the compilation, `result` what it left, and `last_line` LLVM's last words, which may be empty.
+    `printed` is what it printed last, and `last_line` LLVM's last words, which may be empty. A `Compiler`
+    gives `job`, the compilation, and `result`, what it left; both are None otherwise.
     """
 
-    def __init__(self, message: str, job: Job, result: Result) -> None:
+    def __init__(
+        self, message: str, printed: str, job: Job | None = None, result: Result | None = None
+    ) -> None:
         super().__init__(message)
+        self.printed = printed
+        self.last_line = last_words(printed)
         self.job = job
         self.result = result
-        self.last_line = last_words(result.stderr)
 
 
 class CrashError(DiedError):
@@ -36,7 +40,7 @@ class CrashError(DiedError):
 
 
 class HangError(DiedError):
-    """LLVM took longer than the compiler allows."""
+    """LLVM took longer than the limit."""
 
 
 class Compiler:
@@ -80,9 +84,11 @@ class Compiler:
         """
         result = self._remembered(job)
         if result.died == "timeout":
-            raise HangError(f"LLVM took longer than {self._timeout:g} s{_under(job)}", job, result)
+            raise HangError(
+                f"LLVM took longer than {self._timeout:g} s{_under(job)}", result.stderr, job, result
+            )
         if result.died is not None:
-            raise CrashError(f"LLVM died{_under(job)}: {_reason(result)}", job, result)
+            raise CrashError(f"LLVM died{_under(job)}: {_reason(result)}", result.stderr, job, result)
         return result
 
     def _compiled(self, job: Job) -> Result:

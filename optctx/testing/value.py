@@ -96,7 +96,9 @@ def _alternatives(option: Option, whole: bool) -> list[object]:
         found: list[object] = [option.name] if is_literal(option) else [*option.choices]
     else:
         found = [True, False] if option.type == "boolOrDefault" else [False, True]
-    return sorted(filter(_is_usual(option), found) if not whole else found, key=lambda value: value != option.default)
+    return sorted(
+        filter(_is_usual(option), found) if not whole else found, key=lambda value: value != option.default
+    )
 
 
 def _is_usual(option: Option) -> Callable[[object], bool]:
@@ -124,7 +126,8 @@ def _usual(option: Option) -> list[object]:
         near = {default + step for step in (-2, -1, 1, 2)} | {default // 2, default * 2}
         found = {number for number in (default, *near, *_COUNTS) if least <= number <= most}
     found = {number for number in found if number >= min(default, 0)}  # -1 is for options that use it
-    return sorted(filter(_is_usual(option), found), key=lambda number: (abs(number - default), number < default))
+    ordered = sorted(found, key=lambda number: (abs(number - default), number < default))
+    return list(filter(_is_usual(option), ordered))
 
 
 def _any(option: Option) -> SearchStrategy[object]:
@@ -133,7 +136,7 @@ def _any(option: Option) -> SearchStrategy[object]:
         return _integers(option)
     if option.type == "string":
         return _TEXT if option.default == "" else st.just(option.default) | _TEXT
-    drawn = st.floats(width=_FLOATS[option.type], allow_nan=False)  # type: ignore[call-overload]
+    drawn = st.floats(width=_FLOATS[option.type], allow_nan=False)  # type: ignore[arg-type]
     return st.just(option.default) | drawn if isinstance(option.default, float) else drawn
 
 

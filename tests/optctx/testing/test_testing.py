@@ -40,9 +40,7 @@ HANG = "-misched-limit=0"
 HARMLESS = "-disable-branch-fold"
 # LLVM survives every set of them.
 TUNING = overrides(
-    st.one_of(
-        *map(options, ("unroll-count", "force-vector-width", "inline-threshold", "enable-gvn-hoist"))
-    )
+    st.one_of(*map(options, ("unroll-count", "force-vector-width", "inline-threshold", "enable-gvn-hoist")))
 )
 
 
@@ -121,7 +119,10 @@ def trusts(option: Option, value: Any) -> bool:
         (options(trust=None), lambda option: option.alias_of is None and option.scope != "process"),
         (options(type="uint"), lambda option: option.type == "uint"),
         (options("unroll-*"), lambda option: option.name.startswith("unroll-")),
-        (options(category="IR2Vec Options", trust=None), lambda option: "IR2Vec Options" in option.categories),
+        (
+            options(category="IR2Vec Options", trust=None),
+            lambda option: "IR2Vec Options" in option.categories,
+        ),
         (options(trust=["input"]), lambda option: option.trust == "input"),
         (options(target="X86"), lambda option: "X86" in " ".join([option.name.upper(), *option.read_by])),
     ],
@@ -152,7 +153,9 @@ def test_options_are_drawn_by_what_reads_them() -> None:
 
 def test_options_of_other_classes_are_drawn_if_they_are_named() -> None:
     """They print, write files, end the process or start programs."""
-    with pytest.raises(OptctxError, match=r"'print-\*'\); those that fit are of class code, output, process: "):
+    with pytest.raises(
+        OptctxError, match=r"'print-\*'\); those that fit are of class code, output, process: "
+    ):
         find(options("print-*"), lambda _: True)
     for trust in (["output"], None):
         assert find(options("print-*", trust=trust), lambda option: option.name == "print-after-all")
@@ -231,8 +234,11 @@ def test_a_crash_of_llvm_shrinks_to_the_option_and_the_value_that_it_takes(compi
 
     with pytest.raises(CrashError, match="VF needs to be a power of two") as caught:
         compiles()
-    assert caught.value.job.options == (CRASH,)
-    assert caught.value.result.died == "signal"
+    job, result = caught.value.job, caught.value.result
+    assert job is not None
+    assert job.options == (CRASH,)
+    assert result is not None
+    assert result.died == "signal"
 
 
 def test_what_llvm_refuses_is_a_result_and_a_hang_is_an_error(compiler: Compiler) -> None:

@@ -1,0 +1,276 @@
+"""Runs the body of a test in a forked child: a crash or a hang there is an exception here."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import functools
+import inspect
+import io
+import os
+import pickle
+import re
+import select
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, ParamSpec, TypeAlias, TypeVar, cast, overload
+
+import msgspec
+from hypothesis import currently_in_test_context
+from hypothesis.control import current_build_context
+from hypothesis.errors import Frozen, InvalidState
+from hypothesis.reporting import with_reporter
+from tblib import pickling_support
+
+from optctx.children.child import Channel, Child
+from optctx.children.death import Death, cause_of_end, last_words
+from optctx.children.frames import CHUNK, Frames, decode, pack
+from optctx.children.limits import Limits
+from optctx.children.messages import Place, Reply, Start
+from optctx.compiling.fresh import checked_limits
+from optctx.errors import OptctxError, shown
+from optctx.testing.compiler import CrashError, HangError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Body: TypeAlias = "functools.partial[Any]"
+Classes: TypeAlias = dict[int, type[BaseException]]
+# Where a stack of faulthandler's comes to this module, and goes on with what has called the test.
+_CALLERS = re.compile(rf'^  File "{re.escape(__file__)}".*?(?=^$|\Z)', re.DOTALL | re.MULTILINE)
+
+
+@overload
+def crash_proof(function: Callable[P, R], /) -> Callable[P, R]: ...
+@overload
+def crash_proof(*, timeout: float = ..., memory: int = ...) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def crash_proof(
+    function: Callable[..., Any] | None = None, /, *, timeout: float = 5.0, memory: int = 4 << 30
+) -> Callable[..., Any]:
+    """Run each call of a function in a forked child, in which LLVM may crash or hang.
+
+    A decorator of tests, above or below Hypothesis's `@given`; it also takes plain functions, such as the
+    condition of `hypothesis.find`. What the body returns or raises comes back, as `assume`, `pytest.skip` and
+    failed assertions do. What it changes stays in the child. What it prints goes to standard output if it
+    returns, and into a note of the exception otherwise. Hypothesis measures the child as well: use
+    `settings(deadline=None)`.
+
+    >>> import ctypes
+    >>> from optctx.testing import CrashError, crash_proof
+    >>> crash_proof(lambda: 6 * 7)()
+    42
+    >>> try:
+    ...     crash_proof(ctypes.string_at)(0)
+    ... except CrashError as error:
+    ...     print(error.last_line or "no last words")
+    no last words
+
+    Args:
+        function: What to decorate.
+        timeout: Seconds for one call.
+        memory: Bytes of address space for one call, in addition to this process's.
+
+    Raises:
+        CrashError: When it is called: a signal or an exit ended the child.
+        HangError: When it is called: the child took longer than `timeout`.
+        OptctxError: The body would run after the call, as that of a coroutine does; the limits are none. When
+            it is called: no process can be started, the result cannot be pickled, or the body draws from
+            Hypothesis.
+    """
+    limits = checked_limits(timeout, memory)
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        if (test := getattr(function, "hypothesis", None)) is not None:
+            test.inner_test = decorate(test.inner_test)
+            return function
+        later = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+        if not callable(function) or any(runs_later(function) for runs_later in later):
+            raise OptctxError(
+                f"cannot run {shown(function)} in a child: expected a function whose body runs when it is "
+                "called; decorate the function that runs it"
+            )
+
+        @functools.wraps(function)
+        def in_child(*args: P.args, **kwargs: P.kwargs) -> R:
+            __tracebackhide__ = True  # by pytest
+            body: Body = functools.partial(function, *args, **kwargs)
+            return cast("R", _result(body, *_ended(body, limits), limits))
+
+        return in_child
+
+    return decorate if function is None else decorate(function)
+
+
+def _ended(body: Body, limits: Limits) -> tuple[Reply | None, Death]:
+    """Run the body in a child. Return its answer, None if there is none, and its end."""
+    sys.stdout.flush()  # otherwise the child writes it as well
+    sys.stderr.flush()
+    start = Start(0, "", msgspec.Raw(), limits, Place(None, {}), talks=False)
+    try:
+        with _forking():
+            child = Child(start, functools.partial(_run, body), ())
+    except OSError as error:
+        raise OptctxError(f"cannot run {shown(body.func)} in a child: {error.strerror}") from None
+    try:
+        answer = _heard(child)
+    finally:
+        death = child.bury()
+    return answer, death
+
+
+@contextlib.contextmanager
+def _forking() -> Iterator[None]:
+    """Fork where no other thread is in a call of llvmlite, whose lock the child would find held.
+
+    From Python 3.12 on, `os.fork` warns of other threads (design/fork.md).
+    """
+    loaded = sys.modules.get("llvmlite.binding.ffi")
+    lock = contextlib.nullcontext() if loaded is None else loaded.lib._lock._lock
+    with lock, warnings.catch_warnings():
+        warnings.filterwarnings(
+            "ignore", "This process .* is multi-threaded, use of fork", DeprecationWarning
+        )
+        yield
+
+
+def _heard(child: Child) -> Reply | None:
+    """Wait for the answer. Kill the child if its time is up."""
+    frames, poll = Frames(), select.poll()
+    poll.register(child.hearing, select.POLLIN)
+    assert child.deadline is not None
+    while (left := child.deadline - time.monotonic()) > 0:
+        if poll.poll(1000 * left):
+            if not (data := os.read(child.hearing, CHUNK)):
+                return None
+            for body in frames.feed(data):
+                return decode(body, Reply)
+    child.kill(late=True)
+    return None
+
+
+def _result(body: Body, answer: Reply | None, death: Death, limits: Limits) -> object:
+    """Return what the body has returned, or raise what it has raised or how its process ended."""
+    __tracebackhide__ = True
+    name = getattr(body.func, "__name__", shown(body.func))
+    if answer is not None and answer.how == "gave":
+        sys.stdout.write(death.printed)
+        return pickle.loads(decode(bytes(answer.value), bytes))
+    error: BaseException
+    if answer is not None and answer.how == "raised" and not answer.error:
+        error = _unpickled(decode(bytes(answer.value), bytes), _classes())
+    elif answer is not None:
+        error = OptctxError(answer.error) if answer.error else MemoryError(f"{name} got no more memory")
+    elif death.how == "timed out":
+        error = HangError(f"{name} took longer than {limits.seconds:g} s", death.printed)
+    else:
+        end = str(death) if death.how == "exited" else cause_of_end(death.status, "")
+        error = CrashError(f"{name} ended its process: {last_words(death.printed) or end}", death.printed)
+    if (printed := _CALLERS.sub("", death.printed).strip()) and hasattr(error, "add_note"):  # Python 3.11
+        error.add_note(f"Its process printed:\n{printed}")
+    raise error
+
+
+# In the child.
+
+
+def _run(body: Body, channel: Channel) -> None:
+    """Call the body, and say what came of it."""
+    # pytest and its users replace these, and a crash would print to the terminal each time.
+    faulthandler.enable(2, all_threads=False)
+    sys.stdout, sys.stderr = (os.fdopen(number, "w", buffering=1, closefd=False) for number in (1, 2))
+    classes = _classes()  # before the body makes others
+    try:
+        with _cut_off():
+            result = body()
+        try:
+            reply = Reply("gave", pack(pickle.dumps(result)))
+        except Exception as error:
+            raise OptctxError(
+                f"cannot bring the result of {shown(body.func)} back from its child: {error}; return data "
+                "that can be pickled, or nothing"
+            ) from None
+    except BaseException as error:  # such as pytest.skip's
+        reply = Reply("raised", pack(_pickled(error, classes)))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    channel.send(reply)
+
+
+@contextlib.contextmanager
+def _cut_off() -> Iterator[None]:
+    """Refuse draws, which Hypothesis would not see, and print what its `note` is given."""
+    if not currently_in_test_context():
+        yield
+        return
+    current_build_context().data.frozen = True
+    try:
+        with with_reporter(print):
+            yield
+    except (Frozen, InvalidState):
+        raise OptctxError(
+            "cannot draw inside crash_proof: Hypothesis does not see draws in a child; draw the values with "
+            "@given, and decorate a function that the test passes them to"
+        ) from None
+
+
+def _pickled(error: BaseException, classes: Classes) -> bytes:
+    """Pickle an exception with its traceback: Hypothesis tells failures by their type and place.
+
+    One that cannot be pickled becomes its text, of the nearest class that can.
+    """
+    place = error.__traceback__ and error.__traceback__.tb_next  # without the frame of this module
+    with contextlib.suppress(Exception):
+        return _checked(classes, error.with_traceback(place))
+    for kind in type(error).__mro__:
+        text = str(error) if kind is type(error) else f"{type(error).__qualname__}: {error}"
+        with contextlib.suppress(Exception):
+            return _checked(classes, kind(text).with_traceback(place))
+    raise AssertionError("BaseException can be pickled")
+
+
+def _checked(classes: Classes, error: BaseException) -> bytes:
+    pickling_support.install(error)
+    file = io.BytesIO()
+    _Pickler(file, classes).dump(error)
+    _unpickled(file.getvalue(), classes)
+    return file.getvalue()
+
+
+# Between the two. A class of exceptions has the same address in both, and often a name that does not lead to
+# it: pytest's are said to be of `builtins`, others are made in functions.
+
+
+def _classes() -> Classes:
+    """The classes of exceptions that there are, by their address."""
+    found: Classes = {}
+    waiting: list[type[BaseException]] = [BaseException]
+    while waiting:
+        kind = waiting.pop()
+        found[id(kind)] = kind
+        waiting += [each for each in kind.__subclasses__() if id(each) not in found]
+    return found
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, file: io.BytesIO, classes: Classes) -> None:
+        super().__init__(file)
+        self._classes = classes
+
+    def persistent_id(self, part: object) -> int | None:
+        return id(part) if id(part) in self._classes else None
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, classes: Classes) -> None:
+        super().__init__(file)
+        self._classes = classes
+
+    def persistent_load(self, address: int) -> type[BaseException]:
+        return self._classes[address]
+
+
+def _unpickled(data: bytes, classes: Classes) -> BaseException:
+    error = _Unpickler(io.BytesIO(data), classes).load()
+    assert isinstance(error, BaseException)
+    return error
