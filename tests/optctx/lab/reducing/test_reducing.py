@@ -148,8 +148,8 @@ def test_the_command_prints_lines_for_llvms_programs(kernel: str, capfd: pytest.
     assert failure.startswith("crashed: Assertion `isPowerOf2_32")
     assert counts.startswith("1 of 7 options, after ")
     assert options == CRASH
-    assert clang.startswith(f"clang: clang -O3 --target={X86} -mllvm {CRASH} -c -o ")
-    assert f" -mtriple={X86} {CRASH} -o " in tools
+    assert clang.startswith(f"clang: clang -O3 --target={X86} -fPIC -mllvm {CRASH} -c -o ")
+    assert f" -mtriple={X86} -relocation-model=pic {CRASH} -o " in tools
     assert tools.count(CRASH) == 2
     assert main(["reduce", kernel, *words, "--triple", X86, "--format", "json"]) == 0
     found = json.loads(capfd.readouterr().out)
@@ -160,7 +160,7 @@ def test_the_command_prints_lines_for_llvms_programs(kernel: str, capfd: pytest.
     crashed, _, bare, tools = capfd.readouterr().out.splitlines()
     assert crashed.startswith("crashed: ")
     assert bare == "without any option"
-    assert tools.startswith("opt and llc: opt -passes=trigger-crash-module -o ")
+    assert tools.startswith("opt and llc: opt -passes=trigger-crash-module -relocation-model=pic -o ")
 
 
 def test_a_program_says_what_is_kept(kernel: str, capfd: pytest.CaptureFixture[str]) -> None:
