@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from optctx import _native
 from optctx.engine.attach import attach_again, engine_of
+from optctx.engine.host import host_of
 from optctx.errors import (
     ContainmentError,
     ContainmentWarning,
@@ -164,11 +165,18 @@ def _ends_with_call(image: int, address: int) -> None:
     )
 
 
+_told: set[tuple[int, int]] = set()  # (image, address of an option) of what a hook was told to be contained
+
+
 def _contained(image: int, address: int, context: object) -> None:
     """Warn, from inside LLVM, that a value ends with its scope, which code that sets it once cannot know."""
     option = engine_of(image).option_at(address)
     if getattr(context, "_containing", True) or option is None:  # an attribute's scope has no OptionContext
         return
+    if not host_of(engine_of(image).image).reports_calls:  # a hook is told, which knows no place
+        if (image, address) in _told:
+            return
+        _told.add((image, address))
     _tell(
         image,
         ContainmentWarning(
