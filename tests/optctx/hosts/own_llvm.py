@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import ctypes
 import json
-import pathlib
 import os
+import pathlib
 import signal
 import sys
 from collections.abc import Callable
