@@ -102,7 +102,7 @@ def by_optctx() -> Result:
 
 
 def new_machine() -> Any:
-    return binding.Target.from_triple(X86).create_target_machine(opt=2, codemodel="default")
+    return binding.Target.from_triple(X86).create_target_machine(opt=2, reloc="pic", codemodel="default")
 
 
 def verdict(program: Program, turns: bool, threads: int, answers: Answers, more: More) -> str:

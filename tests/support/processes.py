@@ -22,7 +22,7 @@ P = ParamSpec("P")
 SECONDS = float(os.environ.get("TESTS_SECONDS", 900))
 
 # Of the processes that tests start, as of the tests themselves (pyproject.toml).
-WARNINGS = ("-W", "error", "-W", "ignore:an option was set inside a scope:UserWarning:tests.support.scopes")
+WARNINGS = ("-W", "error", "-W", "ignore:an option was set inside a scope:UserWarning")
 
 
 def run_python(script: str, *arguments: str, file: pathlib.Path | None = None) -> str:

@@ -30,7 +30,7 @@ PATTERNS = {
 }
 REPORTED = ("fp-contract", "function-sections", "frame-pointer", "float-abi", "march", "mattr", "fPIC")
 SOME_LLVMS_HAVE = {"ffast-math", "vector-library"}
-OWN_FLAGS = {"load", "passes", "triple"}  # of `optctx sweep`
+OWN_FLAGS = {"code-model", "load", "passes", "triple"}  # of `optctx sweep`
 DOORS: list[Callable[[str], object]] = [
     lambda name: OptionContext({name: "on"}),
     lambda name: OptionContext.from_args([f"-{name}=on"]),

@@ -65,7 +65,7 @@ def test_every_function_is_marked_whatever_its_head_looks_like() -> None:
 @pytest.mark.redirected
 def test_what_functions_cannot_have_is_refused_by_name() -> None:
     # When the pipeline is made
-    with pytest.raises(OptctxError, match="because LLVM reads some of vectorize-loops outside of functions"):
+    with pytest.raises(OptctxError, match="because LLVM reads it while it makes the pipeline"):
         marked_and_tried(JOB, OptionContext({"vectorize-loops": "false"}))
     with pytest.raises(OptctxError, match="its class is output"):
         marked_and_tried(JOB, OptionContext({"print-after-all": "true"}))
