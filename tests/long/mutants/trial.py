@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 from tests.long.mutants.replica import Replica
 
 _LOOK = 0.2  # seconds between two looks at a run
-_GIVE_UP = 100  # seconds that a test may wait (tests/support/processes.py)
+_GIVE_UP = 60  # seconds that a test may wait (tests/support/processes.py)
 _SILENCE = 180.0  # seconds; no test of the core part has a limit of its own that is longer
 _START = 600.0  # seconds until the first test begins
 _OUTPUT = 2000  # characters that are shown of a run that came to nothing

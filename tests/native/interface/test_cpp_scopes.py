@@ -328,7 +328,7 @@ def test_a_scope_waits_for_process_wide_changes_without_the_gil(
         with OptionContext({"stats": True}, process_wide="exclusive"):
             entered.set()
             wait_for(lambda: bool(looks))
-            assert any(goes_on() for _ in range(100)), "it holds the GIL nearly all the time"
+            assert any(goes_on() for _ in range(40)), "it holds the GIL nearly all the time"
             order.append("left")
 
     def enter() -> None:
