@@ -250,7 +250,7 @@ class CompileCache:
 
 
 def _compile(job: Job, given: ModuleRef | None) -> Result:
-    """Compile. `given`: the module that the bitcode of the job was made of. If it is sound, LLVM reads that too."""
+    """Compile. `given`: the module that the job's bitcode was made of; if it is sound, so is the bitcode."""
     from optctx.compiling import check_target, compile_job, compile_unchecked
     from optctx.hosts.llvmlite.compiling import is_sound
 

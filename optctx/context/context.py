@@ -30,7 +30,7 @@ from optctx.reads.unread import UnreadMode, check_mode, marks
 from optctx.tasks.scopes import follow_tasks
 from optctx.travelling.bindings import OnMismatch, bind
 from optctx.travelling.option_files import read_options, write_options
-from optctx.travelling.stamps import agreed, trusted_override, stamped_overrides
+from optctx.travelling.stamps import agreed, stamped_overrides, trusted_override
 from optctx.trust import trusting
 from optctx.values.args import parse_args
 from optctx.values.layers import Layers, rebuild

@@ -165,7 +165,7 @@ def check_link(
         modules: Modules of llvmlite's, or of another LLVM by their addresses, as in `optctx.bound`.
         ctx: The context of the link step.
         on_mismatch: "report", or "error" to raise on a mismatch.
-        require_stamps: Count a module without a stamp as a mismatch. The report names such modules in any case.
+        require_stamps: Count a module without a stamp as a mismatch. The report names it in any case.
         image: Which LLVM the modules belong to, from `loaded_image`; None means llvmlite's.
 
     Raises:

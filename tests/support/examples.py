@@ -19,8 +19,8 @@ settings.register_profile(REPEATABLE, derandomize=True, **UNTIMED)
 # Other examples on every run, by `make test-long`, and more of them; a failure prints what repeats it.
 settings.register_profile("long", max_examples=500, print_blob=True, **UNTIMED)
 
-# Hypothesis also draws constants that it finds in the imported modules of the project. Which are imported depends on
-# the tests that ran before in the same process, so `derandomize` alone does not repeat what is drawn.
+# Hypothesis also draws constants that it finds in the imported modules of the project. Which are imported
+# depends on the tests that ran before in the same process: `derandomize` alone does not repeat what is drawn.
 providers.is_local_module_file = lambda path: False
 
 

@@ -26,7 +26,9 @@ def stores(module: Any) -> int:
 
 
 def machine(triple: str = X86, cpu: str = "") -> Any:
-    return binding.Target.from_triple(triple).create_target_machine(cpu, opt=2, reloc="pic", codemodel="default")
+    """Make the machine that a `Job` has."""
+    target = binding.Target.from_triple(triple)
+    return target.create_target_machine(cpu, opt=2, reloc="pic", codemodel="default")
 
 
 def run_module_passes(module: Any) -> None:

@@ -19,9 +19,12 @@ from tests.support.broken_modules import (
 from tests.support.processes import python_process
 
 WAYS = [*OF_MODULES, *OF_IR, *(f"optctx {name}" for name in COMMANDS)]
+FIRST = {"run_passes", "emit_object", "compile_job", "CompileCache", "optctx record", "optctx sweep"}
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "way", [pytest.param(way, marks=[] if way in FIRST else [pytest.mark.long]) for way in WAYS]
+)
 def test_a_broken_module_is_refused_in_the_verifiers_words(way: str) -> None:
     """In a process of its own: LLVM may end it, or never end."""
     done = python_process("-m", "tests.support.broken_modules", way)

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.redirected
 OPTIONS: Options = {"force-vector-width": 1, "vectorize-slp": False}
 
 
-@pytest.mark.parametrize("target", ["cpu", "parallel"])
+@pytest.mark.parametrize("target", ["cpu", pytest.param("parallel", marks=pytest.mark.long)])
 def test_code_that_is_decorated_in_a_scope_is_that_of_a_fresh_process(target: str) -> None:
     wanted = run(decorated, {}, target, process_wide=OptionContext(OPTIONS, base="defaults").args())
     plain, inside = at_once(*(partial(decorated, options, target) for options in ({}, OPTIONS)))

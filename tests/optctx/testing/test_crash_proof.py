@@ -205,27 +205,28 @@ EVERYTHING = FIRST.replace('options("unroll-*")', "options()")
 
 
 def run_examples(program: str, number: int) -> None:
-    """Run the first example of the guide with a seed. It ends by itself within a minute."""
+    """Run the first example of the guide with a seed."""
     assert "\ntest_options_do" in program
     names: dict[str, Any] = {"__name__": "example"}
     exec(program.partition("\ntest_options_do")[0], names)
     test = names["test_options_do_not_change_the_result"]
-    begun = time.monotonic()
     seed(number)(test)()
-    assert time.monotonic() - begun < 60
 
 
-@pytest.mark.parametrize("number", range(2))
-def test_the_first_example_passes(attached: None, number: int) -> None:
+def test_the_first_example_passes(attached: None) -> None:
     """With fewer examples than it has in the guide."""
-    run_examples(FIRST.replace("deadline=None", "deadline=None, database=None, max_examples=20"), number)
+    run_examples(FIRST.replace("deadline=None", "deadline=None, database=None, max_examples=20"), 0)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", range(20))
 @pytest.mark.parametrize("program", [FIRST, EVERYTHING], ids=["unroll", "tuning"])
-def test_the_first_example_passes_with_every_seed(attached: None, program: str, number: int) -> None:
+def test_the_first_example_passes_within_a_minute_with_every_seed(
+    attached: None, program: str, number: int
+) -> None:
+    begun = time.monotonic()
     run_examples(program.replace("deadline=None", "deadline=None, database=None"), number)
+    assert time.monotonic() - begun < 60
 
 
 @pytest.mark.parametrize("more", [[], pytest.param(["-n2"], marks=pytest.mark.long)], ids=["", "xdist"])

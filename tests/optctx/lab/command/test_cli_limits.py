@@ -25,16 +25,20 @@ TRIED = "--try=unroll-count=1,2"
 @pytest.mark.parametrize(
     "words",
     [
-        ["sweep", TRIED, "--timeout=2"],
-        ["rank", "--only=unroll-count", "--timeout=2"],
-        ["rank", "--only=unroll-count", "--seconds=2"],
-        ["tune", TRIED, "--timeout=2"],
-        ["tune", TRIED, "--seconds=2"],
-        ["tune", "--timeout=2"],  # which ranks options first
-        ["tune", "--seconds=2"],
-        ["time", "--against=-unroll-count=2", "--timeout=2"],
+        pytest.param(words, id=" ".join(words), marks=[pytest.mark.long] * (number > 1))
+        for number, words in enumerate(
+            (
+                ["rank", "--only=unroll-count", "--timeout=2"],
+                ["tune", TRIED, "--seconds=2"],
+                ["sweep", TRIED, "--timeout=2"],
+                ["rank", "--only=unroll-count", "--seconds=2"],
+                ["tune", TRIED, "--timeout=2"],
+                ["tune", "--timeout=2"],  # which ranks options first
+                ["tune", "--seconds=2"],
+                ["time", "--against=-unroll-count=2", "--timeout=2"],
+            )
+        )
     ],
-    ids=" ".join,
 )
 def test_a_base_that_never_ends_is_cut_off(words: list[str], tmp_path: pathlib.Path) -> None:
     (tmp_path / "one.ll").write_text("define i32 @f() {\n  ret i32 1\n}\n")
