@@ -21,7 +21,7 @@ settings.register_profile("long", max_examples=500, print_blob=True, **UNTIMED)
 
 # Hypothesis also draws constants that it finds in the imported modules of the project. Which are imported
 # depends on the tests that ran before in the same process: `derandomize` alone does not repeat what is drawn.
-providers.is_local_module_file = lambda path: False
+vars(providers)["is_local_module_file"] = lambda path: False
 
 
 def examples(count: int, **more: Any) -> settings:
