@@ -5,6 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 
+ALL_OPTNONE = (
+    "every function is optnone: passes skip them; compile with clang -O1 -Xclang -disable-llvm-passes, or "
+    "remove optnone"
+)
 _MOST = 3  # names in a suggestion
 _CUTOFF = 0.6  # of difflib's ratio; below it names have little in common
 _CLOSE = 0.05  # names whose ratio is lower than the best by more than this are left out

@@ -177,14 +177,14 @@ void Context::let_go() noexcept {
     --held_;
 }
 
-std::optional<std::vector<std::uint32_t>> Context::take_reads() {
+std::optional<std::pair<std::vector<std::uint32_t>, bool>> Context::take_reads() {
     const std::lock_guard lock(watch_mutex);
     if (reads_ == nullptr || inside_ > 0 || held_ > 0) return std::nullopt;
     const bool lost = reads_->lost();
-    auto readers = reads_->readers();
+    std::pair taken(reads_->readers(), reads_->all_skipped());
     reads_->clear();
     if (lost) return std::nullopt;
-    return readers;
+    return taken;
 }
 
 }  // namespace optctx::contexts

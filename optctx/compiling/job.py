@@ -13,7 +13,7 @@ from optctx._native import run_counted
 from optctx.children.frames import Source
 from optctx.errors import OptctxError, PassPipelineError, clipped, shown
 from optctx.hosts.llvmlite.compiling import emit, instruction_count, native_api, run_passes
-from optctx.wording import did_you_mean, nearest
+from optctx.wording import ALL_OPTNONE, counted, did_you_mean, nearest
 
 if TYPE_CHECKING:
     from llvmlite.binding import ContextRef, ModuleRef, Target, TargetMachine
@@ -214,10 +214,11 @@ def parse_module(ir: str | bytes, context: ContextRef) -> ModuleRef:
         raise OptctxError(f"cannot read the module: {clipped(' '.join(str(error).split()))}") from None
 
 
-def why_passes_skip(ir: str | bytes) -> str:
+def why_passes_skip(ir: str | bytes, *, partly: bool = False) -> str:
     """Say why passes skip every function of a module, and what to do; "" if they do not.
 
-    Raises OptctxError for a module that LLVM cannot read.
+    `partly`: also say how many functions they skip, if not all. Raises OptctxError for a module that LLVM
+    cannot read.
     """
     from llvmlite import binding
 
@@ -226,12 +227,12 @@ def why_passes_skip(ir: str | bytes) -> str:
         if not defined:
             return "no function has a body: there is nothing to compile"
         texts = (re.sub(rb'"[^"]*"', b"", b" ".join(each.attributes)) for each in defined)
-        if all(b"optnone" in text.split() for text in texts):
-            return (
-                "every function is optnone: passes skip them; compile with clang -O1 -Xclang "
-                "-disable-llvm-passes, or remove optnone"
-            )
-    return ""
+        skipped = sum(b"optnone" in text.split() for text in texts)
+    if skipped == len(defined):
+        return ALL_OPTNONE
+    are, them = ("is", "it") if skipped == 1 else ("are", "them")
+    some = f"{skipped} of {counted(len(defined), 'function')} {are} optnone: passes skip {them}"
+    return some if partly and skipped else ""
 
 
 def make_target_machine(job: Job, module: ModuleRef, check: CheckTarget) -> TargetMachine:

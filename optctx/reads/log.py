@@ -90,7 +90,7 @@ class Log:
         self._drift = engine.space.drift()
         self._process = process_texts(engine)
         self._runs_before = run_counts(engine.index)
-        self._runs: tuple[int, int] | None = None  # (on all threads, on this one); set at the end
+        self._runs: tuple[int, ...] | None = None  # what `run_counts` counts; set at the end
         self._ended: list[Scope] | None = None
         self._problem: str | None = None
         self._reads: Mapping[str, Read] | None = None  # once the block has ended, and they were asked for
@@ -171,9 +171,9 @@ class Log:
             read.update((name, text_under(context, option)) for name, option in states.items())
             for option in self._overridden(context):
                 given[option.name, text_under(context, option)] = context, option
-        idle = self._idle(ran)
+        idle, skipped = self._idle(ran), self._skipped
         return [
-            Unread(name, value_under(context, option), why_unread(option, ran, idle))
+            Unread(name, value_under(context, option), why_unread(option, ran, idle, skipped=skipped))
             for (name, state), (context, option) in sorted(given.items(), key=lambda item: item[0])
             if (name, state) not in read
         ]
@@ -218,16 +218,21 @@ class Log:
         scopes = [(context, list(self._options(own))) for context, own in self._scopes() if own]
         return fingerprint_of(self._engine, scopes, self._process)
 
-    def _counted_runs(self) -> tuple[int, int]:
+    def _counted_runs(self) -> tuple[int, ...]:
         if self._runs is not None:
             return self._runs
         runs = zip(run_counts(self._engine.index), self._runs_before, strict=True)
-        everywhere, here = (now - then for now, then in runs)
-        return everywhere, here
+        return tuple(now - then for now, then in runs)
+
+    @property
+    def _skipped(self) -> bool:
+        """Whether passes skipped every function that LLVM worked on."""
+        *_, skipped, worked = self._counted_runs()
+        return bool(skipped and not worked)
 
     def _idle(self, ran: Set[str]) -> str:
         """Say why LLVM read nothing on this thread: it did not run there. Empty if it did."""
-        everywhere, here = self._counted_runs()
+        everywhere, here, *_ = self._counted_runs()
         if here:
             return ""
         if everywhere:

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Set
 from contextlib import nullcontext, suppress
 from functools import cache
+from itertools import compress
 from typing import Literal
 
 from optctx._native import Reads, demangle
@@ -23,6 +24,7 @@ from optctx.image.options import RegisteredOption
 from optctx.reads.readers import reader_index
 from optctx.values.layers import HasLayers, Layers
 from optctx.values.overrides import Override
+from optctx.wording import ALL_OPTNONE
 
 # How the names of a target's functions and classes begin.
 _TARGETS = {
@@ -66,17 +68,17 @@ NOT_RUN = "what reads it did not run, such as a pass that is not in the pipeline
 _SHOWN = 3  # functions that a cause names
 
 
-def why_unread(option: RegisteredOption, ran: Set[str], idle: str = "") -> str:
+def why_unread(option: RegisteredOption, ran: Set[str], idle: str = "", *, skipped: bool = False) -> str:
     """Say in words why LLVM did not read the option.
 
     `ran`: mangled names of the functions that did read options at that time. `idle`: why LLVM could not read
-    any option there, if that is so.
+    any option there, if that is so. `skipped`: whether passes skipped every function that LLVM worked on.
     """
     if not option.readers:
         return "nothing in this library reads it"
     if idle:
         return idle
-    if ran and all(re.search(_LOADING, demangle(name)) for name in ran):
+    if ran and not skipped and all(re.search(_LOADING, demangle(name)) for name in ran):
         return _LOADED
     readers = [demangle(name) for name in option.readers]
     names = _names(readers)
@@ -88,7 +90,7 @@ def why_unread(option: RegisteredOption, ran: Set[str], idle: str = "") -> str:
     if makers:
         others = "" if len(makers) == len(readers) else ", and nothing else that reads it ran"
         return f"it is read when an object is made, and none was made during it{others}: {_names(makers)}"
-    return f"{NOT_RUN}: {names}"
+    return ALL_OPTNONE if skipped else f"{NOT_RUN}: {names}"
 
 
 def _names(readers: list[str]) -> str:
@@ -158,9 +160,10 @@ def judge(context: HasLayers, mode: UnreadMode, *, failed: bool) -> None:
     """
     if mode == "ignore":
         return
-    readers = context._layers.native.take_reads()
-    if readers is None:
+    taken = context._layers.native.take_reads()
+    if taken is None:
         return
+    readers, skipped = taken
     engine = context._layers.engine
     read = reader_index(engine).functions(readers)
     ran = {function for functions in read.values() for function in functions}
@@ -169,13 +172,14 @@ def judge(context: HasLayers, mode: UnreadMode, *, failed: bool) -> None:
     unread = [o for name, o in judged.items() if name not in read and engine.plan.sees_reads(o.option)]
     if not unread:
         return
-    idle = "" if ran else _IDLE
-    said = tuple(
-        f"{clipped(' '.join(override.args()))}: {why_unread(override.option, ran, idle)}"
-        for override in unread
-    )
-    text = f"LLVM did not read {len(unread)} of the options that {shown(context)} sets: {'; '.join(said)}"
+    idle = "" if ran or skipped else _IDLE
+    given = [clipped(" ".join(override.args())) for override in unread]
+    causes = [why_unread(override.option, ran, idle, skipped=skipped) for override in unread]
+    alike = {why: ", ".join(compress(given, map(why.__eq__, causes))) for why in causes}  # each cause once
+    said = "; ".join(f"{own}: {why}" for why, own in alike.items())
+    text = f"LLVM did not read {len(unread)} of the options that {shown(context)} sets: {said}"
     if mode == "error" and not failed:
-        raise UnreadOptionError(text, tuple(override.name for override in unread), said)
+        each = tuple(f"{own}: {why}" for own, why in zip(given, causes, strict=True))
+        raise UnreadOptionError(text, tuple(override.name for override in unread), each)
     with suppress(UnreadOptionWarning) if failed else nullcontext():  # in case warnings are errors
         warnings.warn(text, UnreadOptionWarning, stacklevel=level_outside(*_BETWEEN))

@@ -12,6 +12,9 @@ from optctx.compiling import Job, compile_unchecked, why_passes_skip
 from optctx.errors import OptctxError
 from optctx.facts import text
 from optctx.process import NOT_RUN
+from optctx.wording import ALL_OPTNONE
+
+_NOT_RUN = "what reads it did not run"
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -19,7 +22,7 @@ class Recorded(msgspec.Struct, frozen=True):
 
     read: tuple[Read, ...]
     unread: tuple[Unread, ...]
-    skipped: str = ""  # why passes skip every function of the file; "" if they do not
+    skipped: str = ""  # why passes skip functions of the file: all, or some where there is an `unread`
 
     def rows(self) -> Iterator[Sequence[str]]:
         """Headings, and a row for each option that was read and each override that was not.
@@ -47,7 +50,12 @@ def recorded(_: object, job: Job) -> Recorded:
     skipped = why_passes_skip(job.ir)
     unread = log.unread
     if skipped:  # said once for the file, and no pass of the pipeline would have helped
-        unread = [
-            replace(each, cause=each.cause.replace(NOT_RUN, "what reads it did not run")) for each in unread
-        ]
+        unread = [replace(each, cause=_said_once(each.cause)) for each in unread]
+    elif unread:
+        skipped = why_passes_skip(job.ir, partly=True)
     return Recorded(tuple(log.reads.values()), tuple(unread), skipped)
+
+
+def _said_once(cause: str) -> str:
+    """Leave out of a cause what is said for the whole file."""
+    return cause.replace(ALL_OPTNONE, _NOT_RUN).replace(NOT_RUN, _NOT_RUN)

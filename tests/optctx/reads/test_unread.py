@@ -23,9 +23,10 @@ from optctx import (
     registry,
 )
 from optctx.compiling import Job, compile_job
+from tests.support import ir_texts
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
 from tests.support.rows import rows
-from tests.support.runs import machine
+from tests.support.runs import WAYS, machine, run_module_passes
 from tests.support.scopes import in_threads, unrolled
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
@@ -108,6 +109,60 @@ def test_what_tuning_options_read_is_read_wherever_they_were_made(llvm_context: 
         with record() as log, context:
             optctx.run_passes(module, "default<O1>", tuning=made_before)
         assert log.unread == []
+
+
+OPTNONE = ir_texts.counted("count", "noinline optnone")
+EVERY = (
+    "every function is optnone: passes skip them; compile with clang -O1 -Xclang -disable-llvm-passes, or "
+    "remove optnone"
+)
+
+
+def worked_on(text: str, work: Callable[[Any], object] = run_module_passes) -> None:
+    with binding.create_context() as own:
+        work(binding.parse_assembly(text, own))
+
+
+def by_job(module: Any) -> None:
+    assert compile_job(Job(str(module), "default<O2>")).error is None
+
+
+@rows("work", [*WAYS.values(), by_job])
+def test_passes_that_skip_every_function_are_the_cause(
+    work: Callable[[Any], object],
+) -> None:
+    given = {"unroll-runtime": True, **IDLE}
+    with record() as log, OptionContext(given):
+        worked_on(OPTNONE, work)
+        worked_on("declare void @f()", run_module_passes)  # is no function that could be optimised
+    assert [each.cause for each in log.unread] == [EVERY] * 2
+    with pytest.raises(UnreadOptionError) as caught:
+        use(OptionContext(given, unread="error"), lambda: worked_on(OPTNONE, work))
+    text = str(caught.value)
+    assert text.endswith(f"-slp-threshold=7, -unroll-runtime=true: {EVERY}") or text.endswith(
+        f"-unroll-runtime=true, -slp-threshold=7: {EVERY}"
+    )
+    assert [each.partition(": ")[2] for each in caught.value.causes] == [EVERY] * 2
+    assert told(lambda: use(OptionContext(given, unread="warn"), lambda: worked_on(OPTNONE, work))) == [text]
+
+
+@rows("text", [OPTNONE + "define void @f() { ret void }", OPTNONE.replace("optnone", '"optnone"')])
+def test_another_function_in_the_block_has_another_cause(text: str) -> None:
+    for works in ([text], [OPTNONE, text], [text, OPTNONE]):
+        with record() as log, record() as inner, OptionContext(IDLE):
+            for each in works:
+                worked_on(each)
+        for [unread] in (log.unread, inner.unread):
+            assert "not in the pipeline" in unread.cause
+        with pytest.raises(UnreadOptionError, match="not in the pipeline"):
+            use(four(**IDLE), lambda works=works: list(map(worked_on, works)))  # type: ignore[misc]
+
+
+def test_what_passes_skip_is_told_for_each_use_and_for_what_is_inherited() -> None:
+    context = OptionContext(IDLE, unread="error")
+    for text, says in ((COUNTED, "not in the pipeline"), (OPTNONE, "is optnone"), (COUNTED, "not in the")):
+        with pytest.raises(UnreadOptionError, match=says), context, OptionContext({"unroll-count": 2}):
+            worked_on(text)
 
 
 # Modes

@@ -83,7 +83,10 @@ DECLARED = "declare void @f()\n"
 SKIPPED = [
     (COUNTED.replace("(ptr %out) {", "(ptr %out) noinline optnone {") + DECLARED, OPTNONE),
     (DECLARED, "no function has a body: there is nothing to compile"),
-    (COUNTED.replace("(ptr %out) {", "(ptr %out) noinline optnone {") + "define void @g() { ret void }", ""),
+    (
+        COUNTED.replace("(ptr %out) {", "(ptr %out) noinline optnone {") + "define void @g() { ret void }",
+        "1 of 2 functions is optnone: passes skip it",
+    ),
     (COUNTED.replace("(ptr %out) {", '(ptr %out) "words"="noinline optnone" {'), ""),
 ]
 
@@ -98,6 +101,12 @@ def test_that_passes_skip_every_function_is_said_once(
     found = json.loads(capfd.readouterr().out)
     assert (found["skipped"].startswith(says), bool(found["skipped"])) == (True, bool(says))
     [unread] = found["unread"]
-    assert ("not in the pipeline" in unread["cause"]) == (not says)
+    every = says in (OPTNONE, SKIPPED[1][1])
+    assert ("not in the pipeline" in unread["cause"]) == (not every)
     assert main(command) == 0
-    assert capfd.readouterr().out.count(found["skipped"] or "every function") == bool(says)
+    out = capfd.readouterr().out
+    assert out.count("optnone") == ("optnone" in says) * (1 + every)  # twice in one sentence
+    assert out.count(found["skipped"] or "optnone") == bool(says)
+    read = ["record", str(tmp_path / "skipped.ll"), "--passes", UNROLL, "--format", "json"]
+    assert main(read) == 0
+    assert json.loads(capfd.readouterr().out)["skipped"].startswith(says) == (every or not says)
