@@ -8,9 +8,11 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 
-from optctx.compiling import Job, check_readable
+from optctx.compiling import Job, check_readable, why_passes_skip
 from optctx.errors import OptctxError
+from optctx.lab.command.console import note
 from optctx.lab.command.files import read_file
 from optctx.lab.program import SOURCES
 
@@ -35,6 +37,17 @@ def read_input(path: str, target: Job, clang: str = "clang", options: str = "") 
         ) from None
     _check(path, module, target.triple, clang if source else "")
     return module
+
+
+def note_skipped(jobs: Mapping[str, Job], *, partly: bool = False) -> set[str]:
+    """Note each file whose functions passes skip, as `why_passes_skip` says. Return the names of those.
+
+    LLVM has read the files before, in fresh processes.
+    """
+    found = {name: why for name, job in jobs.items() if (why := why_passes_skip(job.ir, partly=partly))}
+    for name, why in found.items():
+        note(f"{name}: {why}")
+    return set(found)
 
 
 def _is_source(path: str) -> bool:

@@ -14,6 +14,7 @@ from typing import ClassVar
 from optctx.errors import EndedEarlyError, Interrupted
 from optctx.lab.command.console import duration, note, printed, progress_bar, say, show
 from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try, out
+from optctx.lab.command.inputs import note_skipped
 from optctx.lab.rank import Estimate, Ranking, rank
 from optctx.lab.rank.tables import as_data, as_rows, as_table, dead_table, not_tried_lines
 from optctx.lab.settings import group, positive, seconds, setting
@@ -79,6 +80,7 @@ def run(given: Arguments) -> int:
     values = own.pop("values")
     with given.base.context():
         job = given.input.under(given.base).job(given.file)
+        note_skipped({given.file: job})
         try:
             with progress_bar("values") as step:
                 ranking = rank(

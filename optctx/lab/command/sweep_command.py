@@ -17,6 +17,7 @@ from typing import ClassVar
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.command.console import complain, complain_printed, printed, progress_bar, say, show
 from optctx.lab.command.groups import Base, Files, Input, Keep, Out, Try, out
+from optctx.lab.command.inputs import note_skipped
 from optctx.lab.settings import group, positive, setting
 from optctx.lab.space import PASSES, parse_space
 from optctx.lab.sweep import Limits, sweep
@@ -73,6 +74,7 @@ def run(given: Arguments) -> int:
         if out.sort:
             check_column(out.sort, names)  # now rather than after minutes of work
         jobs = read.jobs(given.files)
+        skipped = note_skipped(jobs)
         found: list[Trial] = []
         lines: Counter[str] = Counter()
         try:
@@ -97,9 +99,16 @@ def run(given: Arguments) -> int:
             print_trials(found, out, goal, lines)
             raise EndedEarlyError(str(error)) from None
     print_trials(trials, out, goal, lines)
+    alike = {name: job for name, job in jobs.items() if name not in skipped and not _differ(trials, name)}
+    note_skipped(alike, partly=True)
     if any(trial.agrees is False for trial in trials):
         return 1
     return 2 if any(trial.difference for trial in trials) else 0
+
+
+def _differ(trials: Sequence[Trial], file: str) -> bool:
+    """Whether trials of a file gave different objects, or one ended otherwise."""
+    return len({(trial.state, trial.digest) for trial in trials if trial.file == file}) > 1
 
 
 def print_trials(trials: Sequence[Trial], out: Out, goal: Goal, lines: Counter[str] | None = None) -> None:

@@ -27,6 +27,7 @@ from optctx.lab import report
 from optctx.lab.command.console import complain, note, printed, progress_bar, put, say, show
 from optctx.lab.command.files import check_writable
 from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try, out
+from optctx.lab.command.inputs import note_skipped
 from optctx.lab.report import Source
 from optctx.lab.report.ending import ending
 from optctx.lab.report.tables import as_data, as_rows, as_table, summary
@@ -200,6 +201,7 @@ def _tuning(given: Arguments, read: Input, shown: _Progress, stack: ExitStack) -
     given.results.check(len(goals))
     space = parse_space(given.varied.tries, read.pipelines)  # now rather than after minutes of work
     job = read.job(given.file, pipelines=True)
+    note_skipped({given.file: job})
     if given.results.emit_ir:
         check_marking(job.ir)
     objectives, hint = _objectives_of(goals, measuring, given.file, job, helping=not space.dimensions)
