@@ -13,9 +13,14 @@ _OWN = re.compile(r' "optctx"(="[^"]*")?')
 _GROUP = re.compile(r"^attributes (#\d+) = \{(.*)\}$", re.MULTILINE)
 _NODE = re.compile(r"^(![0-9]+) = (.*)$", re.MULTILINE)
 # Numbered over the whole module: where one function has a label more, those of the next one are others.
-_LABEL = re.compile(r"(\.L|L|\$|\.)(tmp|pcrel_hi|func_begin|func_end|exception|cst_\w+|ttbase\w*)\d+")
+_LABEL = re.compile(
+    r"(?:(\.L|L\.\.|L|\$|\.)"
+    r"(C|tmp|loh|post_getpc|pcrel_hi|func_begin|func_end|exception|cst_\w+|ttbase\w*)|(callseq ))\d+"
+)
 _BEGINS = re.compile(r"[._]?(\w+(?:_one|_two)):|\..*\b(?:func|entry)\b.* (\w+(?:_one|_two))\(")
-_ENDS = re.compile(r"\s*(\.Lfunc_end|\.size\b|\.cfi_endproc|\.end_function|end_function|\.seh_endproc|})")
+_ENDS = re.compile(
+    r"\s*(\.Lfunc_end|\.size\b|\.cfi_endproc|\.end_function|end_function|\.seh_endproc|\.tc\b|})"
+)
 
 
 @cache
@@ -89,6 +94,6 @@ def _of_assembly(output: str) -> Iterator[tuple[str, str]]:
             yield name, "\n".join(lines)
             name = ""
         elif name:
-            lines.append(_LABEL.sub(r"\1\2", line))
+            lines.append(_LABEL.sub(r"\1\2\3", line))
     if name:
         yield name, "\n".join(lines)
