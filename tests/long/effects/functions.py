@@ -15,7 +15,8 @@ _NODE = re.compile(r"^(![0-9]+) = (.*)$", re.MULTILINE)
 # Numbered over the whole module: where one function has a label more, those of the next one are others.
 _LABEL = re.compile(
     r"(?:(\.L|L\.\.|L|\$|\.)"
-    r"(C|tmp|loh|post_getpc|pcrel_hi|func_begin|func_end|exception|cst_\w+|ttbase\w*)|(callseq |prototype_))\d+"
+    r"(C|tmp|loh|post_getpc|pcrel_hi|func_begin|func_end|exception|cst_\w+|ttbase\w*)"
+    r"|(callseq |prototype_))\d+"
 )
 _BEGINS = re.compile(r"[._]?(\w+(?:_one|_two)):|\..*\b(?:func|entry)\b.* (\w+(?:_one|_two))\(")
 _ENDS = re.compile(
