@@ -27,12 +27,16 @@ DEFAULTS: Final = {
     _REGISTRY.format("N12_GLOBAL__N_119WWMRegisterRegAllocE"): ("wwm-regalloc",),
     _REGISTRY.format("N12_GLOBAL__N_119RVVRegisterRegAllocE"): ("riscv-rvv-regalloc",),
 }
+_TRACK_ORIGINS = "N12_GLOBAL__N_117DataFlowSanitizer18shouldTrackOriginsEvE18ShouldTrackOrigins"
 ONCE: Final = {
     "_ZL38InitializeDefaultRegisterAllocatorFlag": ("regalloc",),
     _FLAG.format(42, "SGPR"): ("sgpr-regalloc",),
     _FLAG.format(42, "VGPR"): ("vgpr-regalloc",),
     _FLAG.format(41, "WWM"): ("wwm-regalloc",),
     _FLAG.format(41, "RVV"): ("riscv-rvv-regalloc",),
+    # A static variable of a function, which copies the option when it is first called; and its guard.
+    f"_ZZ{_TRACK_ORIGINS}": ("dfsan-track-origins",),
+    f"_ZGVZ{_TRACK_ORIGINS}": ("dfsan-track-origins",),
 }
 # Plain variables. What the reader of a sample profile says of it, for the passes that use the profile:
 PLAIN: Final = (

@@ -14,7 +14,8 @@ from tests.long.effects.functions import functions_of
 from tests.long.fuzz.confined import Limits, outcomes
 
 # acts: as the option of the process on its function alone; silent: not at all; partly: otherwise
-Answer: TypeAlias = Literal["acts", "refused", "silent", "partly"]
+# failed: LLVM gave an error
+Answer: TypeAlias = Literal["acts", "refused", "silent", "partly", "failed"]
 _EFFECTS = 3  # compilations of an option that it changes
 
 
@@ -78,7 +79,7 @@ def _changes(stock: Result, changed: Result) -> bool:
 def _answer(effect: Effect) -> Answer:
     given = compile_unchecked(effect.case.attributed(effect.argument))  # confined: it starts no process
     if given.error is not None:
-        return "refused" if "nothing has been run: cannot use" in given.error else "partly"
+        return "refused" if "nothing has been run: cannot use" in given.error else "failed"
     stock, changed, found = map(_functions, (effect.case.stock, effect.changed, given))
     right = {name: (changed if name.endswith("_one") else stock).get(name) for name in {**stock, **changed}}
     if all(found.get(name) == text for name, text in right.items()):

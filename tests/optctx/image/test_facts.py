@@ -109,7 +109,7 @@ LACKING = named("llvm::f", "none")
 
 @pytest.mark.redirected
 @alone
-@rows(("feature", "refused"), [("contexts bound to LLVMContexts", 59), ("debug output for one thread", 60)])
+@rows(("feature", "refused"), [("contexts bound to LLVMContexts", 62), ("debug output for one thread", 63)])
 @forked
 def test_scopes_work_without_it(feature: str, refused: int) -> None:
     if feature == BINDING:
