@@ -177,10 +177,6 @@ class DeadlockWarning(RuntimeWarning):
     """A thread waits to enter a context, and the thread that it waits for has stopped to wait as well."""
 
 
-class EngineWarning(RuntimeWarning):
-    """LLVM's code cannot be changed, so threads with different options take turns. The message says why."""
-
-
 def shown(value: object) -> str:
     """Return the repr of a value that a caller passed, for a message; cut if it is long. Never raises.
 

@@ -45,16 +45,12 @@ def _remove_kept() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """OPTCTX_ENGINE=exclusive runs the tests that hold where threads take turns."""
-    skipped = {}
-    if os.environ.get("OPTCTX_ENGINE") == "exclusive":
-        skipped["redirected"] = "threads take turns here"
+    """Skip what has no wheel for a free-threaded Python."""
     if FREE_THREADED:
-        skipped["iced"] = "needs iced-x86, which has no wheel for a free-threaded Python"
-    for item in items:
-        for name, reason in skipped.items():
-            if item.get_closest_marker(name):
-                item.add_marker(pytest.mark.skip(reason=reason))
+        skip = pytest.mark.skip(reason="needs iced-x86, which has no wheel for a free-threaded Python")
+        for item in items:
+            if item.get_closest_marker("iced"):
+                item.add_marker(skip)
 
 
 def pytest_collection_finish() -> None:

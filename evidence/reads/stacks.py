@@ -12,7 +12,6 @@ from optctx.arch.processor import Site
 from optctx.arch.x86_64.sites import Tactic
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
-from optctx.engine.thread_engine import ThreadEngine
 from optctx.errors import OptctxError
 
 # Bytes in a trampoline. The first and the last are in those that save a register.
@@ -47,7 +46,6 @@ class MadeCode(NamedTuple):
 
 def made_code(engine: Engine) -> MadeCode:
     """Describe what runs instead of LLVM's instructions, which an engine that records has redirected."""
-    assert isinstance(engine, ThreadEngine)
     sites = list(engine.plan.references.sites or ())
     begin_of = engine.transaction.trampoline_of
     sizes = [(site.address, _trampoline_size(site)) for site in sites if site.tactic == Tactic.CALL]

@@ -10,10 +10,10 @@ from unittest.mock import patch
 
 from optctx._native import Ownership, Region, Role, read_checked
 from optctx.arch.processor import Site, Sites
-from optctx.engine import choice
+from optctx.engine import engine
 from optctx.engine.attach import attach
 from optctx.image.survey import Survey
-from optctx.plan.plan import Plan, plan_redirected
+from optctx.plan.plan import Plan, make_plan
 from optctx.plan.references import NO_READER, Readers, References
 
 
@@ -33,12 +33,11 @@ class Reach(NamedTuple):
         Options that LLVM writes stay with the process's values, and so do those of strings, lists and other
         types that own memory.
         """
-        with patch.object(choice, "plan_redirected", self._plan):
+        with patch.object(engine, "make_plan", self._plan):
             attach()
 
     def _plan(self, survey: Survey, references: References) -> Plan:
-        plan = _NarrowPlan(plan_redirected(survey, references))
-        assert plan.references.sites is not None  # a redirected plan
+        plan = _NarrowPlan(make_plan(survey, references))
         plan.keep(self._narrow(plan, plan.references.sites))
         return plan
 

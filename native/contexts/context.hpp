@@ -65,11 +65,6 @@ public:
     // Return a text that is equal for contexts with equal values, and only for those. Never empty.
     const std::string& key() const;
 
-    // Where threads take turns: every entry has a turn of its own, although others may have the same values, so that
-    // what is set inside stays there. Call `keep_apart` before the first entry.
-    void keep_apart() noexcept { apart_ = true; }
-    bool is_apart() const noexcept { return apart_; }
-
     // Return whether LLVM's flag for debug output is raised while a thread is inside.
     bool raises_flag() const noexcept { return raises_flag_; }
 
@@ -101,7 +96,6 @@ private:
     std::shared_ptr<values::ProcessWide> process_wide_;
     std::shared_ptr<views::Reads> reads_;
     Sets sets_;
-    bool apart_ = false;
     bool raises_flag_ = false;  // LLVM prints debug output inside
     // One mutex, shared by all contexts and safe to hold around a fork, guards `inside_`, `held_` and `handler_`.
     std::size_t inside_ = 0;

@@ -4,7 +4,6 @@
 // version number.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -30,14 +29,9 @@ struct RawOption {
     std::uint32_t category_count;
     std::uint32_t category_capacity;
 
-    unsigned value_expected() const { return (flags() >> 3) & 3u; }
-    unsigned hidden() const { return (flags() >> 5) & 3u; }
-    unsigned misc() const { return (flags() >> 9) & 31u; }
-
-private:
-    // Atomic because a thread that takes its turn stores the whole word from `occurrences` to `position`, with the same
-    // flags in it (engines/overlay.cpp).
-    unsigned flags() const { return std::atomic_ref(const_cast<std::uint16_t&>(bits)).load(std::memory_order_relaxed); }
+    unsigned value_expected() const { return (bits >> 3) & 3u; }
+    unsigned hidden() const { return (bits >> 5) & 3u; }
+    unsigned misc() const { return (bits >> 9) & 31u; }
 };
 static_assert(offsetof(RawOption, occurrences) == 0x08);
 static_assert(offsetof(RawOption, position) == 0x0C);

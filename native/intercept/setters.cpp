@@ -86,7 +86,6 @@ Outcome change_scope(unsigned image, std::uintptr_t option, const Change& change
         return Outcome::nothing;
     }
     Activation* activation = scopes::current_activation(image);
-    if (activation == nullptr) return Outcome::process;  // threads take turns: LLVM's storage is the context's
     try {
         return change(*activation);
     } catch (const std::exception& error) {

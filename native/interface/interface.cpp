@@ -1,10 +1,10 @@
 #include "interface/interface.hpp"
 
-#include "engines/gate.hpp"
 #include "image/layouts.hpp"
 #include "intercept/outside.hpp"
 #include "interface/making.hpp"
 #include "interface/table.hpp"
+#include "scopes/gate.hpp"
 #include "scopes/scope.hpp"
 #include "values/read_values.hpp"
 
@@ -289,7 +289,7 @@ int32_t enter_now(const std::shared_ptr<contexts::Context>& context, optctx_scop
     const unsigned image = context->space().image();
     if (!views::is_attached(image)) return not_attached_now(error);
     scopes::leave_abandoned_of_thread();
-    engines::Frame frame = scopes::frame_of(context);
+    scopes::Frame frame = scopes::frame_of(context);
     const scopes::Ticket ticket = scopes::new_ticket();
     scopes::make_room();
     let_in(frame);
@@ -310,7 +310,7 @@ int32_t enter(const optctx_context* handle, optctx_scope* out, optctx_error* err
         try {
             // Entering counts the thread, and changes no value.
             return enter_now(std::const_pointer_cast<contexts::Context>(handle->context), out, error);
-        } catch (const engines::gate::GateError& problem) {
+        } catch (const scopes::gate::GateError& problem) {
             return fail(error, OPTCTX_SCOPE, std::string("cannot enter a scope: ") + problem.what());
         }
     });

@@ -1,13 +1,13 @@
 // Implements the C interface of the module (optctx/interface.h), with hooks for what needs Python.
 #pragma once
 
-#include "engines/engine.hpp"
+#include "scopes/frame.hpp"
 
 namespace optctx::interface {
 
 // Admits this thread to a frame, like scopes::admit, and waits without holding what others may need. Throws what
-// engines::Engine::admit throws.
-using LetIn = void (*)(engines::Frame& frame);
+// scopes::admit throws.
+using LetIn = void (*)(scopes::Frame& frame);
 // Has Python publish the options of the image that were registered late. Called without the GIL, and needs it.
 using TakeInLate = void (*)(unsigned image) noexcept;
 

@@ -16,8 +16,7 @@ enum class Rank : std::uint8_t {
     watchers,     // watchers of process-wide values
     audit,        // the audit, from the outside of its block
     code,         // changing LLVM's instructions and tables
-    turns,        // the turn (engines/turns.cpp)
-    gate,         // the threads inside LLVM (engines/gate.cpp)
+    gate,         // the threads inside LLVM (scopes/gate.cpp)
     changes,      // making and undoing process-wide changes
     contexts,     // threads inside each context that marks its reads or prints debug output
     handlers,     // handlers of signals

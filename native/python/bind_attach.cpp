@@ -46,8 +46,16 @@ void redirect(unsigned image, patch::Transaction& code, patch::SharedPointers& t
 
 // A thread that enters, binds or records first counts itself, then asks `is_attached`. So either this function sees its
 // count, or that thread sees that it must attach again.
-template <class Undo>
-Users undo_if_unused(unsigned image, const Undo& undo) {
+Users restore(unsigned image, patch::Transaction& code, patch::SharedPointers& tables, patch::SharedPointers& setters) {
+    const auto undo_code = [&] {
+        tables.give_up();
+        or_back([&] { code.undo(); }, [&] { tables.use(); });
+    };
+    const auto undo = [&] {
+        setters.give_up();
+        or_back(undo_code, [&] { setters.use(); });
+        machine::forget_all(image);
+    };
     views::set_attached(views::checked_image(image), false);
     const Users users{bind::bound_count(image), scopes::active_scopes(image), scopes::active_recorders(image)};
     const auto stay = [image] { views::set_attached(image, true); };
@@ -56,18 +64,6 @@ Users undo_if_unused(unsigned image, const Undo& undo) {
     else
         stay();
     return users;
-}
-
-Users restore(unsigned image, patch::Transaction& code, patch::SharedPointers& tables, patch::SharedPointers& setters) {
-    const auto undo_code = [&] {
-        tables.give_up();
-        or_back([&] { code.undo(); }, [&] { tables.use(); });
-    };
-    return undo_if_unused(image, [&] {
-        setters.give_up();
-        or_back(undo_code, [&] { setters.use(); });
-        machine::forget_all(image);
-    });
 }
 
 }  // namespace
@@ -79,10 +75,4 @@ void add_attach(nb::module_& m) {
     m.def("restore", &restore, "image"_a, "code"_a, "tables"_a, "setters"_a,
           "Undo `redirect` completely if nothing uses it. Returns the numbers of (bound LLVMContexts, entered scopes, "
           "recording blocks). If all are 0, `redirect` was undone.");
-    m.def(
-        "set_attached", [](unsigned image) { views::set_attached(views::checked_image(image), true); }, "image"_a,
-        "Attach without changing any code.");
-    m.def(
-        "set_detached", [](unsigned image) { return undo_if_unused(image, [] {}); }, "image"_a,
-        "Detach without changing any code, if nothing uses optctx. Returns the counts of `restore`.");
 }

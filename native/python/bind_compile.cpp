@@ -1,5 +1,4 @@
 // A compilation outside llvmlite's calls. One native call holds and makes everything that belongs to it.
-#include "engines/gate.hpp"
 #include "intercept/bound_contexts.hpp"
 #include "intercept/runs.hpp"
 #include "os/keyed_locks.hpp"
@@ -11,6 +10,7 @@
 #include "python/gil.hpp"
 #include "python/host_lock.hpp"
 #include "python/scope_block.hpp"
+#include "scopes/gate.hpp"
 #include "scopes/recorder.hpp"
 #include "scopes/scope.hpp"
 #include "values/process_wide.hpp"
@@ -44,16 +44,13 @@ struct Need {
 // constructor raises what entering a context raises, with nothing changed.
 class Counted {
 public:
-    explicit Counted(unsigned image) : image_(image) { scoping::begin_counted(image); }
+    explicit Counted(unsigned image) { scoping::begin_counted(image); }
     Counted(const Counted&) = delete;
     Counted& operator=(const Counted&) = delete;
     ~Counted() {
         const nb::error_scope pending;
-        scoping::end_compilation(image_);
+        scoping::end_compilation();
     }
-
-private:
-    unsigned image_;
 };
 
 class Locked {
@@ -228,8 +225,8 @@ void add_compile(nb::module_& m) {
             held["bindings"] = sum_over_images(&bind::bound_count);
             held["locks"] = os::locked();
             held["calls"] = scopes::calls();
-            held["inside the gate"] = engines::gate::threads_inside();
-            held["gate closed"] = engines::gate::is_closed();
+            held["inside the gate"] = scopes::gate::threads_inside();
+            held["gate closed"] = scopes::gate::is_closed();
             bool in_force = false;
             for (unsigned image = 0; image < views::max_images; ++image)
                 in_force = in_force || values::process_wide_epoch(image) % 2 != 0;

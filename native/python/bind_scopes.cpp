@@ -1,7 +1,5 @@
 // Entering and leaving contexts: a thread's scopes (scopes/scope.hpp) and its task's mark (python/task_variable.hpp),
 // together.
-#include "engines/engine_of.hpp"
-#include "engines/turns.hpp"
 #include "os/keyed_locks.hpp"
 #include "os/os.hpp"
 #include "python/bindings.hpp"
@@ -75,13 +73,6 @@ void add_scopes(nb::module_& m) {
     m.def("simulate_context_switches", &scopes::follow_switches, "on"_a,
           "Follow switches as after `watch_context_switches`, with manual calls of `context_switched`. For tests.");
     m.def("context_switched", &scoping::follow_task);
-    m.def(
-        "take_turns",
-        [](unsigned image) {
-            views::checked_image(image);
-            wait_without_gil([image] { engines::hand_over(image, engines::turns()); });
-        },
-        "image"_a, "Make threads take turns at the image's own storage, permanently. Call before its first scope.");
     m.def("process_ends", &scopes::process_ends, "Make threads that end stay inside their scopes from now on.");
     m.def(
         "active_scopes",

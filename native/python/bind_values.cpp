@@ -2,11 +2,11 @@
 #include "arch/sites.hpp"
 #include "contexts/context.hpp"
 #include "contexts/storage.hpp"
-#include "engines/gate.hpp"
 #include "image/layouts.hpp"
 #include "os/os.hpp"
 #include "python/bindings.hpp"
 #include "python/bytes.hpp"
+#include "scopes/gate.hpp"
 #include "values/read_values.hpp"
 
 #include <nanobind/nanobind.h>
@@ -39,38 +39,25 @@ values::Setting merge(const std::vector<SharedSetting>& settings) {
     return merged;
 }
 
-// (stream, fatal error handler, its argument), as slots or as addresses.
-using Reporting = std::tuple<std::uintptr_t, std::uintptr_t, std::uintptr_t>;
+// Slots of (stream, fatal error handler, its argument).
+using Reporting = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
 // (bytes of the stream's virtual functions, index of write_impl).
 using StreamFunctions = std::pair<std::size_t, std::size_t>;
 
-values::Space* redirected_space(unsigned image, std::vector<values::Region> regions,
-                                std::vector<std::uint32_t> set_default, std::uintptr_t add_occurrence,
-                                const Reporting& reporting, const StreamFunctions& functions,
-                                std::vector<views::Reader> readers) {
+values::Space* make_space(unsigned image, std::vector<values::Region> regions, std::vector<std::uint32_t> set_default,
+                          std::uintptr_t add_occurrence, const Reporting& reporting, const StreamFunctions& functions,
+                          std::vector<views::Reader> readers) {
     const auto [stream, handler, data] = reporting;
-    const values::ReportingSlots slots{static_cast<std::uint32_t>(stream),
-                                       regions.at(stream).size,
-                                       static_cast<std::uint32_t>(handler),
-                                       static_cast<std::uint32_t>(data),
-                                       {functions.first, functions.second}};
+    const values::ReportingSlots slots{
+        stream, regions.at(stream).size, handler, data, {functions.first, functions.second}};
     std::size_t reach = sizeof(void*);
     for (const values::Region& region : regions) reach = std::max(reach, region.size);
     auto layout = std::make_shared<const views::Layout>(regions.size(), std::move(readers), reach);
-    values::LlvmCalls calls{add_occurrence, values::tap_in_view(views::checked_image(image), layout, slots)};
+    values::LlvmCalls calls{add_occurrence, std::make_unique<values::Tap>(views::checked_image(image), layout, slots)};
     auto space = std::make_unique<values::Space>(image, std::move(regions), std::move(set_default), std::move(calls),
                                                  std::move(layout));
     contexts::plan_copies(*space);
     return space.release();
-}
-
-values::Space* in_place_space(unsigned image, std::vector<values::Region> regions,
-                              std::vector<std::uint32_t> set_default, std::uintptr_t add_occurrence,
-                              const Reporting& reporting, const StreamFunctions& functions) {
-    const auto [stream, handler, data] = reporting;
-    const values::ReportingObjects objects{stream, handler, data, {functions.first, functions.second}};
-    values::LlvmCalls calls{add_occurrence, values::tap_in_place(views::checked_image(image), objects)};
-    return new values::Space(image, std::move(regions), std::move(set_default), std::move(calls), nullptr);
 }
 
 // nanobind ends the process if it gets no memory for a new object or for its table of all objects. When the table is
@@ -178,7 +165,7 @@ void add_space(nb::module_& m) {
         .def("is_same", [](const SharedSetting& a, const SharedSetting& b) { return a.patches == b.patches; });
     nb::class_<values::Space>(m, "Space", "The regions of one image and their registered values.")
         .def_static(
-            "redirected",
+            "make",
             [](unsigned image, std::vector<values::Region> regions, std::vector<std::uint32_t> set_default,
                std::uintptr_t add_occurrence, const Reporting& reporting, const StreamFunctions& functions,
                const nb::bytes& readers) {
@@ -189,19 +176,14 @@ void add_space(nb::module_& m) {
                                          (each.uses & arch::takes_address_bit) != 0,
                                          (each.uses & arch::reads_bit) != 0});
                 }
-                return redirected_space(image, std::move(regions), std::move(set_default), add_occurrence, reporting,
-                                        functions, std::move(converted));
+                return make_space(image, std::move(regions), std::move(set_default), add_occurrence, reporting,
+                                  functions, std::move(converted));
             },
             "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a, "reporting"_a, "stream_functions"_a,
             "readers"_a, nb::rv_policy::reference,
             "Make a space for an image whose reads go through views. It is never freed: threads inside contexts and "
             "LLVM itself may hold addresses. `reporting`: slots of the objects through which LLVM reports; "
             "`stream_functions`: (bytes of the stream's virtual functions, index of write_impl). `readers`: packed.")
-        .def_static(
-            "in_place", &in_place_space, "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a, "reporting"_a,
-            "stream_functions"_a, nb::rv_policy::reference,
-            "Make a space for an image that is not patched. `reporting`: addresses of the objects through which LLVM "
-            "reports.")
         .def(
             "default_address",
             [](const values::Space& s, std::uint32_t slot) {
@@ -278,8 +260,6 @@ void add_space(nb::module_& m) {
                 return c.process_wide() == nullptr ? std::string() : c.process_wide()->text();
             },
             "Equal for equal process-wide changes of an image, and only for those; empty without any.")
-        .def("keep_apart", &contexts::Context::keep_apart,
-             "Where threads take turns, give every entry a turn of its own. Call before the first entry.")
         .def_prop_ro("base", [](const contexts::Context& c) { return SharedSetting{c.base()}; })
         .def_prop_ro("sets", &contexts::Context::sets)
         .def_prop_ro("reads", &contexts::Context::reads, "The marks of readers, or None.")
@@ -292,7 +272,7 @@ void add_space(nb::module_& m) {
                 return reinterpret_cast<std::uintptr_t>(c.address(slot));
             },
             "slot"_a);
-    nb::exception<engines::gate::GateError>(m, "GateError", PyExc_RuntimeError);
+    nb::exception<scopes::gate::GateError>(m, "GateError", PyExc_RuntimeError);
     nb::class_<values::Change>(m, "Change", "The change of one option in LLVM's own object, and how to undo it.")
         .def(
             "__init__",

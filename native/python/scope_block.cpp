@@ -1,6 +1,5 @@
 #include "python/scope_block.hpp"
 
-#include "engines/gate.hpp"
 #include "os/os.hpp"
 #include "python/bindings.hpp"
 #include "python/callbacks.hpp"
@@ -8,6 +7,7 @@
 #include "python/host_lock.hpp"
 #include "python/no_collection.hpp"
 #include "python/task_variable.hpp"
+#include "scopes/gate.hpp"
 #include "scopes/orphans.hpp"
 #include "scopes/recorder.hpp"
 #include "views/per_image.hpp"
@@ -108,18 +108,18 @@ void while_waiting(const std::vector<unsigned long>& closers) {
 // where it holds what they need before they can leave.
 void check_may_wait() {
     if (library_calls > 0)
-        throw engines::gate::GateError(
+        throw scopes::gate::GateError(
             "it has to wait for threads that may need llvmlite's lock, which this thread holds inside a call of "
             "llvmlite's; do it outside of that call");
     if (python_is_ending()) return;
     const WithGil held;
     if (nb::cast<bool>(callbacks::ask(Callback::holds_lock, nb::make_tuple())))
-        throw engines::gate::GateError(
+        throw scopes::gate::GateError(
             "it has to wait for threads that may need a lock of optctx's, which this thread holds: a signal handler or "
             "a finaliser interrupted it there; do it after what was interrupted has returned");
 }
 
-void let_in(engines::Frame& frame) {
+void let_in(scopes::Frame& frame) {
     if (scopes::admit_at_once(frame)) return;
     check_may_wait();
     wait_without_gil([&frame] { scopes::admit(frame); });
@@ -151,7 +151,7 @@ void leave_entry(scopes::ScopeEntry entry) {
 // before finds the task and the thread outside of the scope, and Python code that runs after finds both inside.
 void enter_now(nb::handle self, nb::handle task, scopes::Ticket ticket) {
     const Scope& parts = parts_of(self);
-    engines::Frame frame = scopes::frame_of(parts.context->shared_from_this());
+    scopes::Frame frame = scopes::frame_of(parts.context->shared_from_this());
     nb::object mark = new_mark(self, parts.native, frame.image, task);
     scopes::make_room();
     let_in(frame);
@@ -175,7 +175,7 @@ void or_refuse(nb::handle self, const Work& work) {
     };
     try {
         work();
-    } catch (const engines::gate::GateError& error) {
+    } catch (const scopes::gate::GateError& error) {
         refuse("GateError", error);
     } catch (const values::ParseError& error) {
         refuse("ParseError", error);
@@ -235,16 +235,16 @@ void abandon(nb::handle, scopes::Ticket ticket) noexcept {
     });
 }
 
-// From here on LLVM sees the scope of the task, if `may` admits the frame.
-template <class May>
-void begin_call(unsigned image, const May& may) {
+// From here on LLVM sees the scope of the task. `let` admits the frame.
+template <class Let>
+void begin_call(unsigned image, const Let& let) {
     leave_abandoned();
     nb::object mark = task_scope::get();
     if (scopes::begin_call(image, mark.ptr())) return;
     const nb::handle own = mark_in(image, mark);
-    std::optional<engines::Frame> frame = scopes::frame_here(image, mark.ptr());
+    std::optional<scopes::Frame> frame = scopes::frame_here(image, mark.ptr());
     if (!frame) frame = own.is_valid() ? scopes::frame_of(context_of(own)) : scopes::frame_outside(image);
-    if (!may(*frame)) return;
+    let(*frame);
     scopes::take_over(*frame, own.ptr());
     scopes::enter_for_call(*std::move(frame), {mark.ptr(), owner_of(own), nullptr});
     mark.release();
@@ -260,20 +260,9 @@ void report(const char* problem) {
     PyErr_WriteUnraisable(nullptr);
 }
 
-// Why the call is not in the scope of its task; empty if it is.
-std::string missing_in(engines::Carried how) {
-    switch (how) {
-        case engines::Carried::fully:
-            return "";
-        case engines::Carried::without_process_wide:
-            return "LLVM is called in a copy of a scope with process_wide=\"exclusive\" whose options are not in force "
-                   "any more; use optctx.wrap, or enter the context where it is needed";
-        default:
-            return "LLVM is called under the option values of another thread or task: this call cannot wait for the "
-                   "turn of those that it was made under (a copied scope, or none); use optctx.wrap, or enter the "
-                   "context where it is needed";
-    }
-}
+constexpr const char* without_process_wide =
+    "LLVM is called in a copy of a scope with process_wide=\"exclusive\" whose options are not in force any more; use "
+    "optctx.wrap, or enter the context where it is needed";
 
 // The mark of the task for which this thread last reported that its scope is not in force. Null outside any scope.
 struct Reported {
@@ -375,7 +364,7 @@ void judge(nb::handle self, bool failed) {
     if (parts_of(self).judged) ask(Callback::judge, self, failed);
 }
 
-void let_in_from_cpp(engines::Frame& frame) {
+void let_in_from_cpp(scopes::Frame& frame) {
     if (scopes::admit_at_once(frame)) return;
     try {
         check_may_wait();
@@ -386,7 +375,7 @@ void let_in_from_cpp(engines::Frame& frame) {
             PyErr_SetInterrupt();  // again, where Python code can get it
         else
             error.discard_as_unraisable("optctx: waiting to enter a scope from C++");
-        throw engines::gate::GateError("a signal handler raised an exception while this thread waited to enter it");
+        throw scopes::gate::GateError("a signal handler raised an exception while this thread waited to enter it");
     }
 }
 
@@ -399,7 +388,7 @@ void add_base(nb::handle module) {
          "nothing, if it was set before."},
         {}};
     static PyGetSetDef properties[] = {{"_native", &get_native, nullptr, nullptr, nullptr}, {}};
-    engines::gate::while_waiting(&while_waiting);
+    scopes::gate::while_waiting(&while_waiting);
     const nb::object type = blocks::make_type(
         module, "ScopeBase",
         {{Py_tp_dealloc, reinterpret_cast<void*>(&free_scope)}, {Py_tp_methods, methods}, {Py_tp_getset, properties}},
@@ -433,10 +422,8 @@ void begin_library_call(unsigned image) noexcept {
     views::give_up_unhandled_poison();
     std::string why;
     try {
-        begin_call(image, [&why](engines::Frame& frame) {
-            const engines::Carried how = scopes::carry(frame);
-            why = missing_in(how);
-            return how != engines::Carried::not_at_all;
+        begin_call(image, [&why](scopes::Frame& frame) {
+            if (scopes::carry(frame) == scopes::Carried::without_process_wide) why = without_process_wide;
         });
     } catch (const std::exception& error) {
         why = std::string("LLVM is called outside the scope of its task: ") + error.what();
@@ -455,13 +442,10 @@ void end_library_call() noexcept {
 void begin_compilation(unsigned image) {
     views::give_up_unhandled_poison();
     try {
-        begin_call(image, [](engines::Frame& frame) {
-            let_in(frame);
-            return true;
-        });
-        if (!scopes::begin_compilation_at_once(image)) {
+        begin_call(image, &let_in);
+        if (!scopes::gate::try_enter()) {
             check_may_wait();
-            wait_without_gil([image] { scopes::begin_compilation(image); });
+            wait_without_gil(&scopes::gate::enter);
         }
     } catch (...) {
         end_call();
@@ -469,8 +453,8 @@ void begin_compilation(unsigned image) {
     }
 }
 
-void end_compilation(unsigned image) noexcept {
-    scopes::end_compilation(image);
+void end_compilation() noexcept {
+    scopes::gate::leave();
     end_call();
 }
 

@@ -31,11 +31,11 @@ void begin_library_call(unsigned image) noexcept;
 void end_library_call() noexcept;
 // Called around compilations in an image, and may wait. Throws what the native context throws, with nothing changed.
 void begin_compilation(unsigned image);
-void end_compilation(unsigned image) noexcept;
+void end_compilation() noexcept;
 // Like `begin_compilation`, for optctx's own compilations. Raises what entering raises.
 void begin_counted(unsigned image);
 // Admits a thread that may or may not hold the GIL. Throws native exceptions alone.
-void let_in_from_cpp(engines::Frame& frame);
+void let_in_from_cpp(scopes::Frame& frame);
 // Reports what LLVM did not read in a scope that was left, if the scope asks for that.
 void judge(nanobind::handle scope, bool failed);
 

@@ -22,8 +22,7 @@ struct ScopeEntry {
     Ticket ticket{};  // of the block that holds the scope, if any
 };
 
-// Where the interpreter reports task switches, scopes of many tasks may be entered on one thread at once, in images
-// whose engine can show any of them (engines::Engine::shows_any).
+// Where the interpreter reports task switches, scopes of many tasks may be entered on one thread at once.
 inline std::atomic<bool> following_switches{false};
 inline void follow_switches(bool follow) noexcept { following_switches = follow; }
 inline bool follows_switches() noexcept { return following_switches.load(std::memory_order_relaxed); }

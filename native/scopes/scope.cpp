@@ -1,11 +1,8 @@
 // The scopes of each thread.
 #include "scopes/scope.hpp"
 
-#include "engines/engine_of.hpp"
-#include "engines/gate.hpp"
-#include "engines/per_thread.hpp"
-#include "engines/turns.hpp"
 #include "os/fork_locks.hpp"
+#include "scopes/gate.hpp"
 #include "scopes/recorder.hpp"
 #include "scopes/stack.hpp"
 #include "values/process_wide.hpp"
@@ -20,31 +17,6 @@ namespace {
 
 thread_local Stack stack;
 
-// Compilations of this thread in an image. They end under the engine that they began under.
-struct Compilations {
-    std::uint16_t count = 0;
-    bool in_turns = false;
-};
-thread_local views::PerImage<Compilations> compilations{};
-
-engines::Engine& engine_of_compilations(unsigned image) noexcept {
-    const auto [count, in_turns] = compilations[image];
-    if (count == 0) return engines::engine_of(image);
-    return in_turns ? engines::turns() : engines::per_thread();
-}
-
-// False if the engine changed during the wait.
-bool began(unsigned image, engines::Engine& begun) noexcept {
-    Compilations& own = compilations[image];
-    if (own.count == 0 && &begun != &engines::engine_of(image)) {
-        begun.end_compilation(stack.innermost(image));
-        return false;
-    }
-    own.in_turns = &begun == &engines::turns();
-    ++own.count;
-    return true;
-}
-
 // Runs in the child of a fork: only this thread's contexts, and the process-wide changes in force, keep LLVM's debug
 // flag raised.
 void raise_flags_again() {
@@ -52,7 +24,7 @@ void raise_flags_again() {
         std::size_t count = values::debugs_process_wide(image) ? 1 : 0;
         for (const Levels* levels : {&stack.levels, &stack.carried})
             for (const Level& level : *levels) {
-                const engines::Frame& frame = level.frame;
+                const Frame& frame = level.frame;
                 if (frame.image != image || frame.activation.empty()) continue;
                 if (frame.context->raises_flag()) ++count;
                 if (frame.activation.front().activation->raises_flag()) ++count;
@@ -69,13 +41,6 @@ std::size_t activations_of(const contexts::Context& context) noexcept {
     return static_cast<std::size_t>(count(stack.levels) + count(stack.carried));
 }
 
-void after_fork_in_child(engines::Engine& engine) noexcept {
-    const auto& levels = stack.levels;
-    const auto at = std::find_if(levels.rbegin(), levels.rend(),
-                                 [&](const Level& level) { return &engines::engine_of(level.frame.image) == &engine; });
-    engine.after_fork_in_child(at == levels.rend() ? nullptr : &at->frame);
-}
-
 // Only this thread survives in the child of a fork: counts over all threads become this thread's.
 void count_again() noexcept {
     for (auto& count : active_levels) count = 0;
@@ -84,55 +49,33 @@ void count_again() noexcept {
     count_recorders_again();
     contexts::Context::count_threads_again(activations_of);
     only_this_thread_abandons();
-    after_fork_in_child(engines::per_thread());
-    after_fork_in_child(engines::turns());
+    open_gate_after_fork();
     raise_flags_again();
 }
 
 [[maybe_unused]] const bool watches_forks = os::repair_after_fork(count_again);
 
-// A thread with a turn could wait at the gate for a thread that has closed it or is inside, and that one for the turn.
-void check_no_cycle(const engines::Frame& frame) {
-    const values::ProcessWide* changes = frame.context == nullptr ? nullptr : frame.context->process_wide().get();
-    if (changes != nullptr && engines::any_takes_turns() && !engines::engine_of(frame.image).spans_images())
-        throw engines::gate::GateError(
-            "cannot apply " + changes->text() +
-            " process-wide: threads take turns in another LLVM of this process, and could wait for "
-            "each other");
-}
-
 }  // namespace
 
 void process_ends() noexcept { process_ending = true; }
 
-engines::Frame frame_of(const std::shared_ptr<contexts::Context>& context) {
+Frame frame_of(const std::shared_ptr<contexts::Context>& context) {
     return {.context = context, .image = context->space().image()};
 }
 
-engines::Frame frame_outside(unsigned image) {
+Frame frame_outside(unsigned image) {
     return {.context = nullptr, .image = image, .sight = {views::identity_view(image)}};
 }
 
-std::optional<engines::Frame> frame_here(unsigned image, Mark mark) {
+std::optional<Frame> frame_here(unsigned image, Mark mark) {
     while (mark != nullptr) {
         const auto at = stack.find(mark);
         if (at == stack.levels.end()) return std::nullopt;
         if (at->frame.image == image)
-            return engines::Frame{.context = at->frame.context, .image = image, .sight = at->frame.sight};
+            return Frame{.context = at->frame.context, .image = image, .sight = at->frame.sight};
         mark = at->previous;
     }
     return frame_outside(image);
-}
-
-bool admit_at_once(engines::Frame& frame) {
-    return engines::engine_of(frame.image).admit_at_once(frame, stack.innermost(frame.image));
-}
-void admit(engines::Frame& frame) {
-    check_no_cycle(frame);
-    engines::engine_of(frame.image).admit(frame, stack.innermost(frame.image));
-}
-engines::Carried carry(engines::Frame& frame) {
-    return engines::engine_of(frame.image).carry(frame, stack.innermost(frame.image));
 }
 
 bool in_line(Mark task) noexcept { return stack.shown == task; }
@@ -157,7 +100,7 @@ Mark current_mark(unsigned image) noexcept {
     return at == stack.levels.end() ? nullptr : at->entry.mark;  // null for one that is carried
 }
 
-void take_over(engines::Frame& frame, Mark mark) {
+void take_over(Frame& frame, Mark mark) {
     if (frame.activation.empty()) return;
     if (std::optional<contexts::SetInside> values = contexts::set_inside(mark))
         frame.activation.front().activation->adopt(std::move(values->context), std::move(values->given), false);
@@ -193,13 +136,11 @@ bool wrote(unsigned image) noexcept {
 
 void make_room() { stack.make_room(); }
 
-void enter(engines::Frame&& frame, ScopeEntry entry) noexcept {
-    stack.push(std::move(frame), Reason::scope, entry, entry.mark);
-}
+void enter(Frame&& frame, ScopeEntry entry) noexcept { stack.push(std::move(frame), Reason::scope, entry, entry.mark); }
 
 static bool is_entered_of_thread(Ticket ticket) noexcept { return stack.find_of_thread(ticket) != stack.levels.end(); }
 
-void enter_of_thread(engines::Frame&& frame, Ticket ticket) noexcept {
+void enter_of_thread(Frame&& frame, Ticket ticket) noexcept {
     stack.push(std::move(frame), Reason::thread, {.ticket = ticket}, stack.shown);
 }
 
@@ -248,7 +189,7 @@ bool is_of_thread(unsigned image) noexcept {
 
 bool may_enter() noexcept { return !ended && !process_ending.load(); }
 
-void dismiss(engines::Frame&& frame) noexcept { stack.dismiss(frame); }
+void dismiss(Frame&& frame) noexcept { stack.dismiss(frame); }
 
 ScopeEntry to_leave(const contexts::Context& context, Mark task) {
     const auto& levels = stack.levels;
@@ -298,7 +239,7 @@ bool begin_call(unsigned image, Mark task) noexcept {
 
 std::size_t calls() noexcept { return stack.calls; }
 
-void enter_for_call(engines::Frame&& frame, ScopeEntry entry) {
+void enter_for_call(Frame&& frame, ScopeEntry entry) {
     stack.push(std::move(frame), Reason::call, entry, entry.mark);
     ++stack.bridged;
 }
@@ -317,8 +258,8 @@ Mark end_call() noexcept {
 }
 
 void enter_borrowed(const std::shared_ptr<contexts::Context>& context, void* owner) {
-    engines::Frame frame = frame_of(context);
-    engines::activate(frame);
+    Frame frame = frame_of(context);
+    activate(frame);
     stack.push(std::move(frame), Reason::borrowed, {nullptr, owner, nullptr}, stack.shown);
 }
 
@@ -337,10 +278,10 @@ Shown show(Mark mark, const std::vector<Values>& values) {
     next.reserve(values.size());
     try {
         for (const auto& [context, owner, own_mark] : values) {
-            engines::Frame frame = frame_of(context);
-            if (!follows_in(frame.image) || stack.in_force(frame.image, mark) != nullptr) continue;
+            Frame frame = frame_of(context);
+            if (!follows_switches() || stack.in_force(frame.image, mark) != nullptr) continue;
             if (context->reads() == nullptr) {
-                engines::activate(frame);
+                activate(frame);
                 take_over(frame, own_mark);
             }
             next.push_back({std::move(frame), Reason::scope, {mark, owner, nullptr}, mark, nullptr});
@@ -355,25 +296,6 @@ Shown show(Mark mark, const std::vector<Values>& values) {
     stack.shown = mark;
     stack.show_again();
     return {before, !stack.carried.empty()};
-}
-
-bool begin_compilation_at_once(unsigned image) {
-    engines::Engine& begun = engine_of_compilations(image);
-    return begun.begin_compilation_at_once(stack.innermost(image)) && began(image, begun);
-}
-
-void begin_compilation(unsigned image) {
-    engines::Engine* begun;
-    do {
-        begun = &engine_of_compilations(image);
-        begun->begin_compilation(stack.innermost(image));
-    } while (!began(image, *begun));
-}
-
-void end_compilation(unsigned image) noexcept {
-    engines::Engine& begun = engine_of_compilations(image);
-    --compilations[image].count;
-    begun.end_compilation(stack.innermost(image));
 }
 
 std::size_t active_scopes(unsigned image) noexcept { return active_levels[image].load(std::memory_order_acquire); }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "contexts/context.hpp"
-#include "engines/engine.hpp"
+#include "scopes/frame.hpp"
 #include "scopes/mark.hpp"
 
 #include <cstddef>
@@ -14,18 +14,13 @@
 namespace optctx::scopes {
 
 // Makes a frame with the values of a context, which this thread can then be admitted to.
-engines::Frame frame_of(const std::shared_ptr<contexts::Context>& context);
+Frame frame_of(const std::shared_ptr<contexts::Context>& context);
 // Makes a frame with LLVM's own values.
-engines::Frame frame_outside(unsigned image);
+Frame frame_outside(unsigned image);
 // Makes a frame with the values that a task with this mark has in the image: those of the innermost scope of that image
 // that encloses the scope of the mark, or LLVM's own. Returns nullopt if one of these scopes was not entered on this
 // thread.
-std::optional<engines::Frame> frame_here(unsigned image, Mark mark);
-// Admit this thread to the frame; see engines::Engine.
-bool admit_at_once(engines::Frame& frame);
-void admit(engines::Frame& frame);
-engines::Carried carry(engines::Frame& frame);
-
+std::optional<Frame> frame_here(unsigned image, Mark mark);
 // True if LLVM sees, on this thread, the scope of the task with this mark.
 bool in_line(Mark task) noexcept;
 // Returns the innermost scope that this thread shows to LLVM. Empty outside any scope, and during a call on behalf of
@@ -35,25 +30,24 @@ ScopeEntry innermost() noexcept;
 // its owner, or one that took its place on this thread (contexts::Activation::adopt).
 const contexts::Context* current_context(unsigned image) noexcept;
 void* current_owner(unsigned image) noexcept;
-// Returns the activation that LLVM reads through on this thread. Null outside every scope, and where threads take
-// turns.
+// Returns the activation that LLVM reads through on this thread, or null outside every scope.
 contexts::Activation* current_activation(unsigned image) noexcept;
 // Returns the mark of the scope that this thread entered with that activation. Null if the activation is for a call
 // alone.
 Mark current_mark(unsigned image) noexcept;
 // Gives a frame of this thread, which was just admitted, what was set inside the scope with this mark on another
 // thread.
-void take_over(engines::Frame& frame, Mark mark);
+void take_over(Frame& frame, Mark mark);
 // Whether LLVM has written to option values in the current context since this thread entered it.
 bool wrote(unsigned image) noexcept;
 
 // Call before the admission for an `enter`, which then cannot fail.
 void make_room();
 // Enters a scope after an admission. Takes over the references in `entry`.
-void enter(engines::Frame&& frame, ScopeEntry entry) noexcept;
+void enter(Frame&& frame, ScopeEntry entry) noexcept;
 // Enters a scope of C++ code after an admission. The scope belongs to this thread: tasks do not see it, and LLVM sees
 // it as long as this thread shows what it shows now.
-void enter_of_thread(engines::Frame&& frame, Ticket ticket) noexcept;
+void enter_of_thread(Frame&& frame, Ticket ticket) noexcept;
 enum class Left : std::uint8_t { left, ended, not_innermost, on_another_thread, not_inside };
 // Leaves such a scope. Changes nothing unless it returns `left`. `ended`: the thread's scopes have ended already, as
 // this thread is ending.
@@ -70,7 +64,7 @@ bool is_of_thread(unsigned image) noexcept;
 bool may_enter() noexcept;
 
 // Takes an admission back.
-void dismiss(engines::Frame&& frame) noexcept;
+void dismiss(Frame&& frame) noexcept;
 // Returns the scope that leaving `context` would leave: the innermost one or, while switches are followed, the one with
 // the mark of the running task, at any depth. Throws contexts::ScopeError if that scope is not of `context`.
 ScopeEntry to_leave(const contexts::Context& context, Mark task);
@@ -93,7 +87,7 @@ bool begin_call(unsigned image, Mark task) noexcept;
 // The number of calls in progress on this thread.
 std::size_t calls() noexcept;
 // Takes over `mark`, unless it throws.
-void enter_for_call(engines::Frame&& frame, ScopeEntry entry);
+void enter_for_call(Frame&& frame, ScopeEntry entry);
 // Returns the mark that `enter_for_call` took over, or null.
 Mark end_call() noexcept;
 
@@ -117,11 +111,6 @@ struct Shown {
 // Shows the scope of the running task until the next call. `values`: of the task, one for each image at most. Those of
 // scopes entered on this thread are not needed.
 Shown show(Mark mark, const std::vector<Values>& values);
-
-// A compilation of this thread in an image, inside a scope or outside; see engines::Engine.
-bool begin_compilation_at_once(unsigned image);
-void begin_compilation(unsigned image);
-void end_compilation(unsigned image) noexcept;
 
 // Call before the C library runs destructors at the end of the process.
 void process_ends() noexcept;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "contexts/set_inside.hpp"
-#include "engines/engine_of.hpp"
+#include "scopes/frame.hpp"
 #include "scopes/mark.hpp"
 #include "scopes/orphans.hpp"
 
@@ -27,7 +27,7 @@ inline thread_local constinit bool ended = false;
 
 // A frame of this thread, and why it is on the stack.
 struct Level {
-    engines::Frame frame;
+    Frame frame;
     Reason reason;
     ScopeEntry entry;
     Mark shown;            // the mark shown while this level is last
@@ -37,19 +37,10 @@ struct Level {
 
     bool is_scope(Mark mark) const noexcept { return reason == Reason::scope && entry.mark == mark; }
     // True if this level entered a context, rather than repeating another frame's values.
-    bool counts() const noexcept { return reason != Reason::call || !frame.activation.empty() || frame.group; }
+    bool counts() const noexcept { return reason != Reason::call || !frame.activation.empty(); }
 };
 
 using Levels = std::vector<Level>;
-
-inline bool near(unsigned image, unsigned other) noexcept {
-    if (image == other) return true;
-    const engines::Engine& own = engines::engine_of(image);
-    return &own == &engines::engine_of(other) && own.spans_images();
-}
-
-// Whether this thread can show its frames of the image in any order.
-inline bool follows_in(unsigned image) noexcept { return follows_switches() && engines::engine_of(image).shows_any(); }
 
 struct Stack {
     Levels levels;  // of all images
@@ -83,24 +74,10 @@ struct Stack {
             if (reference != nullptr) add_orphan(reference);
     }
 
-    // Returns the innermost frame near those of an image, or null.
-    const engines::Frame* innermost(unsigned image) const noexcept {
-        const auto at = std::find_if(levels.rbegin(), levels.rend(),
-                                     [image](const Level& level) { return near(image, level.frame.image); });
-        return at == levels.rend() ? nullptr : &at->frame;
-    }
-
-    const engines::Frame* below(Levels::iterator at) const noexcept {
-        const unsigned image = at->frame.image;
-        while (at != levels.begin())
-            if (near(image, (--at)->frame.image)) return &at->frame;
-        return nullptr;
-    }
-
-    engines::Frame* above(Levels::iterator at) noexcept {
+    Frame* above(Levels::iterator at) noexcept {
         const unsigned image = at->frame.image;
         while (++at != levels.end())
-            if (near(image, at->frame.image)) return &at->frame;
+            if (at->frame.image == image) return &at->frame;
         return nullptr;
     }
 
@@ -109,12 +86,10 @@ struct Stack {
     }
 
     // Leaves a frame that was admitted and is not on the stack.
-    void dismiss(engines::Frame& frame) noexcept {
-        engines::engine_of(frame.image).leave(frame, innermost(frame.image), nullptr);
-    }
+    void dismiss(Frame& frame) noexcept { scopes::leave(frame, nullptr); }
 
     // The frame has been admitted. If `push` throws, it has left the frame again; it does not after `make_room`.
-    void push(engines::Frame&& frame, Reason reason, ScopeEntry entry, Mark shows) {
+    void push(Frame&& frame, Reason reason, ScopeEntry entry, Mark shows) {
         try {
             make_room();
         } catch (...) {
@@ -134,7 +109,7 @@ struct Stack {
         const unsigned image = at->frame.image;
         const bool counted = at->counts();
         if (at->abandoned) --abandoned;
-        engines::engine_of(image).leave(at->frame, below(at), above(at));
+        scopes::leave(at->frame, above(at));
         if (counted) active_levels[image].fetch_sub(1, std::memory_order_release);
         const auto [mark, previous, reason] = std::tuple(at->shown, at->previous, at->reason);
         if (reason == Reason::scope) contexts::forget_set_inside(at->entry.mark);
@@ -173,8 +148,7 @@ struct Stack {
 
     // Whether the level can be left now. While switches are followed, any level can, unless LLVM works inside it.
     bool is_free(Levels::iterator at) noexcept {
-        if (!follows_in(at->frame.image))
-            return follows_switches() ? above(at) == nullptr : std::next(at) == levels.end();
+        if (!follows_switches()) return std::next(at) == levels.end();
         const Mark mark = at->shown;
         return std::none_of(std::next(at), levels.end(), [mark](const Level& level) {
             return (level.reason == Reason::borrowed || level.reason == Reason::thread) && level.shown == mark;
@@ -226,7 +200,7 @@ struct Stack {
 
     // Returns what LLVM sees. While switches are followed, that need not be the last level.
     const Level* seen(unsigned image) const noexcept {
-        if (!follows_in(image)) return last(image, std::nullopt);
+        if (!follows_switches()) return last(image, std::nullopt);
         if (const Level* level = in_force(image, shown)) return level;
         const Level* level = shown_carried(image);
         return level != nullptr && level->frame.sight.view != nullptr ? level : nullptr;
@@ -261,7 +235,7 @@ struct Stack {
             if ((images >> image & 1) == 0) continue;
             const Level* level = seen(image);
             any = any || level != nullptr;
-            engines::engine_of(image).show(image, level == nullptr ? nullptr : &level->frame);
+            scopes::show(image, level == nullptr ? nullptr : &level->frame);
         }
         if (!any) shown = nullptr;
     }
@@ -278,9 +252,8 @@ struct Stack {
 
     static void drop(Level& level) noexcept {
         if (level.frame.sight.view == nullptr) return;
-        engines::Engine& own = engines::engine_of(level.frame.image);
-        own.leave(level.frame, nullptr, nullptr);
-        own.show(level.frame.image, nullptr);  // the frame shown before may be gone
+        scopes::leave(level.frame, nullptr);
+        scopes::show(level.frame.image, nullptr);  // the frame shown before may be gone
     }
 };
 

@@ -41,19 +41,18 @@ Space::Space(unsigned image, std::vector<Region> regions, std::vector<std::uint3
              std::shared_ptr<const views::Layout> layout)
     : image_(image), regions_(std::move(regions)), calls_(std::move(calls)), layout_(std::move(layout)) {
     views::checked_image(image);
-    if (layout_ != nullptr && layout_->regions() != regions_.size())
-        throw std::runtime_error("a layout of another image");
+    if (layout_->regions() != regions_.size()) throw std::runtime_error("a layout of another image");
     if (set_default_index.size() != regions_.size()) throw std::runtime_error("one setDefault index for each region");
     for (std::uint32_t slot = 0; slot < regions_.size(); ++slot) {
         const Region& region = regions_[slot];
         defaults_.push_back(reinterpret_cast<void*>(region.live));
-        if (layout_ != nullptr) views::identity_view(image_)[slot] = defaults_.back();
+        views::identity_view(image_)[slot] = defaults_.back();
         if (region.scoped && region.role == Role::option) options_.push_back(slot);
     }
     by_address_ = options_;
     std::sort(by_address_.begin(), by_address_.end(),
               [this](std::uint32_t a, std::uint32_t b) { return regions_[a].live < regions_[b].live; });
-    if (layout_ != nullptr) layout_->spread(views::identity_view(image_));
+    layout_->spread(views::identity_view(image_));
     build_defaults(set_default_index);
     last_view_ = defaults_;
     last_drift_ = std::make_shared<const Setting>();
@@ -103,9 +102,9 @@ void Space::build_defaults(const std::vector<std::uint32_t>& set_default_index) 
 Setting Space::clone_process_wide(std::uint32_t slot) const {
     return copy_option(regions_, slot, [this](std::uint32_t of) {
         const Region& region = regions_[of];
-        if (region.ownership != Ownership::set) return clone(region, process_wide(of));
+        if (region.ownership != Ownership::set) return clone(region, live(of));
         auto block = std::make_shared<Block>(region.size);
-        copy_object(region, process_wide(of), block->data());
+        copy_object(region, live(of), block->data());
         build_set(value_of(region, block->data()), process_wide_set(of));
         return block;
     });
@@ -144,7 +143,7 @@ Setting Space::parse(std::uint32_t slot, const Occurrences& values) {
 
 Setting Space::parse_locked(std::uint32_t slot, const Occurrences& values) {
     const Region& region = regions_[slot];
-    os::ForkSafeLock storage = hold_storage();
+    os::ForkSafeLock storage(storage_mutex_);
     const views::LiveView cloning;
     Setting setting = clone_process_wide(slot);
     storage.unlock();
@@ -164,7 +163,7 @@ void Space::complain(std::uint32_t slot, Occurrences values) {
     const Occurrence refused = std::move(values.values.back());
     values.values.pop_back();
     const Setting setting = parse_locked(slot, values);
-    os::ForkSafeLock storage = hold_storage();
+    os::ForkSafeLock storage(storage_mutex_);
     keep_what_stays(setting);
     storage.unlock();
     const views::LiveView printing;
@@ -212,24 +211,17 @@ bool Space::drifted(std::uint32_t slot, void* const* reference) const {
 // Return the elements that an option's set holds process-wide. LLVM writes to it wherever it compiles, also on other
 // threads.
 std::vector<std::int32_t> Space::process_wide_set(std::uint32_t slot) const {
-    const auto* value = value_of(regions_[slot], process_wide(slot));
-    if (covered_) return elements_of(*reinterpret_cast<const RawSet*>(value));
+    const auto* value = value_of(regions_[slot], live(slot));
     return live_elements(reinterpret_cast<std::uintptr_t>(value));
 }
 
 std::shared_ptr<const Setting> Space::drift() {
     const std::lock_guard lock(storage_mutex_);
-    if (!covered_) find_drift();
-    return last_drift_;
-}
-
-// Update the last drift and its view.
-void Space::find_drift() {
     const views::LiveView comparing;
     const auto flag = debugging_ == nullptr ? os::ForkSafeLock() : debugging_->hold();
     const bool unchanged = std::none_of(options_.begin(), options_.end(),
                                         [&](std::uint32_t slot) { return drifted(slot, last_view_.data()); });
-    if (unchanged) return;
+    if (unchanged) return last_drift_;
     auto drift = std::make_shared<Setting>();
     std::vector<void*> view = defaults_;
     for (const std::uint32_t slot : options_) {
@@ -242,26 +234,15 @@ void Space::find_drift() {
     keep_what_stays(*drift);
     last_view_ = std::move(view);
     last_drift_ = std::move(drift);
+    return last_drift_;
 }
-
-os::ForkSafeLock Space::hold_storage() { return os::ForkSafeLock(storage_mutex_); }
 
 os::ForkSafeLock Space::hold_for_parse(std::uintptr_t option) {
     const auto owns = [this](std::uint32_t at) { return at != no_slot && regions_[at].ownership != Ownership::none; };
     const std::optional<std::uint32_t> slot = slot_of(option);
     if (!slot || !(owns(*slot) || owns(regions_[*slot].variable))) return {};
-    return hold_storage();
+    return os::ForkSafeLock(storage_mutex_);
 }
-
-void Space::cover() {
-    find_drift();
-    covered_ = true;
-}
-
-void Space::uncover() noexcept { covered_ = false; }
-
-// Return the process-wide value of a region: in LLVM's own storage or, while that is covered, in a copy.
-const void* Space::process_wide(std::uint32_t slot) const noexcept { return covered_ ? last_view_[slot] : live(slot); }
 
 // Return LLVM's own storage of a region, or what stands in for it.
 const void* Space::live(std::uint32_t slot) const noexcept {

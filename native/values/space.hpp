@@ -50,7 +50,6 @@ struct LlvmCalls {
 
 class Space {
 public:
-    // With a layout, threads read regions through views. Without one, all threads read LLVM's own storage.
     Space(unsigned image, std::vector<Region> regions, std::vector<std::uint32_t> set_default_index, LlvmCalls calls,
           std::shared_ptr<const views::Layout> layout);
     Space(const Space&) = delete;
@@ -58,7 +57,6 @@ public:
 
     unsigned image() const noexcept { return image_; }
     const std::vector<Region>& regions() const noexcept { return regions_; }
-    // Return null if nothing is redirected.
     const std::shared_ptr<const views::Layout>& layout() const noexcept { return layout_; }
     // Return the view of the registered values. Regions that are not scoped show LLVM's globals.
     void* const* defaults() const noexcept { return defaults_.data(); }
@@ -85,15 +83,10 @@ public:
     void scope_debugging(const Debugging::Places& places);
     Debugging* debugging() const noexcept { return debugging_.get(); }
 
-    // Guard LLVM's own storage while a context's values are put into it (engines/overlay.hpp), and while LLVM parses a
-    // value into it (intercept/setters.cpp). From `cover` to `uncover`, both called with the lock held, the contents
-    // before `cover` count as process-wide.
-    os::ForkSafeLock hold_storage();
-    // Hold it if LLVM is about to parse a value for this object of its own that frees memory of the value before, which
-    // another thread may be copying. Such options have no callbacks, so no parser comes back here or needs the GIL.
+    // Guard LLVM's own storage (intercept/setters.cpp), if LLVM is about to parse a value for this object of its own
+    // that frees memory of the value before, which another thread may be copying. Such options have no callbacks, so no
+    // parser comes back here or needs the GIL.
     os::ForkSafeLock hold_for_parse(std::uintptr_t option);
-    void cover();
-    void uncover() noexcept;
 
 private:
     void copy_state(std::uint32_t slot);
@@ -105,9 +98,7 @@ private:
     bool add_occurrence(void* option, unsigned position, const Occurrence& value) const;
     bool drifted(std::uint32_t slot, void* const* reference) const;
     std::vector<std::int32_t> process_wide_set(std::uint32_t slot) const;
-    const void* process_wide(std::uint32_t slot) const noexcept;
     const void* live(std::uint32_t slot) const noexcept;
-    void find_drift();
 
     unsigned image_;
     std::vector<Region> regions_;
@@ -122,7 +113,6 @@ private:
 
     os::ForkSafeMutex storage_mutex_{os::Rank::storage};
     std::vector<std::shared_ptr<Block>> default_blocks_;  // storage of the defaults, and what must never be freed
-    bool covered_ = false;
     std::unique_ptr<Debugging> debugging_;
     std::vector<void*> last_view_;  // defaults with the last drift on top
     std::shared_ptr<const Setting> last_drift_;

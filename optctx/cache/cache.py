@@ -266,8 +266,6 @@ def _checked(result: Result) -> Result:
 
 def _compile_and_tell(engine: Engine, job: Job, given: ModuleRef | None) -> tuple[Result, list[str]]:
     """Compile; return the result, and the names of the options that it may have read."""
-    if not engine.redirects:
-        return _compile(job, given), sorted(engine.options)
     recording = record()
     result = inside(recording, _compile, job, given)
     return result, sorted(recording.log.names)

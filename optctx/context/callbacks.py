@@ -25,7 +25,6 @@ from optctx.errors import (
     DeadlockWarning,
     OptctxError,
     OptionTypeError,
-    UnsupportedImageError,
     level_outside,
     shown,
 )
@@ -127,11 +126,6 @@ def native_mode(engine: Engine, mode: SetsMode) -> _native.Sets:
     """
     if not isinstance(mode, str) or mode not in get_args(SetsMode):
         raise OptionTypeError(f'sets is "contain", "process" or "error", found {shown(mode)}')
-    if mode != "contain" and not engine.redirects:
-        raise UnsupportedImageError(
-            f'sets="{mode}" cannot be had where threads take turns: what is set inside a scope ends with it '
-            f'({engine.reason}); use sets="contain"'
-        )
     return _native.Sets[mode]
 
 

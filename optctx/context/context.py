@@ -63,12 +63,6 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
     LLVM reads some options when PipelineTuningOptions are made: make them inside the scope. A TargetMachine
     can be made anywhere. LLVM's code for it follows the values in force where it is used.
 
-    If threads take turns (`info()["engine"]` is "exclusive"), the same values reach LLVM with these
-    differences. Entering waits while threads with other values are inside, so do not wait inside for such a
-    thread. Threads with the same values share what LLVM writes to options. Process-wide changes made inside
-    reach the scope and are undone with it. Code outside all scopes that does not go through optctx sees the
-    values of the threads inside. No version of Python can hold a scope across an `await`.
-
     Args:
         overrides: Option name -> Python value, or its text on a command line. Keywords do the same, with `_`
             for `-`.
@@ -350,8 +344,8 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
             TypeError, OptctxError: As for `bound`.
             ScopeError: The LLVMContext is bound already.
             ProcessWideOptionError: This context changes options for the whole process.
-            UnsupportedImageError: Threads take turns in this process (`info()["engine"]`). Or a check is
-                asked for in an LLVM that the program calls itself, where optctx cannot raise anything.
+            UnsupportedImageError: A check is asked for in an LLVM that the program calls itself, where optctx
+                cannot raise anything. Or the library lacks what bindings take.
         """
         bind(self, llvm_context, on_mismatch)
 

@@ -84,11 +84,7 @@ def tool(
 
 
 def _containing(context: OptionContext) -> OptionContext:
-    """Have a new context contain what is set inside, without a warning.
-
-    Where threads take turns it shares nothing: what is set inside must not reach others.
-    """
-    context._layers.native.keep_apart()
+    """Have a new context contain what is set inside, without a warning."""
     context._containing = True
     return context
 

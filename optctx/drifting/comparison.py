@@ -77,10 +77,7 @@ class Comparison:
         return [*self._of_scoped(), *self._of_refused()]
 
     def _of_scoped(self) -> list[Difference]:
-        """Find changes of options that contexts have storage for.
-
-        Where threads take turns, the values of threads inside a context do not count.
-        """
+        """Find changes of options that contexts have storage for."""
         drift = self._engine.space.drift()
         if drift.is_same(self._drift):
             return []

@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable
 
 from optctx._native import begin_lookups_with, inside, process_ends, set_callbacks, trim_heap
-from optctx.engine.choice import cannot_redirect, choose, fall_back, warn_of_fallback
-from optctx.engine.engine import CannotRedirectError, Clock, Engine, Users
+from optctx.engine.engine import Clock, Engine, Users
 from optctx.engine.host import Host, default_host, host_of
 from optctx.engine.kept import Kept
 from optctx.errors import OptionTypeError, ScopeError, UnsupportedImageError, shown
@@ -27,7 +26,7 @@ class _Attachment:
         self.image = image
         self.engine: Engine | None = None  # complete, attached or not
         self.kept: Kept | None = None  # until it is attached
-        self.used = False  # whether the engine was ever attached; until then another may take its place
+        self.used = False  # whether the engine was ever attached
 
 
 _lock = lock_held_by_fork(Rank.ENGINE)  # of all images: attaching changes code of the process
@@ -41,10 +40,9 @@ def attach(image: Image | None = None) -> Engine:
 
     The first call redirects that LLVM's option reads for the whole process. Every thread keeps reading LLVM's
     globals until it enters a context. Takes 0.3 s the first time for a library, 0.07 s in later processes.
-    Where the code cannot be changed, threads take turns instead; OPTCTX_ENGINE, read at the first call,
-    decides otherwise. Raises UnsupportedImageError, with nothing changed, where the library does not check
-    out, and OptionTypeError for what is not an image. If an exception interrupts it, nothing is attached and
-    the next call begins where this one ended.
+    Raises UnsupportedImageError, with nothing changed, where the library does not check out or its code
+    cannot be changed, and OptionTypeError for what is not an image. If an exception interrupts it, nothing
+    is attached and the next call begins where this one ended.
     """
     found = _find(image)
     if found is not None and found.used and found.engine is not None and found.engine.attached:
@@ -66,7 +64,7 @@ def attach_again(index: int) -> None:
 
 
 def _attach(image: Image | None) -> Engine:
-    """Prepare, choose, commit. Before that nothing of LLVM's changes but what it makes at its first use."""
+    """Prepare, commit. Before that nothing of LLVM's changes but what it makes at its first use."""
     clock = Clock()
     found = _attachment(image)
     host = host_of(found.image)
@@ -87,17 +85,17 @@ def _prepare(found: _Attachment, host: Host, clock: Clock) -> Engine:
     if found.kept.load():
         clock.lap("kept")
         try:
-            return _choose(found.image, host, clock)
+            return _make(found.image, host, clock)
         except (UnsupportedImageError, LookupError, TypeError, ValueError) as error:
             found.kept.drop(str(error))
-    return _choose(found.image, host, clock)
+    return _make(found.image, host, clock)
 
 
-def _choose(image: Image, host: Host, clock: Clock) -> Engine:
+def _make(image: Image, host: Host, clock: Clock) -> Engine:
     try:
         surveyed = _survey(image, host)
         clock.lap("registry")
-        return choose(surveyed, clock)
+        return Engine(surveyed, clock)
     finally:
         image.release_pages()
 
@@ -116,22 +114,16 @@ def _survey(image: Image, host: Host) -> Survey:
 
 
 def _commit(found: _Attachment, clock: Clock) -> None:
-    """Attach in one native step. The first time, another engine may take the place of one that cannot."""
+    """Attach in one native step."""
     engine = found.engine
     assert engine is not None  # it is prepared
     if not engine.attached:  # else an exception came after that step
         start = time.perf_counter()
         try:
             engine.attach()
-        except CannotRedirectError as error:
-            if found.used:  # contexts were made for this engine
-                raise cannot_redirect(error) from error
-            found.engine = None  # what it knows of its options, the next plan changes
-            engine = found.engine = fall_back(error, engine.survey, clock)
-            engine.attach()
         except UnsupportedImageError:
             if not found.used:
-                found.engine = None  # the next call chooses again
+                found.engine = None  # the next call makes it again
             raise
         engine.seconds["commit"] = time.perf_counter() - start
     if not found.used:
@@ -150,8 +142,6 @@ def _finish(found: _Attachment, engine: Engine, clock: Clock) -> None:
     _keep(found, engine)
     clock.lap("keeping")
     engine.seconds.update(clock.laps)
-    if engine.fell_back:
-        warn_of_fallback(engine.reason)
 
 
 def _keep(found: _Attachment, engine: Engine) -> None:
@@ -160,7 +150,7 @@ def _keep(found: _Attachment, engine: Engine) -> None:
     if findings.changed:
         missing_features(engine.image)  # facts that are asked for later, when the index of symbols is gone
     if found.kept is not None:
-        if found.kept.wanted and findings.changed and engine.redirects:
+        if found.kept.wanted and findings.changed:
             keep_registry(engine.image, engine.survey.registry)
             found.kept.save()
         engine.kept = found.kept.state

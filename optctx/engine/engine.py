@@ -1,22 +1,42 @@
-"""The engine of an image: its plan in force, in one of two ways, as everything above it sees them."""
+"""The engine of an image: its plan in force, as everything above it sees it.
+
+LLVM's option reads are redirected, and every thread reads storage of its own.
+"""
 
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
-from optctx._native import Context, Setting, Space, is_attached
+from optctx._native import (
+    Context,
+    OsError,
+    Setting,
+    Space,
+    Trampolines,
+    Transaction,
+    configure_bindings,
+    is_attached,
+    prepare_recording,
+    redirect,
+    restore,
+    thread_offset,
+    trampolines,
+)
+from optctx.arch import CannotDecodeError, processor
 from optctx.engine.registered import Registered, gone, resolve
+from optctx.errors import UnsupportedImageError
+from optctx.image.facts.interceptions import BINDING, SHARED_MACHINES
+from optctx.image.memory import checking
 from optctx.image.options import RegisteredOption
 from optctx.image.survey import Survey
-from optctx.plan.plan import Plan
-from optctx.plan.ways_in import setter_tables
+from optctx.plan.plan import Plan, make_plan
+from optctx.plan.references import read_references
+from optctx.plan.ways_in import prepare_hooks, setter_tables
 
-
-class CannotRedirectError(Exception):
-    """This machine does not let code be changed, whatever the library; nothing was changed."""
+_SAID_ELSEWHERE = (BINDING, SHARED_MACHINES)  # by `info()`, of each LLVM
 
 
 class Users(NamedTuple):
@@ -35,41 +55,85 @@ class Storage(NamedTuple):
     owner: Context | Setting | None
 
 
-class Engine(ABC):
+class Engine:
     """An image with its plan, and how contexts reach it. Lives with the process.
 
-    `redirects`: LLVM's reads are redirected. Then it can be known which options LLVM reads, and in which
-    functions; and whatever a thread is inside of, LLVM can be shown something else at any moment.
     `index`: of the image, by which native code knows it.
-    `intercepts`: contexts can follow an LLVMContext or a function, as LLVM starts to work on it.
+    `intercepts`: contexts can follow an LLVMContext or a function, as LLVM starts to work on it;
+    `not_intercepted`: what the library lacks for that.
     `shares_machines`: code that a TargetMachine emits has the values in force there, wherever it was made.
     `follows_lljit`: so can what llvmlite's LLJIT makes of a module's text.
-    `reason`: why this engine. `fell_back`: the user did not ask for it.
     `kept`: what was done with what earlier processes have kept.
-    `setters`: pointers that lead what gives a value to an option to optctx.
+    `transaction`: the instructions to redirect, or that are; `hooks`: the functions that optctx stands in
+    front of; `setters`: pointers that lead what gives a value to an option to optctx.
     `registered`: the options as LLVM has them registered now.
     """
 
-    name: ClassVar[str]
-    redirects: ClassVar[bool]
-    space: Space
-    intercepts: bool = False
-    not_intercepted: str = ""  # what the library lacks for that
-    follows_lljit: bool = False
-    shares_machines: bool = False
+    def __init__(self, survey: Survey, clock: Clock) -> None:
+        """Plan, and prepare trampolines and views. Changes no code yet.
 
-    def __init__(self, survey: Survey, plan: Plan) -> None:
-        """Raise UnsupportedImageError if the library does not check out."""
+        Raises UnsupportedImageError if the library does not check out, or its code cannot be redirected here.
+        """
         self.image = survey.image
         self.index = survey.image.index
         self.survey = survey
-        self.plan = plan
-        self.registered = Registered(survey, plan, self.index)
-        self.setters = setter_tables(survey, self.index)
-        self.reason = ""
-        self.fell_back = False
         self.seconds: dict[str, float] = {}
         self.kept = ""
+        with checking(self.image.path):
+            try:
+                self.processor = processor()
+                self.plan = make_plan(survey, read_references(survey))
+            except CannotDecodeError as error:
+                raise self._cannot_redirect(f"instructions cannot be decoded: {error}") from error
+            clock.lap("sites")
+            self.registered = Registered(survey, self.plan, self.index)
+            self.setters = setter_tables(survey, self.index)
+            try:
+                self._prepare_code(clock)
+            except OsError as error:
+                raise self._cannot_redirect(str(error)) from error
+            except RuntimeError as error:
+                raise UnsupportedImageError(f"{self.image.path}: {error}; nothing was changed") from error
+            self._prepare_views()
+        clock.lap("views")
+
+    def _cannot_redirect(self, why: str) -> UnsupportedImageError:
+        return UnsupportedImageError(
+            f"could not redirect the option reads of {self.image.path}, nothing was changed: {why}; compile "
+            "in processes of their own instead: optctx.compiling.FreshProcess sets the options of each"
+        )
+
+    def _prepare_code(self, clock: Clock) -> None:
+        """Make the code that runs instead of LLVM's instructions, and in front of its functions."""
+        image, index = self.image, self.index
+        hooks = self.hooks = prepare_hooks(self.survey, index)
+        self.follows_lljit = hooks.begins_llvm_contexts
+        self.shares_machines = SHARED_MACHINES not in hooks.unavailable
+        self.not_intercepted = hooks.unavailable.get(BINDING, "")
+        self.intercepts = not self.not_intercepted
+        self.plan.unavailable.update(
+            (feature, why) for feature, why in hooks.unavailable.items() if feature not in _SAID_ELSEWHERE
+        )
+        clock.lap("entrances")
+        sites = _trampolines(self.plan, index)
+        self.transaction = Transaction([*hooks.calls, *hooks.starts], image.text_begin, image.text_end, sites)
+        clock.lap("trampolines")
+
+    def _prepare_views(self) -> None:
+        """Make the storage that every thread reads."""
+        slots = [self.plan.slots[part.address] for part in self.survey.reporting]
+        self.space = Space.make(
+            self.index,
+            self.plan.regions,
+            self.plan.set_default,
+            self.survey.functions.add_occurrence,
+            (slots[0], slots[1], slots[2]),
+            self.survey.stream_table,
+            self.plan.readers.packed,
+        )
+        _scope_printing(self.space, self.plan)
+        if self.intercepts:
+            configure_bindings(self.index, self.survey.functions.work_calls)
 
     # How contexts reach the image
 
@@ -78,31 +142,41 @@ class Engine(ABC):
         """Whether contexts reach the image now."""
         return is_attached(self.index)
 
-    @abstractmethod
     def attach(self) -> None:
-        """Let contexts reach the image. If that fails, nothing is changed.
+        """Let contexts reach the image. If that fails, nothing is changed. Raises UnsupportedImageError."""
+        try:
+            redirect(self.index, self.transaction, self.hooks.tables, self.setters)
+        except RuntimeError as error:  # OsError is one
+            raise self._cannot_redirect(str(error)) from error
 
-        Raises CannotRedirectError and UnsupportedImageError.
-        """
-
-    @abstractmethod
     def detach(self) -> Users:
         """Undo `attach` in one step, unless something uses it. Raises RuntimeError with nothing changed."""
+        return Users(*restore(self.index, self.transaction, self.hooks.tables, self.setters))
 
-    @abstractmethod
-    def covering(self) -> Context | None:
-        """Return what holds the process-wide values while it lives; None: LLVM's own storage does."""
+    def prepare_recording(self) -> None:
+        """Let recordings that begin from now on detect LLVM's reads. A second call does nothing."""
+        sites = self.plan.references.sites
+        of_sites = self.plan.readers.by_site.tobytes()
+        prepare_recording(self.space, self.transaction, self.image.base, sites.packed, of_sites)
 
-    @abstractmethod
     def report(self) -> dict[str, Any]:
         """Report on the code for `info()`, as plain data."""
-
-    @property
-    def why_not_intercepted(self) -> str:
-        """Why contexts cannot follow an LLVMContext or a function."""
-        return self.not_intercepted or (
-            f"threads take turns in this process, and nothing tells when LLVM starts to work ({self.reason})"
-        )
+        code = self.plan.references
+        sites = list(code.sites)
+        tactics = Counter(self.processor.tactic_name(site.tactic) for site in sites)
+        return {
+            "decoder": self.processor.decoder_package,
+            "sites": {
+                "redirected": len(sites),
+                "by_tactic": dict(tactics),
+                "stores": sum(site.writes for site in sites),
+                "addresses_taken": sum(site.takes_address for site in sites),
+                "code_pages": self.transaction.pages,
+                "trampoline_bytes": self.transaction.trampoline_bytes,
+            },
+            "shared_machines": self.hooks.unavailable.get(SHARED_MACHINES, "yes"),
+            "sites_refused": dict(Counter(refusal.reason for refusal in code.refusals)),
+        }
 
     # The options
 
@@ -146,8 +220,6 @@ class Engine(ABC):
 
     def process_wide(self, option: RegisteredOption) -> Storage:
         """Find where the process-wide value of an option is now, even while threads are inside contexts."""
-        if option.slot is not None and (context := self.covering()) is not None:
-            return Storage(context.address(option.slot), option.value_in(context.address), context)
         return Storage(option.address, option.place.address, None)
 
     def drifted(self, drift: Setting) -> Iterator[tuple[RegisteredOption, Storage]]:
@@ -170,3 +242,25 @@ class Clock:
         now = time.perf_counter()
         self.laps[name] = now - self._last
         self._last = now
+
+
+def _scope_printing(space: Space, plan: Plan) -> None:
+    """Limit debug output to the threads that are inside a context with `debug`."""
+    printing = plan.printing
+    if printing is not None:
+        space.scope_debugging(
+            printing.flag,
+            printing.option.address + printing.option.value_offset,
+            printing.types.address,
+            printing.types.type_size,
+            printing.debug_only.address,
+            plan.slots[printing.flag],
+            plan.slots[printing.types.address],
+        )
+
+
+def _trampolines(plan: Plan, index: int) -> Trampolines:
+    """Build the trampolines of all sites of the image with this index."""
+    sites = plan.references.sites
+    words, loads = plan.words()
+    return trampolines(sites.image, sites.packed, words.tobytes(), loads, thread_offset(index))

@@ -20,10 +20,8 @@ def info(image: Image | None = None) -> dict[str, Any]:
 
     `image`: about which LLVM, from `loaded_image`; None means llvmlite's, with the `images` of all.
 
-    Keys: python, processor, engine ("thread": every thread reads option values of its own; "exclusive":
-    threads with different values take turns; None where attaching failed), engine_reason (why this one, such
-    as what forbade to change code), active_scopes, images (one dict for each LLVM: path, build_id, registry
-    layout, options by scope, decoder, sites by tactic, shared_machines ("yes", or why scopes need a
+    Keys: python, processor, active_scopes, images (one dict for each LLVM: path, build_id, registry layout,
+    options by scope, decoder, sites by tactic, shared_machines ("yes", or why scopes need a
     TargetMachine each), unavailable (features that this LLVM has not all it takes for, with the reason),
     refusals with their reasons, seconds that attaching took), folders (where optctx keeps what attaching
     works out, and a key; both can be deleted at any time) and error.
@@ -31,15 +29,12 @@ def info(image: Image | None = None) -> dict[str, Any]:
     report: dict[str, Any] = {
         "python": platform.python_version(),
         "processor": platform.machine(),
-        "engine": None,
-        "engine_reason": "",
         "images": [],
         "folders": dict(zip(("cache", "state"), own_folders(), strict=True)),
         "error": None,
     }
     try:
         engine = attach(image)
-        report["engine"], report["engine_reason"] = engine.name, engine.reason
         report["images"] = [_image(each) for each in (engines() if image is None else [engine])]
     except UnsupportedImageError as error:
         report["error"] = str(error)

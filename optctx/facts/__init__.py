@@ -31,7 +31,6 @@ __all__ = [
     "advice",
     "build_id",
     "facts",
-    "reads_are_known",
     "resolve",
     "text",
     "trusted",
@@ -54,11 +53,6 @@ def facts(*, readers: bool = True) -> Facts:
 def build_id() -> str:
     """The build id of llvmlite's LLVM. Attaches at first use. Raises UnsupportedImageError."""
     return attach().image.build_id
-
-
-def reads_are_known() -> bool:
-    """Whether optctx sees which options LLVM reads: not where threads take turns. Attaches at first use."""
-    return attach().redirects
 
 
 def resolve(name: str) -> str:

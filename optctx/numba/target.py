@@ -276,7 +276,7 @@ def _check(context: OptionContext) -> None:
         )
     if not engine.intercepts:
         raise UnsupportedImageError(
-            f"cannot compile Numba functions under {context!r}: {engine.why_not_intercepted}; enter the "
+            f"cannot compile Numba functions under {context!r}: {engine.not_intercepted}; enter the "
             "context around the first call of a function of numba.njit instead"
         )
     exclusive = context._layers.exclusive()

@@ -1,6 +1,6 @@
 """What is to be done with an image: which options contexts can set, and which code changes for that."""
 
-from optctx.plan.plan import Plan, plan_redirected
+from optctx.plan.plan import Plan, make_plan
 from optctx.plan.references import find_ends, read_references
 from optctx.plan.ways_in import (
     belongs_to_machine,
@@ -14,6 +14,6 @@ __all__ = [
     "called",
     "find_ends",
     "find_entrances",
-    "plan_redirected",
+    "make_plan",
     "read_references",
 ]

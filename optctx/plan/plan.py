@@ -25,10 +25,9 @@ _OPTION, _VARIABLE, _NOTHING_OWNED = Role.option, Role.variable, Ownership.none
 class Plan:
     """What is to be done with an image. It decides in the options of the survey that it is made from.
 
-    `options` by address of the Option; `regions` by slot; `slots` by address of the region. `readers`: empty
-    where code is left as it is. `served`: by slot of storage beside the options, those whose values it leads
-    to. `printing`: how LLVM decides about debug output, if contexts can have their own. `unavailable`: what
-    else contexts cannot have, and why.
+    `options` by address of the Option; `regions` by slot; `slots` by address of the region. `served`: by slot
+    of storage beside the options, those whose values it leads to. `printing`: how LLVM decides about debug
+    output, if contexts can have their own. `unavailable`: what else contexts cannot have, and why.
     """
 
     def __init__(
@@ -40,7 +39,7 @@ class Plan:
         self.regions: list[Region] = []
         self.set_default: list[int] = []
         self.slots: dict[int, int] = {}
-        self.readers = Readers(None, b"", array("I"))
+        self.readers: Readers  # once the slots are given
         self.served: dict[int, list[RegisteredOption]] = {}
         self.unavailable: dict[str, str] = {}
 
@@ -51,7 +50,6 @@ class Plan:
 
     def words(self) -> tuple[array[int], bytes]:
         """Return for each site the word of its view, and whether that leads to an address that it takes."""
-        assert self.references.sites is not None  # nothing is redirected otherwise
         return self.references.sites.words(self.slots, self.readers.by_site, len(self.regions))
 
     def sees_reads(self, option: RegisteredOption) -> bool:
@@ -66,11 +64,10 @@ class Plan:
         return slot
 
 
-def plan_redirected(survey: Survey, references: References) -> Plan:
-    """Make a plan for code that is redirected: with slots for the reporting, and every site of a region."""
+def make_plan(survey: Survey, references: References) -> Plan:
+    """Make a plan: with slots for the reporting, and every site of a region."""
     image, printing, no_printing = survey.image, survey.printing, survey.no_printing
     sites = references.sites
-    assert sites is not None  # the code was decoded
     uses = sites.uses()
     if printing is not None and _is_stuck(references, uses, printing.types.address):
         no_printing = f"{image.path}: {printing.asked} cannot be redirected"
@@ -113,20 +110,11 @@ def _is_stuck(references: References, uses: Mapping[int, Uses], region: int) -> 
     return region in references.stuck or region not in uses
 
 
-def plan_in_place(survey: Survey) -> Plan:
-    """Make a plan for code that is left as it is, without decoding it."""
-    nothing = References(None, [], [], [])
-    plan = Plan(_decide(survey, nothing, {}), nothing)
-    _give_slots(plan, {})
-    _add_state(plan, survey.state)
-    return plan
-
-
 def _decide(
     survey: Survey,
     references: References,
     uses: Mapping[int, Uses],
-    printing: Printing | None = None,
+    printing: Printing | None,
 ) -> dict[int, RegisteredOption]:
     options = {option.address: option for option in survey.options}
     for option in survey.options:

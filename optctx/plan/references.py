@@ -108,9 +108,9 @@ _QUESTION = "references"
 
 
 class References(NamedTuple):
-    """`sites`: None where the code was not decoded. `loose`: addresses that nameless pointers hold."""
+    """`loose`: addresses that nameless pointers hold."""
 
-    sites: Sites | None
+    sites: Sites
     refusals: list[SiteRefusal]
     tables: list[PointerTable]
     loose: list[int]
@@ -175,7 +175,6 @@ def _decode(
 
 
 def _pack(base: int, references: References) -> Any:
-    assert references.sites is not None  # the code was decoded
     return (
         references.sites.packed,
         tuple(
@@ -254,7 +253,7 @@ class Readers:
     index of the reader of each site, or NO_READER.
     """
 
-    def __init__(self, image: Library | None, packed: bytes, by_site: array[int]) -> None:
+    def __init__(self, image: Library, packed: bytes, by_site: array[int]) -> None:
         self._image, self._packed, self.by_site = image, packed, by_site
 
     @classmethod
@@ -269,11 +268,11 @@ class Readers:
 
     def __iter__(self) -> Iterator[Reader]:
         for slot, number, offset, uses in _PACKED.iter_unpack(self._packed):
-            function = self._image.numbered(number) if self._image is not None else None
+            function = self._image.numbered(number)
             name = function.name if function is not None else ""
             yield Reader(slot, name, bool(uses & _TAKES_ADDRESS), offset, bool(uses & _READS))
 
     @property
     def packed(self) -> bytes:
-        """For `Space.redirected`."""
+        """For `Space.make`."""
         return self._packed

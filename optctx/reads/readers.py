@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from optctx.engine.engine import Engine
-from optctx.engine.thread_engine import ThreadEngine
-from optctx.errors import UnsupportedImageError
 from optctx.image.options import RegisteredOption
 from optctx.lazy import lazy
 from optctx.plan.references import Reader
@@ -15,7 +13,7 @@ from optctx.plan.references import Reader
 class ReaderIndex:
     """The readers of an image by their index. One for each engine: see `reader_index`."""
 
-    def __init__(self, engine: ThreadEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
         engine.prepare_recording()
 
@@ -52,16 +50,6 @@ _readings: dict[int, ReaderIndex] = {}  # by the engine's id; engines live as lo
 
 
 def reader_index(engine: Engine) -> ReaderIndex:
-    """Return the readers of an engine's image, made once for each.
-
-    Raises UnsupportedImageError where no read is redirected.
-    """
+    """Return the readers of an engine's image, made once for each."""
     found = _readings.get(id(engine))
-    if found is not None:
-        return found
-    if not isinstance(engine, ThreadEngine):
-        raise UnsupportedImageError(
-            "cannot tell what LLVM reads: threads take turns at LLVM's own storage in this process "
-            f"({engine.reason}), and no read is redirected"
-        )
-    return _readings.setdefault(id(engine), ReaderIndex(engine))
+    return _readings.setdefault(id(engine), ReaderIndex(engine)) if found is None else found

@@ -71,8 +71,8 @@ def record(image: Image | None = None) -> Recording:
     `image`: of which LLVM, from `loaded_image`; None means llvmlite's.
 
     Raises:
-        UnsupportedImageError: On entering, if threads take turns (`info()["engine"]`), if this thread blocks
-            SIGSEGV, or if another handler has replaced optctx's handler of it.
+        UnsupportedImageError: On entering, if this thread blocks SIGSEGV, or if another handler has replaced
+            optctx's handler of it.
         OptionTypeError: On entering, if `image` is not an image.
         ScopeError: On leaving, if the block was not entered or is not the innermost one of this thread.
     """

@@ -71,9 +71,9 @@ def check_in_line(what: str) -> None:
     task = f"a task inside {shown(here[0])}" if here else "a task outside any scope"
     raise ScopeError(
         f"cannot {what} in {task}: its thread is still inside {shown(mark[0])}, which "
-        "another task entered that is suspended inside it; before Python 3.14, and where threads take "
-        "turns, a scope must not be held across an `await`: leave it before, or put what awaits nothing "
-        "into a function and `await asyncio.to_thread(context.run, function)`"
+        "another task entered that is suspended inside it; before Python 3.14 a scope must not be held "
+        "across an `await`: leave it before, or put what awaits nothing into a function and "
+        "`await asyncio.to_thread(context.run, function)`"
     )
 
 
@@ -97,7 +97,7 @@ def cannot_leave(context: object, text: str) -> ScopeError:
 def follow_tasks(engine: Engine) -> None:
     """Make every call through the image's host, from now on, see the scope of its task.
 
-    Where the interpreter reports switches of tasks, all calls into LLVM do, unless threads take turns. If the
+    Where the interpreter reports switches of tasks, all calls into LLVM do. If the
     host does not report its calls, only switches are followed. Called with the first context of an image. If
     an exception interrupts it, the next call completes it.
     """
@@ -107,8 +107,7 @@ def follow_tasks(engine: Engine) -> None:
 
 def _follow(engine: Engine) -> None:
     """Do the steps. Each is atomic and happens only once, so an interrupted call can be repeated."""
-    if engine.redirects:
-        _native.watch_context_switches()
+    _native.watch_context_switches()
     host_of(engine.image).follow_calls(library_calls(engine))
     _following.add(engine.index)
 

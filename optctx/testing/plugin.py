@@ -12,7 +12,6 @@ import pytest
 
 from optctx import OptionContext
 from optctx.errors import OptctxError, UnreadOptionError, UnreadOptionWarning
-from optctx.facts import reads_are_known
 from optctx.process import option_name
 from optctx.testing.last_line import Witness
 from optctx_pytest import INI, MARK
@@ -170,11 +169,10 @@ class Unread:
 def _entered(context: OptionContext, mode: str) -> Iterator[Unread]:
     """Enter a context. The end fills in what was not read, or raises UnreadOptionError in mode "error".
 
-    A block that fails reports nothing. Nor does an engine that cannot tell what LLVM reads. In mode "own" the
-    context judges itself.
+    A block that fails reports nothing. In mode "own" the context judges itself.
     """
     found = Unread()
-    if mode in ("ignore", "own") or not reads_are_known():
+    if mode in ("ignore", "own"):
         with context:
             yield found
         return

@@ -66,9 +66,9 @@ def attach(
             the setting as it is.
 
     Raises:
-        UnsupportedImageError: The library does not check out. Or attributes or another `outside` than "allow"
-            are asked for where threads take turns, or "warn" or "error" for an LLVM that the program calls
-            itself. No setting was changed.
+        UnsupportedImageError: The library does not check out, or lacks what attributes or another `outside`
+            than "allow" take. Or "warn" or "error" is asked for an LLVM that the program calls itself. No
+            setting was changed.
         ScopeError: `outside` is to change while compilations run outside every scope. No setting was changed.
         OptionTypeError, UnknownOptionError: An argument is wrong.
     """
@@ -113,7 +113,7 @@ def _set_outside(engine: Engine, outside: Outside) -> None:
     """Set the rule of an image, for all threads, or raise as `optctx.attach` does, with nothing changed."""
     if outside != "allow" and not engine.intercepts:
         raise UnsupportedImageError(
-            f'outside="{outside}" cannot count: {engine.why_not_intercepted}; enter scopes instead'
+            f'outside="{outside}" cannot count: {engine.not_intercepted}; enter scopes instead'
         )
     if outside in ("warn", "error") and not host_of(engine.image).reports_calls:
         raise UnsupportedImageError(

@@ -68,7 +68,7 @@ def new_policy(engine: Engine, attributes: Attributes | None, trust: Iterable[st
         wanted = wanted._replace(attributes=attributes)
     if wanted.attributes != "ignore" and not engine.intercepts:
         raise UnsupportedImageError(
-            f"attributes of functions cannot count: {engine.why_not_intercepted}; enter scopes instead"
+            f"attributes of functions cannot count: {engine.not_intercepted}; enter scopes instead"
         )
     return wanted
 
@@ -88,7 +88,7 @@ def reset_policy(engine: Engine) -> None:
 def why_attributes_cannot_count() -> str:
     """Return the reason, as half a sentence; "" where they can. Attaches, and changes nothing else."""
     engine = engine_attach.attach()
-    return "" if engine.intercepts else engine.why_not_intercepted
+    return "" if engine.intercepts else engine.not_intercepted
 
 
 def attributes_policy() -> tuple[str, ...]:

@@ -46,7 +46,7 @@ def bind(context: Bindable, llvm_context: object, on_mismatch: OnMismatch) -> No
     host = host_of(engine.image)
     if not engine.intercepts:
         raise UnsupportedImageError(
-            f"cannot bind {shown(context)} to an LLVMContext: {engine.why_not_intercepted}; "
+            f"cannot bind {shown(context)} to an LLVMContext: {engine.not_intercepted}; "
             "enter the context as a scope"
         )
     address = host.llvm_context_address(llvm_context)

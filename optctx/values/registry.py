@@ -118,9 +118,6 @@ class Option:
     def scope(self) -> str:
         """thread: a context can set it. process: it cannot, see `reason`. unread: this library does not read
         it.
-
-        If threads take turns (`info()["engine"]` is "exclusive"), reads are not known and no option is
-        unread.
         """
         return self._target.scope
 
@@ -150,10 +147,7 @@ class Option:
 
     @property
     def read_by(self) -> tuple[str, ...]:
-        """The functions of this library that read the option, demangled.
-
-        Empty if threads take turns (`info()["engine"]` is "exclusive"), because reads are not known then.
-        """
+        """The functions of this library that read the option, demangled."""
         return tuple(dict.fromkeys(demangle(name) for name in self._target.readers))
 
     @property

@@ -57,7 +57,6 @@ def recorded(folder: pathlib.Path, hidden: str) -> tuple[int, dict[str, Any], st
     return status, json.loads(report.read_text())["record"], text
 
 
-@pytest.mark.redirected
 @pytest.mark.long
 def test_every_sensitive_option_must_be_recorded(tmp_path: pathlib.Path) -> None:
     status, found, text = recorded(tmp_path, "")
@@ -99,7 +98,6 @@ def designed(folder: pathlib.Path, *program: str) -> tuple[int, list[list[str]],
     return status, [row.split("\t") for row in listed.read_text().splitlines()[1:]], text
 
 
-@pytest.mark.redirected
 @pytest.mark.long
 def test_running_shows_which_options_do_not_arrive(tmp_path: pathlib.Path) -> None:
     """`x86-asm-syntax` is read where a description of assembly is made; `unroll-count` in a pass."""
@@ -114,7 +112,6 @@ def test_running_shows_which_options_do_not_arrive(tmp_path: pathlib.Path) -> No
     assert not any("unroll-count" in at_fault for *_, at_fault, _ in rows)
 
 
-@pytest.mark.redirected
 @pytest.mark.long
 def test_a_difference_that_nothing_explains_is_a_failure(tmp_path: pathlib.Path) -> None:
     chosen = ("--option", "x86-asm-syntax", "--design", "table")
@@ -125,7 +122,6 @@ def test_a_difference_that_nothing_explains_is_a_failure(tmp_path: pathlib.Path)
 # evidence.conformance.experiments and .reads
 
 
-@pytest.mark.redirected
 @pytest.mark.long
 def test_a_machine_that_is_made_before_its_options_gives_another_output(tmp_path: pathlib.Path) -> None:
     words = ("-m", "evidence.conformance.experiments", "machine-outside", *SAMPLE)
@@ -136,7 +132,6 @@ def test_a_machine_that_is_made_before_its_options_gives_another_output(tmp_path
     assert rows[-1] == ["1", "x86-asm-syntax"]
 
 
-@pytest.mark.redirected
 @pytest.mark.long
 def test_reads_are_recorded_with_their_stacks(tmp_path: pathlib.Path) -> None:
     report, stacks = tmp_path / "reads.json", tmp_path / "without.md"

@@ -29,7 +29,7 @@ from tests.evidence.reading import UNROLLED, act
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86
 from tests.support.rows import rows
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+pytestmark = [pytest.mark.usefixtures("attached")]
 
 O3 = Job(SCALE + CALLS, "default<O3>", triple=X86, emit="object")
 

@@ -34,7 +34,6 @@ BOTH = merged((*WIDE, *UNROLLED))
 Options = tuple[str, ...]
 LLVMLITES = [name for name in STRATEGIES if name != "command-line"]
 QUICK = ("thread", "process-forkserver")  # one that compiles in its process, and one that does not
-pytestmark = pytest.mark.redirected
 
 
 @pytest.fixture(scope="module")

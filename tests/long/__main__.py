@@ -29,8 +29,6 @@ BUILD: Final = (
     "; build it from the sources of a release of CPython ({configure}), and put it there or name its path: "
     "make test-long STAGES=/path/to/{name}"
 )
-# Of tests for redirected code, which `make test` runs.
-IN_TURNS: Final = "threads take turns here"
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,6 @@ class Stage:
 
     name: str
     command: tuple[str, ...]
-    engine: str = ""
     needs: str = ""
     otherwise: str = ""
 
@@ -60,7 +57,7 @@ class Report:
             skip = case.find("skipped")
             if skip is None:
                 self.ran |= {(module, name), ("", module)}
-            elif skip.get("message") != IN_TURNS:
+            else:
                 self.skipped[module, name] = skip.get("message", "")
 
     def lines(self) -> Iterator[str]:
@@ -83,7 +80,6 @@ def stages(seed: int) -> tuple[Stage, ...]:
     drawn = ("-m", "hypothesis and not cluster and not long", "--hypothesis-profile", "long")
     found = [
         Stage("long", (*everywhere, "-m", "long")),
-        Stage("turns", everywhere, engine="exclusive"),
         Stage("examples", (*everywhere, *drawn)),
         Stage("cluster", (*pytest, "-m", "cluster")),
         Stage("soak", (*tool, "tests.long.soak", *often)),
@@ -115,8 +111,6 @@ def run_stages(given: Sequence[Stage]) -> Report:
         with tempfile.TemporaryDirectory() as folder:
             results = Path(folder, "results.xml")
             environment = {**os.environ, "PYTEST_ADDOPTS": f"--junitxml={results}"}
-            if stage.engine:
-                environment["OPTCTX_ENGINE"] = stage.engine
             status = subprocess.run(stage.command, cwd=ROOT, env=environment, check=False).returncode
             if status:
                 report.failed.append(f"{stage.name} (status {status})")

@@ -19,7 +19,7 @@ from tests.long.effects.functions import doubled
 from tests.long.effects.recorded import missed
 from tests.support.ir_texts import CALLS, COUNTED, SCALE
 
-pytestmark = [pytest.mark.redirected, pytest.mark.llvm22]
+pytestmark = [pytest.mark.llvm22]
 
 X86 = "x86_64-unknown-linux-gnu"
 # The first two act on a function alone, and the others are refused.

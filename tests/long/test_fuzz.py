@@ -40,7 +40,7 @@ SHORT = {  # cases, arguments, and of what it counts (summed) there has to be mo
 
 @pytest.mark.parametrize(
     "target",
-    [pytest.param(name, marks=[pytest.mark.redirected] * (name in ("modules", "sets"))) for name in SHORT],
+    SHORT,
 )
 def test_a_short_run_finds_nothing(target: str) -> None:
     cases, more, least = SHORT[target]
@@ -235,7 +235,6 @@ def test_a_fault_after_other_cases_is_found_with_them() -> None:
     assert then == ("hostile", "13")
 
 
-@pytest.mark.redirected
 @alone(seconds=600)
 def test_two_options_that_go_wrong_together_are_found_and_made_small() -> None:
     """LLVM prints wherever two options that it reads have certain values. The same seeds find the same."""
@@ -273,7 +272,6 @@ def test_two_options_that_go_wrong_together_are_found_and_made_small() -> None:
     assert 0 < hunt.target.coverage.met < hunt.target.coverage.together
 
 
-@pytest.mark.redirected
 @alone(seconds=600)
 def test_a_finding_in_modules_is_one_option_and_a_program() -> None:
     """LLVM prints where an option is called something with `unroll`."""

@@ -20,8 +20,6 @@ from tests.promises.running import More, Run
 from tests.support.alone import alone
 from tests.support.processes import python_process
 
-pytestmark = pytest.mark.redirected
-
 
 @pytest.mark.long
 def test_a_short_run_finds_nothing() -> None:
@@ -66,7 +64,7 @@ def find_what_is_planted() -> None:
     answers = known_answers()
     for fault, words in PLANTED.items():
         more = More({"planted": fault})
-        look = partial(agree_with_the_model, "thread", answers, more, 1, phases=(Phase.generate,))
+        look = partial(agree_with_the_model, answers, more, 1, phases=(Phase.generate,))
         with pytest.raises(AssertionError, match=words) as found:
             look()
         assert "way='planted'" in str(found.value)  # the program is shown

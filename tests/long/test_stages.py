@@ -17,9 +17,6 @@ def test_passes(): pass
 
 @pytest.mark.skip(reason="no such program")
 def test_somewhere(): pass
-
-@pytest.mark.skip(reason="threads take turns here")
-def test_redirected(): pass
 """
 ELSEWHERE = '<testsuite><testcase classname="test_cases" name="test_somewhere"/></testsuite>'
 
@@ -51,7 +48,7 @@ def test_a_stage_that_is_none_is_an_error(capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit) as ended:
         main(["soke"])
     assert ended.value.code == 2
-    assert "no stage is called soke; there are long, turns, " in capsys.readouterr().err
+    assert "no stage is called soke; there are long, examples, " in capsys.readouterr().err
 
 
 def test_an_interpreter_by_its_path_is_a_stage(

@@ -26,7 +26,6 @@ def test_tables_are_escaped_and_say_what_they_leave_out() -> None:
     assert "the first 100 of 150 rows" in page
 
 
-@pytest.mark.redirected
 def test_objects_are_tables_and_short_texts(tmp_path: pathlib.Path) -> None:
     drifts = Drifts({f"o{i}": Drift(f"o{i}", 1, 2, 3) for i in range(20)})
     with record() as log:

@@ -27,24 +27,20 @@ from tests.support.scopes import UNROLLED_ONCE, process_state, unrolled
 
 TABLES = pathlib.Path(__file__).parent / "refusals"
 KERNEL = pathlib.Path(__file__).parents[2] / "examples" / "kernel.ll"
-TURNS = os.environ.get("OPTCTX_ENGINE") == "exclusive"
 PLACEHOLDERS = {"<NUMBER>": r"\d+", "<TRIPLE>": r"\S+", "<ADDRESS>": "0x[0-9a-f]+", "<WORDS>": ".+"}
 NAMES = {
     name: getattr(place, name) for place in (optctx, refused_objects) for name in place.__all__
 }  # what the rows of programs may use
 # Tables of programs that need something, and all others.
 GROUPS = {
-    "redirected": {"binding", "reads"},
     "attributes": {"attributes"},
     "llvm22": {"llvm22"},
     "numba": {"numba"},
 }
 GROUPS["everywhere"] = {path.stem for path in TABLES.iterdir()}.difference(["commands"], *GROUPS.values())
 MARKS = {
-    "redirected": [pytest.mark.redirected],
-    "attributes": [pytest.mark.redirected],
-    "llvm22": [pytest.mark.redirected, pytest.mark.llvm22],
-    "numba": [pytest.mark.redirected, pytest.mark.skipif(FREE_THREADED, reason=NEEDS_NUMBA)],
+    "llvm22": [pytest.mark.llvm22],
+    "numba": [pytest.mark.skipif(FREE_THREADED, reason=NEEDS_NUMBA)],
 }
 SEARCHES = ("sweep(", "tune(", "rank(")  # with cycles of their own
 SENTENCES = 2  # that a message may have
@@ -93,8 +89,6 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_command_gets_its_line_and_exit_status_2(capfd: pytest.CaptureFixture[str]) -> None:
     wrong = []
     for typed, expected in rows("commands", "$ optctx"):
-        if TURNS and typed.startswith("record "):
-            continue  # no read is recorded there
         status = main(shlex.split(typed))
         out, err = capfd.readouterr()
         wrong.append(differs(typed, err.removesuffix("\n"), expected))
@@ -151,7 +145,6 @@ def test_each_attempt_gets_its_line_and_nothing_changes(
     assert unrolled() == UNROLLED_ONCE
 
 
-@pytest.mark.redirected
 def test_the_advice_of_the_tables_works(capfd: pytest.CaptureFixture[str]) -> None:
     """What the messages tell the reader to write is accepted."""
     assert OptionContext.from_args("-unroll-count=4") == OptionContext({"unroll-count": 4})
@@ -169,7 +162,6 @@ def test_the_advice_of_the_tables_works(capfd: pytest.CaptureFixture[str]) -> No
     assert capfd.readouterr().err == ""
 
 
-@pytest.mark.redirected
 def test_each_process_wide_option_is_refused_with_its_reason_and_advice_that_works(
     capfd: pytest.CaptureFixture[str],
 ) -> None:

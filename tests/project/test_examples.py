@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pathlib
 
-import pytest
-
 from tests.support.processes import run_python
-
-pytestmark = pytest.mark.redirected
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 

@@ -141,7 +141,7 @@ def test_imports_go_one_way() -> None:
         & modules.keys() - {name}
         for name, file in modules.items()
     }
-    assert "optctx.plan.plan" in graph["optctx.engine.thread_engine"]
+    assert "optctx.plan.plan" in graph["optctx.engine.engine"]
     wrong += [*circles(graph), *undrawn("optctx")]
     assert not wrong, "\n".join(wrong)
 

@@ -10,7 +10,6 @@ import pytest
 from tests.support.processes import python_process
 
 pytestmark = [
-    pytest.mark.redirected,
     pytest.mark.skipif(sys.version_info < (3, 15), reason="needs Python 3.15: `make test-long`"),
 ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pytest
 
@@ -23,19 +23,15 @@ T = TypeVar("T")
 
 LEFT_OUT = {"0.45.1", "0.46.0", "0.48.0"}  # the LLVM of 0.47.0, its library, and the LLVM of 0.49.0
 pytestmark = pytest.mark.long
-VERSIONS: list[tuple[str, Callable[[str], None], Any]] = [
-    *((version, check_refused, ()) for version in REFUSED),
-    *((version, check_taken, pytest.mark.redirected) for version in TAKEN),
+VERSIONS: list[tuple[str, Callable[[str], None]]] = [
+    *((version, check_refused) for version in REFUSED),
+    *((version, check_taken) for version in TAKEN),
 ]
 
 
 @pytest.mark.parametrize(
     ("version", "check"),
-    [
-        pytest.param(version, check, marks=marks)
-        for version, check, marks in VERSIONS
-        if version not in LEFT_OUT
-    ],
+    [(version, check) for version, check in VERSIONS if version not in LEFT_OUT],
 )
 def test_it_is_taken_or_refused_before_anything_is_changed(
     version: str, check: Callable[[str], None]
@@ -43,7 +39,6 @@ def test_it_is_taken_or_refused_before_anything_is_changed(
     with_wheel(check, version)
 
 
-@pytest.mark.redirected
 @pytest.mark.parametrize("version", TAKEN)
 def test_attaching_decides_what_earlier_versions_of_this_package_decided(version: str) -> None:
     kept = json.loads(KEPT.read_text())[version]

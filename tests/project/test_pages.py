@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import runpy
 from pathlib import Path
@@ -17,19 +16,16 @@ README = ROOT / "README.md"
 EVIDENCE = sorted((ROOT / "evidence").glob("*/README.md"))
 PAGES = sorted([*(ROOT / "docs").glob("guide/*.md"), *filter(programs, EVIDENCE)])
 # Of reads, bindings, attributes, what is set inside, or threads that wait inside a scope for others.
-REDIRECTED = {"binding", "cache", "containment", "install", "notebooks", "threads", "tuning", "unread"}
 # Of tools that read all of LLVM's code, compile a hundred times, or measure: each takes some seconds.
 LONG = {"evidence/census", "evidence/strategies", "options", "property-tests", "sweep", "time", "tune"}
 THREADS = {"threads"}  # pages that say where free-threaded Python differs
 GROUPS: dict[str, list[pytest.MarkDecorator]] = {
-    "on either engine": [],
-    "of redirected code": [pytest.mark.redirected],
+    "of any Python": [],
     "of threads with the GIL": [
-        pytest.mark.redirected,
         pytest.mark.skipif(FREE_THREADED, reason="needs a Python with the GIL, whose threads begin outside"),
     ],
-    "of Numba": [pytest.mark.redirected, pytest.mark.skipif(FREE_THREADED, reason=NEEDS_NUMBA)],
-    "long": [pytest.mark.redirected, pytest.mark.long],
+    "of Numba": [pytest.mark.skipif(FREE_THREADED, reason=NEEDS_NUMBA)],
+    "long": [pytest.mark.long],
 }
 
 
@@ -41,7 +37,7 @@ def group(page: Path) -> str:
         return "of Numba"
     if name in THREADS:
         return "of threads with the GIL"
-    return "of redirected code" if name in REDIRECTED else "on either engine"
+    return "of any Python"
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=marks) for name, marks in GROUPS.items()])
@@ -62,8 +58,7 @@ def test_every_program_of_the_guide_prints_what_stands_beside_it(name: str, tmp_
 
 
 def test_every_program_of_the_readme_prints_what_stands_beside_it(tmp_path: Path) -> None:
-    redirected = not FREE_THREADED and os.environ.get("OPTCTX_ENGINE") != "exclusive"
-    given = [each for each in programs(README) if redirected or "import numba" not in each.text]
+    given = [each for each in programs(README) if not FREE_THREADED or "import numba" not in each.text]
     assert len(given) > 1
     assert [output_alone(program, tmp_path) for program in given] == [program.output for program in given]
 

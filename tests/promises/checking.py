@@ -1,13 +1,12 @@
-"""Random programs under one engine, each of them held against the model."""
+"""Random programs, each of them held against the model."""
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from hypothesis import HealthCheck, given, seed, settings
 
-from optctx import attach, info
+from optctx import attach
 from tests.promises.answers import Answers
 from tests.promises.drawing import THREADS, programs
 from tests.promises.program import Program, described
@@ -15,24 +14,19 @@ from tests.promises.running import More, verdict
 from tests.support.examples import UNTIMED
 
 
-def agree_with_the_model(
-    engine: str, answers: Answers, more: More, number: int | None = None, **chosen: Any
-) -> None:
+def agree_with_the_model(answers: Answers, more: More, number: int | None = None, **chosen: Any) -> None:
     """Attach, draw programs, and run them.
 
     `number`: the seed; None leaves it to Hypothesis. `chosen`: settings of Hypothesis. Raises AssertionError
     for one that the model does not agree with: the last one found, which is the smallest.
     """
-    os.environ["OPTCTX_ENGINE"] = engine
     attach()
-    assert info()["engine"] == engine
-    turns = engine == "exclusive"
     everything = {**UNTIMED, "suppress_health_check": list(HealthCheck), **chosen}
 
     @settings(**everything, print_blob=number is None, report_multiple_bugs=False)
-    @given(programs(turns, tuple(more.inside)))
+    @given(programs(tuple(more.inside)))
     def agrees(program: Program) -> None:
-        words = verdict(program, turns, THREADS, answers, more)
+        words = verdict(program, THREADS, answers, more)
         assert words == "", f"{words}\n{described(program)}"
 
     (agrees if number is None else seed(number)(agrees))()

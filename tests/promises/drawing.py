@@ -5,7 +5,6 @@ Rounds are of three kinds.
   apart: threads may change options for the whole process, and wait for each other to leave. Every thread ends
     the round outside, and waits for no other inside a scope.
   alone: one thread acts, wherever the others are.
-Where threads take turns, no two can be inside different values at once: together they enter equal ones.
 """
 
 from __future__ import annotations
@@ -57,9 +56,8 @@ _CHANGES = [((name, text),) for name, texts in PROCESS_WIDE.items() for text in 
 
 
 class _Drawing:
-    def __init__(self, draw: st.DrawFn, turns: bool, inside: Sequence[str]) -> None:
+    def __init__(self, draw: st.DrawFn, inside: Sequence[str]) -> None:
         self.draw = draw
-        self.turns = turns
         self.inside = inside
         own: tuple[Action, ...] = ("inside", "inside", "inside") if inside else ()
         self.anywhere = (*_ANYWHERE, *own)
@@ -67,10 +65,8 @@ class _Drawing:
         self.plain = [number for number, each in enumerate(self.contexts) if not each.process_wide]
         self.changing = [number for number, each in enumerate(self.contexts) if each.process_wide]
         self.drift: Options = draw(_options(_DRIFTING, 2))
-        self.outside: Outside = "allow"
-        if not turns:  # where the others are refused
-            self.outside = draw(st.sampled_from(get_args(Outside)))
-        self.model = Model(Program(self.drift, self.contexts, (), self.outside), turns, THREADS)
+        self.outside: Outside = draw(st.sampled_from(get_args(Outside)))
+        self.model = Model(Program(self.drift, self.contexts, (), self.outside), THREADS)
         self.rounds: list[Round] = []
         self.grown: set[int] = set()  # threads that have set a list: the model does not know how it grows
         self.is_alone = False  # the thread whose steps are drawn
@@ -86,8 +82,7 @@ class _Drawing:
         return (*plain, *changing)
 
     def program(self) -> Program:
-        kinds = [self.apart, self.alone, self.held]
-        kinds += [self.shared] if self.turns else [self.together, self.together]
+        kinds = [self.apart, self.alone, self.held, self.together, self.together]
         for number in self.draw(st.lists(st.integers(0, len(kinds) - 1), min_size=3, max_size=6)):
             kinds[number]()
         return Program(self.drift, self.contexts, tuple(self.rounds), self.outside)
@@ -115,42 +110,22 @@ class _Drawing:
         self.is_alone = True
         own = self.ended(thread, self.steps(thread, allowed, 1))
         self.is_alone = False
-        if self.turns:
-            own += self.outward(thread)
         self.add([own if each == thread else [] for each in range(THREADS)])
 
     def held(self) -> None:
         """A thread is inside process-wide changes while another one forks."""
         self.add([self.outward(thread) for thread in range(THREADS)])
         holder, other = self.draw(st.sampled_from([(0, 1), (1, 2), (2, 0)]))
-        which = self.plain if self.turns and self.draw(st.booleans()) else self.changing
-        enter = [self.step(holder, "enter", self.draw(st.sampled_from(which))), self.step(holder, "look")]
+        enter = [
+            self.step(holder, "enter", self.draw(st.sampled_from(self.changing))),
+            self.step(holder, "look"),
+        ]
         self.add([enter if each == holder else [] for each in range(THREADS)])
         forker = self.draw(st.sampled_from([holder, other]))
         fork = [self.step(forker, "fork")]
         self.add([fork if each == forker else [] for each in range(THREADS)])
         leave = [self.step(holder, "look"), *self.outward(holder)]
         self.add([leave if each == holder else [] for each in range(THREADS)])
-
-    def shared(self) -> None:
-        """All threads enter equal values, and are inside at once."""
-        self.add([self.outward(thread) for thread in range(THREADS)])
-        context = self.draw(st.sampled_from(self.plain))
-        looks: tuple[Action, ...] = ("look", "look", "look by llvmlite", "copy", "refused leave")
-        self.add(
-            [
-                [
-                    self.step(thread, "enter", context),
-                    self.step(thread, "look"),
-                    *self.steps(thread, looks, 0),
-                ]
-                for thread in range(THREADS)
-            ]
-        )
-        forker = self.draw(st.integers(0, THREADS - 1))
-        own = self.steps(forker, ("fork", "look", "detach"), 1)
-        self.add([own if each == forker else [] for each in range(THREADS)])
-        self.add([[*self.steps(thread, looks, 0), *self.outward(thread)] for thread in range(THREADS)])
 
     def add(self, steps: list[list[Step]]) -> None:
         if any(steps):
@@ -178,8 +153,6 @@ class _Drawing:
 
     def is_possible(self, thread: int, action: Action) -> bool:
         depth, in_force = self.model.depth(thread), self.model.in_force(thread)
-        if self.turns and action in ("bind", "record", "carry", "inside"):
-            return False
         if action in ("enter", "nest"):
             return depth < _DEEPEST
         if action == "refused enter":
@@ -190,8 +163,6 @@ class _Drawing:
             return not in_force
         if action == "look in copy":
             return depth == 0
-        if action in ("set", "write") and self.turns and not self.is_alone:
-            return self.model.is_by_itself(thread)
         return depth > 0 or action not in (*_INSIDE, "die")
 
     def step(self, thread: int, action: Action, context: int = -1) -> Step:
@@ -237,6 +208,6 @@ class _Drawing:
 
 
 @st.composite
-def programs(draw: st.DrawFn, turns: bool, inside: Sequence[str] = ()) -> Program:
-    """`inside`: names of what the caller adds, for threads that do not take turns."""
-    return _Drawing(draw, turns, inside).program()
+def programs(draw: st.DrawFn, inside: Sequence[str] = ()) -> Program:
+    """`inside`: names of what the caller adds."""
+    return _Drawing(draw, inside).program()

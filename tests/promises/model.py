@@ -80,7 +80,7 @@ class Wanted(NamedTuple):
 class Frame:
     """One entry of one thread into a context. `context`: its index, or -1 for one that the thread made.
 
-    `shown`: what LLVM sees, which frames of equal values share where threads take turns.
+    `shown`: what LLVM sees.
     `of_task`: contextvars carry it to other threads. They do not carry what C++ has entered.
     `runs`: whether a compilation may run; not outside every scope, where the program says so.
     """
@@ -95,10 +95,9 @@ class Frame:
 
 
 class Model:
-    """The state of a program between steps. `turns`: threads take turns, as where nothing is redirected."""
+    """The state of a program between steps."""
 
-    def __init__(self, program: Program, turns: bool, threads: int) -> None:
-        self.turns = turns
+    def __init__(self, program: Program, threads: int) -> None:
         self.process: dict[str, str] = dict(program.drift)
         self.outside: Given = {} if program.outside == "defaults" else self.process  # what is seen there
         self.forbids = program.outside == "error"
@@ -127,20 +126,13 @@ class Model:
         """Scopes that are entered now, on all threads."""
         return sum(map(len, self.stacks))
 
-    def is_by_itself(self, thread: int) -> bool:
-        """Whether no other thread shares what this one is inside of, where threads take turns."""
-        stack = self.stacks[thread]
-        values = [(frame.values, frame.process_wide) for frame in stack]
-        return len(stack) > 1 and values[-1] != values[0]
-
     def in_force(self, thread: int) -> Options:
         """The process-wide values that a thread has put in force."""
         return self.stacks[thread][-1].process_wide if self.stacks[thread] else ()
 
     def beside(self) -> Sight | None:
         """What a thread sees that enters no scope; None if it would wait for those that are inside."""
-        waits = self.turns and self.inside() > 0
-        if waits or any(self.in_force(thread) for thread in range(len(self.stacks))):
+        if any(self.in_force(thread) for thread in range(len(self.stacks))):
             return None
         return self._alone(self._outside())
 
@@ -177,14 +169,9 @@ class Model:
         stack.append(self._on(stack, frame))
 
     def _on(self, stack: list[Frame], frame: Frame) -> Frame:
-        """Where threads take turns, a thread that is inside the same values already stays as it is."""
         if not stack:
             return frame
-        top = stack[-1]
-        frame = replace(frame, process_wide=frame.process_wide or top.process_wide)  # they stay in force
-        if self.turns and (frame.values, frame.process_wide) == (top.values, top.process_wide):
-            frame.shown = top.shown
-        return frame
+        return replace(frame, process_wide=frame.process_wide or stack[-1].process_wide)  # they stay in force
 
     def _sights(self, thread: int, step: Step) -> list[Sight]:
         here = self._here(thread)
@@ -228,8 +215,7 @@ class Model:
 
     def _set(self, frame: Frame, given: Given) -> None:
         frame.shown.update(given)
-        if not self.turns:  # there the storage is changed, and no context knows
-            frame.current = {**frame.current, **given}
+        frame.current = {**frame.current, **given}
 
     def _top(self, thread: int) -> Frame:
         return self.stacks[thread][-1] if self.stacks[thread] else self._outside()

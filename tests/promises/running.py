@@ -105,15 +105,15 @@ def new_machine() -> Any:
     return binding.Target.from_triple(X86).create_target_machine(opt=2, reloc="pic", codemodel="default")
 
 
-def verdict(program: Program, turns: bool, threads: int, answers: Answers, more: More) -> str:
+def verdict(program: Program, threads: int, answers: Answers, more: More) -> str:
     """What is wrong with a run in a forked child; "" if nothing is."""
-    return _in_child(partial(_run, program, turns, threads, answers, more), SECONDS)
+    return _in_child(partial(_run, program, threads, answers, more), SECONDS)
 
 
-def _run(program: Program, turns: bool, threads: int, answers: Answers, more: More, alive: _Alive) -> None:
+def _run(program: Program, threads: int, answers: Answers, more: More, alive: _Alive) -> None:
     sys.setswitchinterval(1e-5)
     share_storage_from((0, 1, 32)[len(program.rounds) % 3])  # no program nests its scopes so deeply
-    Run(program, turns, threads, answers, more).all_rounds(alive)
+    Run(program, threads, answers, more).all_rounds(alive)
 
 
 def _in_child(work: Callable[[_Alive], object], seconds: int) -> str:
@@ -357,12 +357,12 @@ class _Worker:
 class Run:
     """A program under way: its threads, and the model that says what they must see."""
 
-    def __init__(self, program: Program, turns: bool, threads: int, answers: Answers, more: More) -> None:
+    def __init__(self, program: Program, threads: int, answers: Answers, more: More) -> None:
         self.answers = answers
         self.more = more
-        self.follows_tasks = sys.version_info >= (3, 14) and not turns  # scopes may be held across an await
+        self.follows_tasks = sys.version_info >= (3, 14)  # scopes may be held across an await
         self._program = program
-        self._model = Model(program, turns, threads)
+        self._model = Model(program, threads)
         self._reports: list[str] = []
         sys.unraisablehook = lambda problem: self._reports.append(str(problem.exc_value))
         options = registry()
@@ -416,7 +416,7 @@ class Run:
         busy = [worker for worker, work in zip(self._workers, works, strict=True) if work]
         for worker in busy:
             worker.give(works[worker.number])
-        if len(busy) > 1 and self.more.beside is not None and not self._model.turns:
+        if len(busy) > 1 and self.more.beside is not None:
             self.more.beside()
             alive()
         while busy:

@@ -208,7 +208,6 @@ def look_around(dice: random.Random) -> None:
     assert watcher.events == []
 
 
-@pytest.mark.redirected
 @pytest.mark.parametrize("rounds", [12, pytest.param(200, marks=pytest.mark.long)])
 def test_everything_at_once_gives_what_fresh_processes_give(expected: dict[Job, Result], rounds: int) -> None:
     with CompileCache() as cache:
@@ -243,7 +242,6 @@ def test_everything_at_once_gives_what_fresh_processes_give(expected: dict[Job, 
     assert {job: scoped(job) for job in JOBS} == expected
 
 
-@pytest.mark.redirected
 def test_whoever_enters_while_another_thread_detaches_is_inside() -> None:
     """Either it is refused, or the code is redirected again before anything runs in the scope."""
     detached = 0
@@ -277,7 +275,6 @@ def test_whoever_enters_while_another_thread_detaches_is_inside() -> None:
         assert unrolled() == 4
 
 
-@pytest.mark.redirected
 def test_the_cache_is_not_misled_by_a_scope_that_watches_its_own_reads() -> None:
     with CompileCache() as cache:
         for unread in ("ignore", "error", "error"):
@@ -289,7 +286,6 @@ def test_the_cache_is_not_misled_by_a_scope_that_watches_its_own_reads() -> None
                 assert unrolled() == 4  # what is found in the cache was not read
 
 
-@pytest.mark.redirected
 @alone
 def test_what_others_set_while_somebody_records_and_watches_is_told_and_counts() -> None:
     events: list[Any] = []
@@ -304,7 +300,6 @@ def test_what_others_set_while_somebody_records_and_watches_is_told_and_counts()
     assert drift()["unroll-count"].value == 3
 
 
-@pytest.mark.redirected
 def test_an_exclusive_context_and_one_that_watches_its_reads_do_not_disturb_each_other() -> None:
     with OptionContext({"rng-seed": 7}, process_wide="exclusive"), record() as log:
         with OptionContext({"unroll-count": 4}, unread="error"):

@@ -12,7 +12,6 @@ from tests.promises.attacks import attack
 from tests.support.cpp_build import SHARED, Build
 
 pytestmark = [
-    pytest.mark.redirected,
     pytest.mark.skipif(platform.machine() != "x86_64", reason="needs x86-64: the attacks are on its target"),
 ]
 

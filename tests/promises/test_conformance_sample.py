@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
 import sys
 from typing import Any
@@ -44,8 +43,7 @@ def judged(cache: pathlib.Path, mode: str, *more: str, tests: pathlib.Path = SAM
     return found
 
 
-# A thread cannot be told apart where threads take turns.
-REFUSED = {"debug-only", "stats"} | ({"debug"} if os.environ.get("OPTCTX_ENGINE") == "exclusive" else set())
+REFUSED = {"debug-only", "stats"}
 
 
 def check(report: dict[str, Any], refused: set[str], part: int) -> None:
@@ -73,7 +71,6 @@ def test_every_job_agrees_or_is_refused_by_name(mode: str, refused: set[str], ca
 
 
 @pytest.mark.long
-@pytest.mark.redirected
 def test_every_job_agrees_with_one_machine_for_each_triple(cache: pathlib.Path) -> None:
     report = judged(cache, "refuse", "--shared-machines")
     assert report["jobs"] == []

@@ -176,22 +176,21 @@ def deeply_nested() -> Turn:
     return turn
 
 
-THREAD, BOTH = ("thread",), ("thread", "exclusive")
-LOOPS: dict[Callable[[], Turn], tuple[str, ...]] = {
-    entries: BOTH,
-    contexts: BOTH,
-    strings_and_lists: BOTH,
-    process_wide: BOTH,
-    copies: THREAD,
-    refusals_inside: THREAD,
-    objects_of_options: THREAD,
-    sets_inside: THREAD,  # by turns LLVM itself keeps the characters; see `process_wide`
-    records: THREAD,
-    bindings: THREAD,
-    sets_that_llvm_writes: BOTH,
-    threads_that_end_inside: THREAD,
-    deeply_nested: THREAD,
-}
+LOOPS: list[Callable[[], Turn]] = [
+    entries,
+    contexts,
+    strings_and_lists,
+    process_wide,
+    copies,
+    refusals_inside,
+    objects_of_options,
+    sets_inside,
+    records,
+    bindings,
+    sets_that_llvm_writes,
+    threads_that_end_inside,
+    deeply_nested,
+]
 
 
 class InUse(NamedTuple):
@@ -244,14 +243,12 @@ def left_by(make: Callable[[], Turn]) -> InUse:
     return left
 
 
-@pytest.mark.parametrize("engine", ["thread", "exclusive"])
 @alone
-def test_no_loop_leaves_memory(engine: str) -> None:
-    os.environ["OPTCTX_ENGINE"] = engine
+def test_no_loop_leaves_memory() -> None:
     use_small_pages()
     # A thread that starts while another still ends makes a heap of its own, of which 2 KB count as in use.
     assert ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1) or SANITIZED  # whose allocator takes no settings
-    left = {make.__name__: left_by(make) for make, engines in LOOPS.items() if engine in engines}
+    left = {make.__name__: left_by(make) for make in LOOPS}
     too_much = (name for name, each in left.items() if any(a >= b for a, b in zip(each, MOST, strict=True)))
     assert {name: left[name] for name in too_much} == {}
     assert len(left) > 4

@@ -10,7 +10,7 @@ import pytest
 
 from tests.promises.kept import COUNT, FILE, Kept, contexts, meaning
 
-pytestmark = [pytest.mark.redirected, pytest.mark.llvm22, pytest.mark.usefixtures("attached")]
+pytestmark = [pytest.mark.llvm22, pytest.mark.usefixtures("attached")]
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,6 @@ def test_contexts_of_a_named_image_reach_that_one_alone(
     assert second.digests() == second_digests[""]
 
 
-@pytest.mark.redirected
 @alone
 def test_what_is_asked_about_a_named_image_is_said_of_that_one(
     second_library: pathlib.Path, tmp_path: pathlib.Path

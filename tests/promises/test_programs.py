@@ -29,7 +29,5 @@ def test_every_thread_sees_what_the_model_says() -> None:
 
 @alone(seconds=36_000)  # each program has a limit of its own
 def run_programs(**chosen: Any) -> None:
-    """Each engine in a child of a process that is not attached, and knows what LLVM gives."""
-    answers = known_answers()
-    for engine in ("thread", "exclusive"):
-        in_child(partial(agree_with_the_model, engine, answers, More(), **chosen))
+    """In a child of a process that is not attached, and knows what LLVM gives."""
+    in_child(partial(agree_with_the_model, known_answers(), More(), **chosen))

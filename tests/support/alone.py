@@ -50,11 +50,6 @@ def _late(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if name.startswith(LATE)}
 
 
-# For tests that set OPTCTX_ENGINE to what they are given, before they attach.
-both_engines = pytest.mark.parametrize(
-    "engine", [pytest.param("thread", marks=pytest.mark.redirected), "exclusive"]
-)
-
 # Of the whole run: what the modules that a server loads may look at.
 _LATE_AT_FIRST = _late(os.environ)
 

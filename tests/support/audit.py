@@ -61,11 +61,6 @@ class AuditBlock(AuditBase):
         if self._engine is not None:
             raise AuditError("cannot enter this audit again: it was entered before; call audit() again")
         engine = attach()
-        if not engine.redirects:
-            raise AuditError(
-                f"cannot start an audit: threads take turns at LLVM's own storage in this process "
-                f"({engine.reason}), so every access goes there"
-            )
         self._engine, self._space, self._audit = engine, engine.space, Audit()
         return self._audit
 

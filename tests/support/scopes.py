@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import copy
 import ctypes
 import functools
-import os
 import sys
 import threading
 import time
@@ -36,9 +34,8 @@ UNROLLED_ONCE = 1  # what `unrolled()` gives where nobody set `unroll-count`
 OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)  # what `both()` gives there
 
 
-# Whether the interpreter reports switches between tasks, and whether scopes follow them.
-REPORTS_SWITCHES = sys.version_info >= (3, 14)
-FOLLOWS_TASKS = REPORTS_SWITCHES and os.environ.get("OPTCTX_ENGINE") != "exclusive"
+# Whether the interpreter reports switches between tasks, and scopes follow them.
+FOLLOWS_TASKS = sys.version_info >= (3, 14)
 
 
 def unrolled() -> int:
@@ -92,7 +89,7 @@ def copied_inside(context: OptionContext) -> contextvars.Context:
 @contextlib.contextmanager
 def running(follows: bool) -> Iterator[Callable[[contextvars.Context, Callable[[], Any]], Any]]:
     """Run functions in a copy; with and without reports of switches, by hand before Python 3.14."""
-    if REPORTS_SWITCHES:
+    if FOLLOWS_TASKS:
         yield lambda copy, function: copy.run(function)
         return
 
@@ -239,9 +236,4 @@ def parse_module() -> None:
 
 def process_state() -> dict[str, tuple[object, int]]:
     """(value, occurrences) of every option, process-wide."""
-    options = registry()
-    engine = copy.copy(attach())
-    outside = engine.covering()
-    # Asked once: where threads take turns, the answer for each value would take 0.2 s for all.
-    engine.covering = lambda: outside  # type: ignore[method-assign]
-    return {name: (each.value, each.occurrences) for name, each in type(options)(engine).items()}
+    return {name: (each.value, each.occurrences) for name, each in registry().items()}

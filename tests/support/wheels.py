@@ -94,7 +94,7 @@ _TAKEN = """
     chosen = ["-k", "random_options", "tests/promises/test_at_once.py"]
     if status := pytest.main(["-q", "-p", "no:cacheprovider", "-n0", *chosen]):
         sys.exit(status)
-    assert optctx.info()["engine"] == "thread", optctx.info()
+    assert optctx.info()["error"] is None, optctx.info()
     with optctx.OptionContext(unroll_count=4):
         assert unrolled_by_llvmlite() == 4
     assert unrolled_by_llvmlite() == 1

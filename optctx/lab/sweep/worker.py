@@ -100,7 +100,7 @@ def _recorded(
     with contextlib.ExitStack() as stack:
         try:
             stack.enter_context(reading)
-        except UnsupportedImageError:  # threads take turns
+        except UnsupportedImageError:  # this thread blocks SIGSEGV, or another handler has it
             return compile_unchecked(job), None
         result = compile_unchecked(job, emit=emission or emit_all)
     try:

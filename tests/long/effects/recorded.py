@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from optctx import OptctxError, OptionContext, registry
 from optctx.compiling import FreshProcess
+from optctx.facts import resolve
 from tests.long.effects.cases import Case
 from tests.long.probe.values import hostile_values
 
@@ -22,7 +23,7 @@ def arguments(chance: random.Random) -> dict[str, str]:
         values = [text for text in hostile_values(option) if text != str(option.default).lower()]
         chance.shuffle(values)
         if argument := next(filter(None, (_argument(name, text) for text in values)), ""):
-            found[name] = argument
+            found[resolve(name)] = argument  # the name that `record` gives
     return found
 
 

@@ -13,7 +13,6 @@ import random
 import resource
 import signal
 import threading
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -60,13 +59,11 @@ class _Faulty:
         self.look()
 
     def attaching(self) -> None:
-        """Threads take turns where code cannot be changed, or attaching is refused."""
-        try:
+        """Where code cannot be changed, attaching is refused."""
+        with suppress(OptctxError):
             optctx.attach()
-        except OptctxError:
-            expect_code(by_llvmlite, self.answers.llvmlite, (), "llvmlite's code")
-            return
-        self.compiling()
+            self.compiling()
+        expect_code(by_llvmlite, self.answers.llvmlite, (), "llvmlite's code")
 
     def detaching(self) -> None:
         """The fault comes when code has been changed: it stays, or goes, as a whole."""
@@ -117,7 +114,6 @@ def run_with_fault(name: str, seed: int, answers: Answers) -> None:
     """In a child that has not attached."""
     faulthandler.register(signal.SIGALRM, chain=True)  # says where every thread is, and ends
     signal.alarm(_SECONDS)
-    warnings.simplefilter("ignore", optctx.EngineWarning)
     threading.Thread(target=threading.Event().wait, daemon=True).start()
     faulty = _Faulty(answers, seed)
     if name in _REFUSALS:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mmap
-import os
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -15,7 +14,7 @@ from optctx import OptionContext, current, registry
 from optctx._native import share_storage_from
 from optctx.compiling import FreshProcess, Job, compile_job
 from tests.promises.answers import WRITER
-from tests.support.alone import alone, both_engines
+from tests.support.alone import alone
 from tests.support.installed import SANITIZED
 from tests.support.ir_texts import X86
 from tests.support.processes import use_small_pages
@@ -33,7 +32,6 @@ def has_table() -> bool:
     return TABLE in compile_job(JOB).code.decode()
 
 
-@pytest.mark.redirected
 @alone
 def test_inside_a_scope_it_reaches_neither_the_process_nor_another_thread_nor_the_next_scope() -> None:
     plain = compile_job(JOB)
@@ -87,7 +85,6 @@ def test_written_storage_of_cl_location_is_contained_too() -> None:
     assert OptionContext()["amdgpu-function-calls"] is False
 
 
-@pytest.mark.redirected
 def test_threads_whose_targets_write_the_same_option_do_not_meet(fresh: FreshProcess) -> None:
     jobs = [
         replace(JOB, triple=triple, options=options)
@@ -107,11 +104,6 @@ def test_threads_whose_targets_write_the_same_option_do_not_meet(fresh: FreshPro
     in_threads([partial(work, first) for first in range(3)])
     assert process_state() == before
     assert compile_job(JOB) == expected[0]
-
-
-@alone(OPTCTX_ENGINE="exclusive")
-def test_scopes_nest_and_what_llvm_writes_inside_stays_inside_where_threads_take_turns() -> None:
-    check_nested_scopes()
 
 
 @alone
@@ -160,9 +152,7 @@ def resident() -> int:
 
 
 @pytest.mark.skipif(SANITIZED, reason="needs a build without sanitizer, which adds to each allocation")
-@both_engines
 @alone
-def test_a_level_of_a_thousand_nested_scopes_takes_two_kilobytes_at_most(engine: str) -> None:
-    os.environ["OPTCTX_ENGINE"] = engine
+def test_a_level_of_a_thousand_nested_scopes_takes_two_kilobytes_at_most() -> None:
     use_small_pages()
     assert bytes_of_a_level() < 2048  # it was 720 at most

@@ -23,7 +23,7 @@ from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, X86
 from tests.support.scopes import both, four, in_threads, registered_options, reset_all, set_option, unrolled
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "outside", "unchanged")]
+pytestmark = [pytest.mark.usefixtures("attached", "outside", "unchanged")]
 
 
 def registered() -> dict[str, int]:

@@ -40,7 +40,7 @@ from tests.support.option_values import one
 from tests.support.processes import SECONDS, forked, in_child
 from tests.support.scopes import UNROLLED_ONCE, both, four, in_threads, reset_all, set_option, unrolled
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "outside", "unchanged")]
+pytestmark = [pytest.mark.usefixtures("attached", "outside", "unchanged")]
 
 JOB = Job(COUNTED, "default<O3>", triple=X86, emit="assembly")
 COUNTS = (2, 3, 4, 8)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import gc
 import pathlib
 import time
@@ -23,7 +22,6 @@ from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, Build, Lookups
 from tests.support.rows import rows
 from tests.support.scopes import in_threads
-from tests.support.seccomp import refuse
 
 # What every value of an option fits, by its kind.
 _TYPES = {
@@ -117,18 +115,6 @@ def test_every_option_reads_as_in_python_inside_a_scope(cpp: Lookups) -> None:
         assert cpp.get(name, kind) == current()[name], "and is gone after the scope"
 
 
-@alone(OPTCTX_ENGINE="")
-def test_an_engine_that_took_the_place_of_another_has_its_own_values(library: pathlib.Path) -> None:
-    """The plan of each gives other slots to the options."""
-    refuse("mremap", errno.EPERM)
-    with pytest.warns(optctx.EngineWarning):
-        registry()
-    cpp, context = Lookups(library), OptionContext(MANY)
-    with context:
-        compare(cpp, context)
-    compare(cpp, current())
-
-
 @alone
 def test_what_is_set_process_wide_reaches_no_scope(library: pathlib.Path) -> None:
     cpp = Lookups(library)
@@ -144,11 +130,10 @@ def test_what_is_set_process_wide_reaches_no_scope(library: pathlib.Path) -> Non
         assert cpp.occurrences("unroll-count") == 0
     with drifted:
         compare(cpp, drifted)
-    if optctx.info()["engine"] == "thread":
-        optctx.attach(outside="defaults")
-        assert not cpp.is_process_wide()
-        compare(cpp, frozen)
-        assert cpp.occurrences("unroll-count") == 0
+    optctx.attach(outside="defaults")
+    assert not cpp.is_process_wide()
+    compare(cpp, frozen)
+    assert cpp.occurrences("unroll-count") == 0
 
 
 def test_an_option_that_cannot_be_scoped_is_what_llvm_sees(cpp: Lookups) -> None:
@@ -283,7 +268,6 @@ def test_a_context_that_cpp_holds_outlives_its_scope_and_its_python_object(cpp: 
     assert len(others) == 500
 
 
-@pytest.mark.redirected
 def test_what_cpp_takes_outside_any_scope_stays_process_wide(cpp: Lookups) -> None:
     cpp.keep()
     try:
@@ -293,7 +277,6 @@ def test_what_cpp_takes_outside_any_scope_stays_process_wide(cpp: Lookups) -> No
         cpp.drop()
 
 
-@pytest.mark.redirected
 def test_what_is_bound_to_an_llvm_context_is_found_on_any_thread(cpp: Lookups) -> None:
     with llvm.create_context() as llvm_context, OptionContext({"unroll-count": 4}):
         address = llvm_context_address(llvm_context)
@@ -310,7 +293,6 @@ def test_what_is_bound_to_an_llvm_context_is_found_on_any_thread(cpp: Lookups) -
         assert not cpp.is_bound(address)
 
 
-@pytest.mark.redirected
 def test_lookups_are_right_while_scopes_come_and_go(cpp: Lookups) -> None:
     def work(number: int) -> None:
         end = time.monotonic() + 0.6

@@ -46,7 +46,6 @@ def cpp(library: pathlib.Path) -> Iterator[Scopes]:
     assert info()["active_scopes"] == 0, "every scope was left"
 
 
-@pytest.mark.redirected
 def test_cpp_and_python_nest_on_threads_as_in_fresh_processes(cpp: Scopes, fresh: FreshProcess) -> None:
     """Python's scope around C++'s around Python's: what LLVM compiles in each, on four threads at once."""
     job = Job(SCALE, triple=X86)
@@ -83,7 +82,6 @@ def test_cpp_and_python_nest_on_threads_as_in_fresh_processes(cpp: Scopes, fresh
     in_threads([partial(work, count) for count in (2, 4, 8)])
 
 
-@pytest.mark.redirected
 def test_python_sees_what_cpp_has_set(cpp: Scopes) -> None:
     def within() -> None:
         assert both() == (4, 4)
@@ -216,7 +214,6 @@ def test_an_exception_unwinds_to_the_values_from_before(cpp: Scopes) -> None:
     assert [*counts, unrolled()] == [8, 3, 3, 1]
 
 
-@pytest.mark.redirected
 def test_a_scope_that_ends_in_the_wrong_place_is_named_and_ends_where_it_can(
     cpp: Scopes, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -257,7 +254,6 @@ def test_a_scope_that_ends_in_the_wrong_place_is_named_and_ends_where_it_can(
     assert both() == (1, 1)
 
 
-@pytest.mark.redirected
 def test_what_is_set_inside_ends_with_the_scope(cpp: Scopes) -> None:
     def within() -> None:
         set_option("unroll-count", "6")
@@ -276,7 +272,6 @@ def test_what_is_set_inside_ends_with_the_scope(cpp: Scopes) -> None:
 within_prepared: list[int] = []
 
 
-@pytest.mark.redirected
 def test_a_binding_is_judged_by_what_cpp_has_set(cpp: Scopes) -> None:
     def run() -> None:
         with llvm.create_context() as context, llvm.parse_assembly(SCALE, context) as module:
@@ -296,7 +291,6 @@ def test_a_binding_is_judged_by_what_cpp_has_set(cpp: Scopes) -> None:
         cpp.inside("unroll-count", "8", run)
 
 
-@pytest.mark.redirected
 def test_threads_without_python_have_scopes_while_pythons_come_and_go(cpp: Scopes) -> None:
     def churn() -> None:
         with OptionContext({"unroll-count": 40}):
@@ -306,7 +300,6 @@ def test_threads_without_python_have_scopes_while_pythons_come_and_go(cpp: Scope
         cpp.do("on_threads", 4, 300)
 
 
-@pytest.mark.redirected
 @pytest.mark.parametrize("keep_gil", [False, True])
 @alone
 def test_a_scope_waits_for_process_wide_changes_without_the_gil(
@@ -390,24 +383,6 @@ def test_without_llvm_attached_a_scope_says_so(library: pathlib.Path) -> None:
     assert info()["active_scopes"] == 0
     registry()
     cpp.inside("unroll-count", "4", lambda: None)
-
-
-@alone(OPTCTX_ENGINE="exclusive")
-def test_where_threads_take_turns_scopes_nest_as_well(library: pathlib.Path) -> None:
-    registry()
-    cpp, counts = Scopes(library), []
-
-    def within() -> None:
-        counts.append(both())
-        with OptionContext({"unroll-count": 8}):
-            counts.append(both())
-        counts.append(both())
-
-    with OptionContext({"unroll-count": 2}):
-        cpp.inside("unroll-count", "4", within)
-        counts.append(both())
-    assert [*counts, both()] == [(4, 4), (8, 8), (4, 4), (2, 2), (1, 1)]
-    cpp.do("on_threads", 3, 20)
 
 
 def test_after_the_interpreter_has_ended_nothing_is_entered_and_all_is_left(library: pathlib.Path) -> None:

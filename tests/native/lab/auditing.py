@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from optctx._native import Transaction
 from optctx.arch.processor import Site
 from optctx.engine.attach import attach
-from optctx.engine.engine import Engine
-from optctx.engine.thread_engine import ThreadEngine, _trampolines
+from optctx.engine.engine import Engine, _trampolines
 from tests.support.processes import handler_of
 
 
@@ -28,7 +27,6 @@ def page_table() -> list[tuple[int, int, str]]:
 def attach_without(choose: Callable[[Engine], Sequence[Site]]) -> tuple[Engine, Sequence[Site]]:
     """Attach, but leave the instructions alone that `choose` takes from the plan; those as well."""
     engine = attach()
-    assert isinstance(engine, ThreadEngine)
     missed = choose(engine)
     left_alone = {site.address for site in missed}
     code = [part for part in _trampolines(engine.plan, engine.index) if part[0] not in left_alone]

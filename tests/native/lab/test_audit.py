@@ -25,7 +25,7 @@ from tests.support.installed import needs_audit
 from tests.support.ir_texts import CALLS, SCALE, X86
 from tests.support.scopes import unrolled
 
-pytestmark = [pytest.mark.redirected, needs_audit]
+pytestmark = [needs_audit]
 
 
 @alone

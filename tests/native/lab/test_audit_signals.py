@@ -24,7 +24,7 @@ from tests.support.ir_texts import CALLS, X86
 from tests.support.processes import in_child
 from tests.support.scopes import in_threads, unrolled
 
-pytestmark = [pytest.mark.redirected, needs_audit]
+pytestmark = [needs_audit]
 
 
 @alone

@@ -46,7 +46,6 @@ def child(work: Callable[[], object]) -> None:
     in_child(limited)
 
 
-@pytest.mark.redirected
 @pytest.mark.parametrize("forks", [12, pytest.param(10_000, marks=pytest.mark.long)])
 def test_forks_under_load_do_not_hang_in_locks_of_optctx(forks: int) -> None:
     seconds = 300 + forks
@@ -59,7 +58,7 @@ def test_forks_under_load_do_not_hang_in_locks_of_optctx(forks: int) -> None:
     assert (summary["hangs"]["optctx"], summary["failed"]) == (0, 0), f"{summary}\n{done.stderr}"
 
 
-@pytest.mark.parametrize("step", ["_attach", "survey", "choose", "_keep"])
+@pytest.mark.parametrize("step", ["_attach", "survey", "make_plan", "_keep"])
 @alone
 def test_a_fork_during_the_first_attach(step: str) -> None:
     """It waits for what attaching has begun."""
@@ -115,7 +114,6 @@ def test_a_fork_by_a_handler_that_interrupts_attaching() -> None:
         assert unrolled() == 4
 
 
-@pytest.mark.redirected
 @alone
 def test_forks_while_another_thread_attaches_and_detaches() -> None:
     def work() -> None:
@@ -171,7 +169,6 @@ def test_a_callback_may_fork() -> None:
     assert len(forked) == 1
 
 
-@pytest.mark.redirected
 @alone
 def test_what_was_not_read_is_told_in_a_child_although_another_thread_was_inside() -> None:
     context = OptionContext({"hexagon-initial-cfg-cleanup": False}, unread="warn")

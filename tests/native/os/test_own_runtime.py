@@ -56,7 +56,6 @@ print(optctx.current()["print-after"])
 """
 
 
-@pytest.mark.redirected
 @pytest.mark.skipif(SANITIZED, reason="needs a build without sanitizer, which has one for the process")
 def test_errors_and_memory_are_right_beside_another_runtime(build: Build) -> None:
     """The other library comes first, as with LD_PRELOAD or RTLD_GLOBAL."""

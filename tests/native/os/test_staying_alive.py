@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 
-import pytest
-
 from optctx import OptionContext, current, info, registry
 from optctx._native import held
-from tests.support.alone import alone, both_engines
+from tests.support.alone import alone
 from tests.support.processes import SECONDS, in_child
 from tests.support.scopes import inside_elsewhere, outside, process_state, unrolled, waiting
 
 
-@both_engines
 @alone
-def test_a_child_of_fork_is_in_the_scopes_that_its_parent_was_in(engine: str) -> None:
-    os.environ["OPTCTX_ENGINE"] = engine
+def test_a_child_of_fork_is_in_the_scopes_that_its_parent_was_in() -> None:
     before = process_state()
 
     def child() -> None:
@@ -33,17 +28,12 @@ def test_a_child_of_fork_is_in_the_scopes_that_its_parent_was_in(engine: str) ->
 
     unrolled()
     with OptionContext(unroll_count=2) as outer, OptionContext(unroll_count=3) as inner:
-        waits = [waiting(unrolled)] if engine == "exclusive" else []
         in_child(child)
         assert unrolled() == 3
-    for thread in waits:
-        thread.join()
 
 
-@both_engines
 @alone
-def test_a_child_of_fork_has_nothing_of_other_threads_and_waits_for_none(engine: str) -> None:
-    os.environ["OPTCTX_ENGINE"] = engine
+def test_a_child_of_fork_has_nothing_of_other_threads_and_waits_for_none() -> None:
     before = process_state()
 
     def child() -> None:
@@ -63,7 +53,6 @@ def test_a_child_of_fork_has_nothing_of_other_threads_and_waits_for_none(engine:
     assert process_state() == before
 
 
-@pytest.mark.redirected
 @alone
 def test_the_interpreter_ends_with_contexts_active_on_several_threads() -> None:
     OptionContext(unroll_count=3).__enter__()
@@ -79,10 +68,8 @@ def test_the_interpreter_ends_with_contexts_active_on_several_threads() -> None:
     entered.wait(SECONDS)
 
 
-@both_engines
 @alone
-def test_the_interpreter_ends_while_threads_wait_to_enter(engine: str) -> None:
-    os.environ["OPTCTX_ENGINE"] = engine
+def test_the_interpreter_ends_while_threads_wait_to_enter() -> None:
     OptionContext(unroll_count=3, internalize_public_api_list="f").__enter__()
     OptionContext(unroll_count=4, rng_seed=3, process_wide="exclusive").__enter__()
 

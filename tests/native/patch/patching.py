@@ -9,9 +9,7 @@ from typing import ParamSpec
 import pytest
 
 from optctx._native import Transaction, read_bytes
-from optctx.engine.choice import choose
-from optctx.engine.engine import Clock
-from optctx.engine.thread_engine import _trampolines
+from optctx.engine.engine import Clock, Engine, _trampolines
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.survey import survey
 from optctx.plan import Plan
@@ -25,7 +23,7 @@ Sites = list[tuple[int, bytes, bytes]]  # address, the bytes there, the new code
 @functools.cache
 def make_plan() -> Plan:
     """What attaching to llvmlite's library would redirect, as a plan."""
-    return choose(survey(llvmlite_image(), ()), Clock()).plan
+    return Engine(survey(llvmlite_image(), ()), Clock()).plan
 
 
 @functools.cache

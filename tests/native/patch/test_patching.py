@@ -37,8 +37,6 @@ from tests.support.processes import output_of
 from tests.support.scopes import in_threads, meanwhile, unrolled
 from tests.support.seccomp import refuse
 
-pytestmark = pytest.mark.redirected
-
 
 def mapped(begin: int, end: int) -> set[str]:
     """Access, place, file of the mappings there: profilers and debuggers name functions by them."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterable
 
-import pytest
-
 import optctx
 from optctx.compiling import Job, compile_job
 from optctx.engine.attach import attached, when_attached
@@ -14,8 +12,6 @@ from tests.support.alone import alone
 from tests.support.ir_texts import CALLS, SCALE, X86
 from tests.support.library_code import changed_code
 from tests.support.scopes import in_threads, meanwhile, unrolled
-
-pytestmark = pytest.mark.redirected
 
 
 @alone

@@ -27,8 +27,6 @@ from tests.support.interrupts import PACKAGE, PLACES, SMALL, leftovers, state, w
 from tests.support.processes import SECONDS, run_python
 from tests.support.scopes import four, scopes_become, unrolled
 
-pytestmark = pytest.mark.redirected
-
 # Work of tests/support/interrupts.py, and at how many instructions of optctx's code each is interrupted: by
 # `make test`, and by `make test-long`.
 ALL = 100_000

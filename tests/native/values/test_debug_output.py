@@ -49,7 +49,6 @@ done:
   ret void
 }
 """
-pytestmark = pytest.mark.redirected
 
 PLAIN = Job(INVARIANT, "function(loop-simplify,loop-mssa(licm))", triple=X86, emit="ir")
 DEBUGGED = replace(PLAIN, options=("-debug",))

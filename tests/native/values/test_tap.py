@@ -25,7 +25,6 @@ HOSTILE = (
 )
 
 
-@pytest.mark.redirected
 @pytest.mark.usefixtures("attached", "outside")
 @forked
 def test_handlers_of_fatal_errors_come_and_go_while_another_thread_parses() -> None:
@@ -69,7 +68,6 @@ def give_everything() -> None:
     assert refused > 20_000
 
 
-@pytest.mark.redirected
 def test_no_value_of_any_option_makes_llvm_print(tmp_path: Path) -> None:
     """The parser of x86-align-branch writes a line for each part of a value, and then takes it."""
     printed = tmp_path / "printed"

@@ -19,10 +19,10 @@ from optctx.arch.x86_64.decoder import decoder as decoder_of_process
 from optctx.arch.x86_64.decoding import LONGEST, Reference
 from optctx.arch.x86_64.sites import Tactic, judge, references_at
 from optctx.engine.attach import attach
-from optctx.engine.thread_engine import _trampolines
+from optctx.engine.engine import _trampolines
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.survey import survey
-from optctx.plan import called, find_entrances, plan_redirected, read_references
+from optctx.plan import called, find_entrances, make_plan, read_references
 from tests.support.alone import alone
 
 BEGIN = 0x7F00_0000_0000  # where the code is
@@ -55,7 +55,7 @@ def test_in_the_whole_library_both_find_the_same() -> None:
         for module in (intercepting, sites):
             pytest.MonkeyPatch().setattr(module, "decoder", lambda: decoder)
         image.findings.forget()
-        plan = plan_redirected(surveyed, read_references(surveyed))
+        plan = make_plan(surveyed, read_references(surveyed))
         return {
             "found": sites.find_references_to(image, options, options),
             "code": plan.references,

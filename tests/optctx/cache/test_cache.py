@@ -39,7 +39,6 @@ def cache(tmp_path: Path) -> Iterator[CompileCache]:
         yield made
 
 
-@pytest.mark.redirected
 def test_options_that_nothing_reads_share_an_entry_and_others_miss(cache: CompileCache) -> None:
     assert [unrolled(cache), counts(cache)] == [1, (0, 1)]
     with OptionContext(IRRELEVANT):
@@ -113,7 +112,6 @@ def compile_twice(context: OptionContext, folder: Path, result: Path) -> None:
     result.write_text(json.dumps([*map(bool, sizes), *counts(cache), dict(cache.skipped)]))
 
 
-@pytest.mark.redirected
 @pytest.mark.usefixtures("attached")
 @pytest.mark.parametrize("share", [8, pytest.param(1, marks=pytest.mark.long)])
 def test_whatever_prints_prints_every_time(share: int, tmp_path: Path) -> None:
@@ -148,7 +146,6 @@ def test_an_option_that_was_set_to_print_for_the_process_is_a_reason_as_well() -
         assert "0 hits, 0 misses, not cached because of print-after" in repr(cache)
 
 
-@pytest.mark.redirected
 @pytest.mark.usefixtures("attributes")
 def test_a_function_attribute_counts_with_what_it_inherits(cache: CompileCache) -> None:
     attributed = COUNTED.replace("@count(ptr %out) {", '@count(ptr %out) "optctx"="-unroll-count=4" {')
@@ -162,7 +159,6 @@ def test_a_function_attribute_counts_with_what_it_inherits(cache: CompileCache) 
         assert cache.misses == misses + 1
 
 
-@pytest.mark.redirected
 def test_whether_attributes_count_and_what_they_may_set_is_part_of_the_key(cache: CompileCache) -> None:
     attributed = COUNTED.replace("@count(ptr %out) {", '@count(ptr %out) "optctx"="-unroll-count=4" {')
     seen = []
@@ -264,7 +260,6 @@ def shared() -> Iterator[CompileCache]:
         yield made
 
 
-@pytest.mark.redirected
 @forked
 def test_what_others_set_process_wide_counts() -> None:
     cache = CompileCache()
@@ -318,7 +313,6 @@ def test_a_cache_without_room_compiles_every_time() -> None:
             assert [unrolled(cache), unrolled(cache), counts(cache)] == [1, 1, (0, 2)]
 
 
-@pytest.mark.redirected  # elsewhere what was read, every option, is more than that by itself
 def test_the_oldest_entries_go_where_there_are_too_many_bytes() -> None:
     def compiled(cache: CompileCache, count: int) -> Result:
         with OptionContext({"unroll-count": count}):
@@ -337,7 +331,6 @@ def test_the_oldest_entries_go_where_there_are_too_many_bytes() -> None:
         assert counts(cache) == (1, 47)
 
 
-@pytest.mark.redirected
 def test_what_is_too_large_for_memory_drops_nothing_else() -> None:
     large = "".join(counted(f"count{number}") for number in range(200))
     with CompileCache(size_limit=15_000) as cache:

@@ -16,7 +16,7 @@ from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.processes import forked, in_child
 from tests.support.scopes import set_option
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+pytestmark = [pytest.mark.usefixtures("attached")]
 
 PAIRS = 25
 

@@ -73,7 +73,6 @@ def test_the_files_mark_what_runs(hostile: pathlib.Path, marks: pathlib.Path) ->
     assert {"this", "linecache"} & set(ran(marks))
 
 
-@pytest.mark.redirected
 def test_no_command_runs_a_file_of_the_current_folder(
     hostile: pathlib.Path, marks: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:

@@ -65,7 +65,6 @@ LARGE_ENOUGH = {
 }
 
 
-@pytest.mark.redirected
 def test_commands_work_under_limits_that_are_large_enough(folder: pathlib.Path) -> None:
     verified, misspelt, recorded = limited(
         LARGE_ENOUGH,

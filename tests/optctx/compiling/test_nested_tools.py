@@ -21,7 +21,7 @@ from tests.support.ir_texts import COUNTED
 from tests.support.processes import forked
 from tests.support.scopes import UNROLLED_ONCE, both, four, in_threads, process_state, set_option
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "outside")]
+pytestmark = [pytest.mark.usefixtures("attached", "outside")]
 
 Tool = Callable[..., int]
 

@@ -63,7 +63,6 @@ LONG_INPUT: dict[str, Callable[[], object]] = {
 }
 
 
-@pytest.mark.redirected
 def test_no_message_is_long_because_the_input_is() -> None:
     wrong = []
     for what, attempt in LONG_INPUT.items():

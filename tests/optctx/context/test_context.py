@@ -271,7 +271,6 @@ def test_a_second_init_is_refused_and_the_scope_can_be_left() -> None:
     assert (context["unroll-count"], hash(context)) == (4, before)
 
 
-@pytest.mark.redirected
 @rows("how", COPIES)
 def test_a_copy_keeps_the_modes_of_its_context(how: str) -> None:
     made = COPIES[how](OptionContext(unroll_count=4, unread="warn", sets="process"))

@@ -21,7 +21,6 @@ MORE = (
 )
 
 
-@pytest.mark.redirected
 @pytest.mark.parametrize(
     ("options", "places", "least"),
     [(FEW, 1, 12), pytest.param(FEW + MORE, 2, 60, marks=pytest.mark.long)],

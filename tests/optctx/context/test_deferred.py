@@ -114,7 +114,6 @@ def test_so_is_a_result_whose_body_has_not_begun(kind: str) -> None:
                 made[-1].close()  # it is still the caller's
 
 
-@pytest.mark.redirected
 @rows("door", ["decorated", "run", "wrapped", "submitted"])
 def test_results_that_are_complete_or_have_begun_are_returned(door: str) -> None:
     def begun() -> Iterator[int]:

@@ -122,7 +122,6 @@ def test_an_error_leaves_no_cycle_that_holds_the_callers_objects() -> None:
     check_all(PATHS)
 
 
-@pytest.mark.redirected
 @pytest.mark.usefixtures("attributes")
 def test_neither_does_one_of_redirected_code() -> None:
     check_all(REDIRECTED)

@@ -21,15 +21,13 @@ from optctx import DeadlockWarning, OptionContext, ScopeError, registry, run_pas
 from optctx.context import callbacks
 from optctx.engine.registered import Registered
 from optctx.locks import Rank, lock_held_by_fork, lock_left_behind
-from tests.support.alone import alone, both_engines
+from tests.support.alone import alone
 from tests.support.forking import fork
 from tests.support.interrupts import state
 from tests.support.ir_texts import COUNTED
 from tests.support.processes import SECONDS, wait_until_asleep
 from tests.support.runs import UNROLL
 from tests.support.scopes import four, scopes_become
-
-pytestmark = pytest.mark.redirected  # a thread that waits for its turn does not wait at the gate
 
 ready, leave = threading.Event(), threading.Event()
 
@@ -275,13 +273,9 @@ def test_where_a_signal_handler_forks_while_its_thread_waits_the_child_goes_on_a
         assert state() == before
 
 
-@both_engines
 @alone
-def test_what_interrupts_optctx_where_it_holds_a_lock_does_not_wait_for_those_who_may_need_it(
-    engine: str,
-) -> None:
+def test_what_interrupts_optctx_where_it_holds_a_lock_does_not_wait_for_those_who_may_need_it() -> None:
     """The thread inside an exclusive context wants the lock before it leaves: neither would go on."""
-    os.environ["OPTCTX_ENGINE"] = engine
     (exclusive, _other, plain), before = make_contexts(), state()
     wanted, interrupted = len(registry()), threading.Event()
     module = binding.parse_assembly(COUNTED, binding.create_context())

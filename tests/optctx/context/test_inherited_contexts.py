@@ -7,10 +7,10 @@ import textwrap
 import pytest
 
 from tests.support.processes import python_process
-from tests.support.scopes import REPORTS_SWITCHES
+from tests.support.scopes import FOLLOWS_TASKS
 
 pytestmark = pytest.mark.skipif(
-    not REPORTS_SWITCHES, reason="needs Python 3.14, where threads inherit: `make test-long`"
+    not FOLLOWS_TASKS, reason="needs Python 3.14, where threads inherit: `make test-long`"
 )
 
 FLAGS = [(), ("-X", "thread_inherit_context=0"), ("-X", "thread_inherit_context=1")]
@@ -31,7 +31,6 @@ def run(flags: tuple[str, ...], script: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), flags
 
 
-@pytest.mark.redirected
 def test_a_thread_begins_inside_where_it_inherits_and_outside_where_not() -> None:
     for flags in FLAGS:
         run(
@@ -47,7 +46,6 @@ def test_a_thread_begins_inside_where_it_inherits_and_outside_where_not() -> Non
         )
 
 
-@pytest.mark.redirected
 def test_an_idle_thread_that_inherited_a_scope_holds_nobody_up() -> None:
     """Workers of a pool stay in what the first submission was made in, for as long as they live."""
     run(
@@ -68,7 +66,6 @@ def test_an_idle_thread_that_inherited_a_scope_holds_nobody_up() -> None:
     )
 
 
-@pytest.mark.redirected
 def test_an_idle_thread_that_inherited_a_scope_reads_nothing_in_it() -> None:
     """What nobody read is told when the scope is left, whoever is in a copy of it."""
     run(

@@ -195,7 +195,6 @@ def test_threads_with_the_same_set_share() -> None:
     assert state("rng-seed") == (0, 0)
 
 
-@pytest.mark.redirected
 def test_two_threads_inside_that_both_want_to_close_get_an_error_and_no_deadlock() -> None:
     both = threading.Barrier(2, timeout=SECONDS)
     outcomes: list[str] = []
@@ -212,31 +211,6 @@ def test_two_threads_inside_that_both_want_to_close_get_an_error_and_no_deadlock
     in_threads([partial(work, 1), partial(work, 2)])
     assert sorted(outcomes) == ["entered", "refused"]
     assert state("rng-seed") == (0, 0)
-
-
-@alone(OPTCTX_ENGINE="exclusive")
-def test_all_of_llvms_data_is_as_it_was_to_the_byte_where_threads_take_turns() -> None:
-    values = {"bool": "true", "boolOrDefault": "true", "float": "0.5", "double": "0.5", "string": "text"}
-    overrides = {}
-    for name, option in registry().items():
-        if option.scope == "process" or option.alias_of or option.type == "other":
-            continue
-        choices = list(option.choices)
-        value: object = choices[-1] if choices else values.get(option.type, "1")
-        value = choices if option.type == "set" else value
-        try:
-            OptionContext({name: value}, base="defaults")
-        except Exception:
-            continue
-        overrides[name] = value
-    assert len(overrides) > 2400, len(overrides)
-    context = OptionContext(overrides, base="defaults")
-    before = llvm_data()
-    with context:
-        assert len(changed(before, llvm_data())) > 2000
-        with OptionContext(unroll_count=7, base="defaults"), context:
-            pass
-    assert changed(before, llvm_data()) <= MADE_ONCE
 
 
 @alone

@@ -52,7 +52,6 @@ def test_decorated_functions_and_those_that_are_run_are_called_inside() -> None:
         assert unrolled() == 8
 
 
-@pytest.mark.redirected
 def test_leaving_on_another_thread_changes_nothing_on_either() -> None:
     def leave() -> None:
         with pytest.raises(ScopeError, match="another thread"):
@@ -90,7 +89,6 @@ def test_a_scope_in_a_generator_reaches_its_caller_until_it_is_left() -> None:
     assert next(second) == UNROLLED_ONCE  # what the first one could not leave went with it
 
 
-@pytest.mark.redirected
 def test_a_generator_resumed_on_another_thread_cannot_leave_there() -> None:
     context = four()
 
@@ -128,7 +126,6 @@ def test_a_thread_that_ends_inside_scopes_leaves_them() -> None:
             context.__exit__(None, None, None)
 
 
-@pytest.mark.redirected
 @alone
 def test_what_anybody_sets_process_wide_does_not_reach_a_scope() -> None:
     with OptionContext({"inline-threshold": 1}, sets="process") as context:
@@ -151,7 +148,6 @@ def test_what_anybody_sets_process_wide_does_not_reach_a_scope() -> None:
         assert unrolled() == 1
 
 
-@pytest.mark.redirected
 @alone
 def test_detaching_is_refused_inside_a_scope_and_puts_every_byte_back_outside() -> None:
     optctx.detach()  # nothing to do yet

@@ -145,7 +145,6 @@ def test_what_a_context_changes_process_wide_is_not_drift_and_what_it_covers_is(
 _MMAP_THRESHOLD = -3  # of mallopt(3)
 
 
-@pytest.mark.redirected
 @alone
 def test_a_text_is_looked_at_while_another_thread_sets_it() -> None:
     """LLVM frees the text that it replaces. A long one is unmapped here at once, so a late look crashes."""

@@ -32,7 +32,6 @@ from tests.support.scopes import (
     unrolled_by_llvmlite,
     write,
 )
-from tests.support.seccomp import forbid_code
 
 pytestmark = pytest.mark.usefixtures("attached")
 
@@ -271,12 +270,3 @@ def test_a_process_ends_well_with_watchers_and_threads_at_work() -> None:
     for _ in range(2):
         threading.Thread(target=work, daemon=True).start()
     started.wait(SECONDS)
-
-
-@alone(OPTCTX_ENGINE="")
-def test_it_works_where_code_cannot_be_changed() -> None:
-    forbid_code()
-    with pytest.warns(optctx.EngineWarning), watch(ignore) as watcher:
-        set_option("unroll-count", "4")
-    assert [told(each) for each in watcher.events] == [("unroll-count", 0, 4, True)]
-    assert str(drift()) == "unroll-count: 0 was registered, 4 now (given once)"

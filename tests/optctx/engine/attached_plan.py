@@ -10,8 +10,7 @@ from typing import Any
 
 from optctx._native import NO_SLOT, read_bytes, trampolines
 from optctx.engine.attach import attach
-from optctx.engine.engine import Engine
-from optctx.engine.thread_engine import ThreadEngine, _trampolines
+from optctx.engine.engine import Engine, _trampolines
 from optctx.image.options import RegisteredOption
 
 _REGION = (
@@ -34,9 +33,6 @@ def decided(engine: Engine) -> dict[str, Any]:
     base, contains = engine.image.base, engine.image.contains
     words, loads = engine.plan.words()
     plan, sites = engine.plan, engine.plan.references.sites
-    assert sites is not None
-    assert plan.readers is not None
-    assert isinstance(engine, ThreadEngine)
 
     def at(address: int) -> int | None:
         return address - base if contains(address) else None
@@ -95,7 +91,6 @@ def _stored(option: RegisteredOption, base: int) -> Any:
 def changed(engine: Engine) -> list[int]:
     """Where instructions of LLVM's code are changed, from the library's base. Nothing else of the code is."""
     image = engine.image
-    assert isinstance(engine, ThreadEngine)
     code = [
         *_trampolines(engine.plan, engine.index),
         *engine.hooks.calls,

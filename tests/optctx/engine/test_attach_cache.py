@@ -35,8 +35,6 @@ from tests.support.alone import alone
 from tests.support.processes import in_child, run_python
 from tests.support.scopes import in_threads
 
-pytestmark = pytest.mark.redirected
-
 Home = pathlib.Path
 REPORT = """
 from tests.optctx.engine.attached_plan import report

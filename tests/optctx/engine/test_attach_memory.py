@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import pathlib
 
-import pytest
-
 import optctx
 from tests.support.alone import alone
 from tests.support.processes import use_small_pages
 from tests.support.scopes import four
-
-pytestmark = pytest.mark.redirected
 
 
 def memory() -> tuple[float, float]:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import pytest
 
-from optctx import UnsupportedImageError, info, loaded_image
+from optctx import UnsupportedImageError, loaded_image
 from optctx._native import loaded_libraries
 from tests.support.alone import alone
 from tests.support.processes import run_python
@@ -42,7 +42,6 @@ def test_a_library_in_a_folder_whose_name_is_not_utf8_is_a_library_like_any_othe
         assert unrolled() == 4
 
 
-@pytest.mark.redirected
 @alone
 def test_a_file_may_be_mapped_whose_path_takes_more_than_four_thousand_characters_to_write(
     tmp_path: pathlib.Path,
@@ -58,11 +57,9 @@ def test_a_file_may_be_mapped_whose_path_takes_more_than_four_thousand_character
     assert max(map(len, pathlib.Path("/proc/self/maps").read_text().splitlines())) > 14_000
     with four():
         assert unrolled() == 4
-    assert info()["engine"] == "thread"
     mapped.close()
 
 
-@pytest.mark.redirected
 def test_threads_of_libzmq_and_of_faulthandler_block_signals() -> None:
     # A thread that blocked SIGTRAP once made attaching fail.
     run_python("""
@@ -97,7 +94,7 @@ def test_threads_of_libzmq_and_of_faulthandler_block_signals() -> None:
 
         for _ in range(3):
             in_threads([lambda: inside(four(), 4), lambda: inside(eight(), 8)])
-            assert unrolled() == 1 and optctx.info()["engine"] == "thread"
+            assert unrolled() == 1 and optctx.info()["error"] is None
             optctx.detach()
         faulthandler.cancel_dump_traceback_later()
     """)

@@ -22,7 +22,6 @@ from tests.support.interrupts import state, works
 from tests.support.scopes import four, mark, unrolled
 
 pytestmark = [
-    pytest.mark.redirected,
     pytest.mark.skipif(
         FREE_THREADED, reason="needs a Python with the GIL: other collectors wait until memory has grown"
     ),

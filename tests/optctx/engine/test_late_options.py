@@ -114,11 +114,6 @@ def test_a_thread_that_undoes_the_change_last_does_not_need_the_gil_for_what_pyt
     assert [len(contexts), sys.getrefcount(native)] == [len(VALUES), references]
 
 
-@alone(OPTCTX_ENGINE="exclusive")
-def test_scopes_reach_it_where_threads_take_turns(library: pathlib.Path) -> None:
-    check_scopes(library)
-
-
 @alone
 def test_an_option_that_was_registered_before_attaching_is_no_other(library: pathlib.Path) -> None:
     late = LateLibrary(library)
@@ -194,7 +189,6 @@ def test_a_library_that_was_unloaded_before_attaching_keeps_nobody_from_it(libra
     assert not drift()
 
 
-@pytest.mark.redirected  # where threads take turns, resets are not contained, and setters do not tell
 @forked
 def test_changes_of_it_are_noticed_and_resets_reach_it(library: pathlib.Path) -> None:
     late = LateLibrary(library)

@@ -112,14 +112,12 @@ def test_names_and_flags_are_resolved() -> None:
     assert "--cpu" in advice("-mcpu")
 
 
-@pytest.mark.redirected
 def test_only_tuning_values_that_llvm_takes_and_survives_are_trusted() -> None:
     assert trusted("unroll-count", "4")
     for name, text in (("unroll-count", "x"), ("print-after-all", "true"), ("filter-passes", "gvn")):
         assert not trusted(name, text)
 
 
-@pytest.mark.redirected
 def test_the_sums_are_those_of_the_redirected_instructions(options: dict[str, OptionFacts]) -> None:
     plan = attach().plan
     assert plan.references.sites is not None
@@ -138,7 +136,6 @@ def test_the_sums_are_those_of_the_redirected_instructions(options: dict[str, Op
     assert sum(facts.sum("loads") for facts in scoped) == loads
 
 
-@pytest.mark.redirected
 def test_an_option_that_nothing_reads_has_no_reader(options: dict[str, OptionFacts]) -> None:
     unread = {name for name, option in registry().items() if option.scope == "unread"}
     assert unread

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ctypes
 import json
-import os
 import pathlib
 import signal
 import sys
@@ -65,8 +64,7 @@ def scopes() -> None:
     on_threads(work)
     assert llvm.digests() == expected[""]
     assert not optctx.drift(image)
-    if os.environ.get("OPTCTX_ENGINE") != "exclusive":  # where LLVM's own storage is the scope's
-        assert [type(each.exc_value) for each in heard] == [optctx.ContainmentWarning]
+    assert [type(each.exc_value) for each in heard] == [optctx.ContainmentWarning]
 
 
 def bindings() -> None:
@@ -174,6 +172,7 @@ def mistakes() -> None:
 def make_mistakes(context: int) -> None:
     made = OptionContext(unroll_count=4, image=image)
     uses: list[tuple[str, Callable[[Any], object]]] = [
+        ("an LLVMContext", made.bind),
         ("an LLVMContext", lambda wrong: optctx.bound(wrong, image)),
         ("an LLVMContext", lambda wrong: optctx.unbind(wrong, image)),
         ("an LLVMContext", lambda wrong: optctx.lookup("unroll-count", llvm_context=wrong, image=image)),
@@ -181,14 +180,10 @@ def make_mistakes(context: int) -> None:
         ("a module", lambda wrong: OptionContext.from_module(wrong, image=image)),
         ("a module", lambda wrong: optctx.check_link([wrong], image=image)),
     ]
-    if optctx.info(image)["engine"] == "exclusive":
-        assert "threads take turns" in error_of(lambda: made.bind(context))
-    else:
-        uses.append(("an LLVMContext", made.bind))
-        assert 'use "switch"' in error_of(lambda: made.bind(context, on_mismatch="error"))
-        assert 'use "switch"' in error_of(lambda: made.bind(context, on_mismatch="warn"))
-        assert 'use "defaults"' in error_of(lambda: optctx.attach(image, outside="error"))
-        assert 'use "defaults"' in error_of(lambda: optctx.attach(image, outside="warn"))
+    assert 'use "switch"' in error_of(lambda: made.bind(context, on_mismatch="error"))
+    assert 'use "switch"' in error_of(lambda: made.bind(context, on_mismatch="warn"))
+    assert 'use "defaults"' in error_of(lambda: optctx.attach(image, outside="error"))
+    assert 'use "defaults"' in error_of(lambda: optctx.attach(image, outside="warn"))
     wild = ctypes.create_string_buffer(b"\x11" * 64)
     for what, use in uses:
         for wrong in (made, True, "0x10", 1.0, image):
@@ -215,10 +210,7 @@ def make_mistakes(context: int) -> None:
 
 if __name__ == "__main__":
     optctx.attach(image)
-    for part in (scopes, modules, mistakes):
+    for part in (scopes, modules, mistakes, bindings, refused_runs, refused_sets):
         in_child(part)
-    if optctx.info(image)["engine"] == "thread":
-        for part in (bindings, refused_runs, refused_sets):
-            in_child(part)
     assert sys.modules["llvmlite"] is None
     assert not [name for name in sys.modules if name.startswith("llvmlite.")]

@@ -17,8 +17,6 @@ from optctx.engine.attach import attach, attached, detach
 from tests.support.runs import machine
 from tests.support.scopes import in_threads
 
-pytestmark = pytest.mark.redirected
-
 PAGE = 4096
 ALIGNED = {"align-all-functions": 12}  # the code generator's, as a power of two: each function begins a page
 OTHERWISE = {"align-all-functions": 6}

@@ -20,7 +20,6 @@ from tests.support.processes import run_python
 from tests.support.scopes import in_threads
 
 pytestmark = pytest.mark.usefixtures("attached", "collected")
-redirected = pytest.mark.redirected
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -67,7 +66,6 @@ def bound(llvm_context: Any) -> None:
     assert optctx._native.bound_count() == 1
 
 
-@redirected
 def test_a_closed_llvm_context_is_disposed_of_with_its_last_module_or_at_once() -> None:
     with binding.create_context() as empty:
         bound(empty)
@@ -86,7 +84,6 @@ def test_a_closed_llvm_context_is_disposed_of_with_its_last_module_or_at_once() 
     assert llvm_context.closed
 
 
-@redirected
 def test_objects_that_are_only_dropped_are_freed_without_the_collector() -> None:
     gc.collect()
     gc.disable()
@@ -100,7 +97,6 @@ def test_objects_that_are_only_dropped_are_freed_without_the_collector() -> None
         gc.enable()
 
 
-@redirected
 def test_a_module_that_was_linked_into_another_holds_nothing_when_it_is_dropped() -> None:
     with binding.create_context() as llvm_context:
         bound(llvm_context)
@@ -112,7 +108,6 @@ def test_a_module_that_was_linked_into_another_holds_nothing_when_it_is_dropped(
     assert optctx._native.bound_count() == 0
 
 
-@redirected
 def test_an_llvm_context_that_was_given_away_is_not_disposed_of() -> None:
     llvm_context = binding.create_context()
     address = llvm_context._ptr

@@ -178,7 +178,6 @@ def test_a_pass_that_was_added_under_other_values_has_those_in_force() -> None:
     assert run((builder, manager), source=TWO_WAYS).count("call void @g") == 2
 
 
-@pytest.mark.redirected
 def test_a_bound_llvm_context_has_its_options_in_managers_made_anywhere(kept: str) -> None:
     def generic(llvm_context: Any) -> str:  # knows nothing of options
         return run(default_pipeline(), llvm_context)
@@ -327,7 +326,6 @@ def test_pass_timings_are_those_of_the_manager_that_ran() -> None:
     assert "InlinerPass" in builder.finish_pass_timing()
 
 
-@pytest.mark.redirected
 def test_reads_of_the_making_are_recorded_where_the_manager_runs() -> None:
     made = default_pipeline()
     with OptionContext(INLINE, unread="error"), record() as log:

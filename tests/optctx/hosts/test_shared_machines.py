@@ -32,7 +32,7 @@ from tests.support.rows import rows
 from tests.support.runs import machine as make_machine
 from tests.support.scopes import in_threads, process_state, unrolled
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+pytestmark = [pytest.mark.usefixtures("attached")]
 
 INTEL: Options = {"x86-asm-syntax": "intel"}
 TRAPS: Options = {"trap-unreachable": True}

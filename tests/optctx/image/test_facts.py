@@ -107,7 +107,6 @@ def test_this_llvm_has_every_fact() -> None:
 LACKING = named("llvm::f", "none")
 
 
-@pytest.mark.redirected
 @alone
 @rows(("feature", "refused"), [("contexts bound to LLVMContexts", 62), ("debug output for one thread", 63)])
 @forked
@@ -117,7 +116,6 @@ def test_scopes_work_without_it(feature: str, refused: int) -> None:
     else:
         pytest.MonkeyPatch().setattr("optctx.image.storage_beside.IS_DEBUG_TYPE", LACKING)
     [image] = optctx.info()["images"]
-    assert optctx.info()["engine"] == "thread"
     with optctx.OptionContext(unroll_count=4):
         assert unrolled_by_llvmlite() == 4
     [(told, reason)] = image["unavailable"].items()
@@ -126,7 +124,6 @@ def test_scopes_work_without_it(feature: str, refused: int) -> None:
     assert image["scopes"]["process"] == refused, image["scopes"]
 
 
-@pytest.mark.redirected
 @alone
 def test_what_cannot_be_intercepted_is_told_where_a_context_is_bound() -> None:
     interceptions._FEATURES[BINDING] = (LACKING,)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
-import os
 import pathlib
 import pickle
 import random
@@ -47,17 +46,10 @@ class Two(NamedTuple):
 Part = Callable[[Two, Digests], None]
 
 
-def _attach(way: str | None, image: Image | None = None) -> Engine:
-    if way is not None:
-        os.environ["OPTCTX_ENGINE"] = way
-    return attach(image)
-
-
-def attach_two(copy: pathlib.Path, ways: str = "") -> Two:
-    """Attach to the copy, then to llvmlite's LLVM; the words choose how the latter and the former run."""
+def attach_two(copy: pathlib.Path) -> Two:
+    """Attach to the copy, then to llvmlite's LLVM."""
     second = BareLlvm(copy)  # loads it
-    own, other = ways.split() or (None, None)
-    return Two(_attach(other, loaded_image(copy)), _attach(own), second, BareLlvm(ffi.lib._name))
+    return Two(attach(loaded_image(copy)), attach(), second, BareLlvm(ffi.lib._name))
 
 
 def context_of(engine: Engine, *arguments: str, **more: Any) -> OptionContext:
@@ -120,34 +112,11 @@ def enter_in_any_order(
     assert not any(held().values()), held()
 
 
-@pytest.mark.redirected
-@alone
-def test_each_image_has_either_engine(copy: pathlib.Path, second_digests: Digests) -> None:
-    """Threads never wait for each other in a cycle, in whatever order they enter the images."""
-    for ways in ("thread thread", "thread exclusive", "exclusive thread", "exclusive exclusive"):
-        in_child(partial(has_either_engine, copy, second_digests, ways))
-
-
-def has_either_engine(copy: pathlib.Path, expected: Digests, ways: str) -> None:
-    other, own, second, first = attach_two(copy, ways)
-    assert [own.name, other.name] == ways.split()
-    enter_in_any_order((own, other), (first, second), (expected, expected))
-    exclusive = context_of(own, "-rng-seed=7", process_wide="exclusive")
-    if own.name == "exclusive" or other.name == "thread":
-        with exclusive:
-            pass
-    else:
-        with pytest.raises(optctx.ScopeError, match="take turns in another LLVM"), exclusive:
-            pass
-    assert not any(held().values()), held()
-
-
 RELEASES = ("0.44.0", "0.47.0")  # LLVM 15 and 20: with 22, registries and options are laid out in three ways
 ARGUMENTS = ("", "-unroll-count=2", "-unroll-count=4", "-force-vector-width=2", "-align-all-functions=6")
 
 
 @pytest.mark.long
-@pytest.mark.redirected
 @pytest.mark.skipif(
     not all(map(has_wheel, RELEASES)), reason="needs a Python that PyPI has a wheel of llvmlite 0.44 for"
 )
@@ -340,7 +309,6 @@ def test_two_images_in_one_process(copy: pathlib.Path, second_digests: Digests) 
     each_in_a_child(copy=copy, expected=second_digests, parts="EITHER_WAY")
 
 
-@pytest.mark.redirected
 def test_two_images_whose_threads_see_values_of_their_own(
     copy: pathlib.Path, second_digests: Digests
 ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import re
 import sys
-import warnings
 from typing import Any
 
 import numba
@@ -81,24 +80,6 @@ def inside_and_outside() -> list[tuple[int, str]]:
 
     inside = OptionContext({"fast-isel": True})
     return [inside.run(compiled), inside.run(compiled), compiled()]
-
-
-def taking_turns(folder: str) -> tuple[list[str], str]:
-    """Return what is said about the cache, and about options of a function's own."""
-    numba.config.CACHE_DIR = folder
-    from optctx import OptionContext, UnsupportedImageError
-    from optctx.numba import njit
-
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        OptionContext({"fast-isel": True}).run(numba.njit(chooses, cache=True), 3, 4)
-        numba.njit(chooses, cache=True)(3, 4)
-    refused = ""
-    try:
-        njit(options={"unroll-count": 2})
-    except UnsupportedImageError as error:
-        refused = str(error).partition(": ")[2]
-    return [str(each.message) for each in told], refused
 
 
 def without_optctx(first: str, second: str) -> tuple[list[tuple[int, str]], list[bool]]:

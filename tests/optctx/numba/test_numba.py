@@ -19,7 +19,7 @@ from tests.optctx.numba.numba_functions import Code, Options, Turn, in_turn
 from tests.optctx.numba.numba_processes import run
 from tests.support.rows import rows
 
-pytestmark = [pytest.mark.redirected, pytest.mark.llvm22]
+pytestmark = [pytest.mark.llvm22]
 
 NONE: Options = {}
 INTEL: Options = {"x86-asm-syntax": "intel"}  # read by the machine's constructor

@@ -20,11 +20,9 @@ from numba.core.errors import NumbaWarning
 import optctx.numba
 from optctx.errors import NumbaOptionsWarning
 from tests.optctx.numba import numba_cached
-from tests.optctx.numba.numba_cached import inside_and_outside, step, steps, taking_turns, without_optctx
+from tests.optctx.numba.numba_cached import inside_and_outside, step, steps, without_optctx
 from tests.optctx.numba.numba_processes import at_once, compile_first_inside
 from tests.optctx.numba.numba_processes import run as in_process
-
-pytestmark = pytest.mark.redirected
 
 FAST = {"fast-isel": True}
 ARM = {"arm-parallel-dsp-load-limit": 3}  # which no code reads that is not for ARM
@@ -106,15 +104,6 @@ def test_the_first_compilation_of_a_process_may_be_in_a_scope(cache: pathlib.Pat
     [_, fast], _, [_, plain] = found = inside_and_outside()
     assert fast != plain
     assert found == [(1, fast), (1, fast), (1, plain)]
-
-
-def test_where_threads_take_turns_nothing_is_kept_and_options_are_refused(tmp_path: pathlib.Path) -> None:
-    """Numba's machine keeps what a scope sets in it."""
-    told, refused = in_process(taking_turns, str(tmp_path), OPTCTX_ENGINE="exclusive")
-    why = "chooses is not cached: it is unknown under which LLVM options Numba compiled it"
-    assert told == [why, why]
-    assert not list(tmp_path.rglob("*.nb?"))
-    assert refused.startswith("cannot compile Numba functions under OptionContext({'unroll-count': 2}): ")
 
 
 def test_a_caller_of_functions_with_other_options_is_not_cached(cache: pathlib.Path) -> None:

@@ -40,8 +40,6 @@ from tests.optctx.numba.numba_processes import run
 from tests.support.rows import rows
 from tests.support.scopes import in_threads
 
-pytestmark = pytest.mark.redirected
-
 OTHER: Options = {"inline-threshold": 50, "trap-unreachable": True}
 FAST: Options = {"fast-isel": True}  # written to the target machine
 INTEL: Options = {"x86-asm-syntax": "intel"}  # read when a target machine is made

@@ -30,9 +30,7 @@ from optctx import OptionContext, contained
 from optctx.errors import NumbaOptionsWarning
 from tests.optctx.numba.numba_cached import code_in_memory
 from tests.optctx.numba.numba_functions import chooses
-from tests.support.scopes import REPORTS_SWITCHES, inside_elsewhere
-
-pytestmark = pytest.mark.redirected
+from tests.support.scopes import FOLLOWS_TASKS, inside_elsewhere
 
 FAST = {"fast-isel": True}
 ARM = {"arm-parallel-dsp-load-limit": 3}  # which no code reads that is not for ARM
@@ -342,7 +340,7 @@ def test_what_another_thread_changes_for_the_whole_process_is_not_cached() -> No
     assert [call(chooses, 3, 4)[0], call(chooses, 3, 4)[0]] == [0, 1]
 
 
-@pytest.mark.skipif(REPORTS_SWITCHES, reason="needs a Python before 3.14: here, scopes follow their tasks")
+@pytest.mark.skipif(FOLLOWS_TASKS, reason="needs a Python before 3.14: here, scopes follow their tasks")
 def test_inside_a_suspended_scope_of_another_task_nothing_is_cached() -> None:
     async def holds(entered: asyncio.Event, end: asyncio.Event) -> None:
         with OptionContext(FAST):

@@ -16,8 +16,6 @@ from tests.optctx.numba.numba_functions import Options
 from tests.optctx.numba.numba_processes import at_once, run
 from tests.optctx.numba.numba_universal import decorated
 
-pytestmark = pytest.mark.redirected
-
 OPTIONS: Options = {"force-vector-width": 1, "vectorize-slp": False}
 
 

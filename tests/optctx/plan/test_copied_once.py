@@ -14,7 +14,6 @@ from tests.support.ir_texts import X86
 BRANCHES = (pathlib.Path(__file__).parents[2] / "programs/sample/branches.ll").read_text()
 
 
-@pytest.mark.redirected
 @alone
 def test_each_scope_has_a_copy_of_its_own_and_the_first_one_leaves_nothing_behind() -> None:
     option = "dfsan-track-origins"

@@ -13,7 +13,7 @@ from optctx.reads.log import Read
 from tests.support.rows import rows
 from tests.support.scopes import four, in_threads, unrolled, unrolled_by_llvmlite
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+pytestmark = [pytest.mark.usefixtures("attached")]
 
 ELSEWHERE = "LLVM ran on other threads only; "
 NOWHERE = "LLVM compiled nothing on this thread inside the block"

@@ -14,8 +14,6 @@ from optctx.reads.recording import Recording, noting, read_in
 from tests.support.examples import examples
 from tests.support.ir_texts import SCALE
 
-pytestmark = pytest.mark.redirected
-
 JOB = Job(SCALE, "default<O2>")
 # Read by passes, by the code generator, for a target machine; of several readers; and never here.
 READ = ["unroll-count", "inline-threshold", "trap-unreachable", "min-bit-test-cmps", "enable-misched"]

@@ -26,7 +26,7 @@ from tests.support.runs import (
 )
 from tests.support.scopes import eight, four, unrolled, unrolled_by_llvmlite
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+pytestmark = [pytest.mark.usefixtures("attached")]
 
 COUNTS = "llvm::computeUnrollCount("  # the one function that reads unroll-count
 

@@ -20,8 +20,8 @@ import pytest
 from llvmlite import binding
 
 import optctx
-from optctx import OptctxError, UnsupportedImageError, record
-from tests.support.alone import alone, end_of
+from optctx import OptctxError, record
+from tests.support.alone import end_of
 from tests.support.audit import audit
 from tests.support.installed import needs_audit
 from tests.support.ir_texts import COUNTED
@@ -30,7 +30,7 @@ from tests.support.rows import rows
 from tests.support.runs import RUNS, machine, stores
 from tests.support.scopes import beside, four, in_threads, unrolled
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+pytestmark = [pytest.mark.usefixtures("attached")]
 
 
 def blocked(work: Callable[[], object]) -> None:
@@ -236,12 +236,3 @@ def test_an_audit_and_a_recording_at_once() -> None:
     assert seen.accesses == []
     assert seen.entitled > 50
     assert log.reads["unroll-count"].value == 0
-
-
-@alone(OPTCTX_ENGINE="exclusive")
-def test_where_threads_take_turns_nobody_can_tell() -> None:
-    for work in (record().__enter__, lambda: four(unread="warn"), lambda: four().derive(unread="error")):
-        with pytest.raises(UnsupportedImageError, match="take turns"):
-            work()
-    with four(unread="ignore"):
-        assert unrolled() == 4

@@ -19,7 +19,7 @@ from tests.support.alone import alone
 from tests.support.processes import forked, in_child
 from tests.support.scopes import eight, four, in_threads, unrolled
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+pytestmark = [pytest.mark.usefixtures("attached")]
 
 
 def counts(log: Log) -> tuple[object, ...]:

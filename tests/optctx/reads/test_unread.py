@@ -29,7 +29,7 @@ from tests.support.rows import rows
 from tests.support.runs import WAYS, machine, run_module_passes
 from tests.support.scopes import in_threads, unrolled
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+pytestmark = [pytest.mark.usefixtures("attached")]
 
 # A pass reads it that does not run where a loop is unrolled.
 IDLE = {"slp-threshold": 7}

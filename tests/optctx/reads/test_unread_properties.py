@@ -16,7 +16,7 @@ from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
 from tests.support.rows import rows
 from tests.support.scopes import in_threads
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+pytestmark = [pytest.mark.usefixtures("attached")]
 
 JOBS = (
     Job(COUNTED, "function(loop-unroll)", triple=X86, emit="ir"),

@@ -173,7 +173,7 @@ def test_an_asynchronous_generator_that_is_closed_by_the_loop_leaves_its_scope()
 # Where the interpreter reports switches
 
 told = pytest.mark.skipif(
-    not FOLLOWS_TASKS, reason="needs Python 3.14 without turns, where scopes follow tasks: `make test-long`"
+    not FOLLOWS_TASKS, reason="needs Python 3.14, where scopes follow tasks: `make test-long`"
 )
 
 JOBS = [

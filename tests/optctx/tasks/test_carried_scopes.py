@@ -125,7 +125,6 @@ def test_a_carried_exclusive_scope_compiles_as_if_entered_there() -> None:
     assert registry()["opt-bisect-limit"].occurrences == 0
 
 
-@pytest.mark.redirected
 @alone
 def test_a_library_call_in_a_copy_of_an_exclusive_scope_that_is_over_is_reported_once() -> None:
     told = []
@@ -144,7 +143,6 @@ def test_a_library_call_in_a_copy_of_an_exclusive_scope_that_is_over_is_reported
         del copy
 
 
-@pytest.mark.redirected
 @alone
 def test_a_library_call_whose_scope_cannot_be_entered_is_reported_once() -> None:
     told = []

@@ -12,8 +12,8 @@ import pytest
 from optctx import OptionContext, ScopeError, _native, current, info
 from tests.support.native_interface import NativeScope
 from tests.support.scopes import (
+    FOLLOWS_TASKS,
     OUTSIDE,
-    REPORTS_SWITCHES,
     both,
     eight,
     four,
@@ -23,13 +23,12 @@ from tests.support.scopes import (
 )
 
 R = TypeVar("R")
-pytestmark = pytest.mark.redirected
 
 
 @pytest.fixture(autouse=True)
 def _following() -> Iterator[None]:
     assert scopes_become(0)
-    if REPORTS_SWITCHES:
+    if FOLLOWS_TASKS:
         four()  # whoever makes a context has them followed
         yield
     else:
@@ -43,7 +42,7 @@ def _following() -> Iterator[None]:
 
 def switched() -> None:
     """What the interpreter reports, or nobody."""
-    if not REPORTS_SWITCHES:
+    if not FOLLOWS_TASKS:
         _native.context_switched()
     assert _native.in_line(), "nothing is left to be brought in line around calls"
 

@@ -7,8 +7,6 @@ import sys
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 
-import pytest
-
 from optctx import OptionContext, current, info, propagating, record, registry, wrap
 from tests.support.alone import alone
 from tests.support.processes import in_child
@@ -69,7 +67,6 @@ def test_processes_of_every_start_method() -> None:
             assert other.apply(state) == OUTSIDE, method
 
 
-@pytest.mark.redirected
 @alone
 def test_a_process_started_inside_scopes_and_recordings() -> None:
     def work() -> None:

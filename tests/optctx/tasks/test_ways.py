@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
@@ -28,7 +27,6 @@ Work = Callable[[], Any]
 Way = Callable[[Work], Work]  # made out of the work now, called later
 
 INHERITS = bool(getattr(sys.flags, "thread_inherit_context", False))  # every thread: Python 3.14
-TURNS = os.environ.get("OPTCTX_ENGINE") == "exclusive"  # what is inside another scope waits for its turn
 WORKERS = 4
 POOL = ThreadPoolExecutor(WORKERS)  # the same threads for every way and scope
 
@@ -157,7 +155,7 @@ NOT_ITS_OWN = (
 )
 CARRIED = {**MADE, **CALLED, **(STARTED if INHERITS else {})}
 WAYS = {**MADE, **CALLED, **STARTED, **LEFT}
-ways = rows("way", [way for way in WAYS if way in CARRIED or not TURNS])
+ways = rows("way", list(WAYS))
 
 
 def look() -> tuple[tuple[int, int], OptionContext, object]:
@@ -201,7 +199,7 @@ def test_a_scope_goes_along_or_stays_and_the_callers_own_is_there_afterwards(way
         (here := four(), here, look),
         (None, eight(), look),
         (four(), eight(), look_and_nest),
-    )[: 2 if TURNS else None]:
+    ):
         with inside(made):
             go = WAYS[way](work)
         with inside(caller):
@@ -225,7 +223,6 @@ def test_an_exception_of_the_work_is_the_callers_and_leaves_nothing_behind(way: 
         assert look() == expected(context)
 
 
-@pytest.mark.redirected
 @ways
 def test_several_threads_take_each_its_own_along_at_once(way: str) -> None:
     together = threading.Barrier(WORKERS, timeout=SECONDS)
@@ -244,7 +241,6 @@ def test_several_threads_take_each_its_own_along_at_once(way: str) -> None:
     in_threads([partial(run, 2 + n) for n in range(WORKERS)])
 
 
-@pytest.mark.redirected
 @ways
 def test_a_record_is_of_the_thread_that_does_the_work(way: str) -> None:
     def recorded() -> tuple[int, tuple[object, ...]]:
@@ -263,7 +259,6 @@ def test_a_record_is_of_the_thread_that_does_the_work(way: str) -> None:
     )
 
 
-@pytest.mark.redirected
 @rows("way", CARRIED)
 def test_what_was_set_in_a_scope_goes_along_and_other_threads_do_not_change_it(way: str) -> None:
     def work() -> tuple[int, int, list[str], int]:

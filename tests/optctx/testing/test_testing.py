@@ -138,7 +138,6 @@ def test_options_are_drawn_by_what_they_are(
     fits()
 
 
-@pytest.mark.redirected
 def test_options_are_drawn_by_what_reads_them() -> None:
     option = find(options(reader="LoopUnroll"), lambda option: option.type == "uint")
     assert "LoopUnroll" in " ".join(option.read_by)

@@ -62,7 +62,6 @@ def test_marked():
     result.assert_outcomes(passed=2)
 
 
-@pytest.mark.redirected
 def test_what_nothing_read_is_listed_at_the_end(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
@@ -94,7 +93,6 @@ def test_after():
     assert rest.startswith("=")
 
 
-@pytest.mark.redirected
 def test_what_nothing_read_can_fail_the_test(pytester: pytest.Pytester) -> None:
     tests = """
 @pytest.mark.llvm_options("-vectorize-scev-check-threshold=7")
@@ -109,7 +107,6 @@ def test_marked():
     assert "nothing read" not in result.stdout.str()
 
 
-@pytest.mark.redirected
 def test_markers_take_what_a_context_takes_and_the_innermost_counts(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
@@ -243,7 +240,6 @@ def test_tests_run_where_the_system_has_no_pidfd_open(
     run(pytester, test, "--llvm-options=-unroll-count=4").assert_outcomes(passed=1)
 
 
-@pytest.mark.redirected
 def test_a_process_of_xdist_tells_what_it_did_not_read(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         HEAD

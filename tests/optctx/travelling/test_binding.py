@@ -23,7 +23,6 @@ from optctx.arch.x86_64.sites import find_references_to
 from optctx.compiling import FreshProcess, Job
 from optctx.engine.attach import attach
 from optctx.engine.host import default_host
-from optctx.engine.thread_engine import ThreadEngine
 from optctx.errors import (
     ContextMismatchError,
     ContextMismatchWarning,
@@ -49,7 +48,7 @@ from tests.support.runs import (
 )
 from tests.support.scopes import beside, in_threads, unrolled
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "collected")]
+pytestmark = [pytest.mark.usefixtures("attached", "collected")]
 
 
 @rows("run", RUNS)
@@ -220,7 +219,6 @@ def test_a_warning_on_mismatch_leaves_the_run_under_the_scope_of_the_thread(
 @alone
 def test_detaching_is_refused_while_a_context_is_bound_and_puts_every_table_back() -> None:
     engine = attach()
-    assert isinstance(engine, ThreadEngine)
     functions = engine.survey.functions
     targets = called(functions.intercepted)
     tables = [way for way in find_entrances(engine.image, targets) if not way.code]

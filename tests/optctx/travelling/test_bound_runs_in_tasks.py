@@ -17,8 +17,8 @@ from optctx.values import Layers
 from tests.support.ir_texts import COUNTED, X86
 from tests.support.rows import rows
 from tests.support.scopes import (
+    FOLLOWS_TASKS,
     OUTSIDE,
-    REPORTS_SWITCHES,
     UNROLLED_ONCE,
     both,
     copied_inside,
@@ -28,11 +28,11 @@ from tests.support.scopes import (
     running,
 )
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("outside", "attributes")]
+pytestmark = [pytest.mark.usefixtures("outside", "attributes")]
 
 DuringARun = Callable[[Callable[[object], object]], None]
 
-FOLLOWING = [True] if REPORTS_SWITCHES else [False, True]
+FOLLOWING = [True] if FOLLOWS_TASKS else [False, True]
 
 
 def counts(bound: OptionContext | None) -> tuple[int, int]:

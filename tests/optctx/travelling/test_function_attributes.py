@@ -24,7 +24,7 @@ from tests.support.runs import (
 )
 from tests.support.scopes import in_threads
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "attributes")]
+pytestmark = [pytest.mark.usefixtures("attached", "attributes")]
 
 
 RUNS = (

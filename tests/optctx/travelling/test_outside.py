@@ -17,7 +17,7 @@ from llvmlite import binding
 import optctx
 from optctx import OptionContext, OutsideScopeError, OutsideScopeWarning, ScopeError, current, lookup
 from optctx.compiling import FreshProcess, Job, compile_job, initialise_targets
-from optctx.errors import ContextMismatchError, OptionTypeError, UnsupportedImageError
+from optctx.errors import ContextMismatchError, OptionTypeError
 from optctx.travelling.attaching import Outside
 from optctx.travelling.attributes import attributes_policy
 from tests.support import runs
@@ -29,7 +29,7 @@ from tests.support.rows import rows
 from tests.support.runs import COUNT, machine, run_module_passes
 from tests.support.scopes import four, in_threads, set_option, unrolled, unrolled_by_llvmlite
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+pytestmark = [pytest.mark.usefixtures("attached")]
 
 FILE = __file__
 
@@ -231,16 +231,6 @@ def test_the_rule_changes_between_compilations_but_not_while_one_runs_outside() 
     in_child(partial(pytest.raises, OutsideScopeError, unrolled_by_llvmlite))
     optctx.detach()
     assert (unrolled(), unrolled_by_llvmlite()) == (1, 1)
-
-
-@alone(OPTCTX_ENGINE="exclusive")
-def test_where_threads_take_turns_no_rule_is_had() -> None:
-    rules: tuple[Outside, ...] = ("warn", "error", "defaults")
-    optctx.attach(outside="allow")
-    for rule in rules:
-        with pytest.raises(UnsupportedImageError, match=f'outside="{rule}" cannot count: threads take turns'):
-            optctx.attach(outside=rule, attributes="ignore")
-    assert unrolled() == 1
 
 
 @alone

@@ -14,8 +14,6 @@ from optctx._native import demangle, find_branches
 from optctx.engine.attach import attach
 from optctx.trust import CLASSES, judgement_of, read_for_all
 
-pytestmark = pytest.mark.redirected  # elsewhere nothing tells which functions read an option
-
 NUMBERS = {"int", "uint", "int64", "uint64", "float", "double"}
 TEXTS = {"string", "list", "set", "other", "char"}
 

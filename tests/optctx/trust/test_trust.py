@@ -22,7 +22,7 @@ from tests.support.links_modules import noted
 from tests.support.rows import rows
 from tests.support.runs import UNROLL, counted, stores_of_each
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+pytestmark = [pytest.mark.usefixtures("attached")]
 
 
 @pytest.fixture(autouse=True)

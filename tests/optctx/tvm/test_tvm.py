@@ -100,7 +100,6 @@ def test_a_target_is_a_context(instance: LLVMInstance) -> None:
         assert info.matches_global_state()
 
 
-@pytest.mark.redirected
 def test_a_target_never_changes(instance: LLVMInstance) -> None:
     target = LLVMTarget(instance, FOUR)
     before = str(target)
@@ -111,7 +110,6 @@ def test_a_target_never_changes(instance: LLVMInstance) -> None:
     assert target["unroll-count"] == 4
 
 
-@pytest.mark.redirected
 def test_a_target_judges_what_is_not_read(instance: LLVMInstance) -> None:
     unread = "llvm -cl-opt=-hexagon-initial-cfg-cleanup=false"
     target = LLVMTarget(instance, unread, unread="error")

@@ -31,7 +31,6 @@ def check_no_text_is_made(context: OptionContext, file: str) -> None:
     assert "optctx.options" not in str(module)
 
 
-@pytest.mark.redirected
 @alone
 def test_a_name_that_is_not_utf8_is_told_as_python_has_it_and_is_no_text_for_other_processes(
     tmp_path: pathlib.Path,

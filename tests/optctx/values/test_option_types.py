@@ -8,9 +8,8 @@ import pytest
 
 from optctx import OptionContext, registry
 from optctx.compiling import FreshProcess, Job, compile_job
-from tests.support.alone import alone
 from tests.support.ir_texts import CALLS, SCALE, X86
-from tests.support.scopes import process_state, scoped
+from tests.support.scopes import scoped
 
 SELECT = """
 define i32 @select(i32 %a, ptr %p) {
@@ -153,24 +152,3 @@ def test_every_type_and_storage_that_can_be_scoped_is_covered_here() -> None:
     assert covered == {option.type for option in scopable}
     others = {option.storage for option in scopable if option.name != "debug"}  # test_debug_output.py
     assert {case.storage for case in CASES} == others
-
-
-@alone(OPTCTX_ENGINE="exclusive")
-def test_values_are_those_of_a_fresh_process_where_threads_take_turns() -> None:
-    """Of every storage; with what LLVM copies at first use, which is copied again in every scope."""
-    before = process_state()
-    copied = [assembly(CALLS, options=(f"-regalloc={name}",)) for name in ("fast", "basic", "greedy")]
-    with FreshProcess() as fresh:
-        for case in CASES[::3]:
-            job = replace(case.job, options=tuple(case.options.split()))
-            plain, wanted = fresh.compile(case.job), fresh.compile(job)
-            assert wanted != plain
-            assert wanted.error is None
-            assert scoped(job) == wanted, case
-            assert compile_job(case.job) == plain, case
-        made = [fresh.compile(job) for job in copied]
-    assert {case.storage for case in CASES[::3]} == {"internal", "external"}
-    assert made[0] != made[2]
-    for number in (0, 2, 1, 0, 0, 2):
-        assert scoped(copied[number]) == made[number], number
-    assert process_state() == before

@@ -87,7 +87,6 @@ def test_each_type_and_storage_has_a_known_option() -> None:
     assert [option.name for option, default in options if type(option.value) is not type(default)] == []
 
 
-@pytest.mark.redirected
 def test_every_option_can_be_described() -> None:
     for name, option in registry().items():
         assert option.name == name
@@ -197,7 +196,6 @@ GIVEN = {
 }
 
 
-@pytest.mark.redirected
 def test_importing_attaches_nothing_and_the_first_use_does() -> None:
     run_python("""
         from tests.support.library_code import changed_code  # imports optctx

@@ -93,7 +93,6 @@ def test_a_set_does_what_it_does_in_a_fresh_process(fresh: FreshProcess) -> None
         assert code() == plain, text
 
 
-@pytest.mark.redirected
 def test_threads_inside_at_once_have_their_own(fresh: FreshProcess) -> None:
     made: dict[tuple[int, str], binding.TargetMachine] = {}
     both_inside = threading.Barrier(2)
@@ -172,7 +171,6 @@ def test_what_is_set_process_wide_is_inherited(fresh: FreshProcess) -> None:
     in_child(child)
 
 
-@pytest.mark.redirected
 def test_reads_are_recorded() -> None:
     def fingerprint(value: object, triple: str) -> str:
         with OptionContext({"spirv-ext": value}, base="defaults"), record() as log:

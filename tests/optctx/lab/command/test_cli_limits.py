@@ -21,7 +21,6 @@ TOO_LONG = "took longer than 2 s"
 TRIED = "--try=unroll-count=1,2"
 
 
-@pytest.mark.redirected
 @pytest.mark.parametrize(
     "words",
     [
@@ -49,7 +48,6 @@ def test_a_base_that_never_ends_is_cut_off(words: list[str], tmp_path: pathlib.P
     assert done.returncode == (0 if command == "sweep" else 2), done.stderr
 
 
-@pytest.mark.redirected
 def test_the_recorded_compilation_is_cut_off(tmp_path: pathlib.Path) -> None:
     context = OptionContext.from_args([f"-{LIST}={endless(tmp_path)}"])
     with SweepProcess() as process:

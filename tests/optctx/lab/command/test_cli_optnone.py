@@ -12,7 +12,7 @@ from tests.support import ir_texts
 from tests.support.ir_texts import COUNTED, UNROLL
 from tests.support.rows import rows
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+pytestmark = [pytest.mark.usefixtures("attached")]
 
 OPTNONE = ir_texts.counted("count", "noinline optnone")
 OTHER = ir_texts.counted("other", "noinline optnone")

@@ -15,7 +15,7 @@ from optctx.lab.command.main import main
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 from tests.support.rows import rows
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+pytestmark = [pytest.mark.usefixtures("attached")]
 
 # The last is of another target, so it is not read.
 SETTINGS = {

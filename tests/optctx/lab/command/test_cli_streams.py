@@ -84,7 +84,7 @@ NO_TEXT: list[tuple[str | bytes, ...]] = [
     ("sweep", "FILE", "--set", b"\xff=1"),
     *(("sweep", "FILE", flag, b"\xff") for flag in ("--passes", "--triple", "--cpu", "--features", "--jobs")),
     ("check-link", "FILE", b"--link-options=-unroll-count=\xff"),
-    *[("rank", "FILE", "--only", b"\xff")] * (os.environ.get("OPTCTX_ENGINE") != "exclusive"),
+    ("rank", "FILE", "--only", b"\xff"),
 ]
 TEN = ",".join(map(str, range(1, 11)))
 LONG = 131_000  # bytes: the longest that Linux takes in one argument is 128 KiB
@@ -159,7 +159,6 @@ def test_a_new_interpreter_takes_the_streams_as_they_are(redirection: str, statu
     assert (done.returncode, done.stdout, done.stderr) == (status, "", err)
 
 
-@pytest.mark.redirected
 def test_files_are_written_also_where_the_reader_of_standard_output_has_ended(
     kernel: str, tmp_path: pathlib.Path
 ) -> None:

@@ -72,7 +72,6 @@ def inside(folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
 
 
-@pytest.mark.redirected
 @pytest.mark.usefixtures("attached", "inside")
 def test_no_byte_of_a_module_acts_on_a_terminal(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     shown = set()

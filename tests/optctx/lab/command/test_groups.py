@@ -34,7 +34,6 @@ def test_a_setting_is_written_as_opt_and_as_python_write_it() -> None:
     assert Base(tuple(given.context().args())).context() == given.context()
 
 
-@pytest.mark.redirected  # `record` cannot tell what LLVM reads otherwise
 def test_options_of_a_file_count_below_those_of_the_command_line(
     tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -84,7 +83,6 @@ def test_output_goes_to_a_file_as_a_whole(tmp_path: pathlib.Path, capfd: pytest.
 NOISY = 'define void @f{0}() "target-features"="+no{0}" {{\n  ret void\n}}\n'
 
 
-@pytest.mark.redirected  # `record` cannot tell what LLVM reads otherwise
 def test_quiet_and_verbose_say_less_and_more_of_what_llvm_prints(
     tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

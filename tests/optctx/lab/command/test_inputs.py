@@ -115,7 +115,6 @@ def test_c_compiles_through_clang_for_the_processor_that_is_asked_for(
     assert "clang says" in capfd.readouterr().err
 
 
-@pytest.mark.redirected
 def test_no_file_is_written_twice_or_over_what_is_read(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -58,7 +58,6 @@ def found_in(command: str, ended: Ended) -> int:
     return len(ended.data["trials"])
 
 
-@pytest.mark.redirected
 @pytest.mark.parametrize("turn", [0, *(pytest.param(each, marks=pytest.mark.long) for each in (1, 2))])
 def test_each_command_prints_what_it_has_and_says_how_to_go_on(turn: int, tmp_path: pathlib.Path) -> None:
     """Two signals, as `timeout` sends them. Helpers have them as well, and must not be the first to end."""
@@ -85,7 +84,6 @@ def test_each_command_prints_what_it_has_and_says_how_to_go_on(turn: int, tmp_pa
         list(pool.map(end, range(len(SAID)), SAID))
 
 
-@pytest.mark.redirected
 @pytest.mark.parametrize(
     ("command", "places"),
     [

@@ -136,7 +136,6 @@ def test_options_takes_parts_globs_types_scopes_libraries_and_readers(
     assert found["unroll-count"]["read_by"].startswith("llvm::computeUnrollCount(")
 
 
-@pytest.mark.redirected
 @pytest.mark.usefixtures("known")
 def test_show_prints_everything_about_an_option(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["show", "unroll-count"]) == 0

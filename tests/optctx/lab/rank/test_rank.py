@@ -31,8 +31,6 @@ from tests.support.processes import too_long
 from tests.support.rows import rows
 from tests.support.scopes import process_state
 
-pytestmark = pytest.mark.redirected
-
 KERNEL = (pathlib.Path(__file__).parents[4] / "examples" / "kernel.ll").read_text()
 JOB = Job(KERNEL, triple=X86)
 SMALL = Job(SCALE, triple=X86)

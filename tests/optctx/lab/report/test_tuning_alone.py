@@ -233,7 +233,7 @@ def test_a_kept_study_is_reported_as_the_search_did(
     assert capfd.readouterr().out == reported["table"]
 
 
-@pytest.mark.parametrize("command", ["sweep", pytest.param("rank", marks=pytest.mark.redirected)])
+@pytest.mark.parametrize("command", ["sweep", "rank"])
 def test_a_kept_sweep_and_ranking_are_reported_as_their_commands_did(
     command: str, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

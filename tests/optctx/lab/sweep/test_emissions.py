@@ -38,7 +38,6 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.redirected
 def test_objects_are_those_of_fresh_processes(fresh: FreshProcess) -> None:
     study = tuned(JOB, parse_space(SETTINGS), sampler="grid", jobs=1, window=1)
     assert len(study.trials) == study.compiled == 32
@@ -71,7 +70,6 @@ def _answers(job: Job, points: list[dict[str, str]], *settings: str) -> list[Ans
     return found
 
 
-@pytest.mark.redirected
 def test_what_llvm_prints_while_it_emits_is_printed_each_time() -> None:
     points = [{"inline-threshold": text} for text in ("100", "200", "300")]
     quiet = _answers(JOB, points, "inline-threshold=100,200,300")
@@ -92,7 +90,6 @@ def _emitted(emissions: Emissions, printed: int, job: Job = JOB) -> Emission:
     return emission
 
 
-@pytest.mark.redirected
 @rows("different", [{"opt_level": 0}, {"features": "+avx2"}, {"triple": "i686-linux-gnu"}])
 def test_an_emission_counts_for_equal_target_machines(different: dict[str, Any]) -> None:
     emissions = Emissions(("align-all-blocks",), keep=False)
@@ -122,7 +119,6 @@ class _Slow(Emission):
         return emit_all(job, module, machine)
 
 
-@pytest.mark.redirected
 def test_the_time_of_a_compilation_has_that_of_its_emission() -> None:
     plan = _plan(JOB, "align-all-blocks=0,4")
     answer = _compile(plan, Asked(0, {}), _Slow(Emissions(plan.noted, keep=True), {}, -1))

@@ -92,7 +92,6 @@ def test_what_llvm_prints_is_counted_line_by_line(capfd: pytest.CaptureFixture[s
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.redirected
 def test_the_values_that_the_calling_thread_sees_are_the_base(fresh: FreshProcess) -> None:
     before = process_state()
     with OptionContext({"unroll-count": 4, "force-vector-width": 1}):
@@ -116,7 +115,6 @@ def test_what_is_set_process_wide_is_the_base_as_well() -> None:
     assert row.attributes["instructions"] == result.instructions
 
 
-@pytest.mark.redirected
 @pytest.mark.usefixtures("attributes")
 def test_function_attributes_count_as_they_do_here() -> None:
     ir = COUNTED.replace("(ptr %out) {", '(ptr %out) "optctx"="-unroll-count=8" {')

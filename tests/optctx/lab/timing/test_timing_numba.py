@@ -145,7 +145,6 @@ def test_an_exception_ends_the_process_that_measures() -> None:
         check(calls[1].harness, code, {"a": code})
 
 
-@pytest.mark.redirected
 def test_a_returned_number_is_compared_and_options_of_a_function_do_not_count(fresh: FreshProcess) -> None:
     array = np.linspace(0, 1, 50, dtype=np.float32)
     own = optctx.numba.njit(options={"force-vector-width": 1}, fastmath=True)(dot.py_func)

@@ -84,7 +84,6 @@ def test_crashes_and_hangs_are_states(fresh: FreshProcess, tmp_path: pathlib.Pat
     assert all(not trial.objectives for trial in study.trials if trial.state != "ok")
 
 
-@pytest.mark.redirected
 def test_options_that_are_not_read_cost_no_compilation() -> None:
     settings = ["unroll-count=1,2", "amdgpu-enable-delay-alu=true,false", "aarch64-enable-ccmp=true,false"]
     study = tuned(JOB, parse_space(settings), sampler="grid", jobs=1, window=1)

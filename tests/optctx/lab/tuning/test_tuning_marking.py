@@ -34,7 +34,6 @@ attributes #0 = { nounwind "target-cpu"="haswell" }
 """
 
 
-@pytest.mark.redirected
 @pytest.mark.usefixtures("attributes")
 def test_attributes_compile_as_the_context_does(fresh: FreshProcess) -> None:
     options = {"force-vector-width": "2", "force-vector-interleave": "1", "unroll-count": "4"}
@@ -62,7 +61,6 @@ def test_every_function_is_marked_whatever_its_head_looks_like() -> None:
     assert "call void %f(i32 1) #" in text
 
 
-@pytest.mark.redirected
 def test_what_functions_cannot_have_is_refused_by_name() -> None:
     # When the pipeline is made
     with pytest.raises(OptctxError, match="because LLVM reads it while it makes the pipeline"):
@@ -75,7 +73,6 @@ def test_what_functions_cannot_have_is_refused_by_name() -> None:
         marked_and_tried(Job("define"), OptionContext(unroll_count=4))
 
 
-@pytest.mark.redirected
 def test_the_command_line_writes_the_module(
     tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -96,7 +93,6 @@ def test_the_command_line_writes_the_module(
     assert "take --emit-ir out" in capfd.readouterr().err
 
 
-@pytest.mark.redirected
 def test_what_cannot_be_written_is_refused_before_the_search(
     tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -227,7 +227,6 @@ def test_the_winner_stands_on_the_fewest_options(
     assert found["machine"]["processors"] >= 1
 
 
-@pytest.mark.redirected
 def test_a_proposed_space_has_what_makes_the_output_better(fresh: FreshProcess) -> None:
     """In fresh processes, too; and options that are not for tuning are not tried."""
     dimensions = propose(JOB, 2, exclude=["unroll-count"], trials=40)
@@ -240,7 +239,6 @@ def test_a_proposed_space_has_what_makes_the_output_better(fresh: FreshProcess) 
 
 
 @pytest.mark.long
-@pytest.mark.redirected
 def test_a_space_is_proposed_by_what_running_gives(fresh: FreshProcess) -> None:
     """Here a command that prints the size of the object, negated: the largest objects are the best."""
     count = "print(-__import__('os').path.getsize(__import__('sys').argv[1]))"

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace optctx::engines::gate {
+namespace optctx::scopes::gate {
 
 // Called on a thread that waits, now and again, with the threads that have closed the gate (of pthread_self). What it
 // throws ends the wait, with nothing changed.
@@ -62,4 +62,4 @@ bool is_closed() noexcept;
 // `open`.
 std::optional<unsigned> only_this_thread_lives();
 
-}  // namespace optctx::engines::gate
+}  // namespace optctx::scopes::gate

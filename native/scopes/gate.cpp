@@ -1,4 +1,4 @@
-#include "engines/gate.hpp"
+#include "scopes/gate.hpp"
 
 #include "os/fork_locks.hpp"
 
@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-namespace optctx::engines::gate {
+namespace optctx::scopes::gate {
 namespace {
 
 enum class Phase { open, changing, in_force, undoing };
@@ -216,4 +216,4 @@ std::optional<unsigned> only_this_thread_lives() {
     return s.changes.image;
 }
 
-}  // namespace optctx::engines::gate
+}  // namespace optctx::scopes::gate
