@@ -26,7 +26,6 @@ class Rank(enum.IntEnum):
     IMAGES = 5  # the index of each image
     STORE = 6  # of compiled code
     COUNTS = 7  # of hits and misses
-    REGISTERED = 8  # the options that LLVM has registered by now
 
 
 class _Lock(weakref.ref["threading.RLock"]):

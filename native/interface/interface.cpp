@@ -119,7 +119,6 @@ std::uint32_t occurrences_of(const contexts::Context* context, const OptionEntry
 }
 
 LetIn let_in;
-TakeInLate take_in_late;
 
 int32_t fail(optctx_error* error, optctx_status status, std::string_view message) noexcept {
     if (error == nullptr) return status;
@@ -194,33 +193,17 @@ void release(const optctx_context* handle) noexcept {
     if (handle != nullptr && handle->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete handle;
 }
 
-// An option that was registered late is asked for in Python once, which knows types and places.
-const OptionEntry* find_entry(const Table& table, std::string_view name) {
-    const OptionEntry* entry = table.find(name);
-    if (entry != nullptr || !table.is_late(name)) return entry;
-    take_in_late(table.index());
-    return table.find(name);
-}
-
 int32_t find(const optctx_image* image, const char* name, std::size_t length, const optctx_option** out,
              optctx_error* error) noexcept {
     return guarded(error, [&]() -> int32_t {
         const Table& table = table_of(image);
         const std::string_view wanted(name, length);
-        *out = find_entry(table, wanted);
+        *out = table.find(wanted);
         if (*out != nullptr) return OPTCTX_OK;
         if (error == nullptr) return OPTCTX_UNKNOWN_OPTION;  // no caller reads the message, which takes long to build
         return fail(error, OPTCTX_UNKNOWN_OPTION, table.unknown(wanted));
     });
 }
-
-int32_t gone(const OptionEntry& entry, optctx_error* error) {
-    return fail(error, OPTCTX_UNKNOWN_OPTION,
-                "cannot look up '" + std::string(entry.name) +
-                    "': it is no longer registered; what registered it has removed it, or was unloaded");
-}
-
-bool entry_is_there(const OptionEntry& entry) noexcept { return table_of(entry.image).is_there(entry); }
 
 bool is_of(const OptionEntry& entry, const contexts::Context* context) noexcept {
     return context == nullptr || context->space().image() == table_of(entry.image).index();
@@ -241,7 +224,6 @@ int32_t read(const optctx_context* handle, const optctx_option* option, optctx_v
                         "cannot look up '" + std::string(option->name) + "': the option is of type " + option->type +
                             ", whose value has no readable form");
         if (!is_of(entry, context_of(handle))) return other_image(entry, error);
-        if (!entry_is_there(entry)) return gone(entry, error);
         read_value(context_of(handle), entry, *out);
         return OPTCTX_OK;
     });
@@ -254,7 +236,6 @@ int32_t occurrences(const optctx_context* handle, const optctx_option* option, s
     const OptionEntry& entry = entry_of(option);
     return guarded(error, [&]() -> int32_t {
         if (!is_of(entry, context_of(handle))) return other_image(entry, error);
-        if (!entry_is_there(entry)) return gone(entry, error);
         *out = occurrences_of(context_of(handle), entry);
         return OPTCTX_OK;
     });
@@ -353,10 +334,7 @@ constexpr optctx_interface functions{OPTCTX_INTERFACE_VERSION,
 
 }  // namespace
 
-void use(LetIn admit, TakeInLate take_in) noexcept {
-    let_in = admit;
-    take_in_late = take_in;
-}
+void use(LetIn admit) noexcept { let_in = admit; }
 
 }  // namespace optctx::interface
 

@@ -194,11 +194,6 @@ std::string joined(const Texts& texts) {
 
 const OptionEntry& scopable(const Table& table, std::string_view name) {
     const OptionEntry* entry = table.find(name);
-    if (entry == nullptr && table.is_late(name))  // what Python would say of it needs the GIL
-        refuse(
-            OPTCTX_PROCESS_WIDE, name,
-            " for one thread: code outside LLVM registered it, and optctx redirects only the reads of LLVM's own code; "
-            "leave it out, or enter OptionContext(..., process_wide=\"exclusive\") in Python");
     if (entry == nullptr) throw Refused(OPTCTX_UNKNOWN_OPTION, table.unknown(name));
     if (entry->object.slot == values::no_slot)
         refuse(OPTCTX_PROCESS_WIDE, name,

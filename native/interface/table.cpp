@@ -148,31 +148,17 @@ void Names::belong_to(const optctx_image& image) noexcept {
     for (const auto& entry : entries_) entry->image = &image;
 }
 
-Table::Table(values::Space& space, const image::Library& library, Names names,
-             std::shared_ptr<const image::LateOptions> late)
+Table::Table(values::Space& space, const image::Library& library, Names names)
     : optctx_image{},
       space_(space),
       path_(library.path()),
       build_id_(library.build_id()),
       begin_(library.text_begin()),
       end_(library.text_end()),
-      names_(std::move(names)),
-      late_options_(std::move(late)) {
+      names_(std::move(names)) {
     path = path_.c_str();
     build_id = build_id_.c_str();
     names_.belong_to(*this);
-}
-
-void Table::replace_late(Names late) const {
-    late.belong_to(*this);
-    late_.store(new Names(std::move(late)), std::memory_order_release);
-}
-
-const OptionEntry* Table::find(std::string_view name) const {
-    if (const OptionEntry* entry = names_.find(name)) return entry;
-    const Names* late = late_.load(std::memory_order_acquire);
-    const OptionEntry* entry = late == nullptr ? nullptr : late->find(name);
-    return entry != nullptr && is_there(*entry) ? entry : nullptr;
 }
 
 std::string Table::unknown(std::string_view name) const {
@@ -180,7 +166,6 @@ std::string Table::unknown(std::string_view name) const {
     std::replace(bare.begin(), bare.end(), '_', '-');
     std::vector<std::string_view> known;
     names_.append_to(known);
-    if (const Names* late = late_.load(std::memory_order_acquire)) late->append_to(known);
     const std::string_view near = nearest(bare, known);
     return "no LLVM option is called " + quoted(name) + " among the " + std::to_string(known.size()) + " of " +
            path_.substr(path_.rfind('/') + 1) +

@@ -1,19 +1,16 @@
 // Every option of an image by name, with its type and the place of its value. Python fills the table once, when optctx
-// attaches to the image, and adds the options that are registered later.
+// attaches to the image.
 #pragma once
 
-#include "image/late_options.hpp"
 #include "image/library.hpp"
 #include "values/space.hpp"
 
 #include "optctx/interface.h"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -53,10 +50,9 @@ public:
     Place value;
     Place object;  // the cl::Option object
     std::vector<Choice> choices;
-    std::vector<std::string> own_names;     // without those of aliases
-    std::string reason;                     // why it cannot be set per thread
-    unsigned expected_index = 0;            // of getValueExpectedFlagDefault in LLVM's virtual functions, or 0
-    std::optional<image::LateOption> late;  // if the option can be removed
+    std::vector<std::string> own_names;  // without those of aliases
+    std::string reason;                  // why it cannot be set per thread
+    unsigned expected_index = 0;         // of getValueExpectedFlagDefault in LLVM's virtual functions, or 0
 };
 
 // Entries by name.
@@ -83,21 +79,15 @@ private:
 // The table of an image is the object by which the interface knows that image.
 class Table : public optctx_image {
 public:
-    // `names`: the library's own options. `late`: what is registered later. The space lives as long as the process.
-    Table(values::Space& space, const image::Library& library, Names names,
-          std::shared_ptr<const image::LateOptions> late);
+    // `names`: the library's own options. The space lives as long as the process.
+    Table(values::Space& space, const image::Library& library, Names names);
     Table(const Table&) = delete;  // `path` and `build_id` point into it
     Table& operator=(const Table&) = delete;
     unsigned index() const noexcept { return space_.image(); }
     values::Space& space() const noexcept { return space_; }
     // Whether the library's code is at this address.
     bool contains(std::uintptr_t address) const noexcept { return address - begin_ < end_ - begin_; }
-    // Takes the place of the late options so far. Handles may lead to their entries, which are never freed.
-    void replace_late(Names late) const;
-    const OptionEntry* find(std::string_view name) const;
-    // Whether LLVM has an option of this name that may not be among the late ones yet.
-    bool is_late(std::string_view name) const { return late_options_->has_name(name); }
-    bool is_there(const OptionEntry& entry) const noexcept { return !entry.late || late_options_->has(*entry.late); }
+    const OptionEntry* find(std::string_view name) const { return names_.find(name); }
     // Returns the message for an unknown name: how many options there are, and the nearest name.
     std::string unknown(std::string_view name) const;
 
@@ -108,8 +98,6 @@ private:
     std::uintptr_t begin_;
     std::uintptr_t end_;
     Names names_;
-    std::shared_ptr<const image::LateOptions> late_options_;
-    mutable std::atomic<const Names*> late_{nullptr};
 };
 
 // Return at most so many bytes of a text in UTF-8, and no part of a character.

@@ -1,5 +1,4 @@
 // Libraries, their symbols and memory, and the registry: names and conversions, no logic.
-#include "image/late_options.hpp"
 #include "image/layouts.hpp"
 #include "image/library.hpp"
 #include "image/memory.hpp"
@@ -215,27 +214,6 @@ void add_image(nb::module_& m) {
         "map"_a, "image"_a = nb::none(),
         "(layout, [(name, address of the Option)] by name) after checking every entry. Leaves out what is not in "
         "`image` and does not check out.");
-    nb::class_<image::LateOption>(m, "LateOption", "An option that was registered late, under one name.")
-        .def_ro("name", &image::LateOption::name)
-        .def_ro("address", &image::LateOption::address)
-        .def_ro("vtable", &image::LateOption::vtable)
-        .def(
-            "__eq__", [](const image::LateOption& a, const image::LateOption& b) { return a == b; }, nb::is_operator(),
-            nb::sig("def __eq__(self, other: object, /) -> bool"));
-    nb::class_<image::LateOptions>(m, "LateOptions",
-                                   "The options of a map that `walk_registry` has proven, without those it had then.")
-        .def(nb::new_([](const std::string& layout, std::uintptr_t map, const std::vector<std::uintptr_t>& known) {
-                 return std::make_shared<image::LateOptions>(image::registry_layout(layout), map, known);
-             }),
-             "layout"_a, "map"_a, "known"_a)
-        .def(
-            "find",
-            [](const image::LateOptions& self) {
-                auto found = self.find();
-                std::ranges::sort(found, {}, &image::LateOption::name);
-                return found;
-            },
-            "By name, each proven. MisfitError if other threads do not stop registering.");
     nb::class_<image::RegistryCopy>(m, "RegistryCopy",
                                     "A copy of a map of options that `walk_registry` has proven, with other objects.")
         .def(

@@ -154,7 +154,6 @@ void add_space(nb::module_& m) {
         "image"_a, "Return the address of the words through which LLVM reads outside every scope.");
     // Python code catches these and raises classes of its own with the same text.
     nb::exception<values::ParseError>(m, "ParseError", PyExc_ValueError);
-    nb::exception<values::GoneError>(m, "GoneError", PyExc_RuntimeError);
     nb::class_<values::Patch>(m, "Patch", "The storage of one region in a setting.")
         .def_ro("slot", &values::Patch::slot)
         .def_prop_ro("address",
@@ -279,19 +278,15 @@ void add_space(nb::module_& m) {
             [](values::Change* self, std::uintptr_t option, std::string name,
                std::vector<std::optional<std::string>> texts, values::Kind kind, std::size_t value_offset,
                bool has_defaults, std::pair<std::uintptr_t, std::size_t> variable,
-               std::pair<std::uintptr_t, std::size_t> state, std::pair<std::uintptr_t, std::size_t> debug_types,
-               std::optional<std::pair<std::shared_ptr<image::LateOptions>, image::LateOption>> late) {
+               std::pair<std::uintptr_t, std::size_t> state, std::pair<std::uintptr_t, std::size_t> debug_types) {
                 new (self) values::Change{option,       std::move(name), std::move(texts),  kind,
                                           value_offset, has_defaults,    variable.first,    variable.second,
-                                          state.first,  state.second,    debug_types.first, debug_types.second,
-                                          std::nullopt};
-                if (late) self->late = values::Late{std::move(late->first), std::move(late->second)};
+                                          state.first,  state.second,    debug_types.first, debug_types.second};
             },
             "option"_a, "name"_a, "texts"_a, "kind"_a, "value_offset"_a, "has_defaults"_a, "variable"_a, "state"_a,
-            "debug_types"_a, "late"_a.none() = nb::none(),
+            "debug_types"_a,
             "`variable` and `state` are (address, size in bytes), or (0, 0) if there is none. `debug_types`: the same "
-            "for llvm::CurrentDebugType, with the size of one type. `late`: for an option that can be removed, where "
-            "to look whether it was.");
+            "for llvm::CurrentDebugType, with the size of one type.");
     nb::class_<values::ProcessWide>(m, "ProcessWide", "A set of changes to LLVM's own options.")
         .def_static(
             "make",

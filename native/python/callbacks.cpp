@@ -45,9 +45,8 @@ constexpr std::array rows{
     Row{"occurrence_ends", "optctx: after an option was set"},
     Row{"call_begins", "optctx: at a call of llvmlite's"},
     Row{"call_ends", "optctx: after a call of llvmlite's"},
-    Row{"registered_late", "optctx: when C++ looks up an option that was registered late"},
 };
-static_assert(rows.size() == static_cast<std::size_t>(Callback::registered_late) + 1);
+static_assert(rows.size() == static_cast<std::size_t>(Callback::call_ends) + 1);
 
 // References that are never dropped: LLVM may run while Python shuts down, and while another function is set.
 std::array<std::atomic<PyObject*>, rows.size()> functions{};

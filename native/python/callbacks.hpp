@@ -37,8 +37,6 @@ enum class Callback : std::uint8_t {
                         // context kept it from the process)
     call_begins,        // () at every call of llvmlite's
     call_ends,          // ()
-    // Lookups from C++ (optctx/engine/attach.py).
-    registered_late,  // (image)
 };
 
 // Adds the binding that fills the table.

@@ -179,8 +179,6 @@ void or_refuse(nb::handle self, const Work& work) {
         refuse("GateError", error);
     } catch (const values::ParseError& error) {
         refuse("ParseError", error);
-    } catch (const values::GoneError& error) {
-        refuse("GoneError", error);
     } catch (const views::UnwatchedError& error) {
         refuse("UnwatchedError", error);
     }

@@ -71,19 +71,12 @@ Region variable_shape(const Change& change) {
     return region;
 }
 
-std::vector<image::LateOption> late_of(const std::vector<Change>& changes) {
-    std::vector<image::LateOption> found;
-    for (const Change& change : changes)
-        if (change.late) found.push_back(change.late->option);
-    return found;
-}
-
 }  // namespace
 
 ProcessWide::ProcessWide(Space& space, std::vector<Change> changes, std::string text, std::uintptr_t set_debug_types)
     : space_(space),
       changes_(std::move(changes)),
-      key_{space.image(), std::move(text), late_of(changes_)},
+      key_{space.image(), std::move(text)},
       set_debug_types_(set_debug_types) {}
 
 bool ProcessWide::changes(std::uintptr_t option) const noexcept {
@@ -97,8 +90,6 @@ bool ProcessWide::debugs() const noexcept {
 
 void ProcessWide::apply() {
     const std::lock_guard lock(changing);
-    for (const Change& change : changes_)
-        if (change.late && !change.late->is_there()) throw GoneError(change.late->option.name);
     ++process_wide_epochs[image()];
     saved_.clear();
     raise_flag();
@@ -148,7 +139,6 @@ void ProcessWide::undo_from(std::size_t count) noexcept {
 }
 
 void ProcessWide::undo_one(const Change& change, const Saved& saved) noexcept {
-    if (change.late && !change.late->is_there()) return;  // removed inside, with what was to be restored
     if (change.debug_types != 0) {
         std::vector<const char*> types;
         for (const std::string& type : saved.debug_types) types.push_back(type.c_str());

@@ -1,7 +1,6 @@
 // Changes options that cannot be scoped in LLVM's own objects, and restores them exactly.
 #pragma once
 
-#include "image/late_options.hpp"
 #include "values/epochs.hpp"
 #include "values/space.hpp"
 
@@ -9,24 +8,11 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace optctx::values {
-
-// An option that was registered late has been removed since; what() is its name.
-struct GoneError : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-
-// An option that was registered late, and where to look whether it still is.
-struct Late {
-    std::shared_ptr<const image::LateOptions> options;
-    image::LateOption option;
-    bool is_there() const noexcept { return options->has(option); }
-};
 
 struct Change {
     std::uintptr_t option;  // address of LLVM's own cl::Option
@@ -41,15 +27,12 @@ struct Change {
     std::size_t state_size;
     std::uintptr_t debug_types;   // llvm::CurrentDebugType if the option adds to it (undo sets the old types), or 0
     std::size_t debug_type_size;  // bytes
-    std::optional<Late> late;     // if the option can be removed
 };
 
-// Names changes: those with this text, in this image, of these options that were registered late. The same text means
-// other changes in another image, or of an option that has taken another's place.
+// Names changes: those with this text, in this image. The same text means other changes in another image.
 struct ChangeKey {
     unsigned image;
     std::string text;
-    std::vector<image::LateOption> late{};
     friend bool operator==(const ChangeKey&, const ChangeKey&) = default;
 };
 
@@ -82,8 +65,8 @@ public:
     const std::vector<Change>& changes() const noexcept { return changes_; }
     // Return whether it changes the option at this address, and restores it.
     bool changes(std::uintptr_t option) const noexcept;
-    // Have LLVM parse every value into its own objects. Throws ParseError after restoring everything, and GoneError
-    // before anything. Call with the gate closed: no other thread may be reading the objects.
+    // Have LLVM parse every value into its own objects. Throws ParseError after restoring everything. Call with the
+    // gate closed: no other thread may be reading the objects.
     void apply();
 
 private:

@@ -135,8 +135,8 @@ def _tell(image: int, problem: BaseException) -> None:
 
 def _not_contained(image: int, address: int) -> None:
     """Warn, from inside LLVM, that code in a context sets the option at `address` for the whole process."""
-    option = engine_of(image).option_at(address)
-    name, reason = "an LLVM option", "it is not registered"
+    option = engine_of(image).plan.options.get(address)
+    name, reason = "an LLVM option", "another library registered it"
     if option is not None:
         name, reason = repr(option.name), option.reason or "it takes several values at once"
     words = f"contexts cannot contain it: {reason}"
@@ -148,7 +148,7 @@ def _not_contained(image: int, address: int) -> None:
 
 def _ends_with_call(image: int, address: int) -> None:
     """Warn, from inside LLVM, that a value ends with this call: another thread entered this task's scope."""
-    option = engine_of(image).option_at(address)
+    option = engine_of(image).plan.options.get(address)
     what = "a reset of LLVM's options" if option is None else f"the value given to {option.name!r}"
     _tell(
         image,
@@ -164,7 +164,7 @@ _told: set[tuple[int, int]] = set()  # (image, address of an option) of what a h
 
 def _contained(image: int, address: int, context: object) -> None:
     """Warn, from inside LLVM, that a value ends with its scope, which code that sets it once cannot know."""
-    option = engine_of(image).option_at(address)
+    option = engine_of(image).plan.options.get(address)
     if getattr(context, "_containing", True) or option is None:  # an attribute's scope has no OptionContext
         return
     if not host_of(engine_of(image).image).reports_calls:  # a hook is told, which knows no place
@@ -183,7 +183,7 @@ def _contained(image: int, address: int, context: object) -> None:
 
 def _not_set(image: int, address: int) -> None:
     """Leave an error, from inside LLVM: the context of this thread refuses LLVM's setters."""
-    option = engine_of(image).option_at(address)
+    option = engine_of(image).plan.options.get(address)
     what = "reset LLVM's options" if address == 0 else "set an LLVM option"
     if option is not None:
         what = f"set {option.name!r}"

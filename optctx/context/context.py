@@ -377,16 +377,16 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
             raise no_attribute(self, name)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self._layers.engine.look_up(name) is not None
+        return isinstance(name, str) and name in self._layers.engine.options
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._layers.engine.refresh().options))
+        return iter(sorted(self._layers.engine.options))
 
     def __len__(self) -> int:
-        return len(self._layers.engine.refresh().options)
+        return len(self._layers.engine.options)
 
     def __bool__(self) -> bool:
-        return True  # counting the options looks at LLVM's map
+        return True  # without counting the options
 
     @property
     def overrides(self) -> Mapping[str, Value]:

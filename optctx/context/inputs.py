@@ -78,9 +78,7 @@ def named_values(engine: Engine, overrides: object, keywords: Mapping[str, objec
 def _option_name(engine: Engine, keyword: str) -> str:
     """Return the name of the option that a keyword stands for."""
     dashed = keyword.replace("_", "-")
-    if dashed == keyword or keyword in engine.options:
-        return keyword
-    return dashed if dashed in engine.options or engine.look_up(keyword) is None else keyword
+    return keyword if keyword in engine.options else dashed
 
 
 def _instead(overrides: object) -> str:

@@ -50,8 +50,7 @@ class Comparison:
         self._engine = engine
         self._busy = lock_held_by_fork(Rank.COMPARING)
         self._explained: dict[int, State] = {}  # states that were reported already
-        # Not late ones: they can be unloaded between two comparisons.
-        self._refused = [each for each in refused(engine) if each.late is None]
+        self._refused = refused(engine)
         self._outside = OutsideStates(self._refused)
         self.begin_again()
 

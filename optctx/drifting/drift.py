@@ -232,9 +232,7 @@ def drift(image: Image | None = None) -> Drifts:
     states.update(outside.read(outside.copy()))
     found = []
     for address, state in states.items():
-        option = engine.registered.by_address.get(address)
-        if option is None:
-            continue  # it has been removed since
+        option = engine.plan.options[address]
         registered = registered_state(engine, option)
         if state != registered:
             found.append(_drift(option.name, registered, state))
@@ -243,7 +241,7 @@ def drift(image: Image | None = None) -> Drifts:
 
 def refused(engine: Engine) -> list[RegisteredOption]:
     """List the options that contexts have no storage for, without aliases."""
-    options = engine.refresh().registered.by_address.values()
+    options = engine.plan.options.values()
     return [each for each in options if not each.alias_of and each.slot is None]
 
 

@@ -263,7 +263,7 @@ class _Watching:
     # Inside LLVM
 
     def begins(self, address: int) -> None:
-        option = self._engine.option_at(address)
+        option = self._engine.plan.options.get(address)
         if option is None:
             return
         outer = parses_under_way() - 1
@@ -274,7 +274,7 @@ class _Watching:
         self._parsing.append(_Parse(address, live_state(option), inside))
 
     def ends(self, address: int, text: bytes | None, refused: bool, contained: bool) -> None:
-        option = self._engine.option_at(address)
+        option = self._engine.plan.options.get(address)
         begun = self._begun(address)
         if option is None or begun is None or self._comparison is None:
             return

@@ -6,10 +6,11 @@ import atexit
 import time
 from collections.abc import Callable
 
-from optctx._native import begin_lookups_with, inside, process_ends, set_callbacks, trim_heap
+from optctx._native import begin_lookups_with, inside, process_ends, trim_heap
 from optctx.engine.engine import Clock, Engine, Users
 from optctx.engine.host import Host, default_host, host_of
 from optctx.engine.kept import Kept
+from optctx.engine.published import publish
 from optctx.errors import OptionTypeError, ScopeError, UnsupportedImageError, shown
 from optctx.image.facts.interceptions import missing_features
 from optctx.image.loaded import Image
@@ -134,7 +135,7 @@ def _commit(found: _Attachment, clock: Clock) -> None:
 def _finish(found: _Attachment, engine: Engine, clock: Clock) -> None:
     """Publish the options, with the plan in force, for lookups from C++; keep what can be kept."""
     atexit.register(process_ends)
-    engine.registered.publish(engine.space)
+    publish(engine.space, engine.image, engine.plan.options, engine.aliases)
     if _default is found:
         begin_lookups_with(engine.index)
     found.used = True
@@ -263,6 +264,3 @@ def _refuse(users: Users) -> None:
             f"cannot detach from LLVM: {counted(users.recorders, 'block records', 'blocks record')} what it "
             "reads; leave every record() block first"
         )
-
-
-set_callbacks(registered_late=lambda image: engine_of(image).registered.refresh())

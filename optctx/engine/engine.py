@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from optctx._native import (
@@ -26,7 +26,7 @@ from optctx._native import (
     trampolines,
 )
 from optctx.arch import CannotDecodeError, processor
-from optctx.engine.registered import Registered, gone, resolve
+from optctx.engine.published import aliases_of, resolve
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.interceptions import BINDING, SHARED_MACHINES
 from optctx.image.memory import checking
@@ -66,7 +66,7 @@ class Engine:
     `kept`: what was done with what earlier processes have kept.
     `transaction`: the instructions to redirect, or that are; `hooks`: the functions that optctx stands in
     front of; `setters`: pointers that lead what gives a value to an option to optctx.
-    `registered`: the options as LLVM has them registered now.
+    `options`: by name. `aliases`: names of the aliases of an option, by the address of that option.
     """
 
     def __init__(self, survey: Survey, clock: Clock) -> None:
@@ -86,7 +86,8 @@ class Engine:
             except CannotDecodeError as error:
                 raise self._cannot_redirect(f"instructions cannot be decoded: {error}") from error
             clock.lap("sites")
-            self.registered = Registered(survey, self.plan, self.index)
+            self.options = {name: option for option in self.plan.options.values() for name in option.names}
+            self.aliases = aliases_of(self.plan.options)
             self.setters = setter_tables(survey, self.index)
             try:
                 self._prepare_code(clock)
@@ -180,43 +181,9 @@ class Engine:
 
     # The options
 
-    @property
-    def options(self) -> Mapping[str, RegisteredOption]:
-        """By name, as of the last look at LLVM's map."""
-        return self.registered.by_name
-
-    def refresh(self) -> Engine:
-        """Take in options that were registered late, and drop those that were removed. Returns itself.
-
-        Raises UnsupportedImageError if other threads do not stop registering options.
-        """
-        self.registered.refresh()
-        return self
-
-    def look_up(self, name: str) -> RegisteredOption | None:
-        """Return the option that LLVM has registered under this name now, or None. Raises as `refresh`."""
-        option = self.options.get(name)
-        return option if option is not None and option.late is None else self.refresh().options.get(name)
-
-    def option_at(self, address: int) -> RegisteredOption | None:
-        """Return the option whose object is there now, or None. Raises as `refresh`."""
-        option = self.registered.by_address.get(address)
-        if option is not None and option.late is None:
-            return option
-        return self.refresh().registered.by_address.get(address)
-
-    def check(self, option: RegisteredOption) -> RegisteredOption:
-        """Return the option itself. Raises UnknownOptionError if it has been removed, and as `refresh`."""
-        if option.late is None:
-            return option
-        found = self.option_at(option.address)
-        if found is None or found.late != option.late:
-            raise gone(option.name)
-        return option
-
     def resolve(self, option: RegisteredOption) -> RegisteredOption:
         """Return the option that an alias stands for, or the option itself."""
-        return resolve(option, self.registered.by_address)
+        return resolve(option, self.plan.options)
 
     def process_wide(self, option: RegisteredOption) -> Storage:
         """Find where the process-wide value of an option is now, even while threads are inside contexts."""

@@ -43,7 +43,7 @@ def info(image: Image | None = None) -> dict[str, Any]:
 
 
 def _image(engine: Engine) -> dict[str, Any]:
-    options = engine.refresh().options
+    options = engine.options
     return {
         "path": engine.image.path,
         "build_id": engine.image.build_id,
@@ -52,7 +52,7 @@ def _image(engine: Engine) -> dict[str, Any]:
             "layout": engine.survey.registry.layout,
             "value_offset": engine.survey.registry.value_offset,
             "names": len(options),
-            "options": len(engine.registered.by_address),
+            "options": len(engine.plan.options),
         },
         "scopes": dict(Counter(engine.resolve(option).scope for option in options.values())),
         "refused_options": {

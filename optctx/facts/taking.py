@@ -32,7 +32,7 @@ def take(engine: Engine, readers: bool) -> Facts:
     origins = code.origins if code is not None else Origins(image)
     once = {name for part in engine.survey.state for name in part.serves}.union(COPIED_FOR_GOOD)
     llvm, llvmlite = _versions() if is_default(engine) else ("", "")
-    names = sorted(engine.refresh().options)
+    names = sorted(engine.options)
     found = (_facts(engine, name, origins, once, code) for name in names)
     return Facts(
         library=os.path.basename(image.path),

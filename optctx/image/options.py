@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
-from optctx._native import LateOption, MisfitError, call_virtual_pointer, call_virtual_text, call_virtual_uint
+from optctx._native import MisfitError, call_virtual_pointer, call_virtual_text, call_virtual_uint
 from optctx.arch.processor import NumberedFunctions
 from optctx.image.abi import OptionType, string_length
 from optctx.image.facts.mangled_names import ENUM_TABLES
@@ -152,8 +152,6 @@ class RegisteredOption:
     A plan decides `scope` (thread, process or unread) and the `reason` why not per thread, and finds the
     `functions` that read it. If contexts have storage of their own for it, `slot` is that of the object and
     `value_slot` that of the region where the value is; else both are None.
-
-    `late`: None for an option of the image. Another one can be removed at any time (design/late-options.md).
     """
 
     __slots__ = (
@@ -166,7 +164,6 @@ class RegisteredOption:
         "functions",
         "has_defaults",
         "heap_size",
-        "late",
         "names",
         "place",
         "reason",
@@ -212,7 +209,6 @@ class RegisteredOption:
         self.set_default_index = set_default_index
         self.flag_default_index = flag_default_index
         self.heap_size = heap_size
-        self.late: LateOption | None = None
         self._stored = stored
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import NamedTuple
 
@@ -87,8 +88,7 @@ class Vtables:
 def read_registry(image: Image) -> ImageRegistry:
     """Walk LLVM's registry and prove what every option holds and points at, with reads that cannot fault.
 
-    Leaves out the options of other libraries, which can be unloaded: those are read when they are asked for
-    (late_options.py).
+    Leaves out the options of other libraries, which can be unloaded.
 
     Raises UnsupportedImageError with what does not fit.
     """
@@ -138,6 +138,20 @@ def is_placeholder(address: int) -> bool:
     They are left out: what is registered must not depend on whether anything has parsed a command line yet.
     """
     return bool(option_at(address).misc & _DEFAULT)
+
+
+def registered_elsewhere(image: Image, registry: ImageRegistry, name: str) -> str:
+    """Name the library that has registered an option with LLVM under this name, or return nothing."""
+    known = {option.address for option in registry.options}
+    try:
+        _, entries = walk_registry(registry.map, image)
+    except MisfitError:  # another thread registers options
+        return ""
+    for own, address in entries:
+        if own == name and address not in known:
+            library = os.path.basename(symbol_near(address)[1])
+            return library or ("" if is_placeholder(address) else "code outside LLVM")
+    return ""
 
 
 def keep_registry(image: Image, registry: ImageRegistry) -> None:

@@ -276,7 +276,7 @@ def _taken(engine: Engine, stamp: Stamp) -> tuple[Layers, dict[str, Texts]]:
     """Return layers of the options in a stamp that this LLVM accepts, and the other texts by name."""
     made, refused = [], {}
     for name, texts in stamp.options.items():
-        known = engine.look_up(name)
+        known = engine.options.get(name)
         try:
             # An error for an unknown name suggests others, which takes long. LLVM never frees some texts.
             if known is None or max((len(text or "") for text in texts), default=0) > _LONGEST:

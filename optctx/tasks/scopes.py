@@ -20,12 +20,10 @@ from typing import TypeAlias, cast
 from optctx import _native
 from optctx.engine.engine import Engine
 from optctx.engine.host import host_of
-from optctx.engine.registered import gone
 from optctx.errors import (
     OptctxError,
     OptionValueError,
     ScopeError,
-    UnknownOptionError,
     UnsupportedImageError,
     clipped,
     llvms_reason,
@@ -82,8 +80,6 @@ def cannot_enter(context: object, kind: type[Exception], text: str) -> OptctxErr
     refused = "cannot compile outside every scope" if context is None else f"cannot enter {shown(context)}"
     if issubclass(kind, _native.GateError):
         return ScopeError(f"{refused}: {clipped(text)}")
-    if issubclass(kind, _native.GoneError):
-        return UnknownOptionError(f"{refused}: {gone(text)}", text)
     if issubclass(kind, _native.UnwatchedError):
         return UnsupportedImageError(f"cannot tell what LLVM reads inside {shown(context)}: {text}")
     return OptionValueError(f"{refused}: LLVM says: {llvms_reason(text)}")

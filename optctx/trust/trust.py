@@ -50,13 +50,10 @@ class Judgement(NamedTuple):
 
 
 _UNKNOWN = Judgement("code", "this option of this LLVM has not been judged")
-_LATE = Judgement("code", "what registered it is not LLVM, and what it does has not been judged")
 
 
 def judgement_of(option: RegisteredOption) -> Judgement:
     """Return the judgement of an option. Aliases and literal choices have that of their option."""
-    if option.late is not None:
-        return _LATE
     return _judgements().get((option.name, type_name(option.type.kind)), _UNKNOWN)
 
 
@@ -162,7 +159,7 @@ def trusting(engine: Engine, given: Iterable[str]) -> Trust:
             raise OptionTypeError(f"trust holds strings, found {shown(each)} of type {type(each).__name__}")
         if each in CLASSES:
             classes.add(str(each))
-        elif (option := engine.look_up(each)) is not None:
+        elif (option := engine.options.get(each)) is not None:
             names.add(engine.resolve(option).name)
         else:
             raise UnknownOptionError(

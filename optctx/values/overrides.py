@@ -95,8 +95,6 @@ def _why_not(option: RegisteredOption) -> str:
     never = next((_NEVER[name] for name in option.names if name in _NEVER), "")
     if never:
         return never
-    if option.late is not None and option.size is None and option.heap_size is None:
-        return "its size is not known, and so not whether setting it calls anything"
     if option.callback and option.name not in _BISECTION:
         return "it runs a callback, whose effect cannot be undone"
     if kind == Kind.other and option.name not in _DEBUG_TYPES:
@@ -211,7 +209,6 @@ def _change(engine: Engine, override: Override) -> Change:
         variable,
         _changed_beside(engine, option.name),
         _debug_types(engine) if option.name in _DEBUG_TYPES else (0, 0),
-        None if option.late is None else (engine.registered.native, option.late),
     )
 
 

@@ -9,11 +9,11 @@ from typing import cast
 from optctx._native import Kind, demangle, option_at
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
-from optctx.engine.registered import gone
-from optctx.errors import UnknownOptionError, shown
+from optctx.errors import UnknownOptionError, clipped, shown
 from optctx.image.abi import type_name
 from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
+from optctx.image.registry_reader import registered_elsewhere
 from optctx.trust import TrustClass, judgement_of
 from optctx.values.foreign import advice_for
 from optctx.values.read_values import Value, choice_help, read_default, read_value
@@ -24,11 +24,7 @@ _HIDDEN = ("not", "hidden", "really")
 
 
 class Option:
-    """What LLVM registered under `name`. Reading it changes nothing and ignores the scope of the thread.
-
-    Another library can register an option, and remove it. From then on every attribute but `name` raises
-    UnknownOptionError.
-    """
+    """What LLVM registered under `name`. Reading it changes nothing and ignores the scope of the thread."""
 
     # A view, made on demand, of a RegisteredOption: design/options.md says why.
     __slots__ = ("_engine", "_option", "name")
@@ -77,7 +73,7 @@ class Option:
     @property
     def help(self) -> str:
         """LLVM's one-line description."""
-        return option_at(self._own.address).help
+        return option_at(self._option.address).help
 
     @property
     def choices(self) -> dict[str, str]:
@@ -87,30 +83,30 @@ class Option:
     @property
     def alias_of(self) -> str | None:
         """The name of the option that this one stands for."""
-        return self._target.name if self._own.alias_of else None
+        return self._target.name if self._option.alias_of else None
 
     @property
     def aliases(self) -> tuple[str, ...]:
         """Other names under which the same option can be given."""
         target = self._target
-        names = {*target.names, *self._engine.registered.aliases.get(target.address, ())}
+        names = {*target.names, *self._engine.aliases.get(target.address, ())}
         return tuple(sorted(names - {self.name}))
 
     @property
     def categories(self) -> tuple[str, ...]:
         """Names of the categories under which LLVM lists it."""
-        return tuple(option_at(self._own.address).categories)
+        return tuple(option_at(self._option.address).categories)
 
     @property
     def hidden(self) -> str:
         """ "not" (shown by -help), "hidden" (by -help-hidden) or "really"."""
-        return _HIDDEN[min(option_at(self._own.address).hidden, 2)]
+        return _HIDDEN[min(option_at(self._option.address).hidden, 2)]
 
     @property
     def storage(self) -> str:
         """Where the value is: internal (in the Option), external (where `cl::location` points) or heap."""
         option = self._target
-        if option.size is None and option.late is None:
+        if option.size is None:
             return "heap"
         return "external" if option.type.external else "internal"
 
@@ -151,19 +147,12 @@ class Option:
         return tuple(dict.fromkeys(demangle(name) for name in self._target.readers))
 
     @property
-    def _own(self) -> RegisteredOption:
-        return self._engine.check(self._option)
-
-    @property
     def _target(self) -> RegisteredOption:
-        return self._engine.check(self._engine.resolve(self._own))
+        return self._engine.resolve(self._option)
 
 
 class Registry(Mapping[str, Option]):
-    """Every option that LLVM has registered in this process, by name without the leading hyphen.
-
-    Follows what is registered late and removed.
-    """
+    """Every option of an LLVM in this process, by name without the leading hyphen."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -172,13 +161,13 @@ class Registry(Mapping[str, Option]):
         return Option(self._engine, find(self._engine, name), name)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self._engine.look_up(name) is not None
+        return isinstance(name, str) and name in self._engine.options
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._engine.refresh().options))
+        return iter(sorted(self._engine.options))
 
     def __len__(self) -> int:
-        return len(self._engine.refresh().options)
+        return len(self._engine.options)
 
     def _repr_html_(self) -> str:
         headings = ("option", "type", "value", "scope", "help")
@@ -204,7 +193,7 @@ def registry(image: Image | None = None) -> Registry:
 def find(engine: Engine, name: str) -> RegisteredOption:
     """Return the option called `name`. Raises UnknownOptionError as `unknown` words it."""
     name = cast("str", plain(name))
-    option = engine.look_up(name) if isinstance(name, str) else None
+    option = engine.options.get(name) if isinstance(name, str) else None
     if option is None:
         raise unknown(engine, name)
     return option
@@ -216,8 +205,14 @@ def unknown(engine: Engine, name: object) -> UnknownOptionError:
         return UnknownOptionError(
             f"an option name is a string, found {shown(name)} of type {type(name).__name__}", shown(name)
         )
-    if name in engine.registered.removed:
-        return gone(name)
+    library = engine.image.path.rsplit("/", 1)[-1]
+    if where := registered_elsewhere(engine.image, engine.survey.registry, name):
+        return UnknownOptionError(
+            f"{shown(name)} is no option of {library}: {where} registered it, and optctx redirects only the "
+            f"reads of LLVM's own code; set it for the whole process, with "
+            f"llvmlite.binding.set_option('', '-{clipped(name)}=...')",
+            name,
+        )
     if advice := advice_for(engine.image, name):
         return UnknownOptionError(f"no LLVM option is called {shown(name)}: {advice}", name)
     bare = name.lstrip("-").replace("_", "-")
@@ -226,7 +221,6 @@ def unknown(engine: Engine, name: object) -> UnknownOptionError:
     hint = did_you_mean(near) or "`optctx options` shows every name"
     if first != bare:
         hint += " A name has no spaces and no '='; the value stands apart."
-    library = engine.image.path.rsplit("/", 1)[-1]
     return UnknownOptionError(
         f"no LLVM option is called {shown(name)} among the {len(engine.options)} of {library}; {hint}",
         name,

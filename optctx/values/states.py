@@ -181,7 +181,7 @@ def text_under(context: Context, option: RegisteredOption) -> str:
 
 def process_options(engine: Engine) -> list[RegisteredOption]:
     """List the options that cannot be scoped. Reads of these options are not seen."""
-    registered = engine.refresh().registered.by_address.values()
+    registered = engine.plan.options.values()
     return [option for option in registered if option.scope == "process" and not option.alias_of]
 
 

@@ -72,8 +72,6 @@ public:
     Reading& operator=(const Reading&) = delete;
     ~Reading() { interface().release_value(&value_); }
 
-    // Whether the option is no longer registered.
-    bool is_gone() const noexcept { return status_ == OPTCTX_UNKNOWN_OPTION; }
     const optctx_value& value() const {
         if (status_ != OPTCTX_OK) fail_with(status_, error_);
         return value_;
@@ -236,7 +234,7 @@ inline OptionContext of(Image image, const void* llvm_context) {
 inline OptionContext of(const void* llvm_context) { return of(Image::of_llvmlite(), llvm_context); }
 
 // An option for frequent lookups. The first `get` resolves the name and checks the type. A later one does so again if
-// its context is of another image than before, or if the option is no longer registered.
+// its context is of another image than before.
 //
 //   static const optctx::Option<unsigned> unroll_count{"unroll-count"};
 //   unroll_count.get(context);
@@ -251,12 +249,10 @@ public:
     // Throws UnknownOption and TypeMismatch.
     T get(const OptionContext& context) const {
         const optctx_option* option = option_.load(std::memory_order_acquire);
-        if (option != nullptr && option->image == context.image_) {
-            const detail::Reading found(context.context_, *option);
-            if (!found.is_gone()) return detail::convert<T>(*option, found.value());
+        if (option == nullptr || option->image != context.image_) {
+            option = &detail::find_option_as<T>(*context.image_, name_);
+            option_.store(option, std::memory_order_release);
         }
-        option = &detail::find_option_as<T>(*context.image_, name_);
-        option_.store(option, std::memory_order_release);
         return context.read<T>(*option);
     }
     // Reads the value that this thread sees in llvmlite's LLVM.

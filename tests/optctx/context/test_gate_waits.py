@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import sys
 import threading
 import time
 import warnings
@@ -17,9 +16,9 @@ from types import FrameType
 import pytest
 from llvmlite import binding
 
-from optctx import DeadlockWarning, OptionContext, ScopeError, registry, run_passes
+from optctx import DeadlockWarning, OptionContext, ScopeError, run_passes
+from optctx._native import inside
 from optctx.context import callbacks
-from optctx.engine.registered import Registered
 from optctx.locks import Rank, lock_held_by_fork, lock_left_behind
 from tests.support.alone import alone
 from tests.support.forking import fork
@@ -277,7 +276,7 @@ def test_where_a_signal_handler_forks_while_its_thread_waits_the_child_goes_on_a
 def test_what_interrupts_optctx_where_it_holds_a_lock_does_not_wait_for_those_who_may_need_it() -> None:
     """The thread inside an exclusive context wants the lock before it leaves: neither would go on."""
     (exclusive, _other, plain), before = make_contexts(), state()
-    wanted, interrupted = len(registry()), threading.Event()
+    lock, interrupted = lock_held_by_fork(Rank.STORE), threading.Event()
     module = binding.parse_assembly(COUNTED, binding.create_context())
     refused: list[str] = []
 
@@ -285,12 +284,9 @@ def test_what_interrupts_optctx_where_it_holds_a_lock_does_not_wait_for_those_wh
         with exclusive:
             ready.set()
             assert interrupted.wait(SECONDS)
-            assert len(registry()) == wanted
+            inside(lock, bool)
 
-    def interrupt(frame: FrameType, _event: str, _argument: object) -> None:
-        if frame.f_code is not Registered._refresh.__code__:
-            return
-        sys.settrace(None)
+    def interrupt() -> None:
         interrupted.set()
         for work in (lambda: plain.run(int), lambda: run_passes(module, UNROLL)):
             with pytest.raises(ScopeError) as refusal:
@@ -300,8 +296,7 @@ def test_what_interrupts_optctx_where_it_holds_a_lock_does_not_wait_for_those_wh
     holder = threading.Thread(target=hold_and_look)
     holder.start()
     assert ready.wait(SECONDS)
-    sys.settrace(interrupt)
-    assert len(registry()) == wanted
+    inside(lock, interrupt)
     end(holder)
     beginnings = "cannot enter OptionContext(", "cannot compile outside every scope: "
     for text, beginning in zip(refused, beginnings, strict=True):

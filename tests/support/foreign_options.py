@@ -1,4 +1,4 @@
-"""tests/programs/cpp/late_option.cpp, a library that registers an option with the LLVM of this process."""
+"""tests/programs/cpp/foreign_option.cpp, a library that registers an option with the LLVM of this process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from optctx.engine.host import default_host
 from optctx.image.registry_reader import read_registry
 from tests.support.scopes import registered_options
 
-NAME = "late-count"
+NAME = "foreign-count"
 HELP = "How often this library unrolls."
 INITIAL = 3
 
@@ -26,7 +26,7 @@ def shown_names() -> set[str]:
     return {name for name, _ in options}
 
 
-class LateLibrary:
+class ForeignLibrary:
     """The library, loaded. Attaches nothing. Make it outside scopes."""
 
     def __init__(self, path: pathlib.Path) -> None:
@@ -36,30 +36,21 @@ class LateLibrary:
         self._add = c_void_p(image.symbol("_ZN4llvm2cl6Option11addArgumentEv"))
         self._remove = c_void_p(image.symbol("_ZN4llvm2cl6Option14removeArgumentEv"))
         self._library = ctypes.CDLL(str(path))
-        self._library.register_option.restype = c_void_p
-        self._library.read_option.restype = self._library.look_up_option.restype = c_uint
+        self._library.read_option.restype = c_uint
 
-    def register(self, name: str = NAME, *, misplaced: int = 0) -> int:
-        """Register the option, as loading does with a static cl::opt<unsigned>. Returns its address.
-
-        `misplaced`: by how many bytes its value is not where LLVM has it.
-        """
+    def register(self, name: str = NAME) -> None:
+        """Register the option, as loading does with a static cl::opt<unsigned>."""
         model = self._model
         _kept.extend((name.encode(), HELP.encode()))
-        address: int = self._library.register_option(
+        self._library.register_option(
             c_void_p(model.address),
             c_size_t(model.size or 0),
-            c_size_t(model.value_offset + misplaced),
+            c_size_t(model.value_offset),
             c_char_p(_kept[-2]),
             c_char_p(_kept[-1]),
             c_uint(INITIAL),
             self._add,
         )
-        return address
-
-    def export_table(self) -> None:
-        """Have the option use a virtual function table that the library exports, and a function in it."""
-        self._library.export_table(c_size_t(self._model.flag_default_index))
 
     def remove(self) -> None:
         """Take the option back, as a library does that is unloaded properly."""
@@ -70,16 +61,6 @@ class LateLibrary:
         _ctypes.dlclose(self._library._handle)
         del self._library
 
-    def register_and_remove(self, times: int) -> None:
-        """Do both many times, without the GIL."""
-        self._library.register_and_remove(self._add, self._remove, c_size_t(times))
-
     def read(self) -> int:
         """What the library's own code reads."""
         return int(self._library.read_option())
-
-    def look_up(self) -> int | None:
-        """What C++ code finds under its name on a thread of its own; None if there is no such option."""
-        missing = 2**32 - 1
-        found = int(self._library.look_up_option(c_uint(missing)))
-        return None if found == missing else found

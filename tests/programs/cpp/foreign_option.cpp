@@ -1,12 +1,9 @@
 // A library that registers a cl::opt<unsigned> of its own with the LLVM of this process, as a plugin does, and reads
 // it. It is compiled without LLVM's headers: it copies one of LLVM's options and lets the copy lead to itself.
-#include <optctx/option_context.hpp>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <thread>
 
 namespace {
 
@@ -35,9 +32,9 @@ void copy(const void* model, std::size_t size) {
 
 // `model`: an option of LLVM's own that was never given, `size` its bytes, `value` where its value is. `name` must
 // outlive the option. `add`: llvm::cl::Option::addArgument.
-extern "C" void* register_option(const void* model, std::size_t size, std::size_t value, const char* name,
-                                 const char* help, unsigned initial, void (*add)(void*)) {
-    if (size > most) return nullptr;
+extern "C" void register_option(const void* model, std::size_t size, std::size_t value, const char* name,
+                                const char* help, unsigned initial, void (*add)(void*)) {
+    if (size > most) return;
     copy(model, size);
     value_at = value;
     std::uint16_t bits;
@@ -51,40 +48,10 @@ extern "C" void* register_option(const void* model, std::size_t size, std::size_
     put(value + 16, initial);  // its default
     put(value + 20, true);     // which is there
     add(option);
-    return option;
 }
 
 // `remove`: llvm::cl::Option::removeArgument.
 extern "C" void remove_option(void (*remove)(void*)) { remove(option); }
-
-extern "C" void register_and_remove(void (*add)(void*), void (*remove)(void*), std::size_t times) {
-    for (std::size_t i = 0; i < times; ++i) {
-        std::uint16_t bits;
-        std::memcpy(&bits, option + 0x0A, sizeof bits);
-        put(0x0A, static_cast<std::uint16_t>(bits & ~0x4000u));
-        add(option);
-        remove(option);
-    }
-}
-
-// A virtual function table of cl::opt<unsigned> that this library exports, as one that instantiates the type does.
-void* exported_table[16] __asm__("_ZTVN4llvm2cl3optIjLb0ENS0_6parserIjEEEE");
-
-// A virtual function of that type which this library exports: a value is required.
-extern "C" unsigned value_expected(const void*) __asm__(
-    "_ZNK4llvm2cl3optIjLb0ENS0_6parserIjEEE27getValueExpectedFlagDefaultEv");
-extern "C" unsigned value_expected(const void*) { return 2; }
-
-// Have the option, which is registered, use a copy of its table that this library exports. `index`: where the function
-// above belongs in it.
-extern "C" void export_table(std::size_t index) {
-    constexpr std::size_t head = 2;  // words before the functions
-    void** table;
-    std::memcpy(&table, option, sizeof table);
-    std::memcpy(exported_table, table - head, sizeof exported_table);
-    exported_table[head + index] = reinterpret_cast<void*>(&value_expected);
-    put(0, exported_table + head);
-}
 
 // What the code of this library reads, as `Option` converts to its value.
 extern "C" unsigned read_option() {
@@ -92,17 +59,4 @@ extern "C" unsigned read_option() {
     std::memcpy(&value, const_cast<const unsigned char*>(option + value_at), sizeof value);
     std::atomic_signal_fence(std::memory_order_seq_cst);
     return value;
-}
-
-// What a lookup of the option gives on a thread that Python does not know; `missing` if there is no such option.
-extern "C" unsigned look_up_option(unsigned missing) {
-    static const optctx::Option<unsigned> late{"late-count"};
-    unsigned found = missing;
-    std::thread([&found] {
-        try {
-            found = late.get();
-        } catch (const optctx::UnknownOption&) {
-        }
-    }).join();
-    return found;
 }

@@ -1,0 +1,142 @@
+"""Options that another library registers with LLVM: no part of the registry, and refused by name."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+from optctx import OptionContext, contained, current, drift, lookup, registry, watch
+from optctx._native import Kind
+from optctx.engine.attach import attach
+from optctx.engine.published import aliases_of
+from optctx.errors import ContainmentWarning, UnknownOptionError
+from optctx.image.abi import OptionType
+from optctx.image.options import RegisteredOption
+from tests.support.alone import alone
+from tests.support.cpp_build import SHARED, Build
+from tests.support.foreign_options import INITIAL, NAME, ForeignLibrary, shown_names
+from tests.support.native_interface import NativeScope
+from tests.support.processes import forked
+from tests.support.scopes import four, reset_all, set_option, unrolled
+
+pytestmark = pytest.mark.usefixtures("attached")
+
+
+@pytest.fixture
+def library(build: Build) -> pathlib.Path:
+    # With unique symbols it could not be unloaded.
+    return build("foreign_option.cpp", *SHARED, "-fno-gnu-unique")
+
+
+def check_refused(why: str) -> None:
+    """Every door refuses the name, with this text, and lists no option of it."""
+    before = OptionContext(unroll_count=2)
+    for use in (
+        lambda: registry()[NAME],
+        lambda: lookup(NAME),
+        lambda: before[NAME],
+        lambda: OptionContext(foreign_count=4),
+        lambda: OptionContext({NAME: 4}, process_wide="exclusive"),
+        lambda: OptionContext.from_args(f"-{NAME}=4"),
+    ):
+        with pytest.raises(UnknownOptionError, match=why):
+            use()
+    with pytest.raises(RuntimeError, match=f"no LLVM option is called '{NAME}'"):
+        NativeScope({NAME: "4"})
+    assert NAME not in registry()
+    assert NAME not in before
+    assert NAME not in {*registry(), *before}
+    assert not drift()
+    with four():
+        assert (unrolled(), current()["unroll-count"]) == (4, 4)
+
+
+REGISTERED = (
+    rf"'{NAME}' is no option of libllvmlite.so: libforeign_option.so registered it, .* "
+    rf"with llvmlite.binding.set_option\('', '-{NAME}=...'\)"
+)
+UNKNOWN = f"no LLVM option is called '{NAME}' among the"
+
+
+@forked
+def test_an_option_that_is_registered_after_attaching(library: pathlib.Path) -> None:
+    names = set(registry())
+    foreign = ForeignLibrary(library)
+    foreign.register()
+    check_refused(REGISTERED)
+    assert set(registry()) == names
+    set_option(NAME, "9")  # as the message says
+    assert foreign.read() == 9
+    check_refused(REGISTERED)
+    foreign.remove()
+    check_refused(UNKNOWN)
+
+
+@alone
+def test_an_option_that_was_registered_before_attaching(library: pathlib.Path) -> None:
+    foreign = ForeignLibrary(library)
+    foreign.register()
+    check_refused(REGISTERED)
+    assert NAME not in [option.name for option in attach().survey.options]
+    foreign.remove()
+    check_refused(UNKNOWN)
+
+
+@alone  # in this process it may be loaded twice
+def test_a_library_that_was_unloaded_leaves_nothing_that_is_read(library: pathlib.Path) -> None:
+    """LLVM's map leads to memory that is not there any more, as stock LLVM's does after dlclose."""
+    foreign = ForeignLibrary(library)
+    foreign.register()
+    check_refused(REGISTERED)
+    foreign.unload()
+    check_refused(UNKNOWN)
+
+
+@alone
+def test_attaching_passes_over_an_option_of_a_library_that_was_unloaded(library: pathlib.Path) -> None:
+    foreign = ForeignLibrary(library)
+    foreign.register()
+    foreign.unload()
+    check_refused(UNKNOWN)
+
+
+@pytest.mark.redirected  # where threads take turns, resets are not contained, and setters do not tell
+@forked
+def test_llvms_setters_reach_it_inside_scopes_too(library: pathlib.Path) -> None:
+    foreign = ForeignLibrary(library)
+    foreign.register()
+    attach()
+    with watch(lambda event: None) as watcher:
+        set_option(NAME, "9")
+    assert (foreign.read(), watcher.events) == (9, [])
+    with contained(), pytest.warns(ContainmentWarning, match="was set for the whole process"):
+        set_option(NAME, "5")
+    with contained():
+        reset_all()
+        assert foreign.read() == 5  # as every option that contexts refuse
+    reset_all()
+    assert foreign.read() == INITIAL
+
+
+def test_an_alias_of_an_alias_is_a_name_of_the_option_that_both_lead_to() -> None:
+    of = {"own": 0, "alias": 1, "alias-of-alias": 2}  # name -> address of what it stands for
+    made = {
+        address: RegisteredOption((name,), address, None, OptionType(Kind.uint32), 0, alias_of=target)
+        for address, (name, target) in enumerate(of.items(), 1)
+    }
+    assert aliases_of(made) == {1: ["alias", "alias-of-alias"]}
+
+
+@forked
+def test_the_map_that_a_scope_shows_follows_what_is_registered(library: pathlib.Path) -> None:
+    foreign = ForeignLibrary(library)
+    attach()
+    foreign.register("second")
+    foreign.remove()
+    foreign.register("first")
+    with contained():
+        assert {"first", "second"} & shown_names() == {"first"}
+        foreign.remove()
+        foreign.register("second")  # where it was before: the head of LLVM's map is the same
+        assert {"first", "second"} & shown_names() == {"second"}
