@@ -240,8 +240,6 @@ class Kind(enum.Enum):
 
     other = 13
 
-    set = 14
-
 class Role(enum.Enum):
     option = 0
 
@@ -263,8 +261,6 @@ class Ownership(enum.Enum):
     list_of_strings = 3
 
     shared_pointer = 4
-
-    set = 5
 
 class Region:
     def __init__(self, live: int, size: int, role: Role, kind: Kind = Kind.other, ownership: Ownership = Ownership.none, scoped: bool = False, written: bool = False, escapes: bool = False) -> None: ...
@@ -440,8 +436,6 @@ class ProcessWide:
 def read_scalar(kind: Kind, address: int) -> bool | int | int | float | str: ...
 
 def read_list(element: Kind, element_size: int, address: int) -> list[bool | int | int | float | str]: ...
-
-def read_set(address: int) -> list[bool | int | int | float | str]: ...
 
 def use_task_variable(variable: object) -> None: ...
 

@@ -9,7 +9,7 @@ from evidence.reads.signature import signature_of
 from optctx.facts import Facts, OptionFacts, Reader
 
 _WHAT = ("loads", "stores", "addresses", "occurrences", "positions")
-_FORMS = {"list": "list", "bits": "bits", "set": "set", "string": "string", "other": "class"}
+_FORMS = {"list": "list", "bits": "bits", "string": "string", "other": "class"}
 
 
 def constructs(reader: Reader) -> bool:

@@ -37,7 +37,6 @@ _TYPES = {
 _REASONS = {
     "list": "a list has no field",
     "bits": "bits have no field",
-    "set": "a set has no field",
     "other": "a class with a parser of its own has no field",
     "enum": "its choices are functions that register themselves",
 }

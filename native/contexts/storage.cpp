@@ -62,7 +62,6 @@ struct CopyPlan {
     std::size_t state_from = 0;
     std::size_t occurrences_from = 0;
     std::vector<std::uint32_t> string_slots{};  // of the first hot words
-    std::vector<std::uint32_t> sets{};          // slots whose std::set LLVM may add to, or replace
 
 private:
     Offsets strings_{};
@@ -81,9 +80,7 @@ private:
         if (region.ownership == values::Ownership::list || region.ownership == values::Ownership::list_of_strings)
             throw std::runtime_error("a list cannot be copied for each activation");
         occurrences_.push_back(word(offsetof(image::RawOption, occurrences)));
-        if (region.ownership == values::Ownership::set) {
-            sets.push_back(slot);
-        } else if (region.ownership == values::Ownership::string) {
+        if (region.ownership == values::Ownership::string) {
             strings_.push_back(word(region.value_offset));
             string_slots.push_back(slot);
         } else {
@@ -134,8 +131,7 @@ Storage::Storage(const values::Space& space, std::vector<void*> values)
       plan_(plan_of(space)),
       view_(std::move(values)),
       written_(take_block(plan_.written)),
-      pristine_(plan_.hot_words.size()),
-      pristine_sets_(plan_.sets.size()) {
+      pristine_(plan_.hot_words.size()) {
     view_.resize(layout_->size());
     copy();
 }
@@ -159,13 +155,11 @@ void Storage::renew(const std::vector<void*>& values) {
 
 // Copy the written regions from where the view leads, and lead it to the copies.
 void Storage::copy() {
-    auto set = pristine_sets_.begin();
     for (const std::uint32_t slot : plan_.written.slots) {
         const values::Region& region = regions_[slot];
         std::uint8_t* copy = object(slot);
         values::copy_object(region, view_[slot], copy);
         values::share_value(region, copy);
-        if (region.ownership == values::Ownership::set) *set++ = view_[slot];
         view_[slot] = copy;
     }
     for (const std::uint32_t slot : plan_.written.slots) {
@@ -186,7 +180,6 @@ void Storage::give_up() noexcept {
     for (std::size_t i = 0; i < plan_.string_slots.size(); ++i)
         if (std::memcmp(written_->data() + plan_.hot_words[i], &pristine_[i], word_size) == 0)
             values::release_value(regions_[plan_.string_slots[i]], object(plan_.string_slots[i]));
-    for (const std::uint32_t slot : plan_.sets) values::release_value(regions_[slot], object(slot));
 }
 
 // Call `work` with the words of each part, and the number of words in those before it.
@@ -199,7 +192,6 @@ void Storage::each_word(const Work& work) {
     };
     part(written_->data(), plan_.written.bytes / word_size);
     part(pristine_.data(), pristine_.size());
-    part(pristine_sets_.data(), pristine_sets_.size());
     part(view_.data(), regions_.size());
 }
 
@@ -263,19 +255,6 @@ void Storage::reset() {
     const std::size_t end = std::exchange(counted_, false) ? pristine_.size() : plan_.occurrences_from;
 #pragma GCC unroll 8
     for (std::size_t i = strings; i < end; ++i) std::memcpy(copies + words[i], pristine + i, word_size);
-    renew_sets();
-}
-
-void Storage::renew_sets() {
-    for (std::size_t i = 0; i < pristine_sets_.size(); ++i) {
-        const values::Region& region = regions_[plan_.sets[i]];
-        std::uint8_t* copy = object(plan_.sets[i]);
-        if (values::same_state(region, copy, pristine_sets_[i])) continue;
-        values::release_value(region, copy);
-        std::memcpy(values::value_of(region, copy), values::value_of(region, pristine_sets_[i]),
-                    values::value_size(region));
-        values::share_value(region, copy);
-    }
 }
 
 bool Storage::is_written() const noexcept {
@@ -284,10 +263,7 @@ bool Storage::is_written() const noexcept {
             if (std::memcmp(written_->data() + plan_.hot_words[i], &pristine_[i], word_size) != 0) return false;
         return true;
     };
-    if (!is_pristine(0, plan_.state_from) || !is_pristine(plan_.occurrences_from, pristine_.size())) return true;
-    for (std::size_t i = 0; i < pristine_sets_.size(); ++i)
-        if (!values::same_state(regions_[plan_.sets[i]], object(plan_.sets[i]), pristine_sets_[i])) return true;
-    return false;
+    return !is_pristine(0, plan_.state_from) || !is_pristine(plan_.occurrences_from, pristine_.size());
 }
 
 // Take what the hot words hold now for what LLVM has not written.
@@ -300,8 +276,6 @@ void Storage::note_pristine() noexcept {
 void Storage::give(std::uint32_t slot, const void* value) {
     const values::Region& region = regions_[slot];
     std::uint8_t* copy = object(slot);
-    const auto set = std::find(plan_.sets.begin(), plan_.sets.end(), slot);
-    if (set != plan_.sets.end()) pristine_sets_[static_cast<std::size_t>(set - plan_.sets.begin())] = value;
     values::copy_object(region, value, copy);
     values::share_value(region, copy);
     lead_to_variable(slot);

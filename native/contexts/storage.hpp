@@ -80,7 +80,6 @@ private:
     void give(std::uint32_t slot, const void* value);
     void lead_to_variable(std::uint32_t slot) const noexcept;
     void note_pristine() noexcept;
-    void renew_sets();
     template <class Work>
     void each_word(const Work& work);
 
@@ -91,9 +90,8 @@ private:
     std::unique_ptr<values::Block> written_;
     std::unique_ptr<values::Block> exposed_;  // null until then
     bool counted_ = false;
-    bool owns_ = false;                       // the strings and sets in `written_`, or its shares of them
-    std::vector<std::uint64_t> pristine_;     // value of each hot word before LLVM ran
-    std::vector<const void*> pristine_sets_;  // for each copied std::set, the option whose value it starts with
+    bool owns_ = false;                    // the strings in `written_`, or its shares of them
+    std::vector<std::uint64_t> pristine_;  // value of each hot word before LLVM ran
 };
 
 // The storage that the deeply nested activations of one thread and image share. It belongs to one of them at a time;

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <set>
 
 namespace optctx::image {
 
@@ -71,31 +70,6 @@ struct RawBits {
     std::uintptr_t positions[3];
 };
 static_assert(offsetof(RawBits, positions) == 0x08);
-
-// A std::set of an enum. Every libstdc++ lays it out like this, under either string ABI, so LLVM can free nodes of a
-// set that optctx made, and add its own.
-struct RawSetNode {
-    std::uint32_t color;
-    const RawSetNode* parent;
-    const RawSetNode* left;
-    const RawSetNode* right;
-    std::int32_t element;
-};
-static_assert(offsetof(RawSetNode, left) == 0x10);
-static_assert(offsetof(RawSetNode, element) == 0x20);
-
-struct RawSet {
-    std::uint64_t compare;  // std::less, which is empty
-    std::uint32_t color;    // first member of the tree's header, which nodes point back at
-    const RawSetNode* root;
-    const RawSetNode* smallest;
-    const RawSetNode* largest;
-    std::size_t count;
-};
-static_assert(offsetof(RawSet, root) == 0x10);
-static_assert(offsetof(RawSet, count) == 0x28);
-using OwnSet = std::set<std::int32_t>;
-static_assert(sizeof(RawSet) == sizeof(OwnSet));
 
 // The copy-on-write std::string (mangled "Ss"): one pointer to the characters, this header before them.
 struct RawCowHeader {

@@ -93,15 +93,12 @@ void read_single(const optctx_item& single, optctx_value& out) {
 }
 
 // Reads in `context` or, if null, in LLVM's own storage. Pass `out` to `release_value` afterwards. Throws
-// std::bad_alloc, and std::runtime_error if another thread keeps changing a std::set. The entry must not be of kind
-// other.
+// std::bad_alloc. The entry must not be of kind other.
 void read_value(const contexts::Context* context, const OptionEntry& entry, optctx_value& out) {
     const std::uintptr_t address = address_of(context, entry.value);
     switch (entry.value_kind) {
         case values::Kind::list:
             return read_several(entry, values::read_list(entry.element_kind, entry.element_size, address), out);
-        case values::Kind::set:
-            return read_several(entry, values::read_set(address), out);
         case values::Kind::bits:
             return read_bits(entry, address, out);
         case values::Kind::string:

@@ -141,21 +141,7 @@ Texts split(const OptionEntry& entry, std::string_view text) {
     }
 }
 
-// One occurrence, since each replaces the one before.
-Texts set_text(const OptionEntry& entry, std::span<const optctx_text> elements) {
-    std::string all;
-    for (const optctx_text& element : elements) {
-        const bool known = std::any_of(entry.choices.begin(), entry.choices.end(),
-                                       [&](const Choice& choice) { return choice.name == view(element); });
-        if (!all.empty()) all += ',';
-        if (known) all += '+';
-        all += view(element);
-    }
-    return {all};
-}
-
 Texts element_texts(const OptionEntry& entry, std::string_view name, std::span<const optctx_text> elements) {
-    if (entry.value_kind == values::Kind::set) return set_text(entry, elements);
     Texts texts;
     for (const optctx_text& element : elements) {
         texts.push_back(one_text(entry, name, view(element)));
@@ -174,8 +160,7 @@ Texts texts_of(const OptionEntry& entry, std::string_view name, const optctx_set
         if (entry.value_kind == values::Kind::other) check_nesting(name, view(each));
     }
     const bool several = entry.value_kind == values::Kind::list || entry.value_kind == values::Kind::bits;
-    if (setting.elements != 0 && (several || entry.value_kind == values::Kind::set))
-        return element_texts(entry, name, values);
+    if (setting.elements != 0 && several) return element_texts(entry, name, values);
     if (values.size() != 1)
         refuse(OPTCTX_BAD_VALUE, name,
                ": the option is of type " + std::string(entry.type) + " and takes one value, found " +

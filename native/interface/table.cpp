@@ -29,7 +29,6 @@ static_assert(same(values::Kind::float32, OPTCTX_FLOAT) && same(values::Kind::fl
 static_assert(same(values::Kind::character, OPTCTX_CHAR) && same(values::Kind::string, OPTCTX_STRING));
 static_assert(same(values::Kind::enumeration, OPTCTX_ENUM) && same(values::Kind::list, OPTCTX_LIST));
 static_assert(same(values::Kind::bits, OPTCTX_BITS) && same(values::Kind::other, OPTCTX_OTHER));
-static_assert(same(values::Kind::set, OPTCTX_SET));
 
 // Returns the Levenshtein distance, or `limit` if the distance is at least that.
 std::size_t edits(std::string_view a, std::string_view b, std::size_t limit) {
@@ -65,9 +64,7 @@ std::uint32_t stored_size(values::Kind kind) {
     }
 }
 
-bool has_elements(values::Kind kind) {
-    return kind == values::Kind::list || kind == values::Kind::bits || kind == values::Kind::set;
-}
+bool has_elements(values::Kind kind) { return kind == values::Kind::list || kind == values::Kind::bits; }
 
 constexpr std::size_t longest = 100;  // bytes of a text in a message
 

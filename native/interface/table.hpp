@@ -37,8 +37,8 @@ class OptionEntry : public optctx_option {
     std::string type_;
 
 public:
-    // `of_elements` matters for lists, bits and sets. `enum_size`, the bytes in which LLVM stores one enum, matters for
-    // enums and sets of enums. The image is that of the table that gets it.
+    // `of_elements` matters for lists and bits. `enum_size`, the bytes in which LLVM stores one enum, matters for
+    // enums. The image is that of the table that gets it.
     OptionEntry(std::string own_name, std::string type_name, values::Kind of_value, values::Kind of_elements,
                 unsigned enum_size);
     OptionEntry(const OptionEntry&) = delete;  // `name` and `type` point into it

@@ -81,8 +81,7 @@ void add_space(nb::module_& m) {
         .value("enumeration", values::Kind::enumeration)
         .value("list", values::Kind::list)
         .value("bits", values::Kind::bits)
-        .value("other", values::Kind::other)
-        .value("set", values::Kind::set);
+        .value("other", values::Kind::other);
     nb::enum_<values::Role>(m, "Role")
         .value("option", values::Role::option)
         .value("variable", values::Role::variable)
@@ -94,8 +93,7 @@ void add_space(nb::module_& m) {
         .value("string", values::Ownership::string)
         .value("list", values::Ownership::list)
         .value("list_of_strings", values::Ownership::list_of_strings)
-        .value("shared_pointer", values::Ownership::shared_pointer)
-        .value("set", values::Ownership::set);
+        .value("shared_pointer", values::Ownership::shared_pointer);
     nb::class_<values::Region>(m, "Region", "A piece of LLVM's static storage that is redirected as a whole.")
         .def(
             "__init__",
@@ -298,5 +296,4 @@ void add_space(nb::module_& m) {
             "space"_a, "changes"_a, "text"_a, "set_debug_types"_a);
     m.def("read_scalar", &values::read_scalar, "kind"_a, "address"_a);
     m.def("read_list", &values::read_list, "element"_a, "element_size"_a, "address"_a);
-    m.def("read_set", &values::read_set, "address"_a);
 }

@@ -14,7 +14,6 @@ void add(Occurrences& occurrences, Kind kind, Occurrence value) {
     switch (kind) {
         case Kind::list:
         case Kind::bits:
-        case Kind::set:
         case Kind::other:
             break;  // the values add up
         default:

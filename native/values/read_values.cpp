@@ -2,7 +2,6 @@
 
 #include "image/layouts.hpp"
 #include "values/debugging.hpp"
-#include "values/sets.hpp"
 #include "views/view.hpp"
 
 #include <cstring>
@@ -73,14 +72,6 @@ std::vector<Scalar> read_list(Kind element, std::size_t element_size, std::uintp
     if (element_size == 0) element_size = sizeof(std::uint32_t);  // a list of enums that was never set
     for (std::uintptr_t at = list.values[0]; at < list.values[1]; at += element_size)
         values.push_back(element == Kind::enumeration ? read_integer(element_size, at) : read_scalar(element, at));
-    return values;
-}
-
-std::vector<Scalar> read_set(std::uintptr_t address) {
-    const views::LiveView reading;
-    std::vector<Scalar> values;
-    for (const std::int32_t element : live_elements(address))
-        values.emplace_back(std::uint64_t{static_cast<std::uint32_t>(element)});
     return values;
 }
 

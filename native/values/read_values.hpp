@@ -25,7 +25,5 @@ std::uint64_t read_integer(std::size_t size, std::uintptr_t address);
 // Read a cl::list with internal storage. Each element takes `element_size` bytes; 0 means unknown, and the size
 // is then computed from the number of occurrences.
 std::vector<Scalar> read_list(Kind element, std::size_t element_size, std::uintptr_t address);
-// Read a std::set of an enum: the stored integers, in order.
-std::vector<Scalar> read_set(std::uintptr_t address);
 
 }  // namespace optctx::values

@@ -23,7 +23,6 @@ enum class Kind : std::uint8_t {
     list,
     bits,
     other,
-    set,  // a std::set of an enum
 };
 
 enum class Role : std::uint8_t {
@@ -35,7 +34,7 @@ enum class Role : std::uint8_t {
 };
 
 // What a byte copy of the value shares with the original. The shared object must stay alive as long as the copy.
-enum class Ownership : std::uint8_t { none, string, list, list_of_strings, shared_pointer, set };
+enum class Ownership : std::uint8_t { none, string, list, list_of_strings, shared_pointer };
 
 inline constexpr std::uint32_t no_slot = 0xFFFFFFFF;
 

@@ -1,7 +1,6 @@
 #include "values/region_copy.hpp"
 
 #include "image/layouts.hpp"
-#include "values/sets.hpp"
 
 #include <atomic>
 #include <cstring>
@@ -14,7 +13,6 @@ using image::RawCowHeader;
 using image::RawList;
 using image::RawListWithoutDefaults;
 using image::RawOption;
-using image::RawSet;
 using image::RawVector;
 
 std::uintptr_t load_word(const void* at) {
@@ -87,10 +85,6 @@ std::uintptr_t (&positions_of(const Region& region, void* list))[3] {
                                : static_cast<RawListWithoutDefaults*>(list)->positions;
 }
 
-std::vector<std::int32_t> set_of(const std::uint8_t* value) {
-    return elements_of(*reinterpret_cast<const RawSet*>(value));
-}
-
 // Return the size in bytes of a value that owns nothing.
 std::size_t plain_size(const Region& region) {
     if (region.role != Role::option) return region.size;
@@ -122,10 +116,6 @@ public:
         for (std::size_t at = offsetof(RawOption, categories); at < region_.value_offset; at += word)
             if (target(at) < region_.value_offset) move(at);
         switch (region_.kind) {
-            case Kind::set:
-                move_header();
-                move_parser(region_.value_offset + sizeof(RawSet));
-                return;
             case Kind::enumeration:
             case Kind::list:
             case Kind::bits:
@@ -145,13 +135,6 @@ private:
     void move(std::size_t at) const {
         const std::uintptr_t moved = reinterpret_cast<std::uintptr_t>(copy_) + target(at);
         std::memcpy(copy_ + at, &moved, sizeof moved);
-    }
-
-    // The links of an empty tree point back at its header.
-    void move_header() const {
-        for (const std::size_t link : {offsetof(RawSet, smallest), offsetof(RawSet, largest)})
-            if (target(region_.value_offset + link) == region_.value_offset + offsetof(RawSet, color))
-                move(region_.value_offset + link);
     }
 
     // llvm::cl::generic_parser_base holds the option that owns it, followed by the inline elements of a SmallVector if
@@ -211,9 +194,6 @@ void share_value(const Region& region, void* object) {
             if (const std::uintptr_t control = load_word(value + 8))
                 std::atomic_ref(*reinterpret_cast<std::int32_t*>(control + 8)).fetch_add(1);
             return;
-        case Ownership::set:
-            build_set(value, set_of(value));
-            return;
         case Ownership::list_of_strings:
         case Ownership::list: {
             auto& values = values_of(value);
@@ -240,9 +220,6 @@ void release_value(const Region& region, void* object) {
                 if (uses.fetch_sub(1) <= 1) uses.fetch_add(1);  // never release the last share
             }
             return;
-        case Ownership::set:
-            empty_set(value);
-            return;
         case Ownership::list_of_strings:
         case Ownership::list: {
             const auto& values = values_of(value);
@@ -257,7 +234,6 @@ void release_value(const Region& region, void* object) {
 
 std::size_t value_size(const Region& region) {
     if (region.role != Role::option) return region.size;
-    if (region.kind == Kind::set) return sizeof(RawSet);
     if (region.kind != Kind::list) return plain_size(region);
     return region.has_defaults ? sizeof(RawList) : sizeof(RawListWithoutDefaults);
 }
@@ -275,9 +251,6 @@ void clear_value(const Region& region, void* object) {
         }
         case Kind::bits:
             std::memset(value, 0, sizeof(RawBits));
-            return;
-        case Kind::set:
-            build_set(value, {});
             return;
         case Kind::string:
             share_value(region, object);  // LLVM's assignment gives this share back
@@ -313,8 +286,6 @@ bool same_state(const Region& region, const void* a, const void* b) {
         case Ownership::list:
         case Ownership::list_of_strings:
             return same_vector(values_of(left), values_of(right));
-        case Ownership::set:
-            return set_of(left) == set_of(right);
         default:
             return std::memcmp(left, right, plain_size(region)) == 0;
     }
@@ -341,10 +312,6 @@ void append_state(const Region& region, const void* object, std::string& text) {
             for (std::uintptr_t at = values[0]; at < values[1]; at += 8)
                 append_string(load_word(reinterpret_cast<const void*>(at)), text);
             return;
-        }
-        case Ownership::set: {
-            const std::vector<std::int32_t> elements = set_of(value);
-            return append_bytes(elements.data(), elements.size() * sizeof elements[0], text);
         }
         default:
             append_bytes(value, plain_size(region), text);

@@ -21,7 +21,7 @@ private:
 };
 
 // Copy `region.size` bytes. Relocate the addresses of its own storage that an option holds: the inline storage of
-// its vectors, the option in its parser, and the header of an empty std::set.
+// its vectors, and the option in its parser.
 void copy_object(const Region& region, const void* from, void* to);
 // Return a copy that has a share in whatever the value owns.
 std::shared_ptr<Block> clone(const Region& region, const void* from);

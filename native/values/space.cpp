@@ -1,7 +1,6 @@
 #include "values/space.hpp"
 
 #include "image/layouts.hpp"
-#include "values/sets.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -13,7 +12,6 @@ namespace optctx::values {
 namespace {
 
 using image::RawOption;
-using image::RawSet;
 using image::RawStringRef;
 
 void call_set_default(void* option, std::uint32_t index) {
@@ -102,11 +100,7 @@ void Space::build_defaults(const std::vector<std::uint32_t>& set_default_index) 
 Setting Space::clone_process_wide(std::uint32_t slot) const {
     return copy_option(regions_, slot, [this](std::uint32_t of) {
         const Region& region = regions_[of];
-        if (region.ownership != Ownership::set) return clone(region, live(of));
-        auto block = std::make_shared<Block>(region.size);
-        copy_object(region, live(of), block->data());
-        build_set(value_of(region, block->data()), process_wide_set(of));
-        return block;
+        return clone(region, live(of));
     });
 }
 
@@ -201,18 +195,7 @@ void Space::give_occurrences(void* option, const std::vector<Occurrence>& values
 bool Space::drifted(std::uint32_t slot, void* const* reference) const {
     const Region& region = regions_[slot];
     const auto differs = [&](std::uint32_t at) { return !same_state(regions_[at], live(at), reference[at]); };
-    if (region.ownership == Ownership::set) {
-        const auto* own = reinterpret_cast<const RawSet*>(value_of(region, reference[slot]));
-        return !same_occurrences(live(slot), reference[slot]) || process_wide_set(slot) != elements_of(*own);
-    }
     return differs(slot) || (region.variable != no_slot && differs(region.variable));
-}
-
-// Return the elements that an option's set holds process-wide. LLVM writes to it wherever it compiles, also on other
-// threads.
-std::vector<std::int32_t> Space::process_wide_set(std::uint32_t slot) const {
-    const auto* value = value_of(regions_[slot], live(slot));
-    return live_elements(reinterpret_cast<std::uintptr_t>(value));
 }
 
 std::shared_ptr<const Setting> Space::drift() {

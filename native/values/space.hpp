@@ -97,7 +97,6 @@ private:
     void give_occurrences(void* option, const std::vector<Occurrence>& values, unsigned before);
     bool add_occurrence(void* option, unsigned position, const Occurrence& value) const;
     bool drifted(std::uint32_t slot, void* const* reference) const;
-    std::vector<std::int32_t> process_wide_set(std::uint32_t slot) const;
     const void* live(std::uint32_t slot) const noexcept;
 
     unsigned image_;

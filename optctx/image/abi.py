@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from optctx._native import Kind, MisfitError, read_checked
 from optctx.image.facts import mangled_names
-from optctx.image.memory import WORD, load_words, walk_tree
+from optctx.image.memory import WORD, load_words
 
 _NAMES = {
     Kind.boolean: "bool",
@@ -30,7 +30,6 @@ _NAMES = {
     Kind.enumeration: "enum",
     Kind.list: "list",
     Kind.bits: "bits",
-    Kind.set: "set",
     Kind.other: "other",
 }
 
@@ -58,11 +57,10 @@ _SIZES = {
 
 
 class OptionType(NamedTuple):
-    """`kind` as stored; `element` of a list or a set; `external`: the value is where cl::location says."""
+    """`kind` as stored; `element` of a list; `external`: the value is where cl::location says."""
 
     kind: Kind
     element: Kind = Kind.other
-    enum: str = ""  # mangled, of a set's elements
     external: bool = False
     alias: bool = False
     registry_parser: bool = False  # the value is a pointer; the choices come from a registry of passes
@@ -82,16 +80,13 @@ def parse_vtable_name(name: str, enumerated: bool) -> OptionType:
     unknown = Kind.enumeration if enumerated else Kind.other
     if match := re.fullmatch(mangled_names.OPT, name):
         mangled = match["type"]
-        if held := re.fullmatch(mangled_names.SET, mangled):
-            # cl::location of a set is nowhere in this library, so copying it is untested.
-            return OptionType(Kind.set, Kind.enumeration, held["enum"], supported=match["external"] == "0")
         if mangled.startswith(mangled_names.STANDARD_CLASS):
-            unknown = Kind.other  # a class of the standard library (std::set), whatever its parser is
+            unknown = Kind.other  # a class of the standard library, whatever its parser is
         return OptionType(
             mangled_names.SCALARS.get(mangled, unknown),
             external=match["external"] == "1",
             registry_parser=mangled_names.REGISTRY_PARSER in match["parser"],
-            supported=mangled_names.NEW_STRING not in mangled,
+            supported=mangled_names.NEW_STRING not in mangled and not mangled.startswith(mangled_names.SET),
         )
     if match := re.fullmatch(mangled_names.LIST, name):
         # "<element>b<parser>": the b is the storage class `bool`, that is: internal.
@@ -115,7 +110,7 @@ def element_size(kind: Kind) -> int:
     return _SIZES.get(kind, 0)
 
 
-MANY_PARTS = frozenset((Kind.string, Kind.list, Kind.bits, Kind.set))  # what has pointers in it
+MANY_PARTS = frozenset((Kind.string, Kind.list, Kind.bits))  # what has pointers in it
 
 _MOST = 1 << 24  # bytes of a text or of a vector
 _ATTEMPTS = 100  # another thread may be setting the option, which takes LLVM some microseconds
@@ -152,8 +147,6 @@ def _prove(option_type: OptionType, address: int, size: int | None, has_defaults
         _prove_list(option_type.element, address, has_defaults)
     elif kind == Kind.bits:
         _prove_vector(address + _BITS_POSITIONS, _POSITION)
-    elif kind == Kind.set:
-        walk_tree(address, 1, "a set")
     elif not option_type.external:
         return  # in the object itself, which has been read
     elif kind != Kind.other:
@@ -163,7 +156,7 @@ def _prove(option_type: OptionType, address: int, size: int | None, has_defaults
             load_words(at, 2 if at else 0, "what a shared pointer owns")
 
 
-def string_length(characters: int) -> int:
+def _string_length(characters: int) -> int:
     """Return the length of the string that has its characters there. Raises MisfitError if none has."""
     if characters < _STRING_HEAD:
         raise MisfitError(f"expected the characters of a string, found the address {characters:#x}")
@@ -175,7 +168,7 @@ def string_length(characters: int) -> int:
 
 def _prove_string(address: int) -> None:
     (characters,) = load_words(address, 1, "a string")
-    length = string_length(characters)
+    length = _string_length(characters)
     if read_checked(characters, length + 1, "the characters of a string")[-1:] != b"\0":
         raise MisfitError(f"expected a string at {address:#x}, found one that does not end")
 

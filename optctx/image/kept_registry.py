@@ -15,7 +15,7 @@ from optctx._native import Kind, MisfitError, words_match
 from optctx.image.abi import OptionType
 from optctx.image.loaded import Image
 from optctx.image.memory import WORD, load_words
-from optctx.image.options import Choices, ElementNames, RegisteredOption
+from optctx.image.options import Choices, RegisteredOption
 
 Named = Sequence[tuple[tuple[str, ...], int]]  # names and address of each option, in a fixed order
 
@@ -124,7 +124,7 @@ def _decisive_words(option: RegisteredOption) -> list[tuple[int, int]]:
     indexes = {0}
     if option.type.alias or option.type.external:
         indexes.add(option.value_offset // WORD)
-    if isinstance(option.choices, Choices):
+    if option.choices is not None:
         indexes.add((option.choices.parser - option.address) // WORD)
     manager = size // WORD - 2  # of the callback; its invoker follows, and means nothing without one
     if size and not option.type.alias:
@@ -137,21 +137,19 @@ def _decisive_words(option: RegisteredOption) -> list[tuple[int, int]]:
 
 def _pack_choices(option: RegisteredOption) -> Any:
     choices = option.choices
-    if isinstance(choices, Choices):
-        at = choices.parser - option.address
-        return at, choices.count_index, choices.name_index, choices.help_index, choices.value_index
-    return None if choices is None else choices.by_value
+    if choices is None:
+        return None
+    at = choices.parser - option.address
+    return at, choices.count_index, choices.name_index, choices.help_index, choices.value_index
 
 
-def _unpack_choices(address: int, kept: Any) -> Choices | ElementNames:
-    if isinstance(kept, dict):
-        return ElementNames(kept)
+def _unpack_choices(address: int, kept: Any) -> Choices:
     at, *indexes = kept
     return Choices(address + at, *indexes)
 
 
 def _pack_type(of: OptionType) -> tuple[Any, ...]:
-    return of.kind.value, of.element.value, of.enum, of.external, of.alias, of.registry_parser, of.supported
+    return of.kind.value, of.element.value, of.external, of.alias, of.registry_parser, of.supported
 
 
 def _unpack_type(kept: tuple[Any, ...]) -> OptionType:

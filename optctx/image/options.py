@@ -1,7 +1,4 @@
-"""A registered option of an image, with its choices or the names of its set's elements.
-
-Choices and names are those that LLVM's own parsers list.
-"""
+"""A registered option of an image, with its choices, which are those that LLVM's own parsers list."""
 
 from __future__ import annotations
 
@@ -11,10 +8,8 @@ from typing import NamedTuple
 
 from optctx._native import MisfitError, call_virtual_pointer, call_virtual_text, call_virtual_uint
 from optctx.arch.processor import NumberedFunctions
-from optctx.image.abi import OptionType, string_length
-from optctx.image.facts.mangled_names import ENUM_TABLES
-from optctx.image.loaded import Image
-from optctx.image.memory import WORD, checking, load_text, load_words, walk_tree
+from optctx.image.abi import OptionType
+from optctx.image.memory import WORD, checking, load_words
 
 _MOST_CHOICES = 4096
 
@@ -61,74 +56,6 @@ class Choices(NamedTuple):
         if count > _MOST_CHOICES:
             raise MisfitError(f"there are {count}")
         return count
-
-
-_MAP = 48  # bytes of a std::map
-_SIZE = 4  # of the enum, in bytes
-
-
-class ElementNames(NamedTuple):
-    """What a set of enumerators can hold, in place of the choices of an enum."""
-
-    by_value: dict[int, str]
-
-    def names(self) -> list[str]:
-        """List the names in the order in which a set has them."""
-        return list(self.by_value.values())
-
-    def helps(self) -> list[str]:
-        """Return an empty text for each: LLVM says nothing of them."""
-        return [""] * len(self.by_value)
-
-    def stored(self, size: int = 0) -> tuple[int, list[int]]:
-        """Return (bytes of the enum, the integer that each name stands for)."""
-        return size or _SIZE, list(self.by_value)
-
-    def text(self, items: list[str]) -> str:
-        """Write the command-line text for these items: names of elements, or text that LLVM takes."""
-        known = set(self.by_value.values())
-        return ",".join(f"+{item}" if item in known else item for item in items)
-
-
-def find_element_names(image: Image, enum: str) -> ElementNames | None:
-    """Find the names of an enum's values.
-
-    None if its table is not known here, not in this library, or laid out otherwise.
-    """
-    fact = ENUM_TABLES.get(enum)
-    symbol = image.findings.find_object(fact) if fact is not None else None
-    if symbol is None or symbol.size != _MAP:
-        return None
-    for read in (_references, _strings):
-        try:
-            return ElementNames(_by_value(symbol.address, read(symbol.address)))
-        except MisfitError:
-            continue
-    return None
-
-
-def _references(address: int) -> list[tuple[str, int]]:
-    """Read (name, value) of each node of a table whose keys are of llvm::StringRef. Raises MisfitError."""
-    nodes = walk_tree(address, 3, "a table of names")
-    return [(load_text(at, size, "the name of an enumerator"), value) for at, size, value in nodes]
-
-
-def _strings(address: int) -> list[tuple[str, int]]:
-    """Read the same where the keys are copy-on-write strings, as up to LLVM 20."""
-    nodes = walk_tree(address, 2, "a table of names")
-    return [(load_text(at, string_length(at), "the name of an enumerator"), value) for at, value in nodes]
-
-
-def _by_value(address: int, entries: list[tuple[str, int]]) -> dict[int, str]:
-    """Sort the names by value. Raises MisfitError unless names ascend and values differ."""
-    found: dict[int, str] = {}
-    last = ""
-    for name, value in entries:
-        # Two names for one value could not be told apart.
-        if name <= last or found.setdefault(value & 0xFFFFFFFF, name) != name:
-            raise MisfitError(f"expected ascending names at {address:#x}, found {name!r} after {last!r}")
-        last = name
-    return dict(sorted(found.items()))
 
 
 class Place(NamedTuple):
@@ -184,7 +111,7 @@ class RegisteredOption:
         size: int | None,  # None: on the heap
         option_type: OptionType,
         value_offset: int,  # from the object to the value, or to the pointer that cl::location is
-        choices: Choices | ElementNames | None = None,
+        choices: Choices | None = None,
         callback: bool = False,
         variable: int = 0,  # what cl::location points at, 0 without external storage
         variable_size: int | None = None,

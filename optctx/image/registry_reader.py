@@ -15,7 +15,7 @@ from optctx._native import (
     symbol_near,
     walk_registry,
 )
-from optctx.image.abi import MANY_PARTS, OptionType, element_size, parse_vtable_name, prove_contents
+from optctx.image.abi import MANY_PARTS, element_size, parse_vtable_name, prove_contents
 from optctx.image.facts import mangled_names
 from optctx.image.facts.fact import Found
 from optctx.image.facts.mangled_names import (
@@ -28,7 +28,7 @@ from optctx.image.facts.mangled_names import (
 from optctx.image.kept_registry import pack_registry, question_of, unpack_registry
 from optctx.image.loaded import Image
 from optctx.image.memory import WORD, checking, load_words
-from optctx.image.options import Choices, RegisteredOption, find_element_names
+from optctx.image.options import Choices, RegisteredOption
 
 _QUESTION = "registry"
 _VTABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
@@ -212,9 +212,6 @@ def read_option(
     words = load_words(address, (size or _SMALLEST) // WORD, "an option")
     choices = _find_choices(vtables, address, words, offset)
     option_type = parse_vtable_name(vtable.name, choices is not None)
-    elements = find_element_names(image, option_type.enum) if option_type.kind == Kind.set else None
-    if option_type.kind == Kind.set and elements is None:
-        option_type = OptionType(Kind.other)
     variable, variable_size = 0, None
     if option_type.external:
         variable, variable_size = _find_variable(image, names[0], words[offset // WORD])
@@ -228,8 +225,6 @@ def read_option(
     option.flag_default_index = vtable.slots.get("getValueExpectedFlagDefault", 0)
     if option_type.kind in (Kind.enumeration, Kind.list, Kind.bits, Kind.other):
         option.choices = choices
-    elif elements is not None:
-        option.choices = elements
     if option_type.kind == Kind.list:
         _find_list_layout(vtables, option)
     if size is not None:

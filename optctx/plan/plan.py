@@ -17,7 +17,7 @@ from optctx.plan.references import Readers, References
 from optctx.plan.refusals import refuse
 
 # Looking up a member of an enumeration takes longer than comparing it.
-_STRING, _SET, _LIST, _OTHER = Kind.string, Kind.set, Kind.list, Kind.other
+_STRING, _LIST, _OTHER = Kind.string, Kind.list, Kind.other
 _NOT_WRITTEN_THROUGH = (Kind.list, Kind.bits, Kind.other)
 _OPTION, _VARIABLE, _NOTHING_OWNED = Role.option, Role.variable, Ownership.none
 
@@ -179,7 +179,6 @@ def _give_slots(plan: Plan, uses: Mapping[int, Uses]) -> None:
         region = _region(uses, option, option.address, size, _OPTION)
         region.value_offset = option.value_offset
         region.has_defaults = option.has_defaults
-        # Of a class LLVM's setDefault gives the empty value: what every set was registered with.
         region.has_default = option.type.kind != _OTHER
         if option.type.external and option.variable_size is not None:
             variable = _region(uses, option, option.variable, option.variable_size, _VARIABLE)
@@ -206,8 +205,6 @@ def _ownership(option: RegisteredOption) -> Ownership:
     kind = option.type.kind
     if kind == _STRING:
         return Ownership.string
-    if kind == _SET:
-        return Ownership.set
     if kind == _LIST:
         return Ownership.list_of_strings if option.type.element == _STRING else Ownership.list
     if kind == _OTHER and option.type.external and option.variable_size == 16:

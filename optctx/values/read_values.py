@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from optctx._native import Kind, read_bytes, read_list, read_scalar, read_set
+from optctx._native import Kind, read_bytes, read_list, read_scalar
 from optctx.image.abi import OptionType, element_size
-from optctx.image.options import Choices, ElementNames, RegisteredOption
+from optctx.image.options import Choices, RegisteredOption
 
 Scalar = bool | int | float | str | None
 Value = Scalar | list[Scalar]
@@ -16,7 +16,7 @@ def read_value(option: RegisteredOption, storage: int) -> Value:
     """Read the value at `storage`, which is inside the Option or where cl::location points.
 
     A boolOrDefault that is unset gives None. An enum gives the name of the choice, or None if no choice
-    stores that number. Bits and sets give the names that are set. A type without a readable form gives None.
+    stores that number. Bits give the names that are set. A type without a readable form gives None.
     A text that is not UTF-8, such as the name of a file, has surrogates, as from `os.fsdecode`.
     """
     kind = option.type.kind
@@ -28,9 +28,6 @@ def read_value(option: RegisteredOption, storage: int) -> Value:
         mask = read_scalar(Kind.bits, storage)
         names, stored, _ = option.stored_choices()
         return [name for name, bit in zip(names, stored, strict=True) if int(mask) >> bit & 1]
-    if kind == Kind.set:
-        named = _names(option)
-        return [named.get(int(value), int(value)) for value in read_set(storage)]
     if kind == Kind.enumeration:
         size = option.stored_choices()[2]
         return _names(option).get(int.from_bytes(read_bytes(storage, size), "little"))
@@ -40,7 +37,7 @@ def read_value(option: RegisteredOption, storage: int) -> Value:
 def read_default(option: RegisteredOption) -> Value:
     """Read the `cl::init` value from the OptionValue that follows the value in the Option itself."""
     kind = option.type.kind
-    if not option.type.readable or kind in (Kind.list, Kind.bits, Kind.set) or option.alias_of:
+    if not option.type.readable or kind in (Kind.list, Kind.bits) or option.alias_of:
         return None
     # {value or pointer to it, OptionValue<T>{vtable, T value, bool valid}}
     at = option.address + option.value_offset + 16
@@ -106,12 +103,12 @@ def python_types(option_type: OptionType) -> tuple[type, ...]:
         return (int,)
     if kind in (Kind.float32, Kind.float64):
         return (float,)
-    if kind in (Kind.list, Kind.bits, Kind.set):
+    if kind in (Kind.list, Kind.bits):
         return (list,)
     return (str,)
 
 
-def choice_help(choices: Choices | ElementNames | None) -> dict[str, str]:
+def choice_help(choices: Choices | None) -> dict[str, str]:
     """Map each choice to LLVM's description of it. Empty if the option has no choices."""
     return {} if choices is None else dict(zip(choices.names(), choices.helps(), strict=True))
 

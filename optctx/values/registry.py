@@ -40,7 +40,7 @@ class Option:
     @property
     def type(self) -> str:
         """One of bool, boolOrDefault, int, uint, int64, uint64, float, double, char, string, enum, list,
-        bits, set and other.
+        bits and other.
         """
         return type_name(self._target.type.kind)
 
@@ -52,7 +52,7 @@ class Option:
         """
         target = self._target
         engine = self._engine
-        if target.type.kind not in (Kind.list, Kind.bits, Kind.set):
+        if target.type.kind not in (Kind.list, Kind.bits):
             return read_default(target)
         if target.slot is not None:
             return read_value(target, target.value_in(engine.space.default_address))
@@ -77,7 +77,7 @@ class Option:
 
     @property
     def choices(self) -> dict[str, str]:
-        """Choice -> LLVM's description of it, for an enum, and for bits, a set or a list of enums."""
+        """Choice -> LLVM's description of it, for an enum, and for bits or a list of enums."""
         return choice_help(self._target.choices)
 
     @property

@@ -35,7 +35,6 @@ _VALUE_SIZES = {  # bytes; of other kinds, at most one word
     Kind.boolean: 1,
     Kind.character: 1,
     Kind.list: LIST_SIZE,
-    Kind.set: 48,
 }
 _LIST_DEFAULTS = 24  # bytes from a cl::list's values to the vector of its cl::list_init values
 
@@ -144,7 +143,7 @@ def registered_state(engine: Engine, option: RegisteredOption) -> State:
     if kind == Kind.list:
         begin, end = read_words(option.place.address + _LIST_DEFAULTS, 2)
         return State([], 0) if begin == end else State(None, 0, False)
-    if kind in (Kind.bits, Kind.set):
+    if kind == Kind.bits:
         return State([], 0)
     return State(read_default(option), 0)
 

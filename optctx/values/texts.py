@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Any, cast
 
 from optctx._native import Kind, call_virtual_uint, option_at
 from optctx.errors import OptctxError, OptionTypeError, OptionValueError, shown
 from optctx.image.abi import INTEGER_RANGES, type_name
-from optctx.image.options import ElementNames, RegisteredOption
+from optctx.image.options import RegisteredOption
 from optctx.values.read_values import Value
 from optctx.wording import did_you_mean, first_few, nearest
 
@@ -49,8 +49,6 @@ def _texts_of(option: RegisteredOption, name: str, value: object) -> Texts:
     kind = option.type.kind
     if kind in (Kind.list, Kind.bits):
         return _list_texts(option, name, value)
-    if kind == Kind.set and not isinstance(value, str):
-        return (_set_text(option, name, value),)
     return (_scalar_text(option, name, kind, value),)
 
 
@@ -134,19 +132,6 @@ def _list_texts(option: RegisteredOption, name: str, value: object) -> Texts:
                 "this option at commas; give each part as an element"
             )
     return texts
-
-
-def _set_text(option: RegisteredOption, name: str, value: object) -> str:
-    """Write all elements as one occurrence, since each replaces the one before. Sorts unordered sets."""
-    assert isinstance(option.choices, ElementNames)
-    if not isinstance(value, Iterable) or isinstance(value, _NO_LIST):
-        raise _wrong_type(option, name, value, "names, or command-line text")
-    items = []
-    for item in map(plain, value):
-        if not isinstance(item, str):
-            raise _wrong_type(option, name, item, "names, or command-line text")
-        items.append(item)
-    return option.choices.text(sorted(items) if isinstance(value, Set) else items)
 
 
 def _scalar_text(option: RegisteredOption, name: str, kind: Kind, value: object) -> str | None:

@@ -40,7 +40,6 @@ READ: dict[str, tuple[object, ...]] = {
 # Of every other type and storage that contexts can hold; nothing reads them here.
 UNREAD: dict[str, tuple[object, ...]] = {
     "arm-parallel-dsp-load-limit": (3, 16),
-    "spirv-ext": ("all", "+SPV_KHR_linkonce_odr", []),
     "force-attribute": (["f:cold"], ["f:cold", "g:noinline"]),
     "asan-memory-access-callback-prefix": ("", "p" * 40, "ü "),
     "hexagon-initial-cfg-cleanup": (True, False),

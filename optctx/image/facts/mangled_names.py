@@ -165,11 +165,6 @@ MAKE_STREAM: Final = named(
 )
 END_STREAM: Final = named("the destructor of llvm::raw_fd_ostream", "_ZN4llvm14raw_fd_ostreamD1Ev")
 
-# Mangled name of an enum, as in the type of an option -> its table, a std::map from names to the enum.
-ENUM_TABLES: Final = {
-    "NS_5SPIRV9Extension9ExtensionE": named("SPIRVExtensionMap", "_ZL17SPIRVExtensionMap"),
-}
-
 
 def _plain(*symbols: str) -> dict[str, Fact[None]]:
     return {symbol: named(symbol, symbol) for symbol in symbols}
@@ -253,6 +248,7 @@ SCALARS: Final = {
     "Ss": Kind.string,  # the copy-on-write std::string
 }
 NEW_STRING: Final = "__cxx11"  # in the name of a type that holds the newer std::string, which is refused
+SET: Final = "St3set"  # a class that is refused as well
 STANDARD_CLASS: Final = ("St", "NSt")  # how the names of the standard library's classes begin
 REGISTRY_PARSER: Final = "RegisterPassParser"
 
@@ -261,8 +257,6 @@ GUARD: Final = "_ZGV"  # how the names begin of what guards the making of a vari
 ALIAS: Final = "_ZTVN4llvm2cl5aliasE"
 OPTION_VALUE: Final = "_ZTVN4llvm2cl11OptionValueI"  # of each type
 OPT: Final = r"_ZTVN4llvm2cl3optI(?P<type>.+?)Lb(?P<external>[01])E(?P<parser>.+)EE"
-# A set of an enum, ordered and allocated as any other.
-SET: Final = r"St3setI(?P<enum>N.+E)St4lessIS\w*_ESaIS\w*_EE"
 LIST: Final = r"_ZTVN4llvm2cl(?P<class>4list|4bits)I(?P<type>.+)EE"
 
 # Parts of the names of the virtual functions that are called by their place in a vtable.

@@ -47,8 +47,7 @@ enum optctx_kind {
     OPTCTX_ENUM = 10,
     OPTCTX_LIST = 11,
     OPTCTX_BITS = 12, /* cl::bits: a set of choices */
-    OPTCTX_OTHER = 13,
-    OPTCTX_SET = 14 /* std::set of an enum */
+    OPTCTX_OTHER = 13
 };
 
 /* An image: a library with an LLVM in it that optctx has attached to. A process can have several, and each has options
@@ -64,7 +63,7 @@ typedef struct optctx_option {
     const char* name; /* the option's own name, even if it was looked up by an alias */
     const char* type; /* the type as registry() names it: "bool", "uint", "enum", ... */
     uint32_t kind;    /* enum optctx_kind */
-    uint32_t element; /* element kind of a list, bits or a set; otherwise equal to `kind` */
+    uint32_t element; /* element kind of a list or bits; otherwise equal to `kind` */
     uint32_t size;    /* bytes in which LLVM stores the value or one element; 1, 4 or 8 for an enum */
 } optctx_option;
 
@@ -79,7 +78,7 @@ typedef struct optctx_item {
     size_t length;    /* length of `text` in bytes */
 } optctx_item;
 
-/* The value of an option: one item, or any number of items for a list, bits or a set. Valid until `release_value`.
+/* The value of an option: one item, or any number of items for a list or bits. Valid until `release_value`.
  * Do not copy or move it: `items` may point into it. */
 typedef struct optctx_value {
     const optctx_item* items;
@@ -94,8 +93,8 @@ typedef struct optctx_text {
     size_t length;
 } optctx_text;
 
-/* A value for an option, by its name or an alias. Either one text, as in -name=text, or the elements of a list, bits or
- * a set. */
+/* A value for an option, by its name or an alias. Either one text, as in -name=text, or the elements of a list or bits.
+ */
 typedef struct optctx_setting {
     optctx_text name;
     const optctx_text* values;

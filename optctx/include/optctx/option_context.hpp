@@ -128,7 +128,7 @@ private:
 //   std::string                a string; the name of an enum's choice, TypeMismatch if it holds none of its choices
 //   std::optional<std::string> the name of an enum's choice; nullopt if it holds none of its choices
 //   an enum type               an enum or boolOrDefault of the same size, such as LLVM's own type
-//   std::vector of these       a list; the choices set in bits, or their numbers; the elements of a set of an enum
+//   std::vector of these       a list; the choices set in bits, or their numbers
 // The values equal those of the Python OptionContext. An option that cannot be set per thread has its process-wide
 // value in every context.
 class OptionContext {

@@ -33,7 +33,7 @@ public:
     Setting(std::string_view name, const std::string& text) : Setting(name, std::string_view(text)) {}
     Setting(std::string_view name, const char* text) : Setting(name, std::string_view(text)) {}
     // A value of a type that the option takes: bool; an integer; float or double (a float option takes no double);
-    // char; a std::vector of the elements of a list, of bits or of a set. Other options throw TypeMismatch.
+    // char; a std::vector of the elements of a list or of bits. Other options throw TypeMismatch.
     template <class T>
     Setting(std::string_view name, const T& value) : Setting(typed(name, value)) {}
     // The same, also for a std::string: an option of strings, or a choice of an enum, and no other takes it.

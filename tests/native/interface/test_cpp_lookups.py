@@ -58,7 +58,6 @@ MANY = {
     "thinlto-move-symbols": [7, 9],
     "loop-interchange-profitabilities": ["cache", "ignore"],
     "pgo-analysis-map": ["bb-freq", "br-prob"],
-    "spirv-ext": ["SPV_KHR_linkonce_odr", "SPV_KHR_expect_assume"],
 }  # fmt: skip
 _TOGETHER = ("unroll-count", "unroll-max-count", "cfg-func-name")  # set to the same number
 
@@ -77,7 +76,7 @@ def cpp(library: pathlib.Path) -> Lookups:
 def cpp_type(name: str) -> str | None:
     """What C++ looks the option up as; None for a type without a readable form."""
     option = attach().resolve(attach().options[name]).type
-    if option.kind in (Kind.list, Kind.bits, Kind.set):
+    if option.kind in (Kind.list, Kind.bits):
         return f"std::vector<{_TYPES[option.element]}>"
     return _TYPES.get(option.kind)
 

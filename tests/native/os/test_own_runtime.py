@@ -47,8 +47,7 @@ for _ in range(20):
             for text in ("c", "d" * 100):
                 llvm.set_option("", f"-print-after={text}")
                 llvm.set_option("", f"-pgo-test-profile-file={text}")
-                llvm.set_option("", "-spirv-ext=all")
-    with optctx.tool(["-print-after=e", "-spirv-ext=all"]):
+    with optctx.tool(["-print-after=e"]):
         pass
 llvm.set_option("", "-print-after=f")
 assert optctx.drift()

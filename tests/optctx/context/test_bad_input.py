@@ -39,7 +39,7 @@ generate.__qualname__ = LONG
 LONG_INPUT: dict[str, Callable[[], object]] = {
     **{
         f"{name} = {type(value)}": partial(OptionContext, {name: value})
-        for name in ("unroll-count", "chr-bias-threshold", "x86-asm-syntax", "spirv-ext", "pgo-analysis-map")
+        for name in ("unroll-count", "chr-bias-threshold", "x86-asm-syntax", "pgo-analysis-map")
         for value in (LONG, [LONG], 10**20_000, b"x" * 10**6)
     },
     "a number in exclusive mode": lambda: OptionContext({"stats": LONG}, process_wide="exclusive").run(int),

@@ -120,26 +120,3 @@ MAPS: dict[str, Callable[[Arena, Sequence[bytes]], int]] = {
     "DenseMap with bitmap": partial(dense_map_with_bitmap, epoch=False),
 }
 """What lays out a registry, by the name of its layout."""
-
-
-def tree(arena: Arena, held: Sequence[Sequence[int]]) -> int:
-    """The address of a std::map or std::set: balanced, with what its nodes hold in this order."""
-    at = arena.words(0, 0, 0, 0, 0, len(held))
-    nodes = [arena.words(1, 0, 0, 0, *words) for words in held]
-
-    def link(low: int, high: int, above: int) -> int:
-        if low == high:
-            return 0
-        middle = (low + high) // 2
-        node = nodes[middle]
-        _store(node + WORD, above, link(low, middle, node), link(middle + 1, high, node))
-        return node
-
-    header = at + WORD
-    ends = (nodes[0], nodes[-1]) if nodes else (header, header)
-    _store(header + WORD, link(0, len(nodes), header), *ends)
-    return at
-
-
-def _store(address: int, *words: int) -> None:
-    ctypes.memmove(address, struct.pack(f"<{len(words)}Q", *words), len(words) * WORD)

@@ -108,7 +108,7 @@ LACKING = named("llvm::f", "none")
 
 
 @alone
-@rows(("feature", "refused"), [("contexts bound to LLVMContexts", 62), ("debug output for one thread", 63)])
+@rows(("feature", "refused"), [("contexts bound to LLVMContexts", 63), ("debug output for one thread", 64)])
 @forked
 def test_scopes_work_without_it(feature: str, refused: int) -> None:
     if feature == BINDING:

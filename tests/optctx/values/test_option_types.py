@@ -148,7 +148,7 @@ def test_bits_change_what_llvm_says(fresh: FreshProcess, capfd: pytest.CaptureFi
 
 def test_every_type_and_storage_that_can_be_scoped_is_covered_here() -> None:
     scopable = [option for option in registry().values() if option.scope == "thread"]
-    covered = {case.kind for case in CASES} | {"bits", "set"}  # sets: test_set_options.py
+    covered = {case.kind for case in CASES} | {"bits"}
     assert covered == {option.type for option in scopable}
     others = {option.storage for option in scopable if option.name != "debug"}  # test_debug_output.py
     assert {case.storage for case in CASES} == others

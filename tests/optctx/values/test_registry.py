@@ -69,7 +69,7 @@ KNOWN: list[tuple[str, str, str, object, str]] = [
     ("x86-asm-syntax", "enum", "internal", "att", "hidden"),
     ("force-attribute", "list", "internal", [], "hidden"),
     ("pgo-analysis-map", "bits", "internal", [], "hidden"),
-    ("spirv-ext", "set", "internal", [], "not"),
+    ("spirv-ext", "other", "internal", None, "not"),
     ("x86-align-branch", "other", "external", None, "not"),
     ("runtime-memory-check-threshold", "uint", "external", 8, "hidden"),
     ("help", "other", "heap", None, "not"),
@@ -180,7 +180,6 @@ BEFORE = {
     "rng-seed=9": (9, 0, 1),
     "loop-interchange-profitabilities=ignore": (["ignore"], ["cache", "instorder", "vectorize"], 1),
     "force-attribute=f:cold": (["f:cold"], [], 1),
-    "spirv-ext=+SPV_KHR_linkonce_odr": (["SPV_KHR_linkonce_odr"], [], 1),
 }
 GIVEN = {
     "unroll-count=5": (5, 0, 2),

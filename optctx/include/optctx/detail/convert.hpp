@@ -140,7 +140,7 @@ struct As<std::string> {
     }
 };
 
-// A list, or the choices that bits or a set hold.
+// A list, or the choices that bits hold.
 template <class T>
 struct As<std::vector<T>> {
     static std::string name() { return "std::vector<" + As<T>::name() + ">"; }
@@ -156,7 +156,7 @@ struct is_vector<std::vector<T>> : std::true_type {
 // Throws TypeMismatch if the option cannot be read as T.
 template <class T>
 void check_type(const optctx_option& option) {
-    const bool several = option.kind == OPTCTX_LIST || option.kind == OPTCTX_BITS || option.kind == OPTCTX_SET;
+    const bool several = option.kind == OPTCTX_LIST || option.kind == OPTCTX_BITS;
     const Stored stored{option.element, option.size};
     bool fits = false;
     if constexpr (is_vector<T>::value)

@@ -56,7 +56,7 @@ struct Given<char> {
     static std::string text(char value) { return std::string(1, value); }
 };
 
-// The name of an enum's choice, of a bit or of a set's element, too.
+// The name of an enum's choice or of a bit, too.
 template <>
 struct Given<std::string> {
     static bool fits(Stored stored) { return stored.kind == OPTCTX_STRING || stored.kind == OPTCTX_ENUM; }
@@ -66,7 +66,7 @@ struct Given<std::string> {
 // Throws TypeMismatch if the option does not take a T.
 template <class T>
 void check_settable(const optctx_option& option) {
-    const bool several = option.kind == OPTCTX_LIST || option.kind == OPTCTX_BITS || option.kind == OPTCTX_SET;
+    const bool several = option.kind == OPTCTX_LIST || option.kind == OPTCTX_BITS;
     const Stored stored{option.element, option.size};
     bool fits = false;
     if constexpr (is_vector<T>::value)
