@@ -13,13 +13,6 @@ namespace {
 auto& watch_mutex = *new os::ForkSafeMutex(os::Rank::contexts);
 // Contexts with threads inside that mark reads; guarded by watch_mutex.
 auto& watched = *new std::vector<Context*>;
-std::atomic<std::size_t> objects{0};
-
-// Python has an object for the context, its base, its marks and its set of process-wide changes, and one for each
-// setting and each change.
-std::size_t objects_for(const values::Setting& overrides, const values::ProcessWide* process_wide) noexcept {
-    return 4 + overrides.size() + (process_wide == nullptr ? 0 : process_wide->changes().size());
-}
 
 }  // namespace
 
@@ -31,17 +24,12 @@ Context::Context(values::Space& space, std::shared_ptr<const values::Setting> ba
       process_wide_(std::move(process_wide)),
       reads_(std::move(reads)),
       sets_(sets),
-      raises_flag_(flag_is_set()) {
-    objects.fetch_add(objects_for(overrides_, process_wide_.get()), std::memory_order_relaxed);
-}
+      raises_flag_(flag_is_set()) {}
 
 Context::~Context() {
-    objects.fetch_sub(objects_for(overrides_, process_wide_.get()), std::memory_order_relaxed);
     forget_idle(*this);
     delete key_.load();
 }
-
-std::size_t Context::objects_for_all() noexcept { return objects.load(std::memory_order_relaxed); }
 
 const values::Block* Context::block(std::uint32_t slot) const {
     const auto find = [slot](const values::Setting& setting) {

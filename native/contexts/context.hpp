@@ -81,8 +81,6 @@ public:
     std::optional<std::pair<std::vector<std::uint32_t>, bool>> take_reads();
     // Repair the counts in the child of a fork: set the number of threads inside each context to what `inside` returns.
     static void count_threads_again(const std::function<std::size_t(const Context&)>& inside) noexcept;
-    // Return the most objects that Python may have for the contexts that there are, and for what they consist of.
-    static std::size_t objects_for_all() noexcept;
 
 private:
     const values::Block* block(std::uint32_t slot) const;

@@ -143,8 +143,4 @@ std::size_t thread_count();
 // Returns the ids of threads that block `signal`. A fault would kill such a thread, because it cannot be handled.
 std::vector<int> threads_blocking(int signal);
 
-// Throws std::bad_alloc if a limit of this process (RLIMIT_AS, RLIMIT_DATA) leaves less than `size` bytes. Call it
-// before library code that ends the process when it gets no memory.
-void check_memory(std::size_t size);
-
 }  // namespace optctx::os

@@ -5,7 +5,6 @@
 #include <linux/futex.h>
 #include <malloc.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -20,7 +19,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <utility>
 
 namespace optctx::os {
@@ -278,17 +276,6 @@ std::vector<int> threads_blocking(int signal) {
         if ((mask >> (signal - 1)) & 1) blocking.push_back(id);
     }
     return blocking;
-}
-
-void check_memory(std::size_t size) {
-    const auto is_limited = [](auto resource) {
-        rlimit limit{};
-        return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-    };
-    if (!is_limited(RLIMIT_AS) && !is_limited(RLIMIT_DATA)) return;
-    void* const got = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (got == MAP_FAILED) throw std::bad_alloc();
-    munmap(got, size);
 }
 
 }  // namespace optctx::os

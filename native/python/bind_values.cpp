@@ -60,9 +60,6 @@ values::Space* make_space(unsigned image, std::vector<values::Region> regions, s
     return space.release();
 }
 
-// nanobind ends the process if it gets no memory for a new object or for its table of all objects. When the table is
-// half full, nanobind makes a new one of twice the size, with 24 bytes for each place.
-constexpr std::size_t memory_of_object = 1 << 20, memory_of_table = 4 * 24;
 
 }  // namespace
 
@@ -231,7 +228,6 @@ void add_space(nb::module_& m) {
             [](values::Space& space, const SharedSetting& base, const std::vector<SharedSetting>& overrides,
                std::shared_ptr<values::ProcessWide> process_wide, std::shared_ptr<views::Reads> reads,
                contexts::Sets sets) {
-                os::check_memory(memory_of_object + memory_of_table * contexts::Context::objects_for_all());
                 return std::make_shared<contexts::Context>(space, base.patches, merge(overrides),
                                                            std::move(process_wide), std::move(reads), sets);
             },
