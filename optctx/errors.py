@@ -96,14 +96,6 @@ class LinkMismatchError(OptctxError):
     """Modules to be linked, or parts of a linked module, were compiled with different options."""
 
 
-class DriftWarning(UserWarning):
-    """The process-wide value of an LLVM option has changed. `event` is the DriftEvent."""
-
-    def __init__(self, event: object) -> None:
-        super().__init__(str(event))
-        self.event = event
-
-
 class ProcessWideOptionError(OptctxError):
     """The option cannot be set for one thread. The message says why."""
 

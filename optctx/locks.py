@@ -19,13 +19,11 @@ class Rank(enum.IntEnum):
     A thread that holds one may need the GIL, which a fork releases while it waits.
     """
 
-    WATCHERS = 1  # of process-wide values
-    COMPARING = 2  # process-wide values with earlier ones
-    ENGINE = 3  # attaching and detaching
-    TASKS = 4  # following tasks, from the first context on
-    IMAGES = 5  # the index of each image
-    STORE = 6  # of compiled code
-    COUNTS = 7  # of hits and misses
+    ENGINE = 1  # attaching and detaching
+    TASKS = 2  # following tasks, from the first context on
+    IMAGES = 3  # the index of each image
+    STORE = 4  # of compiled code
+    COUNTS = 5  # of hits and misses
 
 
 class _Lock(weakref.ref["threading.RLock"]):

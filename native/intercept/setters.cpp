@@ -157,13 +157,13 @@ template <unsigned image>
 bool add_occurrence(void* option, unsigned position, RawStringRef name, RawStringRef value, bool multi) {
     const auto address = reinterpret_cast<std::uintptr_t>(option);
     const Observer& observer = replaced[image].observer;
-    const bool observed = observer.begin(image, address);
+    void* const begun = observer.begin(image, address);
     const Outcome outcome = give(image, address, name, value, multi);
     if (Activation* activation = outcome == Outcome::process ? scopes::current_activation(image) : nullptr)
         activation->counted();  // LLVM may have taken the address of a copy
     const bool refused = outcome == Outcome::process ? give_process_wide(image, option, position, name, value, multi)
                                                      : outcome == Outcome::refused;
-    if (observed) observer.end(image, address, value, outcome, refused);
+    if (begun != nullptr) observer.end(image, begun, value, outcome, refused);
     return refused;
 }
 

@@ -48,10 +48,10 @@ Outcome reset(unsigned image) noexcept;
 
 // Called on the thread that runs LLVM, during a parse. Must not throw.
 struct Observer {
-    // Returns false if `end` must not be called.
-    bool (*begin)(unsigned image, std::uintptr_t option);
+    // Returns what `end` gets, or null if `end` must not be called.
+    void* (*begin)(unsigned image, std::uintptr_t option);
     // `value` with null data: the option was given as a flag.
-    void (*end)(unsigned image, std::uintptr_t option, image::RawStringRef value, Outcome outcome, bool refused);
+    void (*end)(unsigned image, void* begun, image::RawStringRef value, Outcome outcome, bool refused);
 };
 
 // `add_occurrence` is the image's own bool Option::addOccurrence(unsigned, StringRef, StringRef, bool), which still

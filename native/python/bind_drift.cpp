@@ -1,5 +1,5 @@
-// The watchers of each image, what they compare, and calls from a thread that changes an option back into Python. While
-// there is a watcher, the virtual function tables of its LLVM lead to optctx (intercept/setters.hpp).
+// The watchers of each image, and calls from a thread that sets an option back into Python. While there is a watcher,
+// the virtual function tables of its LLVM lead to optctx (intercept/setters.hpp).
 #include "intercept/setters.hpp"
 #include "os/fork_locks.hpp"
 #include "patch/pointers.hpp"
@@ -70,9 +70,8 @@ void add_watcher(unsigned image, nb::handle watcher, patch::SharedPointers& tabl
     own.push_back(watcher.inc_ref().ptr());
 }
 
-// Returns whether the watcher was present. If LLVM's tables can no longer be written, they stay patched, but no
-// listener is called.
-bool remove_watcher(nb::handle watcher) {
+// If LLVM's tables can no longer be written, they stay patched, but no listener is called.
+void remove_watcher(nb::handle watcher) {
     nb::object last_reference;
     const std::lock_guard lock(watchers->mutex);
     std::erase_if(watchers->entered, [watcher](const Entered& each) { return each.watcher == watcher.ptr(); });
@@ -88,9 +87,8 @@ bool remove_watcher(nb::handle watcher) {
         } catch (const std::exception&) {
             // The tables stay patched.
         }
-        return true;
+        return;
     }
-    return false;
 }
 
 nb::tuple watchers_of(unsigned image) {
@@ -115,9 +113,7 @@ nb::object enter_watcher(nb::handle self, scopes::Ticket ticket) {
     return blocks::call_method(self, "_cannot_enter");  // raises
 }
 
-void leave_watcher(nb::handle self, bool failed) {
-    if (remove_watcher(self)) blocks::call_method(self, "_finish", failed);
-}
+void leave_watcher(nb::handle self, bool) { remove_watcher(self); }
 
 void abandon_watcher(nb::handle self, scopes::Ticket ticket) noexcept {
     {
@@ -130,27 +126,24 @@ void abandon_watcher(nb::handle self, scopes::Ticket ticket) noexcept {
 
 constexpr blocks::Kind watcher_block{&enter_watcher, &leave_watcher, &abandon_watcher};
 
-// The number of options, at all depths, that LLVM is giving a value on this thread.
-thread_local std::size_t parses = 0;
-
-bool begin(unsigned image, std::uintptr_t option) {
-    if (!listening.load(std::memory_order_acquire) || !python_lives()) return false;
-    ++parses;
-    callbacks::tell(Callback::occurrence_begins, [&] { return nb::make_tuple(image, option); });
-    return true;
+void* begin(unsigned image, std::uintptr_t option) {
+    if (!listening.load(std::memory_order_acquire) || !python_lives()) return nullptr;
+    void* begun = nullptr;
+    callbacks::ask_from_llvm(
+        Callback::occurrence_begins, [&] { return nb::make_tuple(image, option); },
+        [&](nb::object found) {
+            if (!found.is_none()) begun = found.release().ptr();
+        });
+    return begun;
 }
 
-void end(unsigned image, std::uintptr_t option, image::RawStringRef value, contain::Outcome outcome, bool refused) {
-    callbacks::tell(Callback::occurrence_ends, [&] {
+void end(unsigned image, void* begun, image::RawStringRef value, contain::Outcome outcome, bool refused) {
+    callbacks::ask_from_llvm(Callback::occurrence_ends, [&] {
         const nb::object given =
             value.data == nullptr ? nb::object(nb::none()) : nb::object(nb::bytes(value.data, value.size));
-        return nb::make_tuple(image, option, given, refused, outcome != contain::Outcome::process);
+        return nb::make_tuple(image, nb::steal(static_cast<PyObject*>(begun)), given, refused,
+                              outcome != contain::Outcome::process);
     });
-    --parses;
-}
-
-void tell_call(Callback which) noexcept {
-    if (listening.load(std::memory_order_acquire)) callbacks::tell(which, [] { return nb::make_tuple(); });
 }
 
 std::pair<std::string, FilePath> symbol_near(std::uintptr_t address) {
@@ -192,10 +185,6 @@ std::vector<std::uintptr_t> native_stack() {
 
 }  // namespace
 
-void tell_call_begins() noexcept { tell_call(Callback::call_begins); }
-
-void tell_call_ends() noexcept { tell_call(Callback::call_ends); }
-
 void add_drift(nb::module_& m) {
     m.def(
         "replace_add_occurrence",
@@ -206,14 +195,12 @@ void add_drift(nb::module_& m) {
         "Return the replacement for the image's `add_occurrence` in virtual function tables. Inside a context it does "
         "what that says (Sets), elsewhere it calls LLVM's function. While there are watchers, it calls what "
         "was set as `occurrence_begins` and `occurrence_ends`, before and after.");
-    m.def(
-        "parses_under_way", [] { return parses; }, "Return the number of options that LLVM is parsing on this thread.");
     blocks::add_methods<watcher_block>(blocks::make_type(m, "WatcherBase", {}));
     m.def("add_watcher", &add_watcher, "image"_a, "watcher"_a, "tables"_a,
           "Add a watcher of an image. While there is one, `tables` lead to the result of "
           "`replace_add_occurrence`.");
     m.def("remove_watcher", &remove_watcher, "watcher"_a,
-          "Remove a watcher. Returns whether it was present. Removing the last one of an image restores its tables.");
+          "Remove a watcher, if it is present. Removing the last one of an image restores its tables.");
     m.def("watchers", &watchers_of, "image"_a, nb::sig("def watchers(image: int) -> tuple[WatcherBase, ...]"),
           "Return the watchers of an image.");
     m.def(

@@ -33,9 +33,6 @@ void add_scopes(nb::module_& m) {
                   "function: collections.abc.Callable[..., R], /, *arguments: object, **keywords: object) -> R"),
           "Run `with manager: return function(*arguments, **keywords)`, executing no instruction of the interpreter in "
           "between.");
-    m.def("inside_if_free", &blocks::inside_if_free,
-          nb::sig("def inside_if_free(lock: object, function: collections.abc.Callable[[], R], /) -> R | None"),
-          "Do the same with a lock, without waiting. Returns None and calls nothing if the lock is not free.");
     scoping::add_base(m);
     m.def(
         "in_line",

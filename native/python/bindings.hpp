@@ -59,7 +59,3 @@ inline std::size_t sum_over_images(std::size_t (*count)(unsigned image) noexcept
     for (unsigned image = 0; image < optctx::views::max_images; ++image) sum += count(image);
     return sum;
 }
-// Called at the beginning and the end of every call that llvmlite makes. They do nothing unless a watcher listens, and
-// never throw.
-void tell_call_begins() noexcept;
-void tell_call_ends() noexcept;

@@ -187,18 +187,6 @@ nb::object inside(nb::handle manager, nb::handle function, const nb::args& argum
     throw *std::move(error);
 }
 
-nb::object inside_if_free(nb::handle lock, nb::handle function) {
-    if (!nb::cast<bool>(call_method(lock, "acquire", false))) return nb::none();
-    try {
-        nb::object result = call_with(function);
-        call_method(lock, "release");
-        return result;
-    } catch (nb::python_error&) {
-        call_method(lock, "release");
-        throw;
-    }
-}
-
 nb::object make_exit(const Kind& kind) {
     auto* method = PyObject_New(ExitMethod, exit_type);
     if (method == nullptr) throw nb::python_error();

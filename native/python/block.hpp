@@ -84,7 +84,5 @@ nanobind::object make_type(nanobind::handle module, const char* name, std::vecto
 // call.
 nanobind::object inside(nanobind::handle manager, nanobind::handle function, const nanobind::args& arguments,
                         const nanobind::kwargs& keywords);
-// Does the same with a lock, without waiting. Returns None and calls nothing if the lock is not free.
-nanobind::object inside_if_free(nanobind::handle lock, nanobind::handle function);
 
 }  // namespace optctx::blocks

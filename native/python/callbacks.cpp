@@ -43,10 +43,8 @@ constexpr std::array rows{
     Row{"failed", "optctx: when an option is set inside a context"},
     Row{"occurrence_begins", "optctx: before an option is set"},
     Row{"occurrence_ends", "optctx: after an option was set"},
-    Row{"call_begins", "optctx: at a call of llvmlite's"},
-    Row{"call_ends", "optctx: after a call of llvmlite's"},
 };
-static_assert(rows.size() == static_cast<std::size_t>(Callback::call_ends) + 1);
+static_assert(rows.size() == static_cast<std::size_t>(Callback::occurrence_ends) + 1);
 
 // References that are never dropped: LLVM may run while Python shuts down, and while another function is set.
 std::array<std::atomic<PyObject*>, rows.size()> functions{};

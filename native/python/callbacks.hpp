@@ -32,11 +32,9 @@ enum class Callback : std::uint8_t {
     not_set,         // (image, address of the option, or 0 for a reset)
     failed,          // (image, why)
     // Watchers (optctx/drifting/watch.py).
-    occurrence_begins,  // (image, address of the option)
-    occurrence_ends,    // (image, address of the option, value or None for a flag, whether LLVM refused it, whether a
+    occurrence_begins,  // (image, address of the option) -> what `occurrence_ends` gets, or None if nothing watches
+    occurrence_ends,    // (image, what was returned, value or None for a flag, whether LLVM refused it, whether a
                         // context kept it from the process)
-    call_begins,        // () at every call of llvmlite's
-    call_ends,          // ()
 };
 
 // Adds the binding that fills the table.

@@ -428,13 +428,11 @@ void begin_library_call(unsigned image) noexcept {
     }
     ++library_calls;
     if (!why.empty()) report_not_in_force(why, task_scope::get());
-    tell_call_begins();
 }
 
 void end_library_call() noexcept {
     if (library_calls > 0) --library_calls;  // 0 if the call began before calls were counted
     end_call();
-    tell_call_ends();
 }
 
 void begin_compilation(unsigned image) {

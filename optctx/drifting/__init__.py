@@ -1,6 +1,6 @@
-"""Process-wide changes of options: which options have drifted, and which code changes them."""
+"""Process-wide changes of options: which options have drifted, and which code sets them."""
 
-from optctx.drifting.drift import Drift, DriftEvent, Drifts, drift
-from optctx.drifting.watch import Watcher, watch
+from optctx.drifting.drift import Drift, Drifts, drift
+from optctx.drifting.watch import DriftEvent, Watcher, watch
 
 __all__ = ["Drift", "DriftEvent", "Drifts", "Watcher", "drift", "watch"]

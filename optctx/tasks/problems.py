@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import threading
 import warnings
-from collections.abc import Callable
 from types import FrameType
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
@@ -36,7 +35,6 @@ class _Problems(threading.local):
 
 
 _problems = _Problems()
-_listeners: list[Callable[[], None]] = []
 
 
 def place_of(frame: FrameType) -> Place:
@@ -63,7 +61,7 @@ def tell_of(image: Image, problem: BaseException) -> None:
 
 
 def raise_problems(stacklevel: int = 3) -> None:
-    """Issue this thread's warnings, raise its first error, forget both. Without an error, call listeners."""
+    """Issue this thread's warnings, raise its first error, and forget both."""
     found, _problems.found = _problems.found, []
     problem: BaseException | None = None
     try:
@@ -73,8 +71,6 @@ def raise_problems(stacklevel: int = 3) -> None:
             raise problem
     finally:  # else the error and this frame form a cycle, which keeps the caller's module and LLVMContext
         del found, problem
-    for listener in _listeners:
-        listener()
 
 
 def _is_warning(found: _Problem) -> bool:
@@ -103,12 +99,6 @@ def forget_problems() -> None:
     _problems.found.clear()
 
 
-def when_returning(listener: Callable[[], None]) -> None:
-    """Call the listener, from now on, whenever such a call returns. The call raises its errors."""
-    if listener not in _listeners:
-        _listeners.append(listener)
-
-
 def anything_left() -> bool:
     """Tell whether `raise_problems` has anything to do on this thread."""
-    return bool(_problems.found or _listeners)
+    return bool(_problems.found)

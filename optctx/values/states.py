@@ -101,25 +101,21 @@ def shown_state(engine: Engine, option: RegisteredOption) -> State | None:
     return _state(option, value, option_at(own).occurrences)
 
 
-class OutsideStates:
-    """The states of options, without what contexts with `process_wide="exclusive"` have changed."""
+def outside_states(options: Iterable[RegisteredOption]) -> dict[int, State]:
+    """Read the states at one moment, by address of the option.
 
-    def __init__(self, options: Iterable[RegisteredOption]) -> None:
-        self._options = [*options]
-        self._spans = Spans([span for each in self._options for span in _spans(each)])
+    What contexts with `process_wide="exclusive"` have changed is left out.
+    """
+    options = [*options]
+    spans = Spans([span for each in options for span in _spans(each)])
+    copy = spans.read()
 
-    def copy(self) -> bytes:
-        """Copy what the states are read from, all at one moment. If a state differs, so does the copy."""
-        return self._spans.read()
-
-    def read(self, copy: bytes) -> dict[int, State]:
-        """Read the states from a copy, by address of the option."""
-        return {each.address: self._state(each, copy) for each in self._options}
-
-    def _state(self, option: RegisteredOption, copy: bytes) -> State:
-        occurrences = read_bytes(self._spans.place(copy, option.address + OCCURRENCES_AT), _OCCURRENCES_SIZE)
-        value = self._spans.place(copy, option.place.address)
+    def state(option: RegisteredOption) -> State:
+        occurrences = read_bytes(spans.place(copy, option.address + OCCURRENCES_AT), _OCCURRENCES_SIZE)
+        value = spans.place(copy, option.place.address)
         return _state(option, value, int.from_bytes(occurrences, "little"))
+
+    return {each.address: state(each) for each in options}
 
 
 def _spans(option: RegisteredOption) -> list[tuple[int, int]]:

@@ -101,7 +101,7 @@ def test_optctx_runs_without_the_gil() -> None:
         import optctx
         assert not sys._is_gil_enabled()
         optctx.attach()
-        with optctx.CompileCache() as cache, optctx.watch(), optctx.OptionContext(unroll_count=2):
+        with optctx.CompileCache() as cache, optctx.watch(print), optctx.OptionContext(unroll_count=2):
             cache.compile("define void @f() { ret void }")
         assert not sys._is_gil_enabled()
     """)
@@ -201,11 +201,12 @@ def set_for_the_whole_process(dice: random.Random) -> None:
 
 
 def look_around(dice: random.Random) -> None:
-    with watch(lambda event: None) as watcher:
+    events: list[object] = []
+    with watch(events.append):
         assert not drift()
         assert info()["error"] is None
         assert OptionContext()["unroll-count"] == 0
-    assert watcher.events == []
+    assert events == []
 
 
 @pytest.mark.parametrize("rounds", [12, pytest.param(200, marks=pytest.mark.long)])

@@ -67,10 +67,11 @@ def test_what_is_asked_about_a_named_image_is_said_of_that_one(
     assert [each["path"] for each in optctx.info(image)["images"]] == [path]
     assert path in repr(optctx.registry(image))
     assert list(optctx.registry(image)) == list(optctx.registry())
-    with optctx.watch(lambda event: None, image=image) as watcher:
+    events: list[optctx.DriftEvent] = []
+    with optctx.watch(events.append, image=image):
         second.set_option("-unroll-count=3")
         optctx.attach()
-    assert [event.name for event in watcher.events] == ["unroll-count"]
+    assert [event.name for event in events] == ["unroll-count"]
     assert set(optctx.drift(image)) == {"unroll-count"}
     assert not optctx.drift()
     with optctx.record(image) as log, optctx.record() as own:
@@ -122,7 +123,7 @@ def test_what_names_no_image_or_two_is_refused(second_library: pathlib.Path) -> 
         lambda wrong: OptionContext.from_args("-unroll-count=4", image=wrong),
         lambda wrong: optctx.lookup("unroll-count", image=wrong),
         lambda wrong: optctx.record(wrong).__enter__(),
-        lambda wrong: optctx.watch(image=wrong),
+        lambda wrong: optctx.watch(print, image=wrong),
         *(optctx.attach, optctx.detach, optctx.registry, optctx.current, optctx.drift, optctx.info),
     ]
     for wrong in ("libsecond.so", 1, optctx):

@@ -75,7 +75,10 @@ def a_log_that_lost_reads(module: Any, llvm_context: Any) -> None:
 
 
 def watched(module: Any, llvm_context: Any) -> None:
-    with optctx.watch():
+    def fail(event: optctx.DriftEvent) -> None:
+        raise OptctxError(event.name)
+
+    with optctx.watch(fail):
         set_option("unroll-count", str(next(VALUES)))
 
 

@@ -1,36 +1,41 @@
-"""`watch()`: who changes a process-wide value, and when."""
+"""`watch()`: who sets an option process-wide, as it happens."""
 
 from __future__ import annotations
 
 import contextlib
-import linecache
+import ctypes
+import itertools
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
+import llvmlite.binding as llvm
 import pytest
 from llvmlite import binding
 
-from optctx import (
-    DriftEvent,
-    DriftWarning,
-    ScopeError,
-    UnsupportedImageError,
-    drift,
-    watch,
-)
-from optctx._native import watchers
-from optctx.drifting.comparison import Allowance
-from tests.optctx.drifting.watching import ignore, told
+import optctx
+from optctx import DriftEvent, OptionContext, ScopeError, UnsupportedImageError, drift, watch
+from optctx._native import Span, find_data_pointers, read_words, watchers
+from optctx.engine.attach import attach
+from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED
 from tests.support.library_code import LLVMLITE
 from tests.support.processes import SECONDS, forked, in_child
-from tests.support.runs import machine
-from tests.support.scopes import parse_module, reset_all, set_option, unrolled_by_llvmlite, write
+from tests.support.scopes import in_threads, parse_module, set_option, unrolled_by_llvmlite, write
+from tests.support.seccomp import forbid_code
 
 pytestmark = pytest.mark.usefixtures("attached")
+
+
+def ignore(_event: DriftEvent) -> None:
+    """A callback."""
+
+
+def told(event: DriftEvent) -> tuple[object, ...]:
+    return event.name, event.before, event.after
 
 
 def unraisable(work: Callable[[], object]) -> list[Any]:
@@ -45,35 +50,24 @@ def unraisable(work: Callable[[], object]) -> list[Any]:
 
 
 @forked
-def test_a_warning_points_at_the_line_that_set_the_option() -> None:
-    with watch(), pytest.warns(DriftWarning) as caught:
-        binding.set_option("", "-unroll-count=4")  # this line
-    [warning] = caught
-    assert warning.filename == __file__
-    assert linecache.getline(__file__, warning.lineno).rstrip().endswith("# this line")
-    assert str(warning.message) == (
-        "LLVM option 'unroll-count' was set process-wide from 0 to 4 (given once) by thread MainThread"
-    )
-    assert isinstance(warning.message, DriftWarning)
-    assert isinstance(warning.message.event, DriftEvent)
-    assert unrolled_by_llvmlite() == 4
-
-
-@forked
-def test_the_record_has_the_thread_and_both_stacks_of_the_moment() -> None:
-    with watch(ignore) as watcher:
+def test_the_event_has_the_thread_and_both_stacks_of_the_moment() -> None:
+    events: list[DriftEvent] = []
+    with watch(events.append):
         thread = threading.Thread(target=set_option, args=("unroll-count", "4"), name="a library")
         thread.start()
         ident = thread.ident
         thread.join(SECONDS)
-    [event] = watcher.events
+    [event] = events
     assert (event.name, event.before, event.after, event.occurrences) == ("unroll-count", 0, 4, 1)
-    assert (event.exact, event.text, event.thread, event.thread_id) == (True, "4", "a library", ident)
+    assert (event.text, event.thread, event.thread_id) == ("4", "a library", ident)
     assert [frame.name for frame in event.stack][-3:] == ["set_option", "set_option", "__call__"]
     assert event.stack[-3].line == 'binding.set_option("", f"-{name}" if text is None else f"-{name}={text}")'
     assert event.native_stack[0].startswith("llvm::cl::ParseCommandLineOptions(")
     assert event.native_stack[1:3] == ("LLVMParseCommandLineOptions", "LLVMPY_SetCommandLine")
     assert "libffi" in event.native_stack[3] or "ctypes" in event.native_stack[3]
+    assert str(event) == (
+        "LLVM option 'unroll-count' was set process-wide from 0 to 4 (given once) by thread a library"
+    )
     report = event.report()
     assert "by thread a library" in report
     assert "binding.set_option(" in report
@@ -81,44 +75,26 @@ def test_the_record_has_the_thread_and_both_stacks_of_the_moment() -> None:
 
 
 @forked
-def test_a_warning_that_is_an_error_is_raised_by_the_call_or_goes_to_the_hook_for_what_cannot_raise() -> None:
-    with watch():
-        with pytest.raises(DriftWarning, match="from 0 to 4"):
-            set_option("unroll-count", "4")
-        assert drift()["unroll-count"].value == 4
-        assert unraisable(parse_module) == []
-        write("unroll-count", 7)
-        [error] = unraisable(parse_module)
-        assert isinstance(error, DriftWarning)
-        write("unroll-count", 8)
-
-        def set_another() -> None:
-            with pytest.raises(DriftWarning, match="from 7 to 8"):
-                set_option("slp-threshold", "1")
-
-        [error] = unraisable(set_another)  # the call raises one of two
-        assert "'slp-threshold' was set process-wide from 0 to 1" in str(error)
-
-
-@forked
-def test_the_callback_runs_when_llvm_is_done_and_may_use_it_and_raise() -> None:
+def test_the_callback_runs_at_the_call_which_raises_what_it_raises() -> None:
     seen = []
 
     def callback(event: DriftEvent) -> None:
-        seen.append((told(event), unrolled_by_llvmlite()))
-        if event.after == 4:
-            set_option("unroll-count", "5")  # heard of as well, inside this call
-            raise ZeroDivisionError
+        seen.append((told(event), threading.current_thread().name))
+        raise ZeroDivisionError
 
-    with watch(callback) as watcher:
+    with watch(callback):
         with pytest.raises(ZeroDivisionError):
             set_option("unroll-count", "4")
-        assert seen == [(("unroll-count", 0, 4, True), 4), (("unroll-count", 4, 5, True), 5)]
-        assert len(watcher.events) == 2
+        assert unrolled_by_llvmlite() == 4
+        parse_module()
+    assert seen == [(("unroll-count", 0, 4), "MainThread")]
 
 
 def test_a_callback_may_close_its_own_watcher() -> None:
-    def callback(_event: DriftEvent) -> None:
+    events: list[DriftEvent] = []
+
+    def callback(event: DriftEvent) -> None:
+        events.append(event)
         watcher.close()
 
     watcher = watch(callback)
@@ -127,7 +103,7 @@ def test_a_callback_may_close_its_own_watcher() -> None:
         set_option("unroll-count", "4")
         set_option("unroll-count", "5")
         assert watcher.closed
-        assert [each.after for each in watcher.events] == [4]
+        assert [each.after for each in events] == [4]
 
     in_child(child)
     assert not watcher.closed  # here
@@ -147,111 +123,65 @@ def test_a_closed_watcher_cannot_be_entered() -> None:
 
 @forked
 def test_all_watchers_hear_of_it_whatever_one_of_them_raises() -> None:
+    events: list[DriftEvent] = []
+
     def fail(event: DriftEvent) -> None:
+        events.append(event)
         raise ZeroDivisionError(event.name)
 
-    with watch(fail) as outer, watch(fail) as middle, watch(ignore) as inner:
-
-        def work() -> None:
-            with pytest.raises(ZeroDivisionError):
-                set_option("unroll-count", "4")
-
-        [second] = unraisable(work)
-        assert isinstance(second, ZeroDivisionError)
-        assert outer.events == middle.events == inner.events
+    with watch(fail) as outer, watch(fail), watch(events.append) as inner:
+        with pytest.raises(ZeroDivisionError):
+            set_option("unroll-count", "4")
+        assert len(events) == 3
         inner.close()
         inner.close()
         assert inner.closed
-        assert repr(inner) == "<Watcher: closed, 1 event>"
+        assert repr(inner) == "<Watcher: closed>"
         outer.close()
         with pytest.raises(ZeroDivisionError):
             set_option("unroll-count", "5")
-        assert [len(each.events) for each in (outer, middle, inner)] == [1, 2, 1]
+        assert len(events) == 4
 
 
-# What is given -> what is heard of it: name, value before and after, whether it was seen in the act.
-HEARD: list[tuple[str, str | None, list[tuple[str, object, object, bool]]]] = [
-    ("inline-threshold", "77", [("inline-threshold", 225, 77, True)]),
-    ("stats", None, [("stats", False, True, True)]),
-    ("debug-counter", "dse-memoryssa=0", [("debug-counter", None, None, True)]),
-    ("pre-RA-sched", "linearize", [("pre-RA-sched", "default", "linearize", True)]),
-    ("crash-diagnostics-dir", "here", [("crash-diagnostics-dir", "", "here", True)]),
-    ("aarch64-stack-hazard-size", "7", [("aarch64-streaming-hazard-size", 0, 7, True)]),  # an alias
+# What is given -> what is heard of it: name, value before and after.
+HEARD: list[tuple[str, str | None, list[tuple[str, object, object]]]] = [
+    ("inline-threshold", "77", [("inline-threshold", 225, 77)]),
+    ("stats", None, [("stats", False, True)]),
+    ("debug-counter", "dse-memoryssa=0", [("debug-counter", None, None)]),
+    ("pre-RA-sched", "linearize", [("pre-RA-sched", "default", "linearize")]),
+    ("crash-diagnostics-dir", "here", [("crash-diagnostics-dir", "", "here")]),
+    (
+        "filter-print-funcs",
+        "a,b",
+        [("filter-print-funcs", [], ["a"]), ("filter-print-funcs", ["a"], ["a", "b"])],
+    ),
+    ("aarch64-stack-hazard-size", "7", [("aarch64-streaming-hazard-size", 0, 7)]),  # an alias
     # The same value is a change when it is given for the first time.
-    ("unroll-count", "0", [("unroll-count", 0, 0, True)]),
+    ("unroll-count", "0", [("unroll-count", 0, 0)]),
     ("unroll-count", "0", []),
-    # It changes another option with it.
-    ("debug-only", "loop-unroll", [("debug-only", None, None, True), ("debug", False, True, False)]),
+    ("debug-only", "loop-unroll", [("debug-only", None, None)]),  # it writes the variable of `debug` with it
 ]
 
 
 @forked
 def test_every_kind_of_option_is_heard_of() -> None:
     for name, text, expected in HEARD:
-        with watch(ignore) as watcher:
+        events: list[DriftEvent] = []
+        with watch(events.append):
             set_option(name, text)
-        assert [told(each) for each in watcher.events] == expected
-        for event in watcher.events[:1]:
-            assert event.text == text, name
+        assert [told(each) for each in events] == expected
+        for event in events[:1]:
+            assert event.text == (text and text.partition(",")[0]), name
             assert (event.before is None) == (f"to what {text!r} says" in str(event)), name
-
-
-@forked
-def test_writes_past_the_parsers_are_noticed_at_the_next_call() -> None:
-    with watch(ignore) as watcher:
-        write("unroll-count", 7)
-        assert watcher.events == []
-        parse_module()
-        [event] = watcher.events
-        assert told(event) == ("unroll-count", 0, 7, False)
-        assert (event.native_stack, event.text) == ((), None)
-        assert "this was noticed in thread MainThread" in str(event)
-        assert "parse_module" in [frame.name for frame in event.stack]
-        parse_module()
-        assert len(watcher.events) == 1
-        reset_all()
-        parse_module()
-        assert told(watcher.events[1]) == ("unroll-count", 7, 0, False)
-        write("rng-seed", 9)  # which contexts refuse
-    assert told(watcher.events[2]) == ("rng-seed", 0, 9, False)
-
-
-@forked
-def test_what_llvm_itself_writes_is_noticed() -> None:
-    with watch(ignore) as watcher, binding.create_context() as context:
-        with binding.parse_assembly(COUNTED, context) as module, machine("bpf") as target:
-            target.emit_object(module)
-        [event] = watcher.events
-    # And it is there for whatever is compiled next.
-    assert told(event) == ("min-jump-table-entries", 4, 13, False)
-    assert list(drift()) == ["min-jump-table-entries"]
-    assert "emit_object" in [frame.name for frame in event.stack]
-
-
-@forked
-def test_closing_looks_for_the_last_time_and_raises() -> None:
-    watcher = watch()
-    write("unroll-count", 7)
-    with pytest.raises(DriftWarning):
-        watcher.close()
-    assert watcher.closed
-    with pytest.raises(DriftWarning), watch():
-        write("unroll-count", 8)
-
-    def fail_inside() -> None:
-        with contextlib.suppress(ZeroDivisionError), watch():
-            write("unroll-count", 9)
-            raise ZeroDivisionError
-
-    assert [type(each) for each in unraisable(fail_inside)] == [DriftWarning]
 
 
 def test_what_llvm_refuses_counts_as_given_and_says_so(capfd: pytest.CaptureFixture[str]) -> None:
     def child() -> None:
-        with watch(ignore) as watcher:
+        events: list[DriftEvent] = []
+        with watch(events.append):
             set_option("stats", "x")
             set_option("no-such-option")
-        [event] = watcher.events
+        [event] = events
         assert (event.after, event.occurrences, event.refused) == (False, 1, True)
         assert "(given once; LLVM refused 'x')" in str(event)
         assert list(drift()) == ["stats"]
@@ -274,12 +204,177 @@ def test_where_llvm_cannot_be_watched_nothing_is_left_half_done(monkeypatch: pyt
         assert not watcher.closed
 
 
-def test_calls_that_come_fast_compare_so_often_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 100.0
-    monkeypatch.setattr("optctx.drifting.comparison.time.monotonic", lambda: now)
-    allowance = Allowance(each_second=25, at_once=20)
-    assert [allowance.take() for _ in range(22)] == [True] * 20 + [False] * 2
-    now += 0.04
-    assert [allowance.take() for _ in range(2)] == [True, False]
-    now += 1000
-    assert [allowance.take() for _ in range(21)] == [True] * 20 + [False]
+# Beside contexts, threads, forks, the collector and the end of the process
+
+
+@forked
+def test_calls_past_llvmlite_are_seen_and_the_next_call_of_llvmlites_on_that_thread_raises() -> None:
+    from llvmlite.binding import ffi
+
+    def fail(event: DriftEvent) -> None:
+        events.append(event)
+        raise ZeroDivisionError
+
+    library = ctypes.CDLL(ffi.lib._name)
+    events: list[DriftEvent] = []
+    with watch(fail):
+        library.LLVMPY_SetCommandLine(b"", b"-unroll-count=4")
+        assert [told(each) for each in events] == [("unroll-count", 0, 4)]
+        assert events[0].stack[-1].filename == __file__
+        in_threads([lambda: library.LLVMPY_SetCommandLine(b"", b"-unroll-count=5")])
+        assert events[1].after == 5
+        with pytest.raises(ZeroDivisionError):
+            set_option("unroll-count", "5")  # given already
+
+
+@forked
+def test_contexts_and_writes_past_the_parsers_are_not_heard_of() -> None:
+    events: list[DriftEvent] = []
+    with watch(events.append):
+        with OptionContext({"unroll-count": 4}), binding.create_context() as llvm_context:
+            assert unrolled_by_llvmlite() == 4
+            with OptionContext(stats=True, rng_seed=4, process_wide="exclusive"):
+                parse_module()
+                set_option("stats", "true")  # given already, and put back on leaving
+            if attach().intercepts:
+                OptionContext(unroll_count=8).bind(llvm_context)
+            parse_module()
+        optctx.current()
+        write("unroll-count", 7)
+        parse_module()
+    assert events == []
+    assert list(drift()) == ["unroll-count"]
+
+
+@forked
+def test_what_others_set_while_a_thread_is_inside_is_heard_of() -> None:
+    events: list[DriftEvent] = []
+    with watch(events.append), OptionContext({"unroll-count": 4}, sets=process_wide()):
+        set_option("unroll-count", "8")
+        assert unrolled_by_llvmlite() == (4 if attach().intercepts else 8)
+    assert [each.after for each in events] == [8]
+    assert ("unroll-count" in drift()) == attach().intercepts  # else it is undone with the scope
+
+
+def process_wide() -> Literal["contain", "process"]:
+    """How a context sets options for the process: where threads take turns, it does so anyway."""
+    return "process" if attach().intercepts else "contain"
+
+
+@forked
+def test_detaching_ends_no_watcher_and_after_the_last_nothing_is_left() -> None:
+    events: list[DriftEvent] = []
+    places = [at for at, *_ in tables()]
+    optctx.detach()
+    before = [read_words(at, 1) for at in places]
+    with watch(events.append):
+        assert [read_words(at, 1) for at in places] != before
+        with watch(ignore):
+            pass
+        optctx.detach()
+        assert [read_words(at, 1) for at in places] != before
+        set_option("slp-threshold", "1")
+    assert [each.name for each in events] == ["slp-threshold"]
+    assert [read_words(at, 1) for at in places] == before
+    attach()
+    with watch(ignore):
+        pass
+    optctx.detach()
+    assert [read_words(at, 1) for at in places] == before
+
+
+def tables() -> list[tuple[int, int]]:
+    engine = attach()
+    return find_data_pointers(engine.image, [Span(engine.survey.functions.add_occurrence, 1)])
+
+
+@forked
+def test_threads_may_watch_close_and_set_options_at_once_and_each_change_is_heard_of_once() -> None:
+    opened: list[optctx.Watcher] = []
+    names = ["unroll-count", "slp-threshold", "inline-threshold"]
+
+    def open_and_close() -> None:
+        for _ in range(50):
+            opened.append(watch(ignore))
+            parse_module()
+            opened.pop().close()
+
+    def set_options(name: str) -> None:
+        threading.current_thread().name = name
+        for value in range(1, 50):
+            set_option(name, str(value))
+
+    heard: list[DriftEvent] = []
+    with watch(heard.append):
+        in_threads([open_and_close, open_and_close, *(partial(set_options, name) for name in names)])
+        assert not opened
+    for name in names:
+        events = [each for each in heard if each.name == name]
+        assert [each.after for each in events] == list(range(1, 50))
+        assert {each.thread for each in events} == {name}
+
+
+@forked
+def test_a_child_of_fork_goes_on_watching_by_itself() -> None:
+    events: list[DriftEvent] = []
+    with watch(events.append) as watcher:
+
+        def grandchild() -> None:
+            set_option("unroll-count", "4")
+            assert [told(each) for each in events] == [("unroll-count", 0, 4)]
+            watcher.close()
+
+        in_child(grandchild)
+        assert events == []
+        set_option("unroll-count", "5")
+        assert [told(each) for each in events] == [("unroll-count", 0, 5)]
+
+
+@forked
+def test_a_change_is_told_once_whenever_something_calls_llvm_in_between() -> None:
+    """The collector, or a signal handler: at every step of taking note that LLVM was given a value."""
+
+    def step(*_: object) -> None:
+        steps.append(None)
+        if len(steps) == last:
+            parse_module()
+
+    steps: list[None] = []
+    events: list[DriftEvent] = []
+    with watch(events.append):
+        for last in itertools.count(1):
+            steps.clear()
+            sys.setprofile(step)
+            set_option("unroll-count", str(last))
+            sys.setprofile(None)
+            if len(steps) < last:
+                break
+    assert last > 100
+    assert [each.after for each in events] == list(range(1, last + 1))
+
+
+kept: list[object] = []  # to the end of the process
+
+
+@alone
+def test_a_process_ends_well_with_watchers_and_threads_at_work() -> None:
+    def work() -> None:
+        for value in itertools.count():
+            llvm.set_option("", f"-unroll-count={value % 9}")
+
+    started = threading.Event()
+    kept.append(optctx.watch(lambda event: started.set()))
+    kept.append(llvm.parse_assembly(COUNTED))
+    for _ in range(2):
+        threading.Thread(target=work, daemon=True).start()
+    started.wait(SECONDS)
+
+
+@alone(OPTCTX_ENGINE="")
+def test_it_works_where_code_cannot_be_changed() -> None:
+    forbid_code()
+    events: list[DriftEvent] = []
+    with pytest.warns(optctx.EngineWarning), watch(events.append):
+        set_option("unroll-count", "4")
+    assert [told(each) for each in events] == [("unroll-count", 0, 4)]
+    assert str(drift()) == "unroll-count: 0 was registered, 4 now (given once)"
