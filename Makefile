@@ -47,7 +47,7 @@ conformance: $(VENV)/.tests
 answers: $(VENV)/.tests
 	$(BIN)/python -m evidence.answers
 
-# Names and values, modules with hostile attributes and stamps, folders of caches, and sets of tuning options, against
+# Names and values, modules with hostile attributes and stamps, damaged caches, and sets of tuning options, against
 # exits, crashes, hangs, prints and changes; the kernel ends what opens, starts or loads anything:
 # make fuzz MINUTES=60 SEED=1000
 # FUZZ='--target modules' fuzzes one of them, SANITIZER=address (or undefined, thread) the code built under a sanitizer.

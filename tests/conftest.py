@@ -28,7 +28,7 @@ from tests.support.scopes import OUTSIDE, both, process_state, scopes_become
 # What attaching keeps for the next process is the tests' own, in every process that they start as well.
 _KEPT = tempfile.mkdtemp(prefix="optctx-tests-")
 _OWNER = os.getpid()
-os.environ["XDG_CACHE_HOME"] = os.environ["XDG_STATE_HOME"] = _KEPT
+os.environ["XDG_CACHE_HOME"] = _KEPT
 # What a person or a forge may have set, and what is printed depends on; a test of it sets it itself.
 for _name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS", "LINES"):
     os.environ.pop(_name, None)

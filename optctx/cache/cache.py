@@ -23,11 +23,10 @@ from optctx.context.lookups import seen, values_outside
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.errors import OptctxError, shown
-from optctx.folders.files import check_key
-from optctx.folders.store import FolderStore
 from optctx.hosts.llvmlite.objects import module_address
 from optctx.locks import Rank, lock_held_by_fork
 from optctx.reads import record
+from optctx.store import FolderStore
 from optctx.travelling.attaching import compiles_outside
 
 if TYPE_CHECKING:
@@ -104,29 +103,24 @@ class CompileCache:
         directory: str | os.PathLike[str] | None = None,
         *,
         size_limit: int = 1 << 30,
-        key: bytes | None = None,
     ) -> None:
         """Open a cache.
 
         Args:
-            directory: A folder that any number of processes and threads can share; None keeps entries in
-                memory. A missing folder is created with permissions 0700. Without a key, a folder that
-                another user owns or can write to is refused, because that user could plant compiled code.
+            directory: A folder that any number of processes and threads of this user can share; None keeps
+                entries in memory. A missing folder is created with permissions 0700. Who can write to the
+                folder decides what code is run.
             size_limit: Bytes. The least recently used entries are dropped first. A folder can exceed the
                 limit by a sixteenth for each process that writes to it.
-            key: At least 16 bytes. Every entry in a folder is authenticated with it (BLAKE2b), and only
-                entries of the same key are found. A user who can write to the folder cannot forge an entry
-                without it.
 
         Raises:
-            OptctxError: The folder cannot be opened or is refused, or the key is too short.
+            OptctxError: The folder cannot be opened.
             TypeError: An argument has another type.
         """
         if not isinstance(size_limit, int):
             raise TypeError(f"expected size_limit to be an int, found {type(size_limit).__name__}")
-        checked = check_key(key)
         self._store: _MemoryStore | FolderStore = (
-            _MemoryStore(size_limit) if directory is None else FolderStore(directory, size_limit, checked)
+            _MemoryStore(size_limit) if directory is None else FolderStore(directory, size_limit)
         )
         self._lock = lock_held_by_fork(Rank.COUNTS)
         self._where = "memory" if directory is None else shown(os.fsdecode(directory))

@@ -1,8 +1,7 @@
 """Entries of a cache: their keys, and their bytes.
 
 A key is made of the input, and of the states of the options that its compilation read. An entry holds the
-result of a compilation, or the options that compilations of one input read. Reading one takes time and
-memory in proportion to its size, and never raises, whatever the bytes are.
+result of a compilation, or the options that compilations of one input read.
 """
 
 from __future__ import annotations

@@ -14,28 +14,25 @@ from importlib.util import find_spec
 from optctx import _native
 from optctx.arch import CannotDecodeError, processor
 from optctx.errors import OptctxError
-from optctx.folders.files import Problem, UnusableError, make_own_folder, own_key
-from optctx.folders.store import FolderStore
 from optctx.image.loaded import Image
+from optctx.store import FolderStore
 
 VARIABLE = "OPTCTX_ATTACH_CACHE"
 _OFF = "off"
 _FORMAT = 1
 _SIZE_LIMIT = 1 << 25  # bytes; an entry has about half a megabyte
-_KEY_NAME = "attach-key"
 _FOLDERS = ("arch", "image", "plan", "engine")  # of this package: whose code works the findings out
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 class _Store(FolderStore):
     what = "what attaching works out"
-    refused = "and could plant an entry"
 
-    def __init__(self, directory: str, key: bytes) -> None:
+    def __init__(self, directory: str) -> None:
         self.problem = ""
-        super().__init__(directory, _SIZE_LIMIT, key, only_ours=True)
+        super().__init__(directory, _SIZE_LIMIT)
 
-    def _report(self, kind: Problem, what: str) -> None:
+    def _report(self, kind: str, what: str) -> None:
         self.problem = self.problem or what
 
 
@@ -58,7 +55,7 @@ class Kept:
         try:
             self._name = _name(image)
             self._store = _open()
-        except (OSError, ValueError, UnusableError, CannotDecodeError, OptctxError) as error:
+        except (OSError, ValueError, CannotDecodeError, OptctxError) as error:
             if isinstance(error, OSError) and error.errno is None:
                 raise  # a signal handler's, such as TimeoutError()
             self.state = f"not kept: {error}"
@@ -96,19 +93,23 @@ class Kept:
         self.state = f"not kept: {self._store.problem}" if self._store.problem else "kept"
 
 
-def own_folders() -> tuple[str, str]:
-    """Name the folders of this user for what can be made again, and for keys. Makes neither."""
-    from platformdirs import PlatformDirs
+def cache_folder() -> str:
+    """Name the folder of this user for what can be made again. Does not make it."""
+    from platformdirs import user_cache_dir
 
-    folders = PlatformDirs("optctx", appauthor=False)
-    return folders.user_cache_dir, folders.user_state_dir
+    return user_cache_dir("optctx", appauthor=False)
 
 
 def _open() -> _Store:
-    cache, state = own_folders()
-    for path in (cache, state):
-        make_own_folder(path)
-    return _Store(os.path.join(cache, "attach"), own_key(state, _KEY_NAME))
+    path = cache_folder()
+    if not os.path.isabs(path):
+        raise OptctxError(f"this user has no home ({path})")
+    parent = path
+    while not os.path.isdir(parent):
+        parent = os.path.dirname(parent)
+    if os.stat(parent).st_uid != os.geteuid():  # sudo keeps HOME
+        raise OptctxError(f"{parent} belongs to another user")
+    return _Store(os.path.join(path, "attach"))
 
 
 def _name(image: Image) -> str:
@@ -118,7 +119,7 @@ def _name(image: Image) -> str:
     """
     spec = find_spec(processor().decoder_package)
     if spec is None or spec.origin is None:
-        raise UnusableError("no decoder is installed")
+        raise OptctxError("no decoder is installed")
     own_files = _own_files(os.path.join(_PACKAGE, each) for each in _FOLDERS)
     own = [_status(path) for path in (spec.origin, str(_native.__file__), *own_files)]
     return repr((_FORMAT, sys.version, image.build_id, image.identity, image.path, own))

@@ -9,7 +9,7 @@ from typing import Any
 from optctx._native import active_scopes
 from optctx.engine.attach import attach, engines
 from optctx.engine.engine import Engine
-from optctx.engine.kept import own_folders
+from optctx.engine.kept import cache_folder
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.interceptions import missing_features
 from optctx.image.loaded import Image
@@ -23,14 +23,14 @@ def info(image: Image | None = None) -> dict[str, Any]:
     Keys: python, processor, active_scopes, images (one dict for each LLVM: path, build_id, registry layout,
     options by scope, decoder, sites by tactic, shared_machines ("yes", or why scopes need a
     TargetMachine each), unavailable (features that this LLVM has not all it takes for, with the reason),
-    refusals with their reasons, seconds that attaching took), folders (where optctx keeps what attaching
-    works out, and a key; both can be deleted at any time) and error.
+    refusals with their reasons, seconds that attaching took), cache_folder (where optctx keeps what attaching
+    works out; it can be deleted at any time) and error.
     """
     report: dict[str, Any] = {
         "python": platform.python_version(),
         "processor": platform.machine(),
         "images": [],
-        "folders": dict(zip(("cache", "state"), own_folders(), strict=True)),
+        "cache_folder": cache_folder(),
         "error": None,
     }
     try:

@@ -26,7 +26,7 @@ NATIVE = sources("native", ".cpp", ".hpp")
 FREE = {"__init__", "lab/__init__", "__main__", "_native"}
 # Of these folders a file is known by its name alone. The tools have names of their own.
 CORE = {"arch", "image", "hosts", "plan", "engine", "trust", "values", "tasks", "reads", "drifting"}
-CORE |= {"travelling", "context", "links", "folders", "cache"}
+CORE |= {"travelling", "context", "links", "cache"}
 
 
 @cache
@@ -272,7 +272,7 @@ def test_what_has_a_home_stands_nowhere_else() -> None:
 
 
 # Folders whose modules tests of other folders still name. The others can be rebuilt without a look at those.
-OPEN = {"arch", "children", "engine", "folders", "image", "lab/command"}
+OPEN = {"arch", "children", "engine", "image", "lab/command"}
 OPEN |= {"lab/rank", "lab/sweep", "lab/trials", "lab/tuning", "testing"}
 
 

@@ -1,10 +1,9 @@
-"""Compile caches in folders, and what is found and put there behind their back."""
+"""Compile caches in folders, and files there that were changed."""
 
 from __future__ import annotations
 
 import ctypes
 import os
-import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,12 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from optctx import CacheWarning, CompileCache, OptionContext
-from optctx.folders.files import TAG_SIZE, Seal
+from optctx.store import TAG_SIZE, tag
 from tests.support.ir_texts import COUNTED, X86
 
 UNROLL = "function(loop-unroll)"
-SOON = 40.0  # seconds: far more than a compilation takes, and less than another process can make it wait, 45
-KEY = b"0123456789abcdef"
 
 
 def unrolled(cache: CompileCache, source: Any = COUNTED) -> int:
@@ -35,13 +32,11 @@ def counts(cache: CompileCache) -> tuple[int, int]:
 
 @contextmanager
 def warned() -> Iterator[list[str]]:
-    """Collects the texts of all warnings, which must be those of a cache; the block must end soon."""
+    """Collects the texts of all warnings, which must be those of a cache."""
     texts: list[str] = []
-    began = time.monotonic()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield texts
-    assert time.monotonic() - began < SOON
     assert all(each.category is CacheWarning for each in caught)
     assert all(Path(__file__).parents[1] in Path(each.filename).parents for each in caught), (
         "a warning points at the caller's line"
@@ -49,32 +44,26 @@ def warned() -> Iterator[list[str]]:
     texts += [str(each.message) for each in caught]
 
 
-def filled(folder: Path, key: bytes | None = None) -> tuple[Path, Path]:
+def filled(folder: Path) -> tuple[Path, Path]:
     """The files of what was read and of the result, in a folder that has these two entries."""
-    with CompileCache(folder, key=key) as cache:
+    with CompileCache(folder) as cache:
         assert [unrolled_by_four(cache), counts(cache)] == [4, (0, 1)]
     reads, result = sorted(folder.iterdir(), key=lambda path: path.read_bytes()[TAG_SIZE] < 2)
     return reads, result
 
 
-def used(folder: Path, key: bytes | None = None, times: int = 1) -> tuple[tuple[int, int], list[str]]:
-    """Compile with a cache in the folder; return its hits and misses, and its warnings."""
-    with warned() as texts, CompileCache(folder, key=key) as cache:
-        assert [unrolled_by_four(cache) for _ in range(times)] == [4] * times
-    return counts(cache), texts
-
-
-def missed(folder: Path, key: bytes | None = None) -> str:
+def missed(folder: Path) -> str:
     """Compile twice; what was found is a miss and is replaced. Return the warning."""
-    found, texts = used(folder, key, 2)
-    assert found == (1, 1), folder
+    with warned() as texts, CompileCache(folder) as cache:
+        assert [unrolled_by_four(cache), unrolled_by_four(cache)] == [4, 4]
+    assert counts(cache) == (1, 1), folder
     (text,) = texts
     return text
 
 
-def plant(file: Path, value: bytes, key: bytes | None = None) -> None:
+def plant(file: Path, value: bytes) -> None:
     """Puts a value under the tag that it must have to be taken for one that the cache has stored."""
-    file.write_bytes(Seal(key).tag(file.name, value) + value)
+    file.write_bytes(tag(file.name, value) + value)
 
 
 def drop_capabilities() -> None:

@@ -142,9 +142,7 @@ def check_taken(version: str) -> None:
 def plans_of(version: str) -> tuple[dict[str, str], dict[str, str]]:
     """Digests of what attaching decides, cold and warm. Raises UnreachableError."""
     with tempfile.TemporaryDirectory() as home:
-        cold, warm = (
-            json.loads(_run(_PLANNED, version, XDG_CACHE_HOME=home, XDG_STATE_HOME=home)) for _ in range(2)
-        )
+        cold, warm = (json.loads(_run(_PLANNED, version, XDG_CACHE_HOME=home)) for _ in range(2))
     assert (cold["state"], warm["state"]) == ("kept", "used")
     return cold["decided"], warm["decided"]
 

@@ -26,10 +26,10 @@ from optctx.engine.attach import _Attachment, _prepare, attach
 from optctx.engine.engine import Clock
 from optctx.engine.host import host_of
 from optctx.errors import OptctxError
-from optctx.folders.files import TAG_SIZE, own_key
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.findings import Findings
 from optctx.image.loaded import Image
+from optctx.store import TAG_SIZE, tag
 from tests.optctx.engine.attached_plan import KEPT, decided, digests
 from tests.support.alone import alone
 from tests.support.processes import in_child, run_python
@@ -56,7 +56,6 @@ assert "capstone" not in sys.modules, "it loads no decoder"
 def lives_in(home: Home, monkeypatch: pytest.MonkeyPatch) -> Home:
     """Have this process, and those that it starts, keep things there."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
     monkeypatch.delenv(kept.VARIABLE, raising=False)
     return home
 
@@ -75,10 +74,6 @@ def attached(script: str = REPORT) -> dict[str, Any]:
 
 def entries(home: Home) -> list[pathlib.Path]:
     return list((home / "cache" / "optctx" / "attach").iterdir())
-
-
-def key_file(home: Home) -> pathlib.Path:
-    return home / "state" / "optctx" / "attach-key"
 
 
 @pytest.fixture(scope="module")
@@ -110,20 +105,18 @@ def test_a_process_that_finds_it_decides_the_same(home: Home, filled: dict[str, 
     assert (warm["decided"], warm["sites"]) == (filled["decided"], filled["sites"])
     assert entries(home) == [entry], "nothing is written"
     assert entry.read_bytes() == before
-    for path in {*home.rglob("*")} - {home / "cache", home / "state"}:  # only this user can read or write it
-        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+    assert stat.S_IMODE(entry.parent.stat().st_mode) == 0o700, "only this user can read or write it"
 
 
-# Entries with the right key that hold something else
+# Entries with the right tag that hold something else
 
 
 def plant(home: Home, change: Callable[[Any], Any]) -> None:
-    """An entry with the right key, which holds something else."""
+    """An entry with the right tag, which holds something else."""
     [entry] = entries(home)
-    store = kept._Store(str(entry.parent), own_key(str(key_file(home).parent), key_file(home).name))
     data = change(marshal.loads(entry.read_bytes()[TAG_SIZE:]))
     packed = data if isinstance(data, bytes) else marshal.dumps(data)
-    entry.write_bytes(store._seal.tag(entry.name, packed) + packed)
+    entry.write_bytes(tag(entry.name, packed) + packed)
 
 
 def other_site(packed: bytes, **changes: int) -> bytes:
@@ -175,7 +168,7 @@ def other_symbols(data: Any) -> Any:
     return ({**symbols, **dict(zip(named, numbers[1:] + numbers[:1], strict=True))}, *rest)
 
 
-# Entries of the right key that hold what the library contradicts: nothing that they say is believed.
+# Entries with the right tag that hold what the library contradicts: nothing that they say is believed.
 PLANTED: dict[str, Callable[[Any], Any]] = {
     "a site that begins elsewhere": one_site(address=1),
     "a site of another region": one_site(region=8),
@@ -205,21 +198,11 @@ def test_a_site_that_the_code_contradicts_is_refused() -> None:
             type(sites)(sites.image, other_site(sites.packed, **changes)).check()
 
 
-# Files that are damaged or open to others
+# Files that are damaged
 
 
 def unharmed(home: Home) -> None:
     assert entries(home)
-
-
-def linked_key(home: Home) -> None:
-    moved = key_file(home).rename(home / "key")
-    key_file(home).symlink_to(moved)
-
-
-def folder_as_key(home: Home) -> None:
-    key_file(home).unlink()
-    key_file(home).mkdir(mode=0o700)
 
 
 def one_bit(home: Home) -> None:
@@ -227,10 +210,6 @@ def one_bit(home: Home) -> None:
     content = bytearray(entry.read_bytes())
     content[len(content) // 2] ^= 4
     entry.write_bytes(content)
-
-
-def folder_for_all(home: Home) -> None:
-    (home / "cache" / "optctx" / "attach").chmod(0o777)
 
 
 def no_folder(home: Home) -> None:
@@ -241,29 +220,14 @@ def no_folder(home: Home) -> None:
 # What is done -> how what is said after looking begins.
 DAMAGE: dict[str, tuple[Callable[[Home], object], str]] = {
     "unharmed": (unharmed, "used"),
-    "another key": (lambda home: key_file(home).write_bytes(os.urandom(32)), "none yet"),
-    "no key": (lambda home: key_file(home).unlink(), "none yet"),
-    "a key for all": (lambda home: key_file(home).chmod(0o644), "not kept: other users can read the key"),
-    "a short key": (
-        lambda home: key_file(home).write_bytes(b"0" * 31),
-        "not kept: the key attach-key has 31",
-    ),
-    "a folder as a key": (folder_as_key, "not kept: the key attach-key is not a regular file"),
-    "a key's folder for all": (
-        lambda home: key_file(home).parent.chmod(0o777),
-        "not kept: the key's folder ",
-    ),
-    "a link to a key": (linked_key, "not kept: "),
-    "one bit": (one_bit, "not used: could not read"),  # more of it: tests/optctx/folders
-    "a folder for all": (folder_for_all, "not kept: cannot keep what attaching works out"),
+    "one bit": (one_bit, "not used: could not read"),  # more of it: tests/optctx/test_store.py
     "no folder can be made": (no_folder, "not kept: "),
-    "an entry for all": (lambda home: entries(home)[0].chmod(0o666), "not used: could not read"),
     "data of another form": (lambda home: plant(home, lambda _: {"answers": 1}), "not used: it has another"),
     "no data": (lambda home: plant(home, lambda _: b""), "not used: it has another form"),
 }
 
 
-def test_what_is_damaged_or_open_to_others_is_not_taken(
+def test_what_is_damaged_is_not_taken(
     cold: tuple[Home, dict[str, Any]], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong = {}
@@ -378,3 +342,9 @@ def test_the_variable_is_read_at_the_first_use(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv(kept.VARIABLE, "maybe")
     with pytest.raises(OptctxError, match="expected OPTCTX_ATTACH_CACHE to be off or empty, found 'maybe'"):
         kept.Kept(Image(ffi.lib._name, llvmlite_image().base))
+
+
+def test_a_home_of_another_user_gets_no_folder(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    assert kept.Kept(llvmlite_image()).state.endswith("belongs to another user")
+    assert not list(home.iterdir())

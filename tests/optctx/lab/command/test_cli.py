@@ -39,7 +39,7 @@ def test_info_is_a_page_and_json(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["info"]) == 0
     lines = capfd.readouterr().out.splitlines()
     assert f"engine: {found['engine']}" in lines
-    assert f"  cache: {found['folders']['cache']}" in lines
+    assert f"cache folder: {found['cache_folder']}" in lines
     assert len(lines) < 80
     refused = found["images"][0]["refused_options"]
     for reason, count in Counter(refused.values()).items():

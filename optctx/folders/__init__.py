@@ -1,1 +1,0 @@
-"""Folders that processes share, whose content counts as hostile."""
