@@ -156,11 +156,10 @@ class FolderStore:
     def _files(self) -> Iterator[tuple[float, int, str]]:
         """Yield time of last use, size and path of the entries."""
         with os.scandir(self._path) as listing:
-            for each in listing:
-                if re.fullmatch(_OURS, each.name):
-                    with contextlib.suppress(FileNotFoundError):
-                        status = each.stat(follow_symlinks=False)
-                        yield status.st_mtime, status.st_size, each.path
+            for each in filter(lambda each: re.fullmatch(_OURS, each.name), listing):
+                with contextlib.suppress(FileNotFoundError):
+                    status = each.stat(follow_symlinks=False)
+                    yield status.st_mtime, status.st_size, each.path
 
     def _failed(self, error: Exception, kind: str, what: str) -> None:
         if _interrupts(error):

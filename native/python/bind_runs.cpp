@@ -5,7 +5,6 @@
 #include "python/bindings.hpp"
 #include "python/bytes.hpp"
 #include "python/callbacks.hpp"
-#include "python/gil.hpp"
 #include "python/scope_block.hpp"
 #include "scopes/orphans.hpp"
 #include "scopes/scope.hpp"
@@ -27,30 +26,6 @@ using namespace optctx;
 using callbacks::Callback;
 
 namespace {
-
-// Shared by an LLVMContext and its modules. The last of them to drop it disposes of the LLVMContext, if that was
-// closed.
-class Lifetime {
-public:
-    using Dispose = void (*)(std::uintptr_t llvm_context);
-
-    Lifetime(std::uintptr_t llvm_context, std::uintptr_t dispose)
-        : llvm_context_(llvm_context), dispose_(reinterpret_cast<Dispose>(dispose)) {}
-    Lifetime(const Lifetime&) = delete;
-    Lifetime& operator=(const Lifetime&) = delete;
-    ~Lifetime() {
-        if (!closed_) return;
-        const WithoutGil others_run;  // releases the GIL, as ctypes does
-        dispose_(llvm_context_);
-    }
-
-    void close() { closed_ = true; }
-
-private:
-    std::uintptr_t llvm_context_;
-    Dispose dispose_;
-    bool closed_ = false;
-};
 
 const void* llvm_object(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
 
@@ -253,11 +228,4 @@ void add_bind(nb::module_& m) {
         "Call the function as part of LLVM's run on a module or a function (`subject`): under the values that are "
         "bound "
         "to the LLVMContext. Calls nothing if the run is refused, and leaves the reason for the enclosing call.");
-    nb::class_<Lifetime>(m, "Lifetime", nb::is_weak_referenceable(),
-                         "Held by an LLVMContext and each of its modules. When the last of them drops it, LLVM "
-                         "disposes of the LLVMContext if that was closed. The garbage collector does not track it, so "
-                         "all finalisers run before it is dropped.")
-        .def(nb::init<std::uintptr_t, std::uintptr_t>(), "llvm_context"_a, "dispose"_a,
-             "`llvm_context` and `dispose` are addresses.")
-        .def("close", &Lifetime::close, "Allow LLVM to dispose of the LLVMContext.");
 }

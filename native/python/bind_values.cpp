@@ -60,7 +60,6 @@ values::Space* make_space(unsigned image, std::vector<values::Region> regions, s
     return space.release();
 }
 
-
 }  // namespace
 
 void add_space(nb::module_& m) {

@@ -185,11 +185,8 @@ def pipeline_error(job: Job) -> str:
 
 def _compile(job: Job, check: CheckTarget, prepare: Prepare, emit: Emitter) -> tuple[str | None, bytes, int]:
     """(IR, code, number of instructions)."""
-    from llvmlite import binding
-
     with (
-        binding.create_context() as context,
-        _prepared(job, context, prepare) as module,
+        _prepared(job, prepare) as module,
         make_target_machine(job, module, check) as machine,
     ):
         run_passes(module, job.passes, target_machine=machine)
@@ -197,7 +194,10 @@ def _compile(job: Job, check: CheckTarget, prepare: Prepare, emit: Emitter) -> t
         return *emit(job, module, machine), instructions
 
 
-def _prepared(job: Job, context: ContextRef, prepare: Prepare) -> ModuleRef:
+def _prepared(job: Job, prepare: Prepare) -> ModuleRef:
+    from llvmlite import binding
+
+    context = binding.create_context()  # ends with its module: closed first, it would delete that
     prepare(context)
     return parse_module(job.ir, context)
 
@@ -211,7 +211,10 @@ def parse_module(ir: str | bytes, context: ContextRef) -> ModuleRef:
             return binding.parse_bitcode(ir, context)
         return binding.parse_assembly(ir, context)
     except RuntimeError as error:
-        raise OptctxError(f"cannot read the module: {clipped(' '.join(str(error).split()))}") from None
+        why = clipped(" ".join(str(error).split()))
+    finally:
+        del context  # what is raised here and below keeps this frame
+    raise OptctxError(f"cannot read the module: {why}")
 
 
 def why_passes_skip(ir: str | bytes, *, partly: bool = False) -> str:
@@ -222,7 +225,7 @@ def why_passes_skip(ir: str | bytes, *, partly: bool = False) -> str:
     """
     from llvmlite import binding
 
-    with binding.create_context() as context, parse_module(ir, context) as module:
+    with parse_module(ir, binding.create_context()) as module:
         defined = [function for function in module.functions if not function.is_declaration]
         if not defined:
             return "no function has a body: there is nothing to compile"

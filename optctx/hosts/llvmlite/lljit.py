@@ -9,6 +9,7 @@ LLVM has written values of options to them while it made that one.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ from optctx._native import Subject
 from optctx.engine.attach import attach, made
 from optctx.errors import UnsupportedImageError
 from optctx.hosts.llvmlite.ffi_calls import address_of, binding, watch
-from optctx.hosts.llvmlite.objects import module_address, wrap_method
+from optctx.hosts.llvmlite.objects import module_address
 from optctx.image.facts.fact import named
 from optctx.image.facts.interceptions import Interception, Work
 
@@ -85,5 +86,9 @@ def _create(call: Any, arguments: tuple[Any, ...]) -> Any:
 def arm() -> None:
     """Wrap each method once, even if an exception interrupted an earlier call."""
     watch("LLVMPY_CreateLLJITCompiler", _create)
-    wrap_method(binding().JITLibraryBuilder, "add_ir", _add_ir)
-    wrap_method(binding().JITLibraryBuilder, "link", _link)
+    for name, wrap in (("add_ir", _add_ir), ("link", _link)):
+        original = getattr(binding().JITLibraryBuilder, name)
+        if original.__module__ != __name__:
+            wrapper = functools.wraps(original)(wrap(original))
+            wrapper.__module__ = __name__
+            setattr(binding().JITLibraryBuilder, name, wrapper)

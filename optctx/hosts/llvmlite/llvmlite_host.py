@@ -17,7 +17,7 @@ from optctx._native import loaded_libraries
 from optctx.engine.host import DefaultHost
 from optctx.errors import UnsupportedImageError, level_outside
 from optctx.hosts.llvmlite.ffi_calls import binding, function_names, llvmlite_lock
-from optctx.hosts.llvmlite.objects import llvm_context_address, module_address, order_arguments, order_freeing
+from optctx.hosts.llvmlite.objects import llvm_context_address, module_address
 from optctx.image.facts.interceptions import Interception
 from optctx.image.loaded import Image, open_image
 from optctx.tasks.problems import anything_left, raise_problems
@@ -120,9 +120,8 @@ def _is_tried() -> bool:
     return _FIRST <= numbers <= _LAST
 
 
-def _returns(result: Any, _: object, arguments: tuple[object, ...]) -> Any:
+def _returns(result: Any, *_: object) -> Any:
     """Raise the problems that LLVM's work has left, as a call that has run LLVM returns."""
-    order_arguments(arguments)
     if anything_left():
         raise_problems(level_outside(LLVMLITE.package) + 1)
     return result
@@ -150,7 +149,6 @@ class _Llvmlite(DefaultHost):
 
         for name in (*_RUNS_LLVM, *(RUNS_MANAGER.keys() & function_names())):
             getattr(binding().ffi.lib, name)._cfn.errcheck = _returns
-        order_freeing()
         lljit.arm()
         manager_runs.arm()
 

@@ -299,7 +299,7 @@ def opened_module(ir: str | bytes) -> Iterator[ModuleRef]:
     """The module, read by LLVM in this process. Raises OptctxError if LLVM refuses it."""
     from llvmlite import binding  # importing optctx works without llvmlite
 
-    with binding.create_context() as context, parse_module(ir, context) as module:
+    with parse_module(ir, binding.create_context()) as module:
         yield module
 
 

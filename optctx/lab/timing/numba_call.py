@@ -156,7 +156,8 @@ def _array(context: Any, builder: Any, kind: Any, data: Any, argument: Any) -> A
 
 def _with_entry(raw: str, wrapper: str) -> str:
     """One module of which only the entry can be seen from outside. Raises OptctxError for what it lacks."""
-    with binding.create_context() as context, binding.parse_assembly(raw, context) as module:
+    context = binding.create_context()  # ends with its modules: closed first, it would delete them
+    with binding.parse_assembly(raw, context) as module:
 
         def link(text: str) -> str:
             added = binding.parse_assembly(text, context)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import gc
-import random
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, Final
@@ -120,7 +118,8 @@ def attribute(run: Run, step: Step, inner: Sight, here: Sight) -> None:
 
 
 def mismatch(run: Run, step: Step, inner: Sight, here: Sight) -> None:
-    with OptionContext(dict(step.options)), binding.create_context() as own:
+    own = binding.create_context()
+    with OptionContext(dict(step.options)):
         OptionContext(unroll_count=5, base="defaults").bind(own, on_mismatch="error")
         module = binding.parse_assembly(COUNTED, own)
         try:
@@ -132,7 +131,7 @@ def mismatch(run: Run, step: Step, inner: Sight, here: Sight) -> None:
 
 
 def errors(run: Run, step: Step, inner: Sight, here: Sight) -> None:
-    """Errors from inside LLVM, in cycles that hold what they were raised about."""
+    """Errors from inside LLVM."""
     bad = counted("bad", '"optctx"="-unroll-count=x"')
     module = binding.parse_assembly(bad, binding.create_context())
     work: list[Callable[[], object]] = [
@@ -147,29 +146,10 @@ def errors(run: Run, step: Step, inner: Sight, here: Sight) -> None:
         with OptionContext(dict(step.options)):
             optctx.attach(attributes="error")  # detaching ends it, and is refused for now
             work[step.other]()
-    except OptctxError as error:
-        cycle = [module, error]
-        cycle.append(cycle)
+    except OptctxError:
+        pass
     else:
         raise WrongError("no error")
-    run.look(here)
-
-
-def garbage(run: Run, step: Step, inner: Sight, here: Sight) -> None:
-    """LLVM's objects in cycles, and the collector."""
-    with OptionContext(dict(step.options)):
-        own = binding.create_context()
-        modules = [binding.parse_assembly(COUNTED, own) for _ in range(1 + step.other % 3)]
-        optctx.run_passes(modules[0], UNROLL)
-        cycle: list[object] = [own, *modules]
-        if step.other % 2:
-            cycle.append(binding.create_mcjit_compiler(modules.pop(), new_machine()))
-        if step.other % 3 == 1:
-            own.close()
-        random.Random(step.other).shuffle(cycle)
-        cycle.append(cycle)
-    del own, modules, cycle
-    gc.collect(step.other % 3)
     run.look(here)
 
 
@@ -192,12 +172,12 @@ def jit(run: Run, step: Step, inner: Sight, here: Sight) -> None:
 
 def links(run: Run, step: Step, inner: Sight, here: Sight) -> None:
     context = OptionContext(dict(step.options), base="defaults")
-    with binding.create_context() as own:
-        modules = [binding.parse_assembly(counted(name), own) for name in "ab"]
-        for module, options in zip(modules, (context, OptionContext(base="defaults")), strict=True):
-            stamp(module, options)
-        expect(bool(check_link(modules)), bool(step.options), "whether the modules differ")
-        expect(OptionContext.from_module(modules[0], trust=CLASSES), context, "the context of a stamp")
+    own = binding.create_context()
+    modules = [binding.parse_assembly(counted(name), own) for name in "ab"]
+    for module, options in zip(modules, (context, OptionContext(base="defaults")), strict=True):
+        stamp(module, options)
+    expect(bool(check_link(modules)), bool(step.options), "whether the modules differ")
+    expect(OptionContext.from_module(modules[0], trust=CLASSES), context, "the context of a stamp")
 
 
 def objects(run: Run, step: Step, inner: Sight, here: Sight) -> None:
@@ -216,6 +196,6 @@ INSIDE: Final = {
     each.__name__: each
     for each in (
         *(generator, interleaved, unread, fingerprint, cached, machine, attribute, mismatch),
-        *(errors, garbage, jit, links, objects),
+        *(errors, jit, links, objects),
     )
 }

@@ -25,7 +25,6 @@ from tests.support.ir_texts import COUNTED
 from tests.support.library_code import LLVMLITE
 from tests.support.processes import SECONDS, forked, in_child
 from tests.support.scopes import in_threads, parse_module, set_option, unrolled_by_llvmlite, write
-from tests.support.seccomp import forbid_code
 
 pytestmark = pytest.mark.usefixtures("attached")
 
@@ -368,13 +367,3 @@ def test_a_process_ends_well_with_watchers_and_threads_at_work() -> None:
     for _ in range(2):
         threading.Thread(target=work, daemon=True).start()
     started.wait(SECONDS)
-
-
-@alone(OPTCTX_ENGINE="")
-def test_it_works_where_code_cannot_be_changed() -> None:
-    forbid_code()
-    events: list[DriftEvent] = []
-    with pytest.warns(optctx.EngineWarning), watch(events.append):
-        set_option("unroll-count", "4")
-    assert [told(each) for each in events] == [("unroll-count", 0, 4)]
-    assert str(drift()) == "unroll-count: 0 was registered, 4 now (given once)"
