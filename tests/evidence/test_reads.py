@@ -288,7 +288,7 @@ def test_the_command_reads_files_and_folders(
     assert main([*words, "--format", "json"]) == 0
     found = json.loads(capfd.readouterr().out)
     assert found["totals"]["compilations"] == {"compiled": 2, "failed": 1, "stacks cut": 0}
-    assert len(found["unseen"]) == 63  # refused ones, and `debug`
+    assert len(found["unseen"]) == 64  # refused ones, and `debug`
     assert {"debug", "stats", "filter-print-funcs"} < set(found["unseen"])
     [broken] = found["failed"]
     assert broken.endswith("broken.ll")

@@ -11,8 +11,7 @@ import pytest
 
 from optctx import OptctxError, OptionContext, OptionValueError, registry
 from optctx.engine.attach import attach
-from tests.support.cpp_build import ROOT, compile_cpp
-from tests.support.processes import forked, in_child, output_of
+from tests.support.processes import forked, in_child
 from tests.support.scopes import meanwhile
 
 REFUSING = 0.4  # seconds: some 6,000 values
@@ -80,13 +79,3 @@ def test_no_value_of_any_option_makes_llvm_print(tmp_path: Path) -> None:
 
     in_child(work)
     assert printed.read_bytes() == b""
-
-
-def test_in_place_other_threads_report_as_ever_and_their_handlers_stay(tmp_path: Path) -> None:
-    """Of the native code only what it needs, as one unit with the program."""
-    native = ROOT / "native"
-    sources = (native / f"{name}.cpp" for name in ("values/tap", "views/view", "views/layout", "os/os_linux"))
-    unit = tmp_path / "unit.cpp"
-    program = ROOT / "tests/programs/cpp/tap.cpp"
-    unit.write_text("".join(f'#include "{each}"\n' for each in (*sources, program)))
-    output_of(compile_cpp(unit, tmp_path / "tap", "-O0", f"-I{native}", standard="c++20"))

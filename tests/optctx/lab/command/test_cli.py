@@ -38,7 +38,6 @@ def test_info_is_a_page_and_json(capfd: pytest.CaptureFixture[str]) -> None:
     assert found["images"][0]["scopes"] == optctx.info()["images"][0]["scopes"]
     assert main(["info"]) == 0
     lines = capfd.readouterr().out.splitlines()
-    assert f"engine: {found['engine']}" in lines
     assert f"cache folder: {found['cache_folder']}" in lines
     assert len(lines) < 80
     refused = found["images"][0]["refused_options"]
