@@ -296,12 +296,6 @@ class Region:
     def value_offset(self, arg: int, /) -> None: ...
 
     @property
-    def has_defaults(self) -> bool: ...
-
-    @has_defaults.setter
-    def has_defaults(self, arg: bool, /) -> None: ...
-
-    @property
     def scoped(self) -> bool: ...
 
     @property
@@ -427,7 +421,7 @@ class GateError(RuntimeError):
     pass
 
 class Change:
-    def __init__(self, option: int, name: str, texts: Sequence[str | None], kind: Kind, value_offset: int, has_defaults: bool, variable: tuple[int, int], state: tuple[int, int], debug_types: tuple[int, int]) -> None: ...
+    def __init__(self, option: int, name: str, texts: Sequence[str | None], kind: Kind, value_offset: int, variable: tuple[int, int], state: tuple[int, int], debug_types: tuple[int, int]) -> None: ...
 
 class ProcessWide:
     @staticmethod

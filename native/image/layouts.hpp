@@ -1,7 +1,6 @@
-// The layout of cl::Option and related classes in LLVM 20 to 22 (Itanium C++ ABI; llvm/Support/CommandLine.h). LLVM 14
-// has one more word before the name. No other file knows these offsets. The registry walk checks them against the name
-// of every option. What differs between builds is measured while attaching (`value_offset`), never derived from a
-// version number.
+// The layout of cl::Option and related classes in LLVM 20 to 22 (Itanium C++ ABI; llvm/Support/CommandLine.h).
+// No other file knows these offsets. The registry walk checks them against the name of every option. What differs
+// between builds is measured while attaching (`value_offset`), never derived from a version number.
 #pragma once
 
 #include <cstddef>
@@ -56,13 +55,6 @@ struct RawList {
     std::uintptr_t positions[3];  // std::vector<unsigned>
 };
 static_assert(offsetof(RawList, positions) == 0x38);
-
-// The same in LLVM 15, whose lists keep no defaults. Attaching measures which of the two an image has.
-struct RawListWithoutDefaults {
-    std::uintptr_t values[3];
-    std::uintptr_t positions[3];
-};
-static_assert(offsetof(RawListWithoutDefaults, positions) == 0x18);
 
 // cl::bits with internal storage, starting at the value offset.
 struct RawBits {

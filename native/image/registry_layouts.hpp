@@ -21,7 +21,7 @@ struct RegistryLayout {
 
 // walk_registry tries them in this order.
 inline constexpr RegistryLayout registry_layouts[] = {
-    {"StringMap", RegistryLayout::Kind::string_map, 0},  // LLVM 14 to 21; never has an epoch
+    {"StringMap", RegistryLayout::Kind::string_map, 0},  // up to LLVM 21; never has an epoch
     {"DenseMap with epoch", RegistryLayout::Kind::tombstones, 8},
     {"DenseMap", RegistryLayout::Kind::tombstones, 0},  // LLVM 22, and 23 at first
     {"DenseMap without tombstones, with epoch", RegistryLayout::Kind::sentinels, 8},

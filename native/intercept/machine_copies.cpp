@@ -78,7 +78,7 @@ Facts::Facts(const LlvmCalls& calls) : llvm_(calls) {
 }
 
 // Returns where a machine stores the options it was given: the offset to which the base class's constructor copies
-// them. In LLVM 15 it copies them twice: of the two, setters change the one that is in force, not the original.
+// them.
 std::size_t Facts::options_offset(const void* machine) const {
     const auto defaults = scratch(0);
     const auto made = scratch(0);
@@ -90,10 +90,6 @@ std::size_t Facts::options_offset(const void* machine) const {
         if (std::memcmp(made->data() + at, defaults->data(), options_size_) == 0) found.push_back(at);
     llvm_.destroy(made->data());
     llvm_.destroy_options(defaults->data());
-    if (found.size() == 2)
-        std::erase_if(found, [this](std::size_t at) {
-            return verbosity_.front().at >= at && verbosity_.front().at - at < options_size_;
-        });
     if (found.size() != 1)
         throw std::runtime_error("expected one llvm::TargetOptions in a TargetMachine, found " +
                                  std::to_string(found.size()));

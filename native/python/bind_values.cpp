@@ -113,7 +113,6 @@ void add_space(nb::module_& m) {
         .def_rw("ownership", &values::Region::ownership)
         .def_rw("variable", &values::Region::variable)
         .def_rw("value_offset", &values::Region::value_offset)
-        .def_rw("has_defaults", &values::Region::has_defaults)
         .def_ro("scoped", &values::Region::scoped)
         .def_rw("written", &values::Region::written)
         .def_rw("escapes", &values::Region::escapes)
@@ -270,14 +269,13 @@ void add_space(nb::module_& m) {
             "__init__",
             [](values::Change* self, std::uintptr_t option, std::string name,
                std::vector<std::optional<std::string>> texts, values::Kind kind, std::size_t value_offset,
-               bool has_defaults, std::pair<std::uintptr_t, std::size_t> variable,
-               std::pair<std::uintptr_t, std::size_t> state, std::pair<std::uintptr_t, std::size_t> debug_types) {
-                new (self) values::Change{option,       std::move(name), std::move(texts),  kind,
-                                          value_offset, has_defaults,    variable.first,    variable.second,
-                                          state.first,  state.second,    debug_types.first, debug_types.second};
+               std::pair<std::uintptr_t, std::size_t> variable, std::pair<std::uintptr_t, std::size_t> state,
+               std::pair<std::uintptr_t, std::size_t> debug_types) {
+                new (self) values::Change{option,       std::move(name),   std::move(texts),  kind,
+                                          value_offset, variable.first,    variable.second,   state.first,
+                                          state.second, debug_types.first, debug_types.second};
             },
-            "option"_a, "name"_a, "texts"_a, "kind"_a, "value_offset"_a, "has_defaults"_a, "variable"_a, "state"_a,
-            "debug_types"_a,
+            "option"_a, "name"_a, "texts"_a, "kind"_a, "value_offset"_a, "variable"_a, "state"_a, "debug_types"_a,
             "`variable` and `state` are (address, size in bytes), or (0, 0) if there is none. `debug_types`: the same "
             "for llvm::CurrentDebugType, with the size of one type.");
     nb::class_<values::ProcessWide>(m, "ProcessWide", "A set of changes to LLVM's own options.")

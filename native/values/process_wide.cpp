@@ -38,7 +38,6 @@ Region shape(const Change& change) {
     Region region{.live = change.option, .size = 0, .role = Role::option};
     region.kind = change.kind;
     region.value_offset = change.value_offset;
-    region.has_defaults = change.has_defaults;
     if (change.variable == 0 && change.kind == Kind::string) region.ownership = Ownership::string;
     return region;
 }

@@ -20,7 +20,6 @@ struct Change {
     std::vector<std::optional<std::string>> texts;
     Kind kind;
     std::size_t value_offset;
-    bool has_defaults;          // of a list (image/layouts.hpp)
     std::uintptr_t variable;    // target of cl::location, or 0
     std::size_t variable_size;  // bytes
     std::uintptr_t state;       // object that the option's callback changes, or 0

@@ -53,7 +53,6 @@ struct Region {
     Ownership ownership = Ownership::none;
     std::uint32_t variable = no_slot;     // of an option with external storage: the slot of its variable
     std::size_t value_offset = 0;         // of an option: offset of its value, or of its cl::location
-    bool has_defaults = true;             // of a list: it holds default elements (image/layouts.hpp)
     bool scoped = false;                  // a context has storage of its own; otherwise it shows LLVM's global
     bool written = false;                 // LLVM may write it: every activation gets a fresh copy
     bool escapes = false;                 // LLVM takes its address: copies must never be freed

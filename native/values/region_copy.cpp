@@ -11,7 +11,6 @@ namespace {
 using image::RawBits;
 using image::RawCowHeader;
 using image::RawList;
-using image::RawListWithoutDefaults;
 using image::RawOption;
 using image::RawVector;
 
@@ -80,10 +79,7 @@ std::uintptr_t (&values_of(void* list))[3] { return static_cast<RawList*>(list)-
 
 const std::uintptr_t (&values_of(const void* list))[3] { return static_cast<const RawList*>(list)->values; }
 
-std::uintptr_t (&positions_of(const Region& region, void* list))[3] {
-    return region.has_defaults ? static_cast<RawList*>(list)->positions
-                               : static_cast<RawListWithoutDefaults*>(list)->positions;
-}
+std::uintptr_t (&positions_of(void* list))[3] { return static_cast<RawList*>(list)->positions; }
 
 // Return the size in bytes of a value that owns nothing.
 std::size_t plain_size(const Region& region) {
@@ -198,7 +194,7 @@ void share_value(const Region& region, void* object) {
         case Ownership::list: {
             auto& values = values_of(value);
             duplicate_vector(values);
-            duplicate_vector(positions_of(region, value));
+            duplicate_vector(positions_of(value));
             if (region.ownership == Ownership::list_of_strings)
                 for (std::uintptr_t at = values[0]; at < values[1]; at += 8)
                     share_string(load_word(reinterpret_cast<const void*>(at)));
@@ -227,15 +223,14 @@ void release_value(const Region& region, void* object) {
                 for (std::uintptr_t at = values[0]; at < values[1]; at += 8)
                     release_string(load_word(reinterpret_cast<const void*>(at)));
             ::operator delete(reinterpret_cast<void*>(values[0]));
-            ::operator delete(reinterpret_cast<void*>(positions_of(region, value)[0]));
+            ::operator delete(reinterpret_cast<void*>(positions_of(value)[0]));
         }
     }
 }
 
 std::size_t value_size(const Region& region) {
     if (region.role != Role::option) return region.size;
-    if (region.kind != Kind::list) return plain_size(region);
-    return region.has_defaults ? sizeof(RawList) : sizeof(RawListWithoutDefaults);
+    return region.kind == Kind::list ? sizeof(RawList) : plain_size(region);
 }
 
 void clear_value(const Region& region, void* object) {
@@ -243,10 +238,10 @@ void clear_value(const Region& region, void* object) {
     switch (region.kind) {
         case Kind::list: {
             auto& values = values_of(value);
-            auto& positions = positions_of(region, value);
+            auto& positions = positions_of(value);
             std::memset(values, 0, sizeof values);
             std::memset(positions, 0, sizeof positions);
-            if (region.has_defaults) reinterpret_cast<RawList*>(value)->default_assigned = false;
+            reinterpret_cast<RawList*>(value)->default_assigned = false;
             return;
         }
         case Kind::bits:

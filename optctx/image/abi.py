@@ -120,31 +120,28 @@ _SHARED_POINTER = 2 * WORD  # bytes
 _STRING_HEAD = 3 * WORD  # bytes before the characters of a string
 
 
-def prove_contents(
-    name: str, option_type: OptionType, address: int, size: int | None, has_defaults: bool = True
-) -> None:
+def prove_contents(name: str, option_type: OptionType, address: int, size: int | None) -> None:
     """Prove that an option's value has its type. Raises MisfitError if it keeps failing.
 
-    `address`: of the value. `size`: in bytes, if the value is in a named variable. `has_defaults`: whether a
-    list holds default elements.
+    `address`: of the value. `size`: in bytes, if the value is in a named variable.
     """
     for attempt in range(_ATTEMPTS):
         try:
-            return _prove(option_type, address, size, has_defaults)
+            return _prove(option_type, address, size)
         except MisfitError as error:
             if attempt == _ATTEMPTS - 1:
                 raise MisfitError(f"the value of the option {name} is not of its type: {error}") from error
             time.sleep(0)
 
 
-def _prove(option_type: OptionType, address: int, size: int | None, has_defaults: bool) -> None:
+def _prove(option_type: OptionType, address: int, size: int | None) -> None:
     kind = option_type.kind
     if not option_type.supported:
         return
     if kind == Kind.string:
         _prove_string(address)
     elif kind == Kind.list:
-        _prove_list(option_type.element, address, has_defaults)
+        _prove_list(option_type.element, address)
     elif kind == Kind.bits:
         _prove_vector(address + _BITS_POSITIONS, _POSITION)
     elif not option_type.external:
@@ -173,11 +170,10 @@ def _prove_string(address: int) -> None:
         raise MisfitError(f"expected a string at {address:#x}, found one that does not end")
 
 
-def _prove_list(element: Kind, address: int, has_defaults: bool) -> None:
+def _prove_list(element: Kind, address: int) -> None:
     begin, end = _prove_vector(address, element_size(element) or 1)
-    if has_defaults:
-        _prove_vector(address + _LIST_DEFAULTS, WORD)
-    _prove_vector(address + (_LIST_POSITIONS if has_defaults else _LIST_DEFAULTS), _POSITION)
+    _prove_vector(address + _LIST_DEFAULTS, WORD)
+    _prove_vector(address + _LIST_POSITIONS, _POSITION)
     if element == Kind.string:
         for at in range(begin, end, WORD):
             _prove_string(at)

@@ -56,7 +56,6 @@ def pack_registry(image: Image, value_offset: int, options: Sequence[RegisteredO
                 option.callback,
                 _ON_HEAP if on_heap else variable and variable - image.base,
                 option.variable_size,
-                option.has_defaults,
                 index[option.alias_of] if option.alias_of else -1,
                 option.set_default_index,
                 option.flag_default_index,
@@ -84,7 +83,7 @@ def _unpack(
     known_types = [_unpack_type(each) for each in types]
     options = []
     for (names, address), row in zip(named, rows, strict=True):
-        size, of_type, choices, callback, variable, variable_size, has_defaults, alias, *rest = row
+        size, of_type, choices, callback, variable, variable_size, alias, *rest = row
         set_default, flag_default, heap_size, stored = rest
         options.append(
             RegisteredOption(
@@ -97,7 +96,6 @@ def _unpack(
                 callback,
                 _variable(image, address + value_offset, variable),
                 variable_size,
-                has_defaults,
                 addresses[alias] if alias >= 0 else 0,
                 set_default,
                 flag_default,

@@ -89,7 +89,6 @@ class RegisteredOption:
         "choices",
         "flag_default_index",
         "functions",
-        "has_defaults",
         "heap_size",
         "names",
         "place",
@@ -115,7 +114,6 @@ class RegisteredOption:
         callback: bool = False,
         variable: int = 0,  # what cl::location points at, 0 without external storage
         variable_size: int | None = None,
-        has_defaults: bool = True,  # of a list: it holds default elements; up to LLVM 15 none does
         alias_of: int = 0,  # address of the option an alias stands for
         set_default_index: int = 0,
         flag_default_index: int = 0,
@@ -131,7 +129,6 @@ class RegisteredOption:
         self.choices = choices
         self.callback = callback
         self.variable_size = variable_size
-        self.has_defaults = has_defaults
         self.alias_of = alias_of
         self.set_default_index = set_default_index
         self.flag_default_index = flag_default_index

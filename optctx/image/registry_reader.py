@@ -15,7 +15,7 @@ from optctx._native import (
     symbol_near,
     walk_registry,
 )
-from optctx.image.abi import MANY_PARTS, element_size, parse_vtable_name, prove_contents
+from optctx.image.abi import MANY_PARTS, parse_vtable_name, prove_contents
 from optctx.image.facts import mangled_names
 from optctx.image.facts.fact import Found
 from optctx.image.facts.mangled_names import (
@@ -33,7 +33,7 @@ from optctx.image.options import Choices, RegisteredOption
 _QUESTION = "registry"
 _VTABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
 _SMALLEST = 0xA0  # bytes of an option with a value, its default and a parser; on the heap nothing says more
-_LIST, _OLD_LIST = 0x50, 0x30  # bytes of a list before its parser, with and without default elements
+_LIST = 0x50  # bytes of a list before its parser
 _DEFAULT = 0x10  # of cl::MiscFlags
 _HEAD = 0x50  # bytes of an Option before its value can come
 _EARLIEST, _SAMPLE = 0x60 // WORD, 24  # words: where a value's default can begin; what is looked at for it
@@ -99,14 +99,7 @@ def read_registry(image: Image) -> ImageRegistry:
 
 def _subcommand(found: Found[TopLevel]) -> int:
     """Find the SubCommand that every option belongs to which names no other one."""
-    if found.form == "call":
-        return call_pointer(found.address)
-    if found.form == "object":
-        return found.address
-    (made,) = load_words(found.address, 1, TOP_LEVEL.what)
-    if not made:
-        raise MisfitError(f"{TOP_LEVEL.what} leads to nothing: no option is registered")
-    return made
+    return call_pointer(found.address) if found.form == "call" else found.address
 
 
 def _read(image: Image, registry: int) -> ImageRegistry:
@@ -226,7 +219,7 @@ def read_option(
     if option_type.kind in (Kind.enumeration, Kind.list, Kind.bits, Kind.other):
         option.choices = choices
     if option_type.kind == Kind.list:
-        _find_list_layout(vtables, option)
+        _prove_list_layout(vtables, option)
     if size is not None:
         option.callback = has_callback(image, words)
     _prove_value(option)
@@ -235,21 +228,13 @@ def read_option(
 
 def _prove_value(option: RegisteredOption) -> None:
     if not option.type.alias:
-        prove_contents(
-            option.name, option.type, option.place.address, option.variable_size, option.has_defaults
-        )
+        prove_contents(option.name, option.type, option.place.address, option.variable_size)
 
 
-def _find_list_layout(vtables: Vtables, option: RegisteredOption) -> None:
-    """Find what the list holds, which is told by where its parser begins. No other layout is known here."""
-    if not option.type.supported:
-        return
-    words = load_words(option.place.address, _LIST // WORD + 1, "a list")
-    if vtables.get(words[_LIST // WORD]) is not None:
-        return
-    option.has_defaults = False
-    sized = element_size(option.type.element) > 0  # else the number of positions would have to tell
-    if vtables.get(words[_OLD_LIST // WORD]) is None or not sized:
+def _prove_list_layout(vtables: Vtables, option: RegisteredOption) -> None:
+    """Prove that the list's parser begins where it does in a list whose layout is known."""
+    *_, parser = load_words(option.place.address, _LIST // WORD + 1, "a list")
+    if vtables.get(parser) is None:
         option.type = option.type._replace(supported=False)
 
 

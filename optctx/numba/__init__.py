@@ -5,7 +5,7 @@
     @optctx.numba.njit(options={"unroll-count": 4})
     def total(array): ...  # compiled under -unroll-count=4 wherever it is first called, with what it calls
 
-Needs Numba 0.61 or newer. Import it separately: `import optctx` does not import it. It replaces nothing in
+Needs Numba 0.62 or newer. Import it separately: `import optctx` does not import it. It replaces nothing in
 Numba: functions that plain Numba decorates compile as before.
 """
 

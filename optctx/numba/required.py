@@ -13,7 +13,7 @@ import re
 from typing import Any
 
 _OLDEST = (0, 61)
-_REMEDY = "install a Numba that optctx.numba knows (0.61 or newer), or use scopes around plain Numba"
+_REMEDY = "install a Numba that optctx.numba knows (0.62 or newer), or use scopes around plain Numba"
 
 # Module -> names in it; a name with a dot is an attribute of a class.
 _NAMES = {

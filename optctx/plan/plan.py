@@ -178,7 +178,6 @@ def _give_slots(plan: Plan, uses: Mapping[int, Uses]) -> None:
             continue
         region = _region(uses, option, option.address, size, _OPTION)
         region.value_offset = option.value_offset
-        region.has_defaults = option.has_defaults
         region.has_default = option.type.kind != _OTHER
         if option.type.external and option.variable_size is not None:
             variable = _region(uses, option, option.variable, option.variable_size, _VARIABLE)

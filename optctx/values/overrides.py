@@ -205,7 +205,6 @@ def _change(engine: Engine, override: Override) -> Change:
         list(override.texts),
         kind,
         option.value_offset,
-        option.has_defaults,
         variable,
         _changed_beside(engine, option.name),
         _debug_types(engine) if option.name in _DEBUG_TYPES else (0, 0),

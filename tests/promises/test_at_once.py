@@ -56,7 +56,7 @@ CHOICES = {
     "enable-tail-merge": ("true", "false"),
     "fast-isel": ("true", "false"),
 }
-# For targets whose lowering writes no option in any LLVM: RISC-V's does in LLVM 15, for the whole process.
+# For targets whose lowering writes no option.
 PLAIN = (
     Job(SCALE, triple=X86),
     Job(SCALE, triple=X86, cpu="skylake-avx512", emit="assembly"),

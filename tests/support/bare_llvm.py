@@ -21,7 +21,7 @@ from tests.support.processes import in_child, python_process
 JOBS = {"count": COUNTED, "scale": SCALE}
 _SPEED = 3  # -O3
 _PROTOTYPES: dict[str, tuple[type | None, tuple[type, ...]]] = {
-    "LLVMPY_ContextCreate": (c_void_p, (c_int,)),  # whether pointers are opaque: LLVM 15 asks
+    "LLVMPY_ContextCreate": (c_void_p, ()),
     "LLVMPY_ContextDispose": (None, (c_void_p,)),
     "LLVMPY_ParseAssembly": (c_void_p, (c_void_p, c_char_p, POINTER(c_char_p))),
     "LLVMPY_ParseBitcode": (c_void_p, (c_void_p, c_char_p, c_size_t, POINTER(c_char_p))),
@@ -85,7 +85,7 @@ class BareLlvm:
         """An LLVMContext, with which `begin` was called, and a module in it, until the block ends."""
         library, said = self.library, c_char_p()
         with ExitStack() as held:
-            context = library.LLVMPY_ContextCreate(1)
+            context = library.LLVMPY_ContextCreate()
             held.callback(library.LLVMPY_ContextDispose, context)
             begin(context)
             if isinstance(ir, bytes):

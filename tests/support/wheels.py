@@ -23,9 +23,8 @@ from tests.support.installed import FREE_THREADED
 from tests.support.processes import SECONDS, run_python
 
 # Release -> the CPython 3.x that PyPI has a wheel for (Linux, x86-64, with the GIL), first and last.
-REFUSED = {"0.43.0": (10, 12)}
+REFUSED = {"0.43.0": (10, 12), "0.44.0": (10, 13)}
 TAKEN = {
-    "0.44.0": (10, 13),
     "0.45.1": (10, 13),
     "0.46.0": (10, 14),
     "0.47.0": (10, 14),
@@ -98,10 +97,6 @@ _TAKEN = """
     with optctx.OptionContext(unroll_count=4):
         assert unrolled_by_llvmlite() == 4
     assert unrolled_by_llvmlite() == 1
-    if make := getattr(binding, "create_module_pass_manager", None):  # of llvmlite 0.44
-        optctx.attach(attributes="warn")
-        with pytest.warns(optctx.UntrustedOptionWarning):
-            make().run(binding.parse_assembly('define void @f() "optctx"="-no-such=1" { ret void }'))
     optctx.detach()
     assert changed_code() == []
 """
@@ -130,13 +125,13 @@ def check_refused(version: str) -> None:
     """Import works, every first use is one error that says what to do, and nothing is changed."""
     message = _run(_REFUSED, version)
     assert message.startswith(f"llvmlite {version} (LLVM ")
-    for needed in ("is not supported", "llvmlite 0.44 to 0.50", "Numba 0.61 to 0.68", "pip install"):
+    for needed in ("is not supported", "llvmlite 0.45 to 0.50", "Numba 0.62 to 0.68", "pip install"):
         assert needed in message, message
 
 
 def check_taken(version: str) -> None:
     """Scopes on threads give what fresh processes give, with other output for other values."""
-    _run(_TAKEN, version, LLVMLITE_ENABLE_OPAQUE_POINTERS="1")  # llvmlite 0.44 reads `ptr` only then
+    _run(_TAKEN, version)
 
 
 def plans_of(version: str) -> tuple[dict[str, str], dict[str, str]]:

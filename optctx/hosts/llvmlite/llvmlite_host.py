@@ -37,11 +37,11 @@ _RUNS_LLVM = (
 )
 
 
-_EARLIEST_LLVM = 15  # llvmlite cannot run pipelines from text with an earlier one
-_FIRST, _LAST = (0, 44), (0, 50)  # releases of llvmlite that were tried
-_NEEDED = "optctx needs llvmlite 0.44 to 0.50, which Numba 0.61 to 0.68 require"
-INSTALL = "pip install 'llvmlite>=0.44,<0.51'"
-_INSTALL_NUMBA = "pip install 'numba>=0.61,<0.69'"
+_EARLIEST_LLVM = 20  # an earlier one has other functions, and lists that are laid out otherwise
+_FIRST, _LAST = (0, 45), (0, 50)  # releases of llvmlite that were tried
+_NEEDED = "optctx needs llvmlite 0.45 to 0.50, which Numba 0.62 to 0.68 require"
+INSTALL = "pip install 'llvmlite>=0.45,<0.51'"
+_INSTALL_NUMBA = "pip install 'numba>=0.62,<0.69'"
 
 
 def check_release() -> None:

@@ -3,7 +3,7 @@
 LLVM reads options while it makes a pass builder, builds a pipeline or constructs a pass, and these objects
 keep what was read. They are made in a few calls of llvmlite's, with plain arguments. Each call is kept with
 the object that it made or changed: its recipe. Under other values the calls are repeated. Which calls these
-are is from llvmlite's sources (ffi/newpassmanagers.cpp; ffi/passmanagers.cpp and ffi/transforms.cpp of 0.44).
+are is from llvmlite's sources (ffi/newpassmanagers.cpp).
 
 A recipe is an attribute of the pointer of ctypes' that llvmlite's object holds, and ends with it. Everything
 here runs with llvmlite's lock held.
@@ -35,7 +35,7 @@ class CannotRepeatError(Exception):
 
 class _Call(NamedTuple):
     name: str
-    arguments: tuple[Any, ...]  # as given, Argument.CHANGED, or one of the classes below
+    arguments: tuple[Any, ...]  # as given, or one of the classes below; without the object that is changed
 
 
 class _Input(NamedTuple):
@@ -91,17 +91,15 @@ def make(name: str, arguments: tuple[Any, ...], values: Values) -> Any:
 
 
 def change(name: str, arguments: tuple[Any, ...], values: Values) -> Any:
-    """Call a function that changes an object, and add the call to the object's recipe."""
-    kinds = _changed_arguments(name, len(arguments))
-    recipe = _recipe_of(arguments[kinds.index(Argument.CHANGED)])
+    """Call a function that changes its first argument, and add the call to the recipe of that."""
+    recipe = _recipe_of(arguments[0])
     if recipe is None:
         return function(name)(*arguments)
     if recipe.values != values:
         recipe.values = MIXED
-    call = _kept(name, kinds, arguments, recipe)
     gap, recipe.gap = recipe.gap, recipe.gap or f"an exception interrupted a call of {name}"
     result = function(name)(*arguments)
-    recipe.calls.append(call)
+    recipe.calls.append(_Call(name, arguments[1:]))
     recipe.gap = gap
     return result
 
@@ -126,8 +124,6 @@ def _kept(name: str, kinds: tuple[Argument, ...], arguments: tuple[Any, ...], re
 
 def _keep(argument: Any, kind: Argument | None, recipe: _Recipe) -> Any:
     """Return what stands for an argument in a recipe."""
-    if kind is Argument.CHANGED:
-        return kind
     if kind is Argument.TUNING:
         return _Tuning(settings_at(argument))
     if kind is Argument.MACHINE and hasattr(argument, "closed"):
@@ -204,8 +200,7 @@ class Repeating:
             first, *others = made.recipe.calls[: made.length]
             result = _new(first.name, tuple(map(self._argument, first.arguments)), self._stack)
             for name, arguments in others:
-                ready = (result if each is Argument.CHANGED else self._argument(each) for each in arguments)
-                function(name)(*ready)
+                function(name)(result, *map(self._argument, arguments))
             self._repeated[made] = result
         return self._repeated[made]
 
@@ -228,7 +223,6 @@ class Argument(Enum):
     """What an argument of such a function is."""
 
     PLAIN = "a number, a text, a module"
-    CHANGED = "the object that the call changes"
     MADE = "another object that was made by such calls"
     TUNING = "a PipelineTuningOptions"
     MACHINE = "a target machine, or null"
@@ -250,7 +244,6 @@ class ManagerRun(NamedTuple):
 
 _END_MODULE_MANAGER = "LLVMPY_DisposeNewModulePassManger"  # the library's own spelling
 _END_FUNCTION_MANAGER = "LLVMPY_DisposeNewFunctionPassManger"
-_END_OLD_MANAGER = "LLVMPY_DisposePassManager"
 _BUILT = (Argument.MADE, Argument.PLAIN)
 
 MAKES: Final = {
@@ -260,25 +253,12 @@ MAKES: Final = {
     "LLVMPY_CreateNewFunctionPassManager": Made(_END_FUNCTION_MANAGER),
     "LLVMPY_buildPerModuleDefaultPipeline": Made(_END_MODULE_MANAGER, _BUILT),
     "LLVMPY_buildFunctionSimplificationPipeline": Made(_END_FUNCTION_MANAGER, _BUILT),
-    # llvmlite 0.44
-    "LLVMPY_CreatePassManager": Made(_END_OLD_MANAGER),
-    "LLVMPY_CreateFunctionPassManager": Made(_END_OLD_MANAGER, (Argument.PLAIN,)),
-    "LLVMPY_PassManagerBuilderCreate": Made("LLVMPY_PassManagerBuilderDispose"),
 }
 
-# What adds a pass, or sets what passes are made of. Initialising a function pass manager is part of it.
+# What adds a pass, or sets what passes are made of.
 CHANGES: Final = re.compile(
-    r"LLVMPY_((module|function)_Add\w+|Add\w+(Pass|Passes|Pass_module|Pass_function)|EnableTimePasses"
-    r"|PassManagerBuilder(Set|Use|Populate)\w+|InitializeFunctionPassManager)"
+    r"LLVMPY_((module|function)_Add\w+|Add\w+Pass_(module|function)|EnableTimePasses)"
 )
-_CHANGED_SECOND = {
-    "LLVMPY_AddAnalysisPasses": Argument.MACHINE,
-    "LLVMPY_PassManagerBuilderPopulateModulePassManager": Argument.MADE,
-    "LLVMPY_PassManagerBuilderPopulateFunctionPassManager": Argument.MADE,
-}
-
-_OLD_MODULE_RUN = ManagerRun(Subject.module, {0: "pass manager"})
-_OLD_FUNCTION_RUN = ManagerRun(Subject.function, {0: "pass manager"})
 RUNS_MANAGER: Final = {
     "LLVMPY_RunNewModulePassManager": ManagerRun(
         Subject.module, {0: "module pass manager", 2: "pass builder"}
@@ -286,17 +266,4 @@ RUNS_MANAGER: Final = {
     "LLVMPY_RunNewFunctionPassManager": ManagerRun(
         Subject.function, {0: "function pass manager", 2: "pass builder"}
     ),
-    # llvmlite 0.44
-    "LLVMPY_RunPassManager": _OLD_MODULE_RUN,
-    "LLVMPY_RunPassManagerWithRemarks": _OLD_MODULE_RUN,
-    "LLVMPY_RunFunctionPassManager": _OLD_FUNCTION_RUN,
-    "LLVMPY_RunFunctionPassManagerWithRemarks": _OLD_FUNCTION_RUN,
 }
-
-
-def _changed_arguments(name: str, count: int) -> tuple[Argument, ...]:
-    """Return what the arguments of a function are that changes an object."""
-    first = _CHANGED_SECOND.get(name)
-    if first is not None:
-        return first, Argument.CHANGED
-    return Argument.CHANGED, *(Argument.PLAIN,) * (count - 1)

@@ -12,11 +12,8 @@ CONSTRUCTOR: Final = (
 DESTRUCTOR: Final = "_ZN4llvm13TargetMachineD1Ev"
 RESET_TARGET_OPTIONS: Final = "_ZNK4llvm13TargetMachine18resetTargetOptionsERKNS_8FunctionE"
 
-# How the triple is passed: an llvm::Triple since LLVM 21, its text before that. LLVM 15 has llvm::Optional,
-# which is laid out and passed like std::optional.
+# How the triple is passed: an llvm::Triple since LLVM 21, its text before that.
 _MODELS = "St8optionalINS_5Reloc5ModelEES{0}_INS_9CodeModel5ModelEENS_15CodeGenOptLevelEb"
-_OLD_MODELS = "NS_8OptionalINS_5Reloc5ModelEEENS5_INS_9CodeModel5ModelEEENS_10CodeGenOpt5LevelEb"
-_BY_TEXT = "_ZNK4llvm6Target19createTargetMachineENS_9StringRefES1_S1_RKNS_13TargetOptionsE"
 CREATE: Final = Fact(
     "llvm::Target::createTargetMachine",
     (
@@ -25,8 +22,11 @@ CREATE: Final = Fact(
             + _MODELS.format(8),
             "triple",
         ),
-        (_BY_TEXT + _MODELS.format(5), "text"),
-        (_BY_TEXT + _OLD_MODELS, "text"),
+        (
+            "_ZNK4llvm6Target19createTargetMachineENS_9StringRefES1_S1_RKNS_13TargetOptionsE"
+            + _MODELS.format(5),
+            "text",
+        ),
     ),
 )
 # By the names that LlvmCalls in native/intercept/machine_copies.hpp has for them, as it has
@@ -51,7 +51,7 @@ CALLS: Final = {
     "reset_options": named("llvm::TargetMachine::resetTargetOptions", RESET_TARGET_OPTIONS),
     "set_verbosity": named("LLVMSetTargetMachineAsmVerbosity", "LLVMSetTargetMachineAsmVerbosity"),
 }
-# Settings that the code generator also changes. LLVM 15 has no functions for them.
+# Settings that the code generator also changes. Not every LLVM has functions for them.
 SETTINGS: Final = tuple(
     named(symbol, symbol)
     for symbol in (

@@ -53,11 +53,10 @@ PLAIN: Final = (
 )
 
 
-# The registry. How a symbol leads to the SubCommand: by calling it, past an llvm::ManagedStatic, or at once.
-TopLevel = Literal["call", "managed", "object"]
+# The registry. How a symbol leads to the SubCommand: by calling it, or at once.
+TopLevel = Literal["call", "object"]
 _TOP_LEVEL: tuple[tuple[str, TopLevel], ...] = (
     ("_ZN4llvm2cl10SubCommand11getTopLevelEv", "call"),
-    ("_ZN4llvm2cl18TopLevelSubCommandE", "managed"),
     ("_ZL18TopLevelSubCommand", "object"),
 )
 TOP_LEVEL: Final = Fact("llvm::cl::SubCommand::getTopLevel", _TOP_LEVEL)
@@ -129,14 +128,8 @@ LIST_DELETERS: Final = {
 }
 
 # Bisection.
-PASS_GATE: Final = named(
-    "llvm::getGlobalPassGate", "_ZN4llvm17getGlobalPassGateEv", "_ZN4llvm14getOptBisectorEv"
-)
-OPT_BISECTOR: Final = named(
-    "the llvm::OptBisect of the process",
-    "_ZZL14getOptBisectorvE11OptBisector",
-    "_ZZN4llvm14getOptBisectorEvE11OptBisector",
-)
+PASS_GATE: Final = named("llvm::getGlobalPassGate", "_ZN4llvm17getGlobalPassGateEv")
+OPT_BISECTOR: Final = named("the llvm::OptBisect of the process", "_ZZL14getOptBisectorvE11OptBisector")
 
 # Compiling.
 PARSE_PIPELINE: Final = named(
@@ -144,11 +137,9 @@ PARSE_PIPELINE: Final = named(
     "_ZN4llvm11PassBuilder17parsePassPipelineERNS_11PassManagerINS_6ModuleENS_15AnalysisManagerIS2_JEEEJEEE"
     "NS_9StringRefE",
 )
-# The handler takes a pointer to the diagnostic, or a reference before LLVM 19: the same to a caller.
 DIAGNOSTIC_CALLBACK: Final = named(
     "llvm::LLVMContext::setDiagnosticHandlerCallBack",
     "_ZN4llvm11LLVMContext28setDiagnosticHandlerCallBackEPFvPKNS_14DiagnosticInfoEPvES4_b",
-    "_ZN4llvm11LLVMContext28setDiagnosticHandlerCallBackEPFvRKNS_14DiagnosticInfoEPvES4_b",
 )
 INSTRUCTION_COUNT: Final = named(
     "llvm::Module::getInstructionCount", "_ZNK4llvm6Module19getInstructionCountEv"

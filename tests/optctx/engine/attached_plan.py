@@ -14,7 +14,7 @@ from optctx.engine.engine import Engine, _trampolines
 from optctx.image.options import RegisteredOption
 
 _REGION = (
-    "size", "role", "kind", "ownership", "variable", "value_offset", "has_defaults", "scoped", "written",
+    "size", "role", "kind", "ownership", "variable", "value_offset", "scoped", "written",
     "escapes", "shared", "has_default",
 )  # fmt: skip
 
@@ -43,7 +43,7 @@ def decided(engine: Engine) -> dict[str, Any]:
         "records": [
             (
                 option.names, at(option.address), option.size, option.type, option.callback,
-                at(option.variable), option.variable_size, option.has_defaults, names.get(option.alias_of),
+                at(option.variable), option.variable_size, names.get(option.alias_of),
                 option.set_default_index, option.flag_default_index, option.heap_size, _stored(option, base),
                 option.choices and option.choices.helps(),
             )

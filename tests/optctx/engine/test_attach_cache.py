@@ -150,8 +150,8 @@ def other_word(data: Any) -> Any:
     *rest, answers = data
     question, (offset, types, rows, checks) = answers["registry"]
     checks = checks[:8] + bytes([checks[8] ^ 8]) + checks[9:]
-    *before, has_defaults, alias, set_default, flag_default, heap_size, stored = rows[0]
-    row = (*before, not has_defaults, alias, set_default, flag_default, heap_size, stored)
+    *before, alias, set_default, flag_default, heap_size, stored = rows[0]
+    row = (*before, alias, set_default + 1, flag_default, heap_size, stored)
     rows = (row, *rows[1:])
     return (*rest, {**answers, "registry": (question, (offset, types, rows, checks))})
 

@@ -8,8 +8,7 @@ import os
 import re
 import weakref
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack, nullcontext
-from types import SimpleNamespace
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import llvmlite
@@ -18,7 +17,6 @@ from llvmlite import binding
 
 import optctx
 from optctx import ContextMismatchError, OptionContext, contained, record
-from optctx.hosts.llvmlite import recipes
 from optctx.hosts.llvmlite.ffi_calls import Watched, function_names
 from optctx.hosts.llvmlite.recipes import CHANGES, MAKES, RUNS_MANAGER
 from optctx.hosts.llvmlite.tuning_options import settings_of
@@ -342,31 +340,14 @@ def test_every_function_of_this_llvmlite_that_makes_or_changes_a_manager_is_watc
         "LLVMPY_CreateTimePassesHandler",
         "LLVMPY_DisposeTimePassesHandler",
         "LLVMPY_ReportAndDisableTimePasses",
-        "LLVMPY_FinalizeFunctionPassManager",
+        "LLVMPY_AddAnalysisPasses",  # of legacy pass managers, which no function makes
+        "LLVMPY_AddTargetLibraryInfoPass",
         *(made.disposer for made in MAKES.values()),
     }
-    assert named - known - harmless - {name for name in named if "ManagerBuilderGet" in name} == set()
+    assert named - known - harmless == set()
     from llvmlite.binding import ffi
 
     assert all(isinstance(getattr(ffi.lib, name)._cfn, Watched) for name in known & names)
-
-
-@rows(
-    ("name", "given", "why"),
-    [
-        ("LLVMPY_PassManagerBuilderPopulateModulePassManager", object(), "an object that is older"),
-        ("LLVMPY_AddAnalysisPasses", object(), "no object of llvmlite's"),
-    ],
-)
-def test_what_was_put_into_a_manager_unseen_is_why_it_cannot_be_made_again(
-    name: str, given: object, why: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With the functions that llvmlite 0.44 has."""
-    monkeypatch.setattr(recipes, "function", lambda _: lambda *arguments: SimpleNamespace())
-    manager = recipes.make("LLVMPY_CreatePassManager", (), None)
-    recipes.change(name, (given, manager), None)
-    with ExitStack() as stack, pytest.raises(recipes.CannotRepeatError, match=why):
-        recipes.Repeating(b"others", anew=False, stack=stack).right(manager)
 
 
 @rows("scope", [None, INLINE])

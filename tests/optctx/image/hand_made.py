@@ -103,7 +103,7 @@ def dense_map_with_bitmap(arena: Arena, names: Sequence[bytes], *, epoch: bool) 
 
 
 def string_map(arena: Arena, names: Sequence[bytes]) -> int:
-    """The address of a StringMap<Option *>, as LLVM 14 to 21 have it."""
+    """The address of a StringMap<Option *>, as up to LLVM 21."""
     entries = [arena.take(struct.pack("<QQ", len(name), option(arena, name)) + name) for name in names]
     size = 1 << (len(names) * 2).bit_length()
     table = arena.words(*entries, *[0] * (size - len(entries)))

@@ -60,10 +60,7 @@ def test_a_bound_module_sees_its_context_on_every_thread_whatever_scope_that_is_
             run(module)
             assert stores(module) == COUNT
 
-    contexts = [llvm_context]
-    if binding.llvm_version_info[0] > 15:  # llvmlite 0.44 reads `ptr` in contexts that it makes alone
-        contexts.append(binding.context.get_global_context())
-    for own in contexts:
+    for own in (llvm_context, binding.context.get_global_context()):
         assert lookup("unroll-count", llvm_context=own) == 0
         OptionContext({"unroll-count": COUNT}).bind(own)
         work()
