@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_NEEDED = "optctx needs CPython 3.10 or later on 64-bit Linux on x86-64 (AMD64)"
+_NEEDED = "optctx needs CPython 3.11 or later on 64-bit Linux on x86-64 (AMD64)"
 _NAME = "optctx._native"
 _AGAIN = "install optctx again, with this Python"
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
@@ -30,7 +30,7 @@ _PARENT = os.path.dirname(_PACKAGE)
 
 def _check_platform() -> None:
     python = f"{platform.python_implementation()} {platform.python_version()}"
-    if sys.implementation.name != "cpython" or sys.version_info < (3, 10):
+    if sys.implementation.name != "cpython" or sys.version_info < (3, 11):
         raise ImportError(f"{_NEEDED}; this is {python}")
     bits = 64 if sys.maxsize > 1 << 32 else 32
     machine = platform.machine()
@@ -95,10 +95,9 @@ def _absent(copy: str | None) -> str:
         if copy is None:
             advice = "run `pip install .` there and start Python in another folder, or run `pip install -e .`"
             return f"{source}; {advice}"
-        safely = " or with `python -P`" if sys.version_info >= (3, 11) else ""
         return (
             f"{source}, and the copy that is installed in {os.path.dirname(copy)} has other code; "
-            f"run `pip install .` again, or start Python in another folder{safely}"
+            f"run `pip install .` again, or start Python in another folder or with `python -P`"
         )
     built = _built(_PACKAGE)
     if built:

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import sys
+import tomllib
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from optctx.errors import OptctxError, shown
 from optctx.plain_data import DataError, check_plain, number_from, read_bounded
 from optctx.wording import did_you_mean, nearest
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 T = TypeVar("T")
 

@@ -10,7 +10,6 @@ import threading
 import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeoutError  # the built-in one from 3.11 on
 from typing import Any, TypeVar
 
 from optctx.children.answers import Call, Done, Line, Listener, Talk
@@ -106,7 +105,7 @@ class Pool:
             line.close()  # it kills the children with what they started
         else:
             line.kill()  # it may prepare for long, and has no children
-        with contextlib.suppress(FutureTimeoutError):
+        with contextlib.suppress(TimeoutError):
             self._over.exception(GRACE)
             return
         line.kill()

@@ -1,9 +1,9 @@
 """Starts Python so that it imports what this process imports, and nothing from the current folder.
 
 Python looks into the current folder first for `-c` and `-m`, and wherever PYTHONPATH has an empty entry. A
-file there with the name of a standard module would run once the child imports that module. From 3.11 on, `-P`
-keeps the folder out; on 3.13 and 3.14, `-c` itself imports before the first line of code runs. `-E`, and a
-path that is set before the first import, do the rest in every release (design/child-processes.md).
+file there with the name of a standard module would run once the child imports that module. `-P` keeps the
+folder out; on 3.13 and 3.14, `-c` itself imports before the first line of code runs. `-E`, and a path that is
+set before the first import, do the rest in every release (design/child-processes.md).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _flags() -> list[str]:
     prefix = sys.pycache_prefix
     return [
         "-E",
-        *(["-P"] if sys.version_info >= (3, 11) else []),
+        "-P",
         *(["-s"] if sys.flags.no_user_site else []),
         *(["-S"] if sys.flags.no_site else []),
         *(["-B"] if sys.dont_write_bytecode else []),

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from concurrent.futures import TimeoutError as FutureTimeoutError  # the built-in one from 3.11 on
 from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar, cast
@@ -72,7 +71,7 @@ class FreshProcess:
         if self._owner == os.getpid():
             for call in self._calls.copy():
                 call.kill()
-                with suppress(FutureTimeoutError):
+                with suppress(TimeoutError):
                     call.future.result(_GRACE)
 
     def compile(self, job: Job, *, timeout: float | None = None) -> Result:
@@ -110,7 +109,7 @@ class FreshProcess:
         self._calls.add(call)
         try:
             return _result(call.result(within), limits.seconds)
-        except FutureTimeoutError:
+        except TimeoutError:
             return _lost(f"the helper process did not answer within {within:g} s")
         finally:
             self._calls.discard(call)

@@ -158,7 +158,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _LATER = 0x20 | 0x80 | 0x200  # of co_flags: a generator, a coroutine, an asynchronous generator
-_FIRST = opcode.opmap.get("RETURN_GENERATOR", -1)  # after it the body begins
+_FIRST = opcode.opmap["RETURN_GENERATOR"]  # after it the body begins
 _DEEPEST = 100  # layers; a __call__ can be an object of its own class
 _MANAGERS = (contextlib._GeneratorContextManager, contextlib._AsyncGeneratorContextManager)
 _DEFERRED = (GeneratorType, CoroutineType, AsyncGeneratorType, *_MANAGERS)
@@ -240,8 +240,8 @@ def _has_not_begun(result: object) -> bool:
     suspended = getattr(body, f"{prefix}_suspended", None)
     if suspended is not None:
         return not suspended
-    # Python 3.10, and asynchronous generators on 3.11
-    return frame.f_lasti < 0 or frame.f_code.co_code[frame.f_lasti] == _FIRST
+    # Asynchronous generators on 3.11
+    return frame.f_code.co_code[frame.f_lasti] == _FIRST
 
 
 Decorator = Callable[["OptionContext", Any], Any]

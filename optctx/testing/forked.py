@@ -166,7 +166,7 @@ def _result(body: Body, answer: Reply | None, death: Death, limits: Limits) -> o
     else:
         end = str(death) if death.how == "exited" else cause_of_end(death.status, "")
         error = CrashError(f"{name} ended its process: {last_words(death.printed) or end}", death.printed)
-    if (printed := _CALLERS.sub("", death.printed).strip()) and hasattr(error, "add_note"):  # Python 3.11
+    if printed := _CALLERS.sub("", death.printed).strip():
         error.add_note(f"Its process printed:\n{printed}")
     raise error
 

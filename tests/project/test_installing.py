@@ -28,7 +28,6 @@ INDEX = {  # what there is to install: (name, version) -> what it needs
     ("capstone", "5.0.6"): "",
     ("platformdirs", "4.3.0"): "",
     ("msgspec", "0.22.0"): "",
-    ("tomli", "2.0.0"): "",
 }
 
 

@@ -5,16 +5,11 @@ from __future__ import annotations
 import pathlib
 import re
 import runpy
-import sys
+import tomllib
 from importlib.util import find_spec
 from typing import Any
 
 import yaml
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 from tests.long.__main__ import stages
 
@@ -40,7 +35,7 @@ def commands(workflow: pathlib.Path) -> str:
 
 
 def supported() -> list[str]:
-    """Versions of CPython from requires-python, such as ">=3.10,<3.15"."""
+    """Versions of CPython from requires-python, such as ">=3.11,<3.16"."""
     least, end = re.fullmatch(r">=3\.(\d+),<3\.(\d+)", PROJECT["requires-python"]).groups()  # type: ignore[union-attr]
     return [f"3.{minor}" for minor in range(int(least), int(end))]
 

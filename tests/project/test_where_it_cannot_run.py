@@ -17,7 +17,7 @@ import pytest
 from optctx import _native
 from tests.support.processes import run_python
 
-NEEDED = "optctx needs CPython 3.10 or later on 64-bit Linux on x86-64 (AMD64)"
+NEEDED = "optctx needs CPython 3.11 or later on 64-bit Linux on x86-64 (AMD64)"
 PROJECT = pathlib.Path(__file__).parents[2]
 NATIVE = pathlib.Path(_native.__file__ or "")
 
@@ -29,7 +29,7 @@ ELSEWHERE = {
     "sys.maxsize = 2**31 - 1": "on x86_64, with a 32-bit CPython",
     'sys.platform = "darwin"; platform.system = lambda: "Darwin"': "this is Darwin on x86_64",
     'sys.platform = "win32"; platform.machine = lambda: "AMD64"': " on AMD64, with a 64-bit CPython",
-    "sys.version_info = (3, 9, 18, 'final', 0)": "; this is CPython 3.",
+    "sys.version_info = (3, 10, 18, 'final', 0)": "; this is CPython 3.",
     'sys.implementation.name = "pypy"; platform.python_implementation = lambda: "PyPy"': "is PyPy 3.",
 }
 
@@ -71,8 +71,8 @@ def configured(folder: pathlib.Path, *arguments: str) -> str:
 
 PLATFORMS = "Linux on aarch64", "Linux on i686", "Darwin on arm64", "Darwin on x86_64", "Windows on AMD64"
 OTHER_PYTHONS = {
-    'sys.version_info = (3, 9, 18, "final", 0); platform.python_version = lambda: "3.9.18"': (
-        "64-bit CPython 3.9.18"
+    'sys.version_info = (3, 10, 18, "final", 0); platform.python_version = lambda: "3.10.18"': (
+        "64-bit CPython 3.10.18"
     ),
     "struct.calcsize = lambda format: 4": f"32-bit CPython {platform.python_version()}",
     'platform.python_implementation = lambda: "PyPy"': f"64-bit PyPy {platform.python_version()}",

@@ -22,14 +22,14 @@ import pytest
 from tests.support.installed import FREE_THREADED
 from tests.support.processes import SECONDS, run_python
 
-# Release -> the CPython 3.x that PyPI has a wheel for (Linux, x86-64, with the GIL), first and last.
-REFUSED = {"0.43.0": (10, 12), "0.44.0": (10, 13)}
+# Release -> the last CPython 3.x that PyPI has a wheel for (Linux, x86-64, with the GIL).
+REFUSED = {"0.43.0": 12, "0.44.0": 13}
 TAKEN = {
-    "0.45.1": (10, 13),
-    "0.46.0": (10, 14),
-    "0.47.0": (10, 14),
-    "0.48.0": (10, 14),
-    "0.49.0": (10, 14),
+    "0.45.1": 13,
+    "0.46.0": 14,
+    "0.47.0": 14,
+    "0.48.0": 14,
+    "0.49.0": 14,
 }
 
 _ROOT = pathlib.Path(__file__).parents[2]
@@ -117,8 +117,7 @@ class UnreachableError(Exception):
 
 def has_wheel(version: str) -> bool:
     """Whether PyPI has a wheel of that llvmlite for this interpreter."""
-    first, last = {**REFUSED, **TAKEN}[version]
-    return first <= sys.version_info[1] <= last and not FREE_THREADED
+    return sys.version_info[1] <= {**REFUSED, **TAKEN}[version] and not FREE_THREADED
 
 
 def check_refused(version: str) -> None:

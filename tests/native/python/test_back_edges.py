@@ -15,13 +15,7 @@ import sys
 from collections.abc import Iterator
 from types import CodeType
 
-import pytest
-
 ROOT = pathlib.Path(__file__).parents[3]
-
-pytestmark = pytest.mark.skipif(
-    sys.version_info < (3, 11), reason="needs the exception tables of Python 3.11"
-)
 
 FORGOTTEN = {
     "a condition": "with lock:\n  while busy(): wait()\n",

@@ -14,7 +14,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any
 
 import pytest
@@ -219,7 +218,7 @@ def runs(process: int) -> bool:
 def test_a_wait_that_ends_early_ends_the_child(pools: tuple[Pool, Pool]) -> None:
     call = pools[1].submit(calls.hang, gives=int)
     wait_for(lambda: bool(children_of(pools[1].process)))
-    with pytest.raises(FutureTimeoutError):
+    with pytest.raises(TimeoutError):
         call.result(0.01)
     assert call.future.result(SECONDS).death == Death("killed", -signal.SIGKILL, "")
 

@@ -111,15 +111,14 @@ def test_hypothesis_tells_failures_apart_and_shrinks_each() -> None:
         assert number < 100
         assert number != 0
 
-    with pytest.raises(Exception) as caught:  # noqa: PT011  a group, of its own class before Python 3.11
+    with pytest.raises(ExceptionGroup) as caught:
         fails()
-    found = getattr(caught.value, "exceptions", (caught.value,))
-    notes = "\n".join(line for each in found for line in getattr(each, "__notes__", ()))
-    if sys.version_info >= (3, 11):
-        assert len(found) == 2
-        assert "number=100" in notes
-        assert "number=0" in notes
-        assert "noted 100" in notes
+    found = caught.value.exceptions
+    notes = "\n".join(line for each in found for line in each.__notes__)
+    assert len(found) == 2
+    assert "number=100" in notes
+    assert "number=0" in notes
+    assert "noted 100" in notes
 
 
 @pytest.mark.parametrize("above", [True, False])
@@ -132,11 +131,10 @@ def test_the_decorator_stands_above_or_below_given(above: bool) -> None:
     test = crash_proof(drawn(body)) if above else drawn(crash_proof(body))
     with pytest.raises(CrashError, match="killed by SIGSEGV") as caught:
         settings(derandomize=True, database=None)(test)()
-    if sys.version_info >= (3, 11):
-        notes = "\n".join(caught.value.__notes__)
-        assert "number=101" in notes
-        assert notes.count("Fatal Python error") == 1
-        assert "pytest" not in caught.value.__notes__[0], "the stack ends with the test"
+    notes = "\n".join(caught.value.__notes__)
+    assert "number=101" in notes
+    assert notes.count("Fatal Python error") == 1
+    assert "pytest" not in caught.value.__notes__[0], "the stack ends with the test"
 
 
 def test_conditions_of_find_are_crash_proof() -> None:

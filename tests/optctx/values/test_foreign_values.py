@@ -21,7 +21,7 @@ from tests.support.rows import rows
 from tests.support.scopes import process_state
 
 
-class Text(str, enum.Enum):
+class Text(str, enum.Enum):  # noqa: UP042  whose str() is not its value
     EIGHT = "8"
 
     def __str__(self) -> str:
@@ -210,7 +210,7 @@ def test_a_mode_is_a_word(argument: str, value: Any) -> None:
 
 
 def test_names_and_lookups_take_members_of_an_enum_and_nothing_odd() -> None:
-    class Name(str, enum.Enum):
+    class Name(str, enum.Enum):  # noqa: UP042
         UNROLL = "unroll-count"
 
     context = OptionContext({Name.UNROLL: np.uint8(4)})
