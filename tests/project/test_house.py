@@ -184,7 +184,7 @@ HOMES = {
     ),
     "reading LLVM's memory": Home(
         ("optctx/image/*.py",),
-        r"\b(load_words|load_text|walk_tree|read_checked|walk_registry)\b",
+        r"\b(load_words|load_text|read_checked|walk_registry)\b",
         tuple(PYTHON),
     ),
     "mangled names": Home(
