@@ -123,7 +123,7 @@ Context& Activation::shown() const noexcept { return adopted_ != nullptr ? *adop
 void Activation::adopt(std::shared_ptr<Context> context, Given given, bool fresh) {
     const std::vector<void*> values = context->values();
     const std::vector<void*> before = fresh ? std::vector<void*>() : shown().values();
-    if (context->raises_flag() && !raises_flag_) {
+    if (context->prints() && !raises_flag_) {
         space_.debugging()->raise();
         raises_flag_ = true;
     }

@@ -24,7 +24,7 @@ Context::Context(values::Space& space, std::shared_ptr<const values::Setting> ba
       process_wide_(std::move(process_wide)),
       reads_(std::move(reads)),
       sets_(sets),
-      raises_flag_(flag_is_set()) {}
+      prints_(decide_prints()) {}
 
 Context::~Context() {
     forget_idle(*this);
@@ -41,9 +41,21 @@ const values::Block* Context::block(std::uint32_t slot) const {
     return nullptr;
 }
 
-bool Context::flag_is_set() const {
+// As on a command line, the last one counts of `debug` and of `debug-only` with any value but the empty one.
+bool Context::decide_prints() const {
     const values::Debugging* debugging = space_.debugging();
-    return debugging != nullptr && *static_cast<const bool*>(address(debugging->flag_slot()));
+    if (debugging == nullptr) return false;
+    const auto is_on = [](const void* flag) { return *static_cast<const bool*>(flag); };
+    for (auto patch = overrides_.rbegin(); patch != overrides_.rend(); ++patch) {
+        if (patch->slot == debugging->flag_slot()) return is_on(patch->block->address());
+        if (patch->slot != debugging->debug_only_slot()) continue;
+        const std::vector<values::Occurrence>& given = patch->block->given.values;
+        if (std::any_of(given.begin(), given.end(), [](const auto& each) { return each.text && !each.text->empty(); }))
+            return true;
+    }
+    for (const values::Patch& patch : *base_)
+        if (patch.slot == debugging->flag_slot()) return is_on(patch.block->address());
+    return false;
 }
 
 std::shared_ptr<Context> Context::with(const values::Setting& setting) const {
@@ -71,6 +83,8 @@ std::shared_ptr<views::Reads> Context::reads_without(const std::vector<bool>& sl
 }
 
 void* Context::address(std::uint32_t slot) const {
+    if (const values::Debugging* debugging = space_.debugging(); debugging != nullptr && slot == debugging->flag_slot())
+        return values::Debugging::shown_flag(prints_);
     const values::Block* own = block(slot);
     return own != nullptr ? own->address() : space_.defaults()[slot];
 }
@@ -81,13 +95,20 @@ std::string Context::text(std::uint32_t slot) const {
 }
 
 std::vector<void*> Context::values() const {
+    std::vector<void*> values = own_values();
+    if (const values::Debugging* debugging = space_.debugging()) {
+        void*& types = values[debugging->types_slot()];
+        types = debugging->shown_types(prints_, types);
+    }
+    return values;
+}
+
+std::vector<void*> Context::own_values() const {
     std::vector<void*> values(space_.defaults(), space_.defaults() + space_.regions().size());
     for (const values::Patch& patch : *base_) values[patch.slot] = patch.block->address();
     for (const values::Patch& patch : overrides_) values[patch.slot] = patch.block->address();
-    if (const values::Debugging* debugging = space_.debugging()) {
-        const bool types_are_given = process_wide_ != nullptr && process_wide_->debugs();
-        values[debugging->types_slot()] = debugging->types(raises_flag_ || types_are_given);
-    }
+    if (const values::Debugging* debugging = space_.debugging())
+        values[debugging->flag_slot()] = values::Debugging::shown_flag(prints_);
     return values;
 }
 
@@ -100,7 +121,7 @@ const std::string& Context::key() const {
 }
 
 std::vector<std::uint32_t> Context::changed() const {
-    const std::vector<void*> values = this->values();
+    const std::vector<void*> values = own_values();
     std::vector<std::uint32_t> changed;
     for (std::uint32_t slot = 0; slot < values.size(); ++slot) {
         const values::Region& region = space_.regions()[slot];
@@ -121,7 +142,7 @@ std::string Context::find_key() const {
 }
 
 void Context::come_in() {
-    if (reads_ == nullptr && !raises_flag_) return;
+    if (reads_ == nullptr && !prints_) return;
     const std::lock_guard lock(watch_mutex);
     if (reads_ != nullptr) {
         if (inside_ == 0) {
@@ -133,13 +154,13 @@ void Context::come_in() {
         }
         ++inside_;
     }
-    if (raises_flag_) space_.debugging()->raise();
+    if (prints_) space_.debugging()->raise();
 }
 
 void Context::go_out() {
-    if (reads_ == nullptr && !raises_flag_) return;
+    if (reads_ == nullptr && !prints_) return;
     const std::lock_guard lock(watch_mutex);
-    if (raises_flag_) space_.debugging()->lower();
+    if (prints_) space_.debugging()->lower();
     if (reads_ == nullptr || --inside_ > 0) return;
     handler_.reset();
     std::erase(watched, this);

@@ -65,8 +65,8 @@ public:
     // Return a text that is equal for contexts with equal values, and only for those. Never empty.
     const std::string& key() const;
 
-    // Return whether LLVM's flag for debug output is raised while a thread is inside.
-    bool raises_flag() const noexcept { return raises_flag_; }
+    // Return whether LLVM prints debug output inside. Its flag is then raised while a thread is inside.
+    bool prints() const noexcept { return prints_; }
 
     // A thread is about to see the values, or sees them no longer. `come_in` throws views::UnwatchedError, with nothing
     // changed, if reads are watched and page faults of this thread cannot be handled.
@@ -86,7 +86,8 @@ private:
     const values::Block* block(std::uint32_t slot) const;
     std::string find_key() const;
     std::shared_ptr<views::Reads> reads_without(const std::vector<bool>& slots) const;
-    bool flag_is_set() const;
+    bool decide_prints() const;
+    std::vector<void*> own_values() const;
 
     values::Space& space_;
     std::shared_ptr<const values::Setting> base_;
@@ -94,7 +95,7 @@ private:
     std::shared_ptr<values::ProcessWide> process_wide_;
     std::shared_ptr<views::Reads> reads_;
     Sets sets_;
-    bool raises_flag_ = false;  // LLVM prints debug output inside
+    bool prints_ = false;
     // One mutex, shared by all contexts and safe to hold around a fork, guards `inside_`, `held_` and `handler_`.
     std::size_t inside_ = 0;
     std::size_t held_ = 0;

@@ -289,7 +289,7 @@ void Storage::give(std::uint32_t slot, const void* value) {
 // Lead an option to this thread's variable, once exposed.
 void Storage::lead_to_variable(std::uint32_t slot) const noexcept {
     const values::Region& region = regions_[slot];
-    if (exposed_ != nullptr && region.variable != values::no_slot)
+    if (exposed_ != nullptr && region.variable != values::no_slot && object(region.variable) != nullptr)
         values::point_at_variable(region, object(slot), object(region.variable));
 }
 
@@ -330,9 +330,10 @@ std::map<std::uint32_t, values::Setting> Storage::changes(const std::vector<void
     const auto differs = [&](std::uint32_t slot) {
         return !values::same_state(regions_[slot], object(slot), values[slot]);
     };
+    const auto is_copied = [&](std::uint32_t slot) { return slot == values::no_slot || object(slot) != nullptr; };
     for (std::uint32_t slot = 0; slot < regions_.size(); ++slot) {
         const values::Region& region = regions_[slot];
-        if (!region.scoped || region.role != values::Role::option) continue;
+        if (!region.scoped || region.role != values::Role::option || !is_copied(region.variable)) continue;
         if (differs(slot) || (region.variable != values::no_slot && differs(region.variable)))
             found.emplace(slot, values::copy_option(regions_, slot, [this](std::uint32_t of) {
                               return values::clone(regions_[of], object(of));

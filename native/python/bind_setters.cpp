@@ -101,8 +101,10 @@ nb::object given_inside(unsigned image, nb::handle owner) {
     }
     if (!inside || inside->context == nullptr) return nb::none();
     nb::dict found;
-    for (const auto& [slot, values] : inside->given.occurrences)
-        found[nb::int_(slot)] = nb::cast(given_option(*inside->context, slot, values));
+    const auto& given = inside->given.occurrences;
+    for (const values::Patch& patch : inside->context->overrides())  // the order decides between debug and debug-only
+        if (const auto at = given.find(patch.slot); at != given.end())
+            found[nb::int_(patch.slot)] = nb::cast(given_option(*inside->context, patch.slot, at->second));
     return nb::make_tuple(inside->given.was_reset, found);
 }
 

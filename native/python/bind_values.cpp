@@ -182,15 +182,9 @@ void add_space(nb::module_& m) {
                 return reinterpret_cast<std::uintptr_t>(s.defaults()[slot]);
             },
             "slot"_a)
-        .def(
-            "scope_debugging",
-            [](values::Space& s, std::uintptr_t flag, std::uintptr_t location, std::uintptr_t types,
-               std::size_t type_size, std::uintptr_t debug_only, std::uint32_t flag_slot, std::uint32_t types_slot) {
-                s.scope_debugging({flag, location, types, type_size, debug_only, flag_slot, types_slot});
-            },
-            "flag"_a, "location"_a, "types"_a, "type_size"_a, "debug_only"_a, "flag_slot"_a, "types_slot"_a,
-            "Give debug output only to threads inside a context with `debug`. Takes addresses, bytes and slots. Call "
-            "before anything is redirected.")
+        .def("scope_debugging", &values::Space::scope_debugging, "debug"_a, "debug_only"_a, "type_size"_a,
+             "Give debug output only to threads inside a context with `debug` or `debug-only`. Takes the slots of the "
+             "two, and the bytes of one type in LLVM's list. Call before anything is redirected.")
         .def(
             "parse",
             [](values::Space& s, std::uint32_t slot, const std::string& name,
@@ -269,24 +263,20 @@ void add_space(nb::module_& m) {
             "__init__",
             [](values::Change* self, std::uintptr_t option, std::string name,
                std::vector<std::optional<std::string>> texts, values::Kind kind, std::size_t value_offset,
-               std::pair<std::uintptr_t, std::size_t> variable, std::pair<std::uintptr_t, std::size_t> state,
-               std::pair<std::uintptr_t, std::size_t> debug_types) {
-                new (self) values::Change{option,       std::move(name),   std::move(texts),  kind,
-                                          value_offset, variable.first,    variable.second,   state.first,
-                                          state.second, debug_types.first, debug_types.second};
+               std::pair<std::uintptr_t, std::size_t> variable, std::pair<std::uintptr_t, std::size_t> state) {
+                new (self) values::Change{option,       std::move(name), std::move(texts), kind,
+                                          value_offset, variable.first,  variable.second,  state.first,
+                                          state.second};
             },
-            "option"_a, "name"_a, "texts"_a, "kind"_a, "value_offset"_a, "variable"_a, "state"_a, "debug_types"_a,
-            "`variable` and `state` are (address, size in bytes), or (0, 0) if there is none. `debug_types`: the same "
-            "for llvm::CurrentDebugType, with the size of one type.");
+            "option"_a, "name"_a, "texts"_a, "kind"_a, "value_offset"_a, "variable"_a, "state"_a,
+            "`variable` and `state` are (address, size in bytes), or (0, 0) if there is none.");
     nb::class_<values::ProcessWide>(m, "ProcessWide", "A set of changes to LLVM's own options.")
         .def_static(
             "make",
-            [](values::Space& space, std::vector<values::Change> changes, std::string text,
-               std::uintptr_t set_debug_types) {
-                return std::make_shared<values::ProcessWide>(space, std::move(changes), std::move(text),
-                                                             set_debug_types);
+            [](values::Space& space, std::vector<values::Change> changes, std::string text) {
+                return std::make_shared<values::ProcessWide>(space, std::move(changes), std::move(text));
             },
-            "space"_a, "changes"_a, "text"_a, "set_debug_types"_a);
+            "space"_a, "changes"_a, "text"_a);
     m.def("read_scalar", &values::read_scalar, "kind"_a, "address"_a);
     m.def("read_list", &values::read_list, "element"_a, "element_size"_a, "address"_a);
 }

@@ -17,16 +17,15 @@ namespace {
 
 thread_local Stack stack;
 
-// Runs in the child of a fork: only this thread's contexts, and the process-wide changes in force, keep LLVM's debug
-// flag raised.
+// Runs in the child of a fork: only this thread's contexts keep LLVM's debug flag raised.
 void raise_flags_again() {
     for (unsigned image = 0; image < views::max_images; ++image) {
-        std::size_t count = values::debugs_process_wide(image) ? 1 : 0;
+        std::size_t count = 0;
         for (const Levels* levels : {&stack.levels, &stack.carried})
             for (const Level& level : *levels) {
                 const Frame& frame = level.frame;
                 if (frame.image != image || frame.activation.empty()) continue;
-                if (frame.context->raises_flag()) ++count;
+                if (frame.context->prints()) ++count;
                 if (frame.activation.front().activation->raises_flag()) ++count;
             }
         if (values::Debugging* flag = values::debugging(image)) flag->raised_by(count);

@@ -1,11 +1,13 @@
 #include "values/debugging.hpp"
 
-#include "values/epochs.hpp"
 #include "views/view.hpp"
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
+#include <span>
 #include <stdexcept>
+#include <utility>
 
 namespace optctx::values {
 namespace {
@@ -26,6 +28,18 @@ Name unused_name;
 const RawDebugType only_type{unused_name.text, 0, false};
 const void* end_of_only_type(std::size_t size) { return reinterpret_cast<const std::uint8_t*>(&only_type) + size; }
 
+// A list of types of our own. LLVM finds it through the first member, and never constructs or destroys it.
+struct Types {
+    RawManagedStatic found{this->vector, nullptr, nullptr};
+    const std::uint8_t* vector[3]{};  // begin, end, end of storage
+};
+static_assert(offsetof(Types, found) == 0);
+
+std::span<const std::uint8_t> types_in(const RawManagedStatic& types) noexcept {
+    const auto* vector = static_cast<const std::uint8_t* const*>(types.object);
+    return {vector[0], vector[1]};
+}
+
 // Of all images: a flag is raised and lowered rarely. Outlives every thread.
 auto& mutex = *new os::ForkSafeMutex(os::Rank::debugging);
 
@@ -37,7 +51,7 @@ Debugging* debugging(unsigned image) noexcept { return all[image].load(std::memo
 
 std::optional<bool> process_wide_flag(std::uintptr_t address) {
     for (unsigned image = 0; image < views::max_images; ++image) {
-        const Debugging* instance = debugging(image);
+        Debugging* instance = debugging(image);
         if (instance == nullptr || !instance->is_flag(address)) continue;
         const auto lock = instance->hold();
         return *static_cast<const bool*>(instance->process_wide_flag());
@@ -51,24 +65,80 @@ void follow_debugging(unsigned image) noexcept {
 }
 
 Debugging::Debugging(unsigned image, const Places& places)
-    : image_(image),
-      places_(places),
+    : places_(places),
       nothing_{&only_type, end_of_only_type(places.type_size), end_of_only_type(places.type_size)},
-      outside_(*reinterpret_cast<const RawManagedStatic*>(places.types)) {
+      outside_(llvms_types()) {
     if (places.type_size > sizeof only_type) throw std::invalid_argument("a type of debug output is too large");
     all.at(image).store(this, std::memory_order_release);
 }
 
-os::ForkSafeLock Debugging::hold() const { return os::ForkSafeLock(mutex); }
+os::ForkSafeLock Debugging::hold() noexcept {
+    os::ForkSafeLock lock(mutex);
+    if (count_ > 0) follow_held();
+    return lock;
+}
 
-void* Debugging::types(bool prints) const noexcept {
-    return prints ? reinterpret_cast<void*>(places_.types) : const_cast<RawManagedStatic*>(&silent_);
+void* Debugging::shown_flag(bool prints) noexcept {
+    static bool flags[] = {false, true};
+    return &flags[prints];
+}
+
+void* Debugging::shown_types(bool prints, void* types) const noexcept {
+    return prints ? types : const_cast<RawManagedStatic*>(&silent_);
+}
+
+void* Debugging::no_types() noexcept {
+    static Types none;
+    return &none;
+}
+
+std::shared_ptr<Block> Debugging::parsed_types(const std::function<void()>& parse) {
+    auto block = std::make_shared<Block>(sizeof(Types));
+    const auto* types = new (block->data()) Types;
+    // LLVM's parser raises the flag as well.
+    struct InPlaceOfLlvms {
+        Debugging& debugging;
+        const void* llvms;
+        InPlaceOfLlvms(Debugging& of, const void* types) : debugging(of) {
+            if (debugging.count_ == 0) debugging.begin();
+            llvms = std::exchange(debugging.llvms_types().object, types);
+        }
+        ~InPlaceOfLlvms() {
+            debugging.llvms_types().object = llvms;
+            if (debugging.count_ == 0) debugging.end();
+        }
+    };
+    const std::lock_guard lock(mutex);
+    const InPlaceOfLlvms in_place(*this, types->found.object);
+    parse();
+    return block;
+}
+
+std::shared_ptr<Block> Debugging::process_wide_types() const {
+    auto block = std::make_shared<Block>(sizeof(Types));
+    auto* types = new (block->data()) Types;
+    const std::span<const std::uint8_t> elements = types_in(llvms_types());
+    if (elements.empty()) return block;
+    auto* copy = static_cast<std::uint8_t*>(::operator new(elements.size()));
+    std::memcpy(copy, elements.data(), elements.size());
+    types->vector[0] = copy;
+    types->vector[1] = types->vector[2] = copy + elements.size();
+    for (std::size_t at = 0; at < elements.size(); at += places_.type_size)
+        share_string(reinterpret_cast<std::uintptr_t>(reinterpret_cast<const RawDebugType*>(copy + at)->name));
+    return block;
+}
+
+// The strings of a copy are LLVM's own.
+bool Debugging::is_process_wide(const void* types) const noexcept {
+    const auto ours = types_in(*static_cast<const RawManagedStatic*>(types));
+    const auto llvms = types_in(llvms_types());
+    return std::equal(ours.begin(), ours.end(), llvms.begin(), llvms.end());
 }
 
 // A thread that saw the flag raised may read the list only after the flag is lowered, so a silent list must stay in
 // place.
 void Debugging::let_outside(bool print) noexcept {
-    const void* list = print ? reinterpret_cast<const RawManagedStatic*>(places_.types)->object : silent_.object;
+    const void* list = print ? llvms_types().object : silent_.object;
     std::atomic_ref(outside_.object).store(list);
     may_lag_.store(!print || count_ > 0, std::memory_order_relaxed);
 }
@@ -94,8 +164,7 @@ void Debugging::end() noexcept {
 }
 
 void Debugging::follow_held() noexcept {
-    const bool ours = process_wide_epoch(image_) % 2 != 0;  // odd: a context has changed options, and will undo that
-    if (!ours && times_debug_only() != times_) {
+    if (times_debug_only() != times_) {
         kept_ = true;
         times_ = times_debug_only();
     }

@@ -1,15 +1,19 @@
 // Debug output per thread. LLVM_DEBUG (llvm/Support/Debug.h) prints if `DebugFlag && isCurrentDebugType(TYPE)`, at
 // about ten thousand places. The flag is not redirected: it is raised for the whole process while any thread is inside
-// a context with `debug`. The per-thread decision falls where isCurrentDebugType reads the list of types: threads that
-// must not print see a list with a single type that LLVM never asks for.
+// a context with `debug` or `debug-only`. The per-thread decision falls where isCurrentDebugType reads the list of
+// types. Threads inside such a context see its own list. Threads that must not print see a list with a single type that
+// LLVM never asks for.
 #pragma once
 
 #include "image/layouts.hpp"
 #include "os/fork_locks.hpp"
+#include "values/region_copy.hpp"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 
 namespace optctx::values {
@@ -20,9 +24,10 @@ public:
         std::uintptr_t flag;        // llvm::DebugFlag
         std::uintptr_t location;    // of the pointer to the flag, in the Option named debug
         std::uintptr_t types;       // llvm::CurrentDebugType, already constructed
-        std::size_t type_size;      // bytes of one type in that list
-        std::uintptr_t debug_only;  // of the Option named debug-only, which raises the flag too
+        std::uintptr_t debug_only;  // of the Option named debug-only, which adds to the list and raises the flag
+        std::size_t type_size;      // bytes of one type in the list
         std::uint32_t flag_slot;
+        std::uint32_t debug_only_slot;
         std::uint32_t types_slot;
     };
     // Must live until the process ends.
@@ -31,11 +36,23 @@ public:
     Debugging& operator=(const Debugging&) = delete;
 
     std::uint32_t flag_slot() const noexcept { return places_.flag_slot; }
+    std::uint32_t debug_only_slot() const noexcept { return places_.debug_only_slot; }
     std::uint32_t types_slot() const noexcept { return places_.types_slot; }
-    // Return the list of types for threads that print or do not print inside contexts, and for threads outside every
-    // context.
-    void* types(bool prints) const noexcept;
+    // Return what a thread finds inside a context that prints or does not: the flag, and the list of types, `types` if
+    // it prints.
+    static void* shown_flag(bool prints) noexcept;
+    void* shown_types(bool prints, void* types) const noexcept;
+    // Return the list of types that threads outside every context find.
     void* types_outside() noexcept { return &outside_; }
+
+    // Lists of types for contexts, immutable and never freed: one without types, those that LLVM's parser makes of
+    // values, and a copy of LLVM's own. The parser adds to LLVM's own list: during `parse`, which must give values to
+    // `debug-only` only, an empty one of ours is in its place. Call the last three with the lock held that guards
+    // LLVM's storage (Space::hold_storage).
+    static void* no_types() noexcept;
+    std::shared_ptr<Block> parsed_types(const std::function<void()>& parse);
+    std::shared_ptr<Block> process_wide_types() const;
+    bool is_process_wide(const void* types) const noexcept;
 
     // Raise the flag from the first `raise` to the last `lower`. During that time, LLVM's parser writes to a copy
     // of it.
@@ -51,7 +68,7 @@ public:
     bool may_lag() const noexcept { return may_lag_.load(std::memory_order_relaxed); }
     // While the returned lock is held, `process_wide_flag` is the address of the flag's process-wide value, even while
     // contexts have raised LLVM's flag.
-    os::ForkSafeLock hold() const;
+    os::ForkSafeLock hold() noexcept;
     const void* process_wide_flag() const noexcept { return count_ > 0 ? &kept_ : flag(); }
     bool is_flag(std::uintptr_t address) const noexcept { return address == places_.flag; }
 
@@ -64,7 +81,10 @@ private:
     void end() noexcept;
     void follow_held() noexcept;
 
-    unsigned image_;
+    image::RawManagedStatic& llvms_types() const noexcept {
+        return *reinterpret_cast<image::RawManagedStatic*>(places_.types);
+    }
+
     Places places_;
     std::atomic<bool> may_lag_{false};
     std::size_t count_ = 0;

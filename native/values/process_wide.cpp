@@ -19,20 +19,6 @@ using image::RawOption;
 auto& changing = *new os::ForkSafeMutex(os::Rank::changes);
 auto& in_force = *new views::PerImage<std::shared_ptr<ProcessWide>>;  // guarded by `changing`
 
-std::vector<std::string> debug_types(const Change& change) {
-    std::vector<std::string> types;
-    if (change.debug_types == 0) return types;
-    const auto* vector = static_cast<const std::uint8_t* const*>(
-        reinterpret_cast<const image::RawManagedStatic*>(change.debug_types)->object);  // begin, end, ...
-    if (vector == nullptr) return types;                                                // not constructed yet
-    for (const std::uint8_t* at = vector[0]; at != vector[1]; at += change.debug_type_size) {
-        image::RawDebugType type{};
-        std::memcpy(&type, at, std::min(change.debug_type_size, sizeof type));  // the level may not be there
-        types.push_back(type.has_level ? std::string(type.name) + ":" + std::to_string(type.level) : type.name);
-    }
-    return types;
-}
-
 // Return the region that region_copy.hpp works on. The size of a heap-allocated option is unknown and not needed.
 Region shape(const Change& change) {
     Region region{.live = change.option, .size = 0, .role = Role::option};
@@ -48,11 +34,11 @@ std::size_t saved_size(const Change& change) {
     return std::max(value_size(shape(change)), sizeof(std::uint64_t));
 }
 
-Saved save(const Change& change) {
-    Saved saved{{}, debug_types(change)};
+std::vector<Covered> save(const Change& change) {
+    std::vector<Covered> saved;
     const auto add = [&saved](std::uintptr_t address, std::size_t size) {
         const auto* bytes = reinterpret_cast<const std::uint8_t*>(address);
-        if (size != 0) saved.pieces.push_back({address, {bytes, bytes + size}});
+        if (size != 0) saved.push_back({address, {bytes, bytes + size}});
     };
     // Not the flags between the two, which other threads may be reading.
     add(change.option + offsetof(RawOption, occurrences), sizeof RawOption::occurrences);
@@ -72,26 +58,18 @@ Region variable_shape(const Change& change) {
 
 }  // namespace
 
-ProcessWide::ProcessWide(Space& space, std::vector<Change> changes, std::string text, std::uintptr_t set_debug_types)
-    : space_(space),
-      changes_(std::move(changes)),
-      key_{space.image(), std::move(text)},
-      set_debug_types_(set_debug_types) {}
+ProcessWide::ProcessWide(Space& space, std::vector<Change> changes, std::string text)
+    : space_(space), changes_(std::move(changes)), key_{space.image(), std::move(text)} {}
 
 bool ProcessWide::changes(std::uintptr_t option) const noexcept {
     return std::any_of(changes_.begin(), changes_.end(),
                        [option](const Change& each) { return each.option == option; });
 }
 
-bool ProcessWide::debugs() const noexcept {
-    return std::any_of(changes_.begin(), changes_.end(), [](const Change& change) { return change.debug_types != 0; });
-}
-
 void ProcessWide::apply() {
     const std::lock_guard lock(changing);
     ++process_wide_epochs[image()];
     saved_.clear();
-    raise_flag();
     for (const Change& change : changes_) {
         auto* option = reinterpret_cast<void*>(change.option);
         auto* variable = reinterpret_cast<void*>(change.variable);
@@ -103,9 +81,7 @@ void ProcessWide::apply() {
         try {
             space_.add_occurrences(option, occurrences(change.name, change.texts));
         } catch (...) {
-            undo_from(saved_.size());
-            lower_flag();
-            ++process_wide_epochs[image()];
+            undo();
             throw;
         }
     }
@@ -113,8 +89,10 @@ void ProcessWide::apply() {
 }
 
 void ProcessWide::undo() noexcept {
-    undo_from(saved_.size());
-    lower_flag();
+    for (auto saved = saved_.rbegin(); saved != saved_.rend(); ++saved)
+        for (const Covered& piece : *saved)
+            std::memcpy(reinterpret_cast<void*>(piece.address), piece.bytes.data(), piece.bytes.size());
+    saved_.clear();
     ++process_wide_epochs[image()];
 }
 
@@ -123,36 +101,11 @@ void undo_process_wide(unsigned image) noexcept {
     if (const std::shared_ptr<ProcessWide> changes = std::exchange(in_force[image], nullptr)) changes->undo();
 }
 
-// Debug output of single types needs the flag too. This set raises it, as a context with `debug` does.
-void ProcessWide::raise_flag() noexcept {
-    if (Debugging* debugging = space_.debugging(); debugging != nullptr && debugs()) debugging->raise();
-}
-
-void ProcessWide::lower_flag() noexcept {
-    if (Debugging* debugging = space_.debugging(); debugging != nullptr && debugs()) debugging->lower();
-}
-
-void ProcessWide::undo_from(std::size_t count) noexcept {
-    while (count-- > 0) undo_one(changes_[count], saved_[count]);
-    saved_.clear();
-}
-
-void ProcessWide::undo_one(const Change& change, const Saved& saved) noexcept {
-    if (change.debug_types != 0) {
-        std::vector<const char*> types;
-        for (const std::string& type : saved.debug_types) types.push_back(type.c_str());
-        using SetDebugTypes = void (*)(const char**, unsigned);
-        reinterpret_cast<SetDebugTypes>(set_debug_types_)(types.data(), static_cast<unsigned>(types.size()));
-    }
-    for (const Covered& piece : saved.pieces)
-        std::memcpy(reinterpret_cast<void*>(piece.address), piece.bytes.data(), piece.bytes.size());
-}
-
 // The first of two saved pieces that cover the same storage has the contents before all changes, so it is copied last.
 void ProcessWide::read_before(std::span<const Piece> pieces, char* to) const {
     for (const auto& [address, size] : pieces) {
         for (auto saved = saved_.rbegin(); saved != saved_.rend(); ++saved)
-            for (const Covered& each : saved->pieces) {
+            for (const Covered& each : *saved) {
                 const std::uintptr_t begin = std::max(address, each.address);
                 const std::uintptr_t end = std::min(address + size, each.address + each.bytes.size());
                 if (begin < end) std::memcpy(to + (begin - address), &each.bytes[begin - each.address], end - begin);
@@ -169,11 +122,6 @@ std::string read_outside(std::span<const Piece> pieces) {
     for (const std::shared_ptr<ProcessWide>& changes : in_force)
         if (changes != nullptr) changes->read_before(pieces, bytes.data());
     return bytes;
-}
-
-bool debugs_process_wide(unsigned image) {
-    const std::lock_guard lock(changing);
-    return in_force[image] != nullptr && in_force[image]->debugs();
 }
 
 }  // namespace optctx::values

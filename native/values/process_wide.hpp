@@ -24,8 +24,6 @@ struct Change {
     std::size_t variable_size;  // bytes
     std::uintptr_t state;       // object that the option's callback changes, or 0
     std::size_t state_size;
-    std::uintptr_t debug_types;   // llvm::CurrentDebugType if the option adds to it (undo sets the old types), or 0
-    std::size_t debug_type_size;  // bytes
 };
 
 // Names changes: those with this text, in this image. The same text means other changes in another image.
@@ -44,23 +42,15 @@ struct Covered {
 // (address, size in bytes) of storage.
 using Piece = std::pair<std::uintptr_t, std::size_t>;
 
-// What one change covers.
-struct Saved {
-    std::vector<Covered> pieces;           // the option's head and value, its variable, the state beside it
-    std::vector<std::string> debug_types;  // in the form that -debug-only accepts
-};
-
 // A set of changes to one image, in force or not. `text` is equal for equal changes of that image, and only for those,
 // also in other processes. `key` is equal for equal changes in this process, and only for those. Owned by a C++
 // shared_ptr, as Context is.
 class ProcessWide : public std::enable_shared_from_this<ProcessWide> {
 public:
-    ProcessWide(Space& space, std::vector<Change> changes, std::string text, std::uintptr_t set_debug_types);
+    ProcessWide(Space& space, std::vector<Change> changes, std::string text);
     unsigned image() const noexcept { return key_.image; }
     const std::string& text() const noexcept { return key_.text; }
     const ChangeKey& key() const noexcept { return key_; }
-    // Return whether LLVM prints debug output of some types, in contexts that ask for it, while this is in force.
-    bool debugs() const noexcept;
     const std::vector<Change>& changes() const noexcept { return changes_; }
     // Return whether it changes the option at this address, and restores it.
     bool changes(std::uintptr_t option) const noexcept;
@@ -74,23 +64,16 @@ private:
     void undo() noexcept;
     // Overwrite what the changes in force have changed in copies of the pieces, one after the other.
     void read_before(std::span<const Piece> pieces, char* to) const;
-    void raise_flag() noexcept;
-    void lower_flag() noexcept;
-    void undo_from(std::size_t count) noexcept;
-    void undo_one(const Change& change, const Saved& saved) noexcept;
 
     Space& space_;
     std::vector<Change> changes_;
     ChangeKey key_;
-    std::uintptr_t set_debug_types_;
-    std::vector<Saved> saved_;
+    std::vector<std::vector<Covered>> saved_;  // of each change: the option's head and value, its variable, the state
 };
 
 // Undo the changes in force in an image, if any. Call with the gate closed, like `apply`.
 void undo_process_wide(unsigned image) noexcept;
 // Copy pieces of LLVM's storage, one after the other, without the changes in force in any image.
 std::string read_outside(std::span<const Piece> pieces);
-// Return whether the changes in force make the image print debug output.
-bool debugs_process_wide(unsigned image);
 
 }  // namespace optctx::values

@@ -24,12 +24,6 @@ RawCowHeader* cow_header(std::uintptr_t characters) {
     return reinterpret_cast<RawCowHeader*>(characters - sizeof(RawCowHeader));
 }
 
-// Add an owner of a copy-on-write string. The empty string is a static object without a reference count.
-void share_string(std::uintptr_t characters) {
-    RawCowHeader* header = cow_header(characters);
-    if (header->capacity != 0) std::atomic_ref(header->references).fetch_add(1, std::memory_order_relaxed);
-}
-
 void release_string(std::uintptr_t characters) {
     RawCowHeader* header = cow_header(characters);
     if (header->capacity == 0) return;
@@ -175,6 +169,12 @@ std::shared_ptr<Block> clone(const Region& region, const void* from) {
 
 void point_at_variable(const Region& option, void* object, const void* variable) noexcept {
     std::memcpy(static_cast<std::uint8_t*>(object) + option.value_offset, &variable, sizeof variable);
+}
+
+// The empty string is a static object without a reference count.
+void share_string(std::uintptr_t characters) {
+    RawCowHeader* header = cow_header(characters);
+    if (header->capacity != 0) std::atomic_ref(header->references).fetch_add(1, std::memory_order_relaxed);
 }
 
 void share_value(const Region& region, void* object) {

@@ -32,6 +32,8 @@ std::uint8_t* value_of(const Region& region, void* object);
 const std::uint8_t* value_of(const Region& region, const void* object);
 // Take a share in whatever the value at `object` owns, so that neither copy can free it while the other uses it.
 void share_value(const Region& region, void* object);
+// Do the same for a copy-on-write string, by the address of its characters.
+void share_string(std::uintptr_t characters);
 // Give the share back, before other bytes are written to `object`. Never free the characters of strings: LLVM may
 // have kept an address into them.
 void release_value(const Region& region, void* object);

@@ -57,10 +57,20 @@ Space::Space(unsigned image, std::vector<Region> regions, std::vector<std::uint3
     spaces[image_].store(this, std::memory_order_release);
 }
 
-void Space::scope_debugging(const Debugging::Places& places) {
-    debugging_ = std::make_unique<Debugging>(image_, places);
-    defaults_[places.types_slot] = debugging_->types(false);
-    views::identity_view(image_)[places.types_slot] = debugging_->types_outside();
+void Space::scope_debugging(std::uint32_t debug, std::uint32_t debug_only, std::size_t type_size) {
+    const std::uint32_t flag = regions_.at(debug).variable;
+    const std::uint32_t types = regions_.at(debug_only).variable;
+    debugging_ = std::make_unique<Debugging>(
+        image_, Debugging::Places{.flag = regions_.at(flag).live,
+                                  .location = regions_[debug].live + regions_[debug].value_offset,
+                                  .types = regions_.at(types).live,
+                                  .debug_only = regions_[debug_only].live,
+                                  .type_size = type_size,
+                                  .flag_slot = flag,
+                                  .debug_only_slot = debug_only,
+                                  .types_slot = types});
+    defaults_[types] = Debugging::no_types();
+    views::identity_view(image_)[types] = debugging_->types_outside();
     layout_->spread(views::identity_view(image_));
     last_view_ = defaults_;
 }
@@ -100,12 +110,18 @@ void Space::build_defaults(const std::vector<std::uint32_t>& set_default_index) 
 Setting Space::clone_process_wide(std::uint32_t slot) const {
     return copy_option(regions_, slot, [this](std::uint32_t of) {
         const Region& region = regions_[of];
+        if (lists_types(of)) return debugging_->process_wide_types();
         return clone(region, live(of));
     });
 }
 
 // Whether LLVM may have kept an address into storage of this region: such storage is never freed.
 static bool stays(const Region& region) noexcept { return region.escapes || region.ownership != Ownership::none; }
+
+// Whether the region is the list of types of debug output, which `debug-only` sets in place of a variable.
+bool Space::lists_types(std::uint32_t slot) const noexcept {
+    return debugging_ != nullptr && slot == debugging_->types_slot();
+}
 
 // Keep storage that LLVM may have kept an address into. Call with the storage lock held: whoever makes a context, and
 // code inside a scope that sets an option, may do so at the same time.
@@ -140,14 +156,19 @@ Setting Space::parse_locked(std::uint32_t slot, const Occurrences& values) {
     os::ForkSafeLock storage(storage_mutex_);
     const views::LiveView cloning;
     Setting setting = clone_process_wide(slot);
-    storage.unlock();
+    const bool by_types = lists_types(region.variable);
+    if (!by_types) storage.unlock();
     void* object = setting.front().block->address();
     clear_occurrences(object);
     release_value(region, object);
     clear_value(region, object);
     if (region.variable != no_slot) clear_value(regions_[region.variable], setting.back().block->address());
     static_cast<RawOption*>(object)->occurrences = static_cast<std::uint16_t>(values.before);
-    give_occurrences(object, values.values, values.before);
+    const auto give = [&] { give_occurrences(object, values.values, values.before); };
+    if (by_types)
+        setting.back().block = debugging_->parsed_types(give);
+    else
+        give();
     setting.front().block->given = values;
     return setting;
 }
@@ -195,6 +216,7 @@ void Space::give_occurrences(void* option, const std::vector<Occurrence>& values
 bool Space::drifted(std::uint32_t slot, void* const* reference) const {
     const Region& region = regions_[slot];
     const auto differs = [&](std::uint32_t at) { return !same_state(regions_[at], live(at), reference[at]); };
+    if (lists_types(region.variable)) return differs(slot) || !debugging_->is_process_wide(reference[region.variable]);
     return differs(slot) || (region.variable != no_slot && differs(region.variable));
 }
 
@@ -221,7 +243,9 @@ std::shared_ptr<const Setting> Space::drift() {
 }
 
 os::ForkSafeLock Space::hold_for_parse(std::uintptr_t option) {
-    const auto owns = [this](std::uint32_t at) { return at != no_slot && regions_[at].ownership != Ownership::none; };
+    const auto owns = [this](std::uint32_t at) {
+        return at != no_slot && (lists_types(at) || regions_[at].ownership != Ownership::none);
+    };
     const std::optional<std::uint32_t> slot = slot_of(option);
     if (!slot || !(owns(*slot) || owns(regions_[*slot].variable))) return {};
     return os::ForkSafeLock(storage_mutex_);

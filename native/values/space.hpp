@@ -79,8 +79,10 @@ public:
     // changes.
     std::shared_ptr<const Setting> drift();
 
-    // Give contexts debug output of their own (values/debugging.hpp). Call before anything is redirected.
-    void scope_debugging(const Debugging::Places& places);
+    // Give contexts debug output of their own (values/debugging.hpp), by the slots of the options `debug`, whose
+    // variable is LLVM's flag, and `debug-only`, whose variable is the list of types. `type_size`: bytes of one. Call
+    // before anything is redirected.
+    void scope_debugging(std::uint32_t debug, std::uint32_t debug_only, std::size_t type_size);
     Debugging* debugging() const noexcept { return debugging_.get(); }
 
     // Guard LLVM's own storage (intercept/setters.cpp), if LLVM is about to parse a value for this object of its own
@@ -96,6 +98,7 @@ private:
     Setting parse_locked(std::uint32_t slot, const Occurrences& values);
     void give_occurrences(void* option, const std::vector<Occurrence>& values, unsigned before);
     bool add_occurrence(void* option, unsigned position, const Occurrence& value) const;
+    bool lists_types(std::uint32_t slot) const noexcept;
     bool drifted(std::uint32_t slot, void* const* reference) const;
     const void* live(std::uint32_t slot) const noexcept;
 

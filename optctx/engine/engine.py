@@ -212,18 +212,11 @@ class Clock:
 
 
 def _scope_printing(space: Space, plan: Plan) -> None:
-    """Limit debug output to the threads that are inside a context with `debug`."""
+    """Limit debug output to the threads that are inside a context with `debug` or `debug-only`."""
     printing = plan.printing
     if printing is not None:
-        space.scope_debugging(
-            printing.flag,
-            printing.option.address + printing.option.value_offset,
-            printing.types.address,
-            printing.types.type_size,
-            printing.debug_only.address,
-            plan.slots[printing.flag],
-            plan.slots[printing.types.address],
-        )
+        debug, debug_only = (plan.slots[option.address] for option in printing.options)
+        space.scope_debugging(debug, debug_only, printing.types.type_size)
 
 
 def _trampolines(plan: Plan, index: int) -> Trampolines:

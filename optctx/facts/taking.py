@@ -122,17 +122,16 @@ class _Readers:
         """Counts the instructions of each option's own storage, and of what leads to it or is a copy."""
         own, beside = self._storage(), self._beside()
         for site in self._code.sites or ():
-            option = own.get(site.region)
-            if option is not None:
+            for option in own.get(site.region, ()):
                 doings = _doings(site, site.region == option.address)
                 self._count(option, site.function, site.number, doings, copy=False)
             for option in beside.get(site.region, ()):
                 self._count(option, site.function, site.number, [_doing(site)], copy=True)
         for refusal in self._code.refusals:
-            if refusal.region in own:
+            for option in own.get(refusal.region, ()):
                 symbol = self._image.named(refusal.function)
                 number = symbol.number if symbol is not None else 0
-                self._count(own[refusal.region], refusal.function, number, ["addresses"], copy=False)
+                self._count(option, refusal.function, number, ["addresses"], copy=False)
 
     def _count(
         self, option: RegisteredOption, mangled: str, number: int, doings: Iterable[str], *, copy: bool
@@ -146,16 +145,16 @@ class _Readers:
             self._libraries[option.address, copy, function] = library
         counts[copy, function].update(doings)
 
-    def _storage(self) -> dict[int, RegisteredOption]:
-        """Region -> the option whose storage it is."""
-        found = {}
+    def _storage(self) -> dict[int, tuple[RegisteredOption, ...]]:
+        """Region -> the options whose storage it is: one, but for what decides about debug output."""
+        found: dict[int, tuple[RegisteredOption, ...]] = {}
         for option in self._options:
             if option.size is not None:
-                found[option.address] = option
+                found[option.address] = (option,)
                 if option.variable_size is not None:
-                    found[option.variable] = option
+                    found[option.variable] = (option,)
         if (printing := self._survey.printing) is not None:
-            found[printing.types.address] = printing.option
+            found[printing.types.address] = printing.options
         return found
 
     def _beside(self) -> dict[int, list[RegisteredOption]]:

@@ -15,7 +15,7 @@ from optctx._native import (
     symbol_near,
     walk_registry,
 )
-from optctx.image.abi import MANY_PARTS, parse_vtable_name, prove_contents
+from optctx.image.abi import MANY_PARTS, OptionType, parse_vtable_name, prove_contents
 from optctx.image.facts import mangled_names
 from optctx.image.facts.fact import Found
 from optctx.image.facts.mangled_names import (
@@ -121,7 +121,7 @@ def _read(image: Image, registry: int) -> ImageRegistry:
     vtables = Vtables(image)
     options = [read_option(image, vtables, offset, own, address) for own, address in named]
     _prove_aliases(options)
-    _measure_heap(image, options)
+    _measure_heap(image, vtables, options)
     return ImageRegistry(layout, registry, offset, options)
 
 
@@ -168,14 +168,25 @@ def _prove_aliases(options: list[RegisteredOption]) -> None:
             raise MisfitError(f"the alias {option.name} leads to no option")
 
 
-def _measure_heap(image: Image, options: list[RegisteredOption]) -> None:
-    sizes = {option_at(each.address).vtable: each.size for each in options if each.size is not None}
+def _measure_heap(image: Image, vtables: Vtables, options: list[RegisteredOption]) -> None:
+    """Find the sizes of options on the heap from those in static storage whose members are the same."""
+    sizes = {_members(vtables, each): each.size for each in options if each.size is not None}
     for option in options:
         if option.size is None:
-            option.heap_size = sizes.get(option_at(option.address).vtable)
+            option.heap_size = sizes.get(_members(vtables, option))
             if option.heap_size is not None:
                 words = load_words(option.address, option.heap_size // WORD, "an option")
                 option.callback = has_callback(image, words)
+
+
+def _members(vtables: Vtables, option: RegisteredOption) -> str:
+    """Name what an option consists of: its class, or its parser if it leads to an object of any class."""
+    vtable = vtables.get(option_at(option.address).vtable)
+    assert vtable is not None  # the option has been read
+    match = re.fullmatch(mangled_names.OPT, vtable.name)
+    if match is not None and option.type == OptionType(Kind.other, external=True):
+        return match["parser"]
+    return vtable.name
 
 
 def _probe_value_offset(image: Image, addresses: list[int]) -> int:

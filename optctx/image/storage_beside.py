@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from optctx._native import Kind, Span, Symbol, call_pointer, find_data_pointers
 from optctx.errors import UnsupportedImageError
+from optctx.image.abi import OptionType
 from optctx.image.facts.mangled_names import (
     CURRENT_DEBUG_TYPES,
     DEBUG_FLAG,
@@ -187,14 +188,18 @@ class DebugTypes(NamedTuple):
 
 
 class Printing(NamedTuple):
-    """`option` is `debug`, which `flag` belongs to, and `debug_only` the other one that sets it. `types`: the
-    list that the function called `asked` reads."""
+    """`option` is `debug`, and `debug_only` the other one that raises the flag. `types`: the list that
+    `debug_only` adds to, and that the function called `asked` reads."""
 
     option: RegisteredOption
     debug_only: RegisteredOption
-    flag: int
     types: DebugTypes
     asked: str  # mangled
+
+    @property
+    def options(self) -> tuple[RegisteredOption, RegisteredOption]:
+        """Both options, whose values LLVM reads in one place."""
+        return self.option, self.debug_only
 
 
 def find_debug_types(image: Image) -> DebugTypes:
@@ -238,4 +243,6 @@ def find_printing(image: Image, registered: Iterable[RegisteredOption]) -> Print
         raise UnsupportedImageError(
             f"{image.path}: the option debug is not a plain one that sets {DEBUG_FLAG.what}"
         )
-    return Printing(option, debug_only, flag, types, image.findings.need(IS_DEBUG_TYPE).symbol)
+    if debug_only.type != OptionType(Kind.other, external=True) or debug_only.heap_size is None:
+        raise UnsupportedImageError(f"{image.path}: the option debug-only is not of the class that is known")
+    return Printing(option, debug_only, types, image.findings.need(IS_DEBUG_TYPE).symbol)

@@ -53,8 +53,8 @@ class Plan:
         return self.references.sites.words(self.slots, self.readers.by_site, len(self.regions))
 
     def sees_reads(self, option: RegisteredOption) -> bool:
-        """Return whether it can be known if LLVM reads the option: `debug` it looks at everywhere, unseen."""
-        return self.printing is None or option is not self.printing.option
+        """Return whether it can be known if LLVM reads the option: those that print it reads everywhere."""
+        return self.printing is None or option not in self.printing.options
 
     def add(self, region: Region, set_default: int = 0) -> int:
         """Give the region a slot."""
@@ -78,7 +78,7 @@ def make_plan(survey: Survey, references: References) -> Plan:
     for option in plan.options.values():
         own = uses.get(option.address)
         of_variable = None if option.variable_size is None else uses.get(option.variable)
-        if printing is not None and option is printing.option:
+        if printing is not None and option in printing.options:
             own, of_variable = uses[printing.types.address], None
         readers = own.functions if own is not None else ()
         if of_variable is not None:
@@ -93,7 +93,8 @@ def make_plan(survey: Survey, references: References) -> Plan:
     _add_state(plan, survey.state)
     _add_tables(plan)
     if printing is not None:
-        _add_printing(plan, printing)
+        for slot in set().union(*(option.slots for option in printing.options)):
+            plan.regions[slot].shared = True
     if not uses.keys() <= plan.slots.keys():
         sites = sites.of_regions(plan.slots)
         plan.references = references._replace(sites=sites)
@@ -119,16 +120,9 @@ def _decide(
     options = {option.address: option for option in survey.options}
     for option in survey.options:
         option.begin_plan()
-    on_heap = () if printing is None else [printing.option.address]
+    on_heap = () if printing is None else [option.address for option in printing.options]
     refuse(options, references, survey.state, survey.missing, uses, on_heap)
     return options
-
-
-def _add_printing(plan: Plan, printing: Printing) -> None:
-    """Give slots to `debug`, which LLVM itself reads nowhere, and to what decides in its place."""
-    for slot in printing.option.slots:
-        plan.regions[slot].shared = True
-    plan.add(Region(printing.types.address, printing.types.size, Role.decision))
 
 
 def _add_state(plan: Plan, state: list[StateBeside]) -> None:
@@ -179,7 +173,13 @@ def _give_slots(plan: Plan, uses: Mapping[int, Uses]) -> None:
         region = _region(uses, option, option.address, size, _OPTION)
         region.value_offset = option.value_offset
         region.has_default = option.type.kind != _OTHER
-        if option.type.external and option.variable_size is not None:
+        if plan.printing is not None and option is plan.printing.debug_only:
+            types = plan.printing.types  # where LLVM puts what it is given
+            region.escapes = True
+            region.variable = option.value_slot = plan.add(
+                Region(types.address, types.size, Role.decision, scoped=True, escapes=True)
+            )
+        elif option.type.external and option.variable_size is not None:
             variable = _region(uses, option, option.variable, option.variable_size, _VARIABLE)
             variable.written = True  # a few bytes each, and LLVM may write them through pointers
             region.variable = option.value_slot = plan.add(variable)

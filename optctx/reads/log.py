@@ -117,8 +117,8 @@ class Log:
     def reads(self) -> Mapping[str, Read]:
         """Every option that was read, by name.
 
-        Reads of `debug`, and of options that cannot be scoped (`Option.scope` "process"), are not seen. If
-        LLVM itself wrote an option inside a scope, `values` has the context's value.
+        Reads of `debug` and `debug-only`, and of options that cannot be scoped (`Option.scope` "process"),
+        are not seen. If LLVM itself wrote an option inside a scope, `values` has the context's value.
         """
         if self._reads is not None:
             return self._reads

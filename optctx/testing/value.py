@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # Texts for the types that have parsers of their own.
 _OTHER = {
+    "debug-only": ["", "licm", "gvn,loop-unroll", "isel:2"],
     "pass-remarks": ["", "a.*", "inline|loop-vectorize"],
     "pass-remarks-analysis": ["", "[a-z]+"],
     "pass-remarks-missed": ["", "licm"],

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from optctx.errors import OptctxError, OptionTypeError, shown
 from optctx.outputs import write_whole
-from optctx.travelling.stamps import trusted_overrides
+from optctx.travelling.stamps import by_name, trusted_overrides
 
 if TYPE_CHECKING:
     from optctx.engine.engine import Engine
@@ -51,7 +51,7 @@ def write_options(
     lines = [_HEAD, f"format = {_FORMAT}"]
     lines += [f"{key} = {quoted(text)}" for key, text in about.items()]
     lines += ["", "[options]"]
-    for option in sorted(options):
+    for option in sorted(options, key=by_name):
         texts = ("true" if text is None else quoted(text) for text in options[option])
         lines.append(f"{quoted(option)} = [{', '.join(texts)}]")
     write_whole(path, "\n".join(lines) + "\n")

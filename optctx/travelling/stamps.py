@@ -86,6 +86,11 @@ def called(label: str) -> str:
     return f"module {shown(label)}" if label else "a module without a name"
 
 
+def by_name(name: str) -> str:
+    """Return a key to sort options by. `debug` and `debug-only` keep their order: the last one counts."""
+    return "debug-only" if name == "debug" else name
+
+
 def write_stamp(image: Image, module: object, options: Mapping[str, Texts]) -> None:
     """Replace all stamps of a module with one.
 
@@ -95,7 +100,7 @@ def write_stamp(image: Image, module: object, options: Mapping[str, Texts]) -> N
     node: Node = (
         _FORMAT.encode(),
         module_label(image, module)[:_LONGEST_NAME].encode(),
-        *(_option_node(name, options[name]) for name in sorted(options)),
+        *(_option_node(name, options[name]) for name in sorted(options, key=by_name)),
     )
     write_named(image, module, _NAME, [node])
 

@@ -13,6 +13,7 @@ from optctx.values.registry import find
 from optctx.values.texts import Texts, needs_value, split_text
 
 _LISTS = ("list", "bits")
+_ADDING_UP = ("debug-only",)  # given twice, it is as if given once with a comma
 
 
 def parse_args(
@@ -50,7 +51,11 @@ def parse_args(
         else:
             texts = (None,)
         before = found.pop(name, ())  # the last one counts, also among several names of one option
-        found[name] = before + texts if target.type.kind.name in _LISTS else texts
+        if target.type.kind.name in _LISTS:
+            texts = before + texts
+        elif name in _ADDING_UP and texts != (None,):
+            texts = (",".join(text for text in before + texts if text),)
+        found[name] = texts
     return found
 
 

@@ -82,7 +82,7 @@ class Layers:
 
     def beside(self, made: Iterable[Override]) -> Layers:
         """Return the same layers, with `made` among the own overrides."""
-        return Layers(self.engine, self.drift, self.inherited, {**self.own, **_by_name(made)})
+        return Layers(self.engine, self.drift, self.inherited, _over(self.own, _by_name(made)))
 
     def without(self, names: Collection[str]) -> Layers:
         """Return the same layers without the overrides of these options, by the options' own names."""
@@ -117,8 +117,8 @@ class Layers:
     # What they hold
 
     def overridden(self) -> dict[str, Override]:
-        """Return the overrides in force, by the options' own names."""
-        return {**self.inherited, **self.own}
+        """Return the overrides in force, by the options' own names; one that was given later comes later."""
+        return _over(self.inherited, self.own)
 
     def exclusive(self) -> list[str]:
         """List the options that entering changes for the whole process, by name."""
@@ -136,7 +136,7 @@ class Layers:
     def read(self, option: RegisteredOption) -> Value:
         """Return the value of an option that is not an alias."""
         override = self.own.get(option.name) or self.inherited.get(option.name)
-        if override is not None:
+        if override is not None and (option.slot is None or not option.type.readable):
             return override.value()
         if option.slot is None:  # in LLVM's own storage for every context
             return read_value(option, option.place.address)
@@ -287,6 +287,11 @@ def rebuild(engine: Engine, inherited: Mapping[str, Texts], own: Mapping[str, Te
         for texts_by_name in (inherited, own)
     )
     return Layers.registered(engine).on_top(below).on_top(above)
+
+
+def _over(below: Mapping[str, Override], above: Mapping[str, Override]) -> dict[str, Override]:
+    """Put overrides on top of others, and after them: of `debug` and `debug-only` the last one counts."""
+    return {**{name: each for name, each in below.items() if name not in above}, **above}
 
 
 def _by_name(made: Iterable[Override]) -> dict[str, Override]:

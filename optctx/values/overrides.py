@@ -20,10 +20,8 @@ from optctx.errors import (
     llvms_reason,
     shown,
 )
-from optctx.image.facts.fact import Fact
-from optctx.image.facts.mangled_names import DEBUG_FLAG, OPT_BISECTOR, PASS_GATE, SET_DEBUG_TYPES
+from optctx.image.facts.mangled_names import OPT_BISECTOR, PASS_GATE
 from optctx.image.options import RegisteredOption
-from optctx.image.storage_beside import find_debug_types
 from optctx.plan.refusals import COPIED_FOR_GOOD
 from optctx.values.read_values import Value, read_value
 from optctx.values.registry import find
@@ -35,7 +33,6 @@ ProcessWideMode = Literal["refuse", "exclusive"]
 
 # Options whose callback changes a single object, which can be restored with the option.
 _BISECTION = ("opt-bisect-limit",)
-_DEBUG_TYPES = ("debug-only",)
 # Sizes in bytes of cl::location variables that have no symbol, by kind.
 _VARIABLE_SIZES = {Kind.boolean: 1, Kind.string: 8}
 _MOST_NESTED = 1000  # parentheses of a regular expression; LLVM takes about 270 bytes of the stack for each
@@ -97,7 +94,7 @@ def _why_not(option: RegisteredOption) -> str:
         return never
     if option.callback and option.name not in _BISECTION:
         return "it runs a callback, whose effect cannot be undone"
-    if kind == Kind.other and option.name not in _DEBUG_TYPES:
+    if kind == Kind.other:
         return "its value has no form that could be put back"
     if not option.type.supported:
         return "its type has a layout that is not known here"
@@ -123,7 +120,8 @@ class Override:
     def value(self) -> Value:
         """Return what LLVM parsed from the text, or the text itself if the type has no readable form."""
         if self.setting is None or self.option.type.kind == Kind.other:
-            return list(self.texts) if self.option.type.kind == Kind.list else self.texts[-1]
+            several = self.option.type.kind == Kind.list or len(self.texts) > 1
+            return list(self.texts) if several else self.texts[-1]
         addresses = {patch.slot: patch.address for patch in self.setting.patches}
         return read_value(self.option, self.option.value_in(addresses.__getitem__))
 
@@ -189,9 +187,7 @@ def changes_of(engine: Engine, overrides: Iterable[Override]) -> ProcessWide | N
     exclusive.sort(key=lambda override: override.option.name)
     key = shlex.join(arg for override in exclusive for arg in override.args())
     changes = [_change(engine, override) for override in exclusive]
-    debugs = any(override.option.name in _DEBUG_TYPES for override in exclusive)
-    set_types = engine.image.findings.need(SET_DEBUG_TYPES).address if debugs else 0
-    return ProcessWide.make(engine.space, changes, key, set_types)
+    return ProcessWide.make(engine.space, changes, key)
 
 
 def _change(engine: Engine, override: Override) -> Change:
@@ -207,29 +203,19 @@ def _change(engine: Engine, override: Override) -> Change:
         option.value_offset,
         variable,
         _changed_beside(engine, option.name),
-        _debug_types(engine) if option.name in _DEBUG_TYPES else (0, 0),
     )
 
 
 def _changed_beside(engine: Engine, name: str) -> tuple[int, int]:
     """Find the object that parsing the option changes besides its value: (address, size), or (0, 0)."""
-    if name in _BISECTION:
-        call_pointer(engine.image.findings.need(PASS_GATE).address)  # makes it
-        return _object(engine, OPT_BISECTOR)
-    if name in _DEBUG_TYPES:
-        return _object(engine, DEBUG_FLAG)
-    return 0, 0
-
-
-def _debug_types(engine: Engine) -> tuple[int, int]:
-    """Return (address of the list of debug types, size of an element in bytes)."""
-    types = find_debug_types(engine.image)
-    return types.address, types.type_size
-
-
-def _object(engine: Engine, fact: Fact[None]) -> tuple[int, int]:
-    engine.image.findings.need(fact)
-    symbol = engine.image.findings.find_object(fact)
+    if name not in _BISECTION:
+        return 0, 0
+    findings = engine.image.findings
+    call_pointer(findings.need(PASS_GATE).address)  # makes it
+    findings.need(OPT_BISECTOR)
+    symbol = findings.find_object(OPT_BISECTOR)
     if symbol is None:
-        raise UnsupportedImageError(f"{engine.image.path}: expected {fact.what} to be an object, found none")
+        raise UnsupportedImageError(
+            f"{engine.image.path}: expected {OPT_BISECTOR.what} to be an object, found none"
+        )
     return symbol.address, symbol.size

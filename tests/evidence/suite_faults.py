@@ -30,7 +30,7 @@ _OPTIONS = {
     "right": ("-unroll-count=2",),
     "right with two options": ("-unroll-count=3", "-inline-threshold=7"),
     "insensitive": ("-inline-threshold=7",),
-    "refused": ("-debug-only=nothing",),
+    "refused": ("-stats",),
     "rejected": ("-unroll-count=many",),
     "wrong": ("-unroll-count=4",),
     "ignored": ("-unroll-count=5",),

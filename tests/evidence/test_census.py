@@ -43,7 +43,7 @@ def test_what_constructors_read(taken: Facts) -> None:
     assert "read only in constructors" in found["x86-asm-syntax"]  # X86MCAsmInfo.cpp
     assert "read in constructors" in found["forget-scev-loop-unroll"]  # PipelineTuningOptions()
     assert "read in constructors" not in found["inline-threshold"]
-    assert "readers not known" in found["debug-only"]
+    assert "readers not known" in found["track-memory"]
 
 
 def test_it_prints_a_line_for_each_option_and_totals(taken: Facts, capfd: pytest.CaptureFixture[str]) -> None:

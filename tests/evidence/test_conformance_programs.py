@@ -36,7 +36,7 @@ def with_options(*names: str) -> list[str]:
 
 # evidence.conformance --record
 
-RECORDED = ("unroll-count", "regalloc", "debug-only")
+RECORDED = ("unroll-count", "regalloc", "stats")
 # Runs the suite; in it, records do not see the options that are named.
 BLIND = """
 import sys
@@ -61,7 +61,7 @@ def recorded(folder: pathlib.Path, hidden: str) -> tuple[int, dict[str, Any], st
 def test_every_sensitive_option_must_be_recorded(tmp_path: pathlib.Path) -> None:
     status, found, text = recorded(tmp_path, "")
     assert (status, found["missing"], found["process"]) == (0, [], 0)
-    assert found["pairs"] >= found["options"] >= len(RECORDED) - 1  # debug-only is refused
+    assert found["pairs"] >= found["options"] >= len(RECORDED) - 1  # stats is refused
     assert f"{found['pairs']} recorded as read" in text
     status, blind, text = recorded(tmp_path, "unroll-count")
     assert status == 1
@@ -80,7 +80,7 @@ def test_each_option_of_a_job_is_left_out_by_itself() -> None:
 
 # evidence.conformance.designs
 
-DESIGNED = ("x86-asm-syntax", "unroll-count", "debug-only", "regalloc")
+DESIGNED = ("x86-asm-syntax", "unroll-count", "stats", "regalloc")
 # No option is said to be at fault, and whether stock LLVM is stable is not looked at, which takes long.
 WITHOUT_FAULTS = """
 import sys
@@ -105,7 +105,7 @@ def test_running_shows_which_options_do_not_arrive(tmp_path: pathlib.Path) -> No
     status, rows, text = designed(tmp_path, "-m", "evidence.conformance.designs", *chosen)
     assert status == 0, text
     ends = {(design, at_fault): (fault, end) for design, _, _, _, fault, at_fault, end in rows}
-    assert ends["table", "debug-only"] == ends["library-options", "debug-only"] == ("process-wide", "not run")
+    assert ends["table", "stats"] == ends["library-options", "stats"] == ("process-wide", "not run")
     syntax = [ends[design, "x86-asm-syntax"] for design in ("table", "library-options")]
     assert syntax == [("no context", "differs")] * 2
     assert ends["library-options", "regalloc"] == ("no field", "not run")

@@ -197,7 +197,7 @@ SAME = "; stock LLVM gives this very output as well"
                 "right with two options": ("agreed", ""),
                 "insensitive": ("agreed", ""),
                 "rejected": ("agreed", ""),
-                "refused": ("refused", "debug-only: its Option object is on the heap"),
+                "refused": ("refused", "stats: the function that reads it also constructs it"),
                 "wrong": ("differing", ALONE),
                 "ignored": ("differing", f"as with no option set; {ALONE}"),
                 "wrong and remembering": (
@@ -255,8 +255,8 @@ def test_the_report_counts_jobs_options_and_refusals() -> None:
         "not applicable": 1, "sensitive": 9, "sensitive and agreed": 3, "options used": 3,
     }  # fmt: skip
     assert report["options"] == {
-        "debug-only": {"refused": 1, "sensitive": 0},
         "inline-threshold": {"agreed": 2, "sensitive": 1},
+        "stats": {"refused": 1, "sensitive": 0},
         "unroll-count": {"agreed": 3, "differing": 3, "unstable": 1, "crashed": 2, "sensitive": 9},
     }
     assert report["not_applicable"] == {"died in a fresh process: SIGABRT: ": 1}
@@ -265,8 +265,8 @@ def test_the_report_counts_jobs_options_and_refusals() -> None:
         "exits", "ignored", "killed", "unstable", "wrong", "wrong and remembering",
     ]  # fmt: skip
     assert "       9  sensitive" in lines
-    rows = [line.split() for line in lines if line.startswith(("unroll-count ", "debug-only "))]
-    assert rows == [["unroll-count", "3", "9", "3", "1", "2"], ["debug-only", "1"]]
+    rows = [line.split() for line in lines if line.startswith(("unroll-count ", "stats "))]
+    assert rows == [["unroll-count", "3", "9", "3", "1", "2"], ["stats", "1"]]
     assert "1 other options: every job agrees" in lines
     first = lines[lines.index("Differing: 3") + 1]
     assert first.startswith("  wrong opt -passes='function(loop-unroll)' -unroll-count=4: differs alone")

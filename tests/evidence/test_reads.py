@@ -288,8 +288,8 @@ def test_the_command_reads_files_and_folders(
     assert main([*words, "--format", "json"]) == 0
     found = json.loads(capfd.readouterr().out)
     assert found["totals"]["compilations"] == {"compiled": 2, "failed": 1, "stacks cut": 0}
-    assert len(found["unseen"]) == 64  # refused ones, and `debug`
-    assert {"debug", "stats", "filter-print-funcs"} < set(found["unseen"])
+    assert len(found["unseen"]) == 64  # refused ones, `debug` and `debug-only`
+    assert {"debug", "debug-only", "stats", "filter-print-funcs"} < set(found["unseen"])
     [broken] = found["failed"]
     assert broken.endswith("broken.ll")
     [place] = [place for place in found["places"] if place["option"] == "unroll-count"]

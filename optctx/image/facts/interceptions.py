@@ -29,7 +29,6 @@ from optctx.image.facts.mangled_names import (
     REGISTERED_OPTIONS,
     RESET_OPTIONS,
     RESET_PARSER,
-    SET_DEBUG_TYPES,
 )
 from optctx.image.loaded import Image
 
@@ -222,7 +221,6 @@ DEBUG_OUTPUT: Final = "debug output for one thread"
 _FEATURES: Final[dict[str, tuple[Fact[Any] | Family, ...]]] = {
     BINDING: (*(row.what for row in INTERCEPTIONS if row.feature == BINDING), *INTERCEPTING),
     DEBUG_OUTPUT: (DEBUG_FLAG, CURRENT_DEBUG_TYPES, IS_DEBUG_TYPE),
-    "debug-only while a context is entered": (CURRENT_DEBUG_TYPES, IS_DEBUG_TYPE, SET_DEBUG_TYPES),
     "opt-bisect-limit while a context is entered": (PASS_GATE, OPT_BISECTOR),
     "compiling without llvmlite's lock": tuple(COMPILING.values()),
     "stamps in modules": tuple(METADATA.values()),

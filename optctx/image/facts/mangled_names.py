@@ -120,7 +120,6 @@ IS_DEBUG_TYPE: Final = Fact(
     "llvm::isCurrentDebugType",
     (("_ZN4llvm18isCurrentDebugTypeEPKci", 16), ("_ZN4llvm18isCurrentDebugTypeEPKc", 8)),
 )
-SET_DEBUG_TYPES: Final = named("llvm::setCurrentDebugTypes", "_ZN4llvm20setCurrentDebugTypesEPPKcj")
 # What deletes the list, by the bytes of one type: its name proves them.
 LIST_DELETERS: Final = {
     16: "_ZN4llvm14object_deleterISt6vectorISt4pairISsSt8optionalIiEESaIS5_EEE4callEPv",

@@ -93,7 +93,7 @@ def test_the_scopes_own_values_are_what_it_starts_from() -> None:
         assert both() == (4, 4)
         set_option("unroll-count", "8")
         assert both() == (8, 8)
-        assert context.with_sets().args() == ["-unroll-count=8", "-inline-threshold=3"]
+        assert context.with_sets().args() == ["-inline-threshold=3", "-unroll-count=8"]
         assert context["unroll-count"] == 4  # a context is immutable
         with context:
             assert both() == (4, 4)

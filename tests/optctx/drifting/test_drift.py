@@ -131,7 +131,6 @@ def test_what_a_context_changes_process_wide_is_not_drift_and_what_it_covers_is(
         "crash-diagnostics-dir": "inside",
         "stats": True,
         "time-passes": True,
-        "debug-only": "x",
     }
     sets: Literal["contain", "process"] = "process" if attach().intercepts else "contain"
     with OptionContext(changes, process_wide="exclusive", sets=sets):

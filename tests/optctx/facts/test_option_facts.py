@@ -70,7 +70,7 @@ def test_callbacks_lists_and_heaps(options: dict[str, OptionFacts]) -> None:
     assert options["opt-bisect-limit"].scope == "process"
     assert not options["unroll-count"].callback
     assert (options["print-after"].type, options["print-after"].element) == ("list", "string")
-    heap = options["debug-only"]
+    heap = options["track-memory"]
     assert (heap.storage, heap.readers, heap.library) == ("heap", None, UNKNOWN)
     assert not heap.never_read
 

@@ -87,7 +87,7 @@ def test_the_newest_name_counts_and_a_missing_fact_is_told_with_every_name() -> 
 
 def test_an_image_without_facts_lacks_every_feature_and_says_why() -> None:
     missing = missing_features(FakeImage())  # type: ignore[arg-type]
-    assert len(missing) == 8
+    assert len(missing) == 7
     assert all(reason.startswith("expected ") for reason in missing.values())
     assert why_missing(FakeImage(), BINDING) == missing[BINDING]  # type: ignore[arg-type]
 
@@ -108,7 +108,7 @@ LACKING = named("llvm::f", "none")
 
 
 @alone
-@rows(("feature", "refused"), [("contexts bound to LLVMContexts", 63), ("debug output for one thread", 64)])
+@rows(("feature", "refused"), [("contexts bound to LLVMContexts", 62), ("debug output for one thread", 64)])
 @forked
 def test_scopes_work_without_it(feature: str, refused: int) -> None:
     if feature == BINDING:
