@@ -264,9 +264,8 @@ void add_space(nb::module_& m) {
             [](values::Change* self, std::uintptr_t option, std::string name,
                std::vector<std::optional<std::string>> texts, values::Kind kind, std::size_t value_offset,
                std::pair<std::uintptr_t, std::size_t> variable, std::pair<std::uintptr_t, std::size_t> state) {
-                new (self) values::Change{option,       std::move(name), std::move(texts), kind,
-                                          value_offset, variable.first,  variable.second,  state.first,
-                                          state.second};
+                new (self) values::Change{option,         std::move(name), std::move(texts), kind,        value_offset,
+                                          variable.first, variable.second, state.first,      state.second};
             },
             "option"_a, "name"_a, "texts"_a, "kind"_a, "value_offset"_a, "variable"_a, "state"_a,
             "`variable` and `state` are (address, size in bytes), or (0, 0) if there is none.");

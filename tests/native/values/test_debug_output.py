@@ -33,13 +33,21 @@ from optctx import (
     watch,
     wrap,
 )
-from optctx._native import storage_shown
+from optctx._native import read_words, storage_shown
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.engine.attach import attach
 from tests.support.ir_texts import CALLS, COUNTED, UNROLL, X86
 from tests.support.processes import SECONDS, forked, in_child
 from tests.support.rows import rows
-from tests.support.scopes import in_threads, inside_elsewhere, meanwhile, parse_module, scoped, set_option
+from tests.support.scopes import (
+    beside,
+    in_threads,
+    inside_elsewhere,
+    meanwhile,
+    parse_module,
+    scoped,
+    set_option,
+)
 
 # What does not change in the loop is taken out of it.
 INVARIANT = """
@@ -493,32 +501,40 @@ def types_of_the_process(hoisting: list[str], everything: list[str]) -> None:
         pickle.dumps(OptionContext())
 
 
+def types_in(found: int) -> int:
+    """How many types there are in LLVM's list, or in one that takes its place."""
+    printing = attach().plan.printing
+    assert printing is not None
+    begin, end = read_words(read_words(found, 1)[0], 2)
+    return (end - begin) // printing.types.type_size
+
+
 @forked
 def test_lists_of_types_are_made_while_others_are_set_process_wide() -> None:
     """LLVM's parser knows one list, into which it puts what it is given for contexts, too."""
-    given, wrong = itertools.count(), []
-
-    def give() -> None:
-        set_option("debug-only", f"p{next(given)}")
-
-    def look() -> None:
-        OptionContext()  # copies the list of the process
+    printing, slot = attach().plan.printing, attach().options["debug-only"].value_slot
+    assert printing is not None
+    assert slot is not None
+    many, times = 30_000, 5
+    sizes = set()
 
     def make(kind: str) -> None:
-        for number in range(100):
-            name = f"{kind}{number}"
-            with OptionContext({"debug-only": name}, base="defaults"):
-                if not asked(name, 1) or asked("p0", 1):
-                    wrong.append(name)
+        for number in itertools.count():
+            with OptionContext({"debug-only": f"{kind}{number}"}, base="defaults"):
+                sizes.add(types_in(storage_shown(attach().index, slot) or 0))
+            if done.is_set():
+                break
 
-    with meanwhile(give, look):
-        in_threads([partial(make, "s"), partial(make, "t")])
-    parse_module()
-    count = next(given)
-    assert wrong == []
-    assert registry()["debug-only"].occurrences == count > 20
-    assert all(asked(f"p{number}", 1) for number in range(count))
-    assert not any(asked(f"{kind}{number}", 1) for kind in "st" for number in range(100))
+    done = threading.Event()
+    with beside(partial(make, "s"), partial(make, "t")):
+        for number in range(times):
+            set_option("debug-only", ",".join(f"p{number}" for _ in range(many)))
+        done.set()
+    assert sizes == {1}
+    assert types_in(printing.types.address) == many * times
+    inherited = OptionContext()._native.address(slot)
+    assert types_in(inherited) == many * times
+    assert inherited != printing.types.address
 
 
 def test_a_list_of_types_is_made_once_for_a_value_and_not_for_each_entry() -> None:
