@@ -134,7 +134,7 @@ wheels:
 images: $(VENV)/.tests
 	$(BIN)/python packaging/images.py $(IMAGES)
 
-# How the registries of Triton's and JAX's LLVMs lie in memory, read and copied beside those libraries; downloads two
+# How the registries of Triton's and JAX's LLVMs lie in memory, read beside those libraries; downloads two
 # gigabytes.
 registries: $(VENV)/.tests
 	$(BIN)/python packaging/registries.py

@@ -21,7 +21,6 @@ from optctx.engine.attach import when_attached
 from optctx.engine.host import use_hosts
 from optctx.errors import (
     CacheWarning,
-    ContainmentError,
     ContainmentWarning,
     ContextMismatchError,
     ContextMismatchWarning,
@@ -65,7 +64,6 @@ if TYPE_CHECKING:  # imported on first use
 __all__ = [
     "CacheWarning",
     "CompileCache",
-    "ContainmentError",
     "ContainmentWarning",
     "ContextMismatchError",
     "ContextMismatchWarning",

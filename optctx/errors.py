@@ -60,10 +60,6 @@ class ScopeError(OptctxError, RuntimeError):
     one on this thread across an `await`."""
 
 
-class ContainmentError(ScopeError):
-    """Code inside a context with `sets="error"` tried to set an LLVM option. Nothing was changed."""
-
-
 class ContainmentWarning(UserWarning):
     """Code inside a context has set an LLVM option, and the effect is not what that code may expect.
 

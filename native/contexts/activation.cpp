@@ -128,11 +128,6 @@ void Activation::adopt(std::shared_ptr<Context> context, Given given, bool fresh
         raises_flag_ = true;
     }
     storage_->rewrite(values, fresh ? nullptr : &before);
-    show(std::move(context), std::move(given));
-}
-
-// From here on the view is that of `context`. Its words lead where they must.
-void Activation::show(std::shared_ptr<Context> context, Given given) {
     reads_ = context->reads().get();
     storage_->lead(context.get(), reads_);
     given_ = std::move(given);
@@ -143,40 +138,9 @@ void Activation::show(std::shared_ptr<Context> context, Given given) {
         views::set_current_view(image, view);  // a recorder shows a copy
 }
 
-void Activation::expose() {
-    if (storage_->is_exposed()) return;
-    std::shared_ptr<Context> context = shown().shared_from_this();
-    storage_->expose(context->values());
-    show(std::move(context), Given(given_));
-}
-
-std::uintptr_t Activation::registry_like(const image::RegistryLayout& layout, std::uintptr_t map) {
-    expose();
-    auto& copies = registries_[map];
-    if (copies.empty() || !copies.back()->is_current(map))
-        copies.push_back(std::make_unique<image::RegistryCopy>(layout, map, [this](std::uintptr_t option) {
-            const auto slot = space_.slot_of(option);
-            return slot ? reinterpret_cast<std::uintptr_t>(storage_->view()[*slot]) : option;
-        }));
-    return copies.back()->map();
-}
-
-void Activation::take_in() {
-    if (!storage_->is_exposed()) return;
-    std::shared_ptr<Context> context = shown().shared_from_this();
-    Given given = given_;
-    bool changed = false;
-    for (auto& [slot, setting] : storage_->changes(context->values())) {
-        context = context->with(setting);
-        given.occurrences[slot] = {};  // nothing says what was given
-        changed = true;
-    }
-    if (changed) show(std::move(context), std::move(given));
-}
-
 std::optional<std::uint32_t> Activation::slot_of(std::uintptr_t option) const noexcept {
     if (const auto slot = space_.slot_of(option)) return slot;
-    return storage_->is_exposed() ? storage_->slot_of(option) : std::nullopt;
+    return storage_->slot_of(option);
 }
 
 Sight sight(unsigned image) noexcept {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "contexts/storage.hpp"
-#include "image/registry_copy.hpp"
 
 #include <cstdint>
 #include <list>
@@ -51,7 +50,6 @@ public:
     void reset();
     // Return whether LLVM has written to options or their variables since the last reset.
     bool written() const noexcept { return storage_->is_written(); }
-    void counted() noexcept { storage_->counted(); }
     Sight sight() noexcept { return {storage_->view(), is_deep_ ? this : nullptr}; }
 
     bool is_deep() const noexcept { return is_deep_; }
@@ -68,12 +66,6 @@ public:
     Context& shown() const noexcept;
     const std::shared_ptr<Context>& adopted() const noexcept { return adopted_; }
     const Given& given() const noexcept { return given_; }
-    // Return a map like LLVM's own at `map` that leads to copies of all options. It lives as long as the activation.
-    // The view leads to those copies from then on; what code writes to them through pointers belongs to the context
-    // that is shown, from the next `take_in` on.
-    std::uintptr_t registry_like(const image::RegistryLayout& layout, std::uintptr_t map);
-    bool is_exposed() const noexcept { return storage_->is_exposed(); }
-    void take_in();
     // Return the slot of the option that the view leads to at this address; nullopt if it is none of the activation's.
     std::optional<std::uint32_t> slot_of(std::uintptr_t option) const noexcept;
     // Return whether LLVM's debug flag is raised for the adopted context.
@@ -83,8 +75,6 @@ private:
     std::shared_ptr<Storage> share(std::vector<void*> values);
     DeepStorage& deep() const noexcept { return static_cast<DeepStorage&>(*storage_); }
     void put_away();
-    void expose();
-    void show(std::shared_ptr<Context> context, Given given);
 
     values::Space& space_;
     Context* owner_;  // before `adopt`
@@ -92,7 +82,6 @@ private:
     const bool is_deep_;
     std::shared_ptr<Storage> storage_;  // null after `give_up`
     Storage::Away away_{};              // while another activation is shown
-    std::map<std::uintptr_t, std::vector<std::unique_ptr<image::RegistryCopy>>> registries_;  // newest last
     std::shared_ptr<Context> adopted_;
     Given given_;
     bool raises_flag_ = false;

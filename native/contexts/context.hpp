@@ -21,13 +21,6 @@ struct ScopeError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// What becomes of values that code inside a context gives to LLVM's own setters.
-enum class Sets : std::uint8_t {
-    contain,  // they take the place of the context's values on that thread, until it leaves
-    process,  // they are set for the whole process, and the context does not see them
-    error,    // they are not set, and the enclosing call fails
-};
-
 // Owned by a C++ shared_ptr, so that a thread that ends inside, or holds a lock, can release it without the GIL.
 // Immutable. Any number of threads may be inside at once, each with its own activation.
 class Context : public std::enable_shared_from_this<Context> {
@@ -36,8 +29,7 @@ public:
     // whole process while any thread is inside. If `reads` is not null, readers are marked there while any thread is
     // inside; the space must then have a layout.
     Context(values::Space& space, std::shared_ptr<const values::Setting> base, values::Setting overrides,
-            std::shared_ptr<values::ProcessWide> process_wide, std::shared_ptr<views::Reads> reads,
-            Sets sets = Sets::contain);
+            std::shared_ptr<values::ProcessWide> process_wide, std::shared_ptr<views::Reads> reads);
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
     ~Context();
@@ -47,7 +39,6 @@ public:
     const std::shared_ptr<views::Reads>& reads() const noexcept { return reads_; }
     const std::shared_ptr<const values::Setting>& base() const noexcept { return base_; }
     const values::Setting& overrides() const noexcept { return overrides_; }
-    Sets sets() const noexcept { return sets_; }
     // Return a context with this setting in place of what this one has for the same slots. The marks of its readers
     // count for this context, but for those that read the setting.
     std::shared_ptr<Context> with(const values::Setting& setting) const;
@@ -94,7 +85,6 @@ private:
     values::Setting overrides_;
     std::shared_ptr<values::ProcessWide> process_wide_;
     std::shared_ptr<views::Reads> reads_;
-    Sets sets_;
     bool prints_ = false;
     // One mutex, shared by all contexts and safe to hold around a fork, guards `inside_`, `held_` and `handler_`.
     std::size_t inside_ = 0;

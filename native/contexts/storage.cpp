@@ -26,23 +26,14 @@ bool is_value(const values::Region& region) noexcept {
 
 // What the copies of all entries into contexts of one space have in common.
 struct CopyPlan {
-    // Regions that are copied into one block.
-    struct Part {
-        std::vector<std::uint32_t> slots{};
-        std::size_t bytes = 0;
-        // Blocks are reused but never freed: LLVM may have kept an address into them.
-        std::vector<std::unique_ptr<values::Block>> idle{};
-    };
-
     explicit CopyPlan(const std::vector<values::Region>& regions) : at(regions.size()) {
         for (std::uint32_t slot = 0; slot < regions.size(); ++slot) {
             const values::Region& region = regions[slot];
-            if (!region.scoped || (!region.written && !is_value(region))) continue;
-            Part& part = region.written ? written : exposed;
-            at[slot] = part.bytes;
-            part.slots.push_back(slot);
-            part.bytes += padded(region.size);
-            if (region.written) add_hot_words(slot, region);
+            if (!region.scoped || !region.written) continue;
+            at[slot] = bytes;
+            slots.push_back(slot);
+            bytes += padded(region.size);
+            add_hot_words(slot, region);
         }
         state_from = strings_.size() + values_.size();
         occurrences_from = state_from + state_.size();
@@ -52,8 +43,10 @@ struct CopyPlan {
 
     using Offsets = std::vector<std::uint32_t>;  // in bytes
 
-    Part written{};
-    Part exposed{};
+    std::vector<std::uint32_t> slots{};  // of the regions that are copied, into one block
+    std::size_t bytes = 0;
+    // Blocks are reused but never freed: LLVM may have kept an address into them.
+    std::vector<std::unique_ptr<values::Block>> idle{};
     std::vector<std::size_t> at;  // by slot: bytes from the start of the block
     // In the block of the written regions, the words that LLVM writes: strings that it may assign to, other values of
     // options and variables, from `state_from` on state beside options, and from `occurrences_from` on the occurrence
@@ -103,18 +96,12 @@ CopyPlan& plan_of(const values::Space& space) {
     return plans.by_space.at(&space);
 }
 
-std::unique_ptr<values::Block> take_block(CopyPlan::Part& part) {
+std::unique_ptr<values::Block> take_block(CopyPlan& plan) {
     const std::lock_guard lock(plans.mutex);
-    if (part.idle.empty()) return std::make_unique<values::Block>(part.bytes);
-    std::unique_ptr<values::Block> block = std::move(part.idle.back());
-    part.idle.pop_back();
+    if (plan.idle.empty()) return std::make_unique<values::Block>(plan.bytes);
+    std::unique_ptr<values::Block> block = std::move(plan.idle.back());
+    plan.idle.pop_back();
     return block;
-}
-
-void give_block(CopyPlan::Part& part, std::unique_ptr<values::Block> block) noexcept {
-    if (block == nullptr) return;
-    const std::lock_guard lock(plans.mutex);
-    part.idle.push_back(std::move(block));
 }
 
 }  // namespace
@@ -130,7 +117,7 @@ Storage::Storage(const values::Space& space, std::vector<void*> values)
       layout_(space.layout()),
       plan_(plan_of(space)),
       view_(std::move(values)),
-      written_(take_block(plan_.written)),
+      written_(take_block(plan_)),
       pristine_(plan_.hot_words.size()) {
     view_.resize(layout_->size());
     copy();
@@ -138,7 +125,8 @@ Storage::Storage(const values::Space& space, std::vector<void*> values)
 
 Storage::~Storage() {
     give_up();
-    give_block(plan_.written, std::move(written_));
+    const std::lock_guard lock(plans.mutex);
+    plan_.idle.push_back(std::move(written_));
 }
 
 void Storage::lead(Context* owner, views::Reads* reads) noexcept {
@@ -155,14 +143,14 @@ void Storage::renew(const std::vector<void*>& values) {
 
 // Copy the written regions from where the view leads, and lead it to the copies.
 void Storage::copy() {
-    for (const std::uint32_t slot : plan_.written.slots) {
+    for (const std::uint32_t slot : plan_.slots) {
         const values::Region& region = regions_[slot];
         std::uint8_t* copy = object(slot);
         values::copy_object(region, view_[slot], copy);
         values::share_value(region, copy);
         view_[slot] = copy;
     }
-    for (const std::uint32_t slot : plan_.written.slots) {
+    for (const std::uint32_t slot : plan_.slots) {
         for (const values::Pointer& pointer : regions_[slot].pointers) {
             const void* target = static_cast<const std::uint8_t*>(view_[pointer.slot]) + pointer.offset;
             std::memcpy(object(slot) + pointer.at, &target, sizeof target);
@@ -173,9 +161,6 @@ void Storage::copy() {
 }
 
 void Storage::give_up() noexcept {
-    if (exposed_ != nullptr)
-        for (const std::uint32_t slot : plan_.exposed.slots) values::release_value(regions_[slot], object(slot));
-    give_block(plan_.exposed, std::move(exposed_));
     if (!std::exchange(owns_, false)) return;
     for (std::size_t i = 0; i < plan_.string_slots.size(); ++i)
         if (std::memcmp(written_->data() + plan_.hot_words[i], &pristine_[i], word_size) == 0)
@@ -190,7 +175,7 @@ void Storage::each_word(const Work& work) {
         work(static_cast<std::uint8_t*>(words), before, count);
         before += count;
     };
-    part(written_->data(), plan_.written.bytes / word_size);
+    part(written_->data(), plan_.bytes / word_size);
     part(pristine_.data(), pristine_.size());
     part(view_.data(), regions_.size());
 }
@@ -210,33 +195,29 @@ Storage::Away Storage::put_away(const std::vector<std::uint64_t>& base) {
         for (std::size_t i = 0; i < count; ++i) {
             std::uint64_t word;
             std::memcpy(&word, words + i * word_size, word_size);
-            if (word != base[before + i]) away.differences.push_back({static_cast<std::uint32_t>(before + i), word});
+            if (word != base[before + i]) away.push_back({static_cast<std::uint32_t>(before + i), word});
         }
     });
-    away.differences.shrink_to_fit();
-    away.exposed = std::move(exposed_);
+    away.shrink_to_fit();
     owns_ = false;
     return away;
 }
 
 void Storage::bring_back(const std::vector<std::uint64_t>& base, Away&& away) noexcept {
-    auto next = away.differences.begin();
+    auto next = away.begin();
     each_word([&](std::uint8_t* words, std::size_t before, std::size_t count) {
         std::memcpy(words, base.data() + before, count * word_size);
-        for (; next != away.differences.end() && next->at < before + count; ++next)
+        for (; next != away.end() && next->at < before + count; ++next)
             std::memcpy(words + (next->at - before) * word_size, &next->word, word_size);
     });
-    away.differences.clear();
-    exposed_ = std::move(away.exposed);
+    away.clear();
     owns_ = true;
 }
 
 // Return this thread's copy of a region, or null.
 std::uint8_t* Storage::object(std::uint32_t slot) const noexcept {
     const values::Region& region = regions_[slot];
-    if (!region.scoped) return nullptr;
-    if (region.written) return written_->data() + plan_.at[slot];
-    return exposed_ != nullptr && is_value(region) ? exposed_->data() + plan_.at[slot] : nullptr;
+    return region.scoped && region.written ? written_->data() + plan_.at[slot] : nullptr;
 }
 
 void Storage::reset() {
@@ -252,9 +233,9 @@ void Storage::reset() {
     // Most of what entering a scope costs. The compiler cannot know that no word is a member of the vectors.
     const std::uint32_t* const words = plan_.hot_words.data();
     const std::uint64_t* const pristine = pristine_.data();
-    const std::size_t end = std::exchange(counted_, false) ? pristine_.size() : plan_.occurrences_from;
 #pragma GCC unroll 8
-    for (std::size_t i = strings; i < end; ++i) std::memcpy(copies + words[i], pristine + i, word_size);
+    for (std::size_t i = strings; i < plan_.occurrences_from; ++i)
+        std::memcpy(copies + words[i], pristine + i, word_size);
 }
 
 bool Storage::is_written() const noexcept {
@@ -278,19 +259,10 @@ void Storage::give(std::uint32_t slot, const void* value) {
     std::uint8_t* copy = object(slot);
     values::copy_object(region, value, copy);
     values::share_value(region, copy);
-    lead_to_variable(slot);
-    if (!region.written) return;
     const std::size_t begin = plan_.at[slot];
     for (std::size_t i = 0; i < pristine_.size(); ++i)
         if (const std::size_t at = plan_.hot_words[i]; begin <= at && at < begin + region.size)
             std::memcpy(&pristine_[i], written_->data() + at, word_size);
-}
-
-// Lead an option to this thread's variable, once exposed.
-void Storage::lead_to_variable(std::uint32_t slot) const noexcept {
-    const values::Region& region = regions_[slot];
-    if (exposed_ != nullptr && region.variable != values::no_slot && object(region.variable) != nullptr)
-        values::point_at_variable(region, object(slot), object(region.variable));
 }
 
 void Storage::rewrite(const std::vector<void*>& values, const std::vector<void*>* before) {
@@ -304,42 +276,12 @@ void Storage::rewrite(const std::vector<void*>& values, const std::vector<void*>
     }
 }
 
-void Storage::expose(const std::vector<void*>& values) {
-    exposed_ = take_block(plan_.exposed);
-    try {
-        for (const std::uint32_t slot : plan_.exposed.slots) give(slot, values[slot]);
-    } catch (...) {  // out of memory
-        give_block(plan_.exposed, std::move(exposed_));
-        throw;
-    }
-    for (const std::uint32_t slot : plan_.exposed.slots) view_[slot] = object(slot);
-    for (const std::uint32_t slot : plan_.written.slots) lead_to_variable(slot);
-    note_pristine();
-}
-
 std::optional<std::uint32_t> Storage::slot_of(std::uintptr_t option) const noexcept {
     for (std::uint32_t slot = 0; slot < regions_.size(); ++slot)
         if (regions_[slot].role == values::Role::option && regions_[slot].scoped &&
             reinterpret_cast<std::uintptr_t>(object(slot)) == option)
             return slot;
     return std::nullopt;
-}
-
-std::map<std::uint32_t, values::Setting> Storage::changes(const std::vector<void*>& values) const {
-    std::map<std::uint32_t, values::Setting> found;
-    const auto differs = [&](std::uint32_t slot) {
-        return !values::same_state(regions_[slot], object(slot), values[slot]);
-    };
-    const auto is_copied = [&](std::uint32_t slot) { return slot == values::no_slot || object(slot) != nullptr; };
-    for (std::uint32_t slot = 0; slot < regions_.size(); ++slot) {
-        const values::Region& region = regions_[slot];
-        if (!region.scoped || region.role != values::Role::option || !is_copied(region.variable)) continue;
-        if (differs(slot) || (region.variable != values::no_slot && differs(region.variable)))
-            found.emplace(slot, values::copy_option(regions_, slot, [this](std::uint32_t of) {
-                              return values::clone(regions_[of], object(of));
-                          }));
-    }
-    return found;
 }
 
 namespace {

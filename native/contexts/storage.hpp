@@ -1,12 +1,10 @@
-// What LLVM reads through, and may write to, inside a context: a view, and the copies of LLVM's storage that it leads
-// to. From the beginning: the regions that LLVM itself may write. Once code asks LLVM for the objects of its options,
-// to write to them through pointers: all other options and variables. 110 KB.
+// What LLVM reads through, and may write to, inside a context: a view, and the copies that it leads to of the regions
+// of LLVM's storage that LLVM itself may write. 110 KB.
 #pragma once
 
 #include "values/space.hpp"
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_set>
@@ -34,25 +32,17 @@ public:
     // Lead the readers to the regions. If `reads` is not null, poison those that it does not know.
     void lead(Context* owner, views::Reads* reads) noexcept;
 
-    // Discard what LLVM has written to the written regions. Not after `rewrite` or `expose`.
+    // Discard what LLVM has written to the written regions, but for occurrences: it counts those in
+    // Option::addOccurrence alone, whose calls optctx takes over inside a scope. Not after `rewrite`.
     void reset();
-    // LLVM may have counted an occurrence in a copy. It does that in Option::addOccurrence alone, whose calls optctx
-    // sees, and without `counted` a reset leaves the counts as they are.
-    void counted() noexcept { counted_ = true; }
-    // Return whether LLVM has written to options or their variables since the copies were made, reset, or exposed.
+    // Return whether LLVM has written to options or their variables since the copies were made or reset.
     bool is_written() const noexcept;
     // Give the copies of options and their variables the values of `values`, where these differ from those in
     // `before`, if given; state beside options stays. Lead the view to `values` where there is no copy.
     void rewrite(const std::vector<void*>& values, const std::vector<void*>* before);
 
-    // Copy all other options and variables from `values`, and lead the view to the copies. An option whose storage is
-    // external leads to this thread's variable from then on. Throws std::bad_alloc with nothing changed.
-    void expose(const std::vector<void*>& values);
-    bool is_exposed() const noexcept { return exposed_ != nullptr; }
-    // Return, once exposed, the slot of the option whose copy is at this address, or nullopt.
+    // Return the slot of the option whose copy is at this address, or nullopt.
     std::optional<std::uint32_t> slot_of(std::uintptr_t option) const noexcept;
-    // Return, once exposed, new copies of the options that differ from these values, by slot.
-    std::map<std::uint32_t, values::Setting> changes(const std::vector<void*>& values) const;
 
     // A word of the copies or the view that is not as in the base it is compared with.
     struct Difference {
@@ -60,10 +50,7 @@ public:
         std::uint64_t word;
     };
     // Copies that were put away, to make room for others at the same addresses.
-    struct Away {
-        std::vector<Difference> differences;
-        std::unique_ptr<values::Block> exposed;
-    };
+    using Away = std::vector<Difference>;
     // Return all words of the copies and of the regions in the view: a base, for copies made later at these addresses.
     std::vector<std::uint64_t> words();
     // Keep what differs from the base, with all that it owns. The next call is `bring_back` or `renew`.
@@ -78,7 +65,6 @@ private:
     void copy();
     std::uint8_t* object(std::uint32_t slot) const noexcept;
     void give(std::uint32_t slot, const void* value);
-    void lead_to_variable(std::uint32_t slot) const noexcept;
     void note_pristine() noexcept;
     template <class Work>
     void each_word(const Work& work);
@@ -88,8 +74,6 @@ private:
     CopyPlan& plan_;
     std::vector<void*> view_;
     std::unique_ptr<values::Block> written_;
-    std::unique_ptr<values::Block> exposed_;  // null until then
-    bool counted_ = false;
     bool owns_ = false;                    // the strings in `written_`, or its shares of them
     std::vector<std::uint64_t> pristine_;  // value of each hot word before LLVM ran
 };

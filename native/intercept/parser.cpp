@@ -3,6 +3,7 @@
 #include "intercept/interception.hpp"
 #include "intercept/setters.hpp"
 #include "os/keyed_locks.hpp"
+#include "scopes/scope.hpp"
 #include "views/view.hpp"
 
 #include <array>
@@ -12,9 +13,8 @@
 namespace optctx::contain {
 namespace {
 
-constexpr std::size_t functions = 4;
+constexpr std::size_t functions = 3;
 views::PerImage<std::array<std::uintptr_t, functions>> entries{};
-views::PerImage<const image::RegistryLayout*> registries{};
 
 // How a thread waits until another one has parsed. Outlives every thread.
 auto& waiting = *new os::Waiting{[](const std::function<void()>& wait) { wait(); }, [] {}};
@@ -42,16 +42,6 @@ std::uint64_t parse(unsigned image, std::uintptr_t function, const std::uint64_t
     return reinterpret_cast<Parse>(function)(a[0], a[1], a[2], a[3], a[4], a[5], stack[1], stack[2]);
 }
 
-thread_local views::PerImage<bool> asking{};  // this thread asks LLVM for its own map
-
-void* own_registry(unsigned image, std::uintptr_t function, std::uint64_t subcommand) {
-    using Registered = void* (*)(std::uint64_t);
-    asking[image] = true;
-    void* map = reinterpret_cast<Registered>(function)(subcommand);
-    asking[image] = false;
-    return map;
-}
-
 }  // namespace
 
 void use_function(unsigned image, Function function, std::uintptr_t address) {
@@ -60,18 +50,10 @@ void use_function(unsigned image, Function function, std::uintptr_t address) {
 
 void use_wait(Wait wait) { waiting.wait = wait; }
 
-void use_registry(unsigned image, const std::string& layout) { registries[image] = &image::registry_layout(layout); }
-
 bool before(unsigned image, Function function, std::uint64_t* arguments, const std::uint64_t* stack) {
-    if (decides(image) == nullptr) return false;
+    if (scopes::current_context(image) == nullptr) return false;
     const std::uintptr_t address = entries[image][static_cast<std::size_t>(function)];
     std::uint64_t& result = arguments[intercept::result_index];
-    if (function == Function::registered) {
-        if (asking[image] || registries[image] == nullptr) return false;
-        void* map = registered_options(image, *registries[image], own_registry(image, address, arguments[0]));
-        result = reinterpret_cast<std::uint64_t>(map);
-        return map != nullptr;
-    }
     if (function != Function::parse) {
         result = 0;
         return reset(image) != Outcome::process;

@@ -1,10 +1,8 @@
-// Intercepts functions of LLVM's command line parser, whatever calls them: inside a context that contains, they work
-// for that context.
+// Intercepts functions of LLVM's command line parser, whatever calls them: inside a context they work for that context.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <string>
 
 namespace optctx::contain {
 
@@ -12,7 +10,6 @@ enum class Function : std::uint8_t {
     parse,         // cl::ParseCommandLineOptions: one thread at a time, because the parser has process-wide state
     reset_all,     // cl::ResetAllOptionOccurrences: the context's options have their registered values
     reset_parser,  // cl::ResetCommandLineParser: the same; the registry stays, because all threads use it
-    registered,    // cl::getRegisteredOptions: a map of the context's own option objects
 };
 
 // Call before the function is intercepted. `address`: where callers enter it.
@@ -21,8 +18,6 @@ void use_function(unsigned image, Function function, std::uintptr_t address);
 // thread needs, such as the GIL.
 using Wait = void (*)(const std::function<void()>& wait);
 void use_wait(Wait wait);
-// Call before `registered` is intercepted. `layout`: as image::walk_registry names it.
-void use_registry(unsigned image, const std::string& layout);
 
 // Runs before an intercepted function (intercept/door.hpp). Returns whether the work is done, and the function
 // is not to run.

@@ -1,6 +1,6 @@
 #include "intercept/setters.hpp"
 
-#include "contexts/set_inside.hpp"
+#include "contexts/activation.hpp"
 #include "scopes/scope.hpp"
 #include "views/view.hpp"
 
@@ -18,7 +18,6 @@ namespace {
 using contexts::Activation;
 using contexts::Context;
 using contexts::Given;
-using contexts::Sets;
 using image::RawStringRef;
 using values::Occurrence;
 
@@ -32,17 +31,10 @@ void print_fatal(const std::string& why) noexcept { std::fprintf(stderr, "LLVM E
 // The scope that this thread is inside has these values from now on.
 void show(Activation& activation, unsigned image, std::uintptr_t option, std::shared_ptr<Context> context, Given given,
           bool fresh) {
-    const scopes::Mark mark = scopes::current_mark(image);
-    if (!mark) {
-        if (!scopes::is_of_thread(image)) reporter.ends_with_call(image, option);
-        activation.adopt(std::move(context), std::move(given), fresh);
-        return;
-    }
-    contexts::SetInside values{context, given};
-    contexts::make_room_for_set_inside(mark);
+    const bool entered = scopes::entered_here(image);
+    if (!entered && !scopes::is_of_thread(image)) reporter.ends_with_call(image, option);
     activation.adopt(std::move(context), std::move(given), fresh);
-    contexts::keep_set_inside(mark, std::move(values));
-    if (option != 0) reporter.contained(image, option);
+    if (entered && option != 0) reporter.contained(image, option);
 }
 
 Outcome refuse(values::Space& space, std::uint32_t slot, const values::Occurrences& values,
@@ -56,7 +48,6 @@ Outcome refuse(values::Space& space, std::uint32_t slot, const values::Occurrenc
 
 Outcome give_now(Activation& activation, unsigned image, std::uintptr_t option, Occurrence value, bool multi) {
     values::Space& space = activation.shown().space();
-    activation.take_in();
     const std::optional<std::uint32_t> slot = activation.slot_of(option);
     if (!slot || multi) {
         const auto& changes = activation.shown().process_wide();
@@ -76,16 +67,11 @@ Outcome give_now(Activation& activation, unsigned image, std::uintptr_t option, 
     return Outcome::contained;
 }
 
-// Changes the scope that this thread is inside, if the setter is the business of its context. `option`: 0 for a reset.
+// Changes the scope that this thread is inside, if any.
 template <class Change>
-Outcome change_scope(unsigned image, std::uintptr_t option, const Change& change) noexcept {
-    const Context* context = decides(image);
-    if (context == nullptr) return Outcome::process;
-    if (context->sets() == Sets::error) {
-        reporter.not_set(image, option);
-        return Outcome::nothing;
-    }
+Outcome change_scope(unsigned image, const Change& change) noexcept {
     Activation* activation = scopes::current_activation(image);
+    if (activation == nullptr) return Outcome::process;
     try {
         return change(*activation);
     } catch (const std::exception& error) {
@@ -96,37 +82,20 @@ Outcome change_scope(unsigned image, std::uintptr_t option, const Change& change
 
 }  // namespace
 
-const Context* decides(unsigned image) noexcept {
-    const Context* context = scopes::current_context(image);
-    return context == nullptr || context->sets() == Sets::process ? nullptr : context;
-}
-
 void report_to(const Reporter& given) { reporter = given; }
 
 void report_failure(unsigned image, const char* why) noexcept { reporter.failed(image, why); }
 
 Outcome give(unsigned image, std::uintptr_t option, RawStringRef name, RawStringRef value, bool multi) noexcept {
-    return change_scope(image, option, [&](Activation& activation) {
+    return change_scope(image, [&](Activation& activation) {
         Occurrence given{text_of(name), std::nullopt};
         if (value.data != nullptr) given.text = text_of(value);
         return give_now(activation, image, option, std::move(given), multi);
     });
 }
 
-void* registered_options(unsigned image, const image::RegistryLayout& layout, void* map) noexcept {
-    const Context* context = decides(image);
-    Activation* activation = scopes::current_activation(image);
-    if (context == nullptr || context->sets() != Sets::contain || activation == nullptr) return nullptr;
-    try {
-        return reinterpret_cast<void*>(activation->registry_like(layout, reinterpret_cast<std::uintptr_t>(map)));
-    } catch (const std::exception& error) {
-        reporter.failed(image, error.what());
-        return nullptr;
-    }
-}
-
 Outcome reset(unsigned image) noexcept {
-    return change_scope(image, 0, [image](Activation& activation) {
+    return change_scope(image, [image](Activation& activation) {
         show(activation, image, 0, activation.shown().with_registered_values(), Given{{}, true}, true);
         return Outcome::contained;
     });
@@ -159,8 +128,6 @@ bool add_occurrence(void* option, unsigned position, RawStringRef name, RawStrin
     const Observer& observer = replaced[image].observer;
     void* const begun = observer.begin(image, address);
     const Outcome outcome = give(image, address, name, value, multi);
-    if (Activation* activation = outcome == Outcome::process ? scopes::current_activation(image) : nullptr)
-        activation->counted();  // LLVM may have taken the address of a copy
     const bool refused = outcome == Outcome::process ? give_process_wide(image, option, position, name, value, multi)
                                                      : outcome == Outcome::refused;
     if (begun != nullptr) observer.end(image, begun, value, outcome, refused);

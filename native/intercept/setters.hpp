@@ -1,10 +1,9 @@
-// What LLVM's own setters and registry lead to inside a context, and what gives values to options of LLVM's own: the
-// latter takes the place of Option::addOccurrence in LLVM's virtual function tables.
+// What LLVM's own setters lead to inside a context, and what gives values to options of LLVM's own: the latter takes
+// the place of Option::addOccurrence in LLVM's virtual function tables.
 #pragma once
 
 #include "contexts/context.hpp"
 #include "image/layouts.hpp"
-#include "image/registry_copy.hpp"
 
 #include <cstdint>
 
@@ -14,20 +13,18 @@ enum class Outcome : std::uint8_t {
     process,    // LLVM's own function is to do the work, for the whole process
     contained,  // the context shows the value
     refused,    // LLVM's parser refused the value and said why; the context shows what it showed before
-    nothing,    // the context does not let anything be set
+    nothing,    // something went wrong, and nothing was set
 };
 
 // What cannot be said where it happens, because LLVM is at work: told to the code that made it work. Called on that
 // thread; must not throw.
 struct Reporter {
-    // The option has been set for the whole process inside a context that contains, because it has no storage there.
+    // The option has been set for the whole process inside a context, because it has no storage there.
     void (*not_contained)(unsigned image, std::uintptr_t option);
     // The context shows the value until the call that LLVM is in returns: this thread only carries the scope.
     void (*ends_with_call)(unsigned image, std::uintptr_t option);
     // The scope of this thread, which has not asked to contain what is set in it, has contained a value of the option.
     void (*contained)(unsigned image, std::uintptr_t option);
-    // The context let nothing be set. `option`: 0 for a reset of all options.
-    void (*not_set)(unsigned image, std::uintptr_t option);
     // Something went wrong, such as memory running out: an option was not set, or LLVM works without part of a scope.
     void (*failed)(unsigned image, const char* why);
 };
@@ -35,14 +32,10 @@ void report_to(const Reporter& reporter);
 // Reports `failed` from another function of this folder that LLVM's frames are below.
 void report_failure(unsigned image, const char* why) noexcept;
 
-// Returns the context that LLVM sees on this thread if a setter is its business, or null.
-const contexts::Context* decides(unsigned image) noexcept;
 // A value for the option at `option`, of LLVM's own objects. `value` with null data: a flag without a value. Must not
 // throw: frames of LLVM are below.
 Outcome give(unsigned image, std::uintptr_t option, image::RawStringRef name, image::RawStringRef value,
              bool multi) noexcept;
-// Returns the map that takes the place of one of LLVM's maps of options, `map`, or null if that is to be used.
-void* registered_options(unsigned image, const image::RegistryLayout& layout, void* map) noexcept;
 // All options return to their registered values.
 Outcome reset(unsigned image) noexcept;
 

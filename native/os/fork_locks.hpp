@@ -24,7 +24,6 @@ enum class Rank : std::uint8_t {
     storage,      // LLVM's own option storage
     debugging,    // LLVM's debug flag
     bindings,     // LLVMContexts and their bindings
-    inside,       // what was set inside scopes
     activations,  // idle activations
     copies,       // what each image copies for activations, and idle copies
     machines,     // TargetMachines and their idle variants

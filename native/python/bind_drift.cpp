@@ -192,8 +192,9 @@ void add_drift(nb::module_& m) {
             return contain::replace_add_occurrence(views::checked_image(image), add_occurrence, {begin, end});
         },
         "image"_a, "add_occurrence"_a,
-        "Return the replacement for the image's `add_occurrence` in virtual function tables. Inside a context it does "
-        "what that says (Sets), elsewhere it calls LLVM's function. While there are watchers, it calls what "
+        "Return the replacement for the image's `add_occurrence` in virtual function tables. Inside a context it "
+        "changes "
+        "that context, elsewhere it calls LLVM's function. While there are watchers, it calls what "
         "was set as `occurrence_begins` and `occurrence_ends`, before and after.");
     blocks::add_methods<watcher_block>(blocks::make_type(m, "WatcherBase", {}));
     m.def("add_watcher", &add_watcher, "image"_a, "watcher"_a, "tables"_a,

@@ -3,7 +3,6 @@
 #include "image/library.hpp"
 #include "image/memory.hpp"
 #include "image/registry.hpp"
-#include "image/registry_copy.hpp"
 #include "image/spans.hpp"
 #include "image/words.hpp"
 #include "python/bindings.hpp"
@@ -214,21 +213,6 @@ void add_image(nb::module_& m) {
         "map"_a, "image"_a = nb::none(),
         "(layout, [(name, address of the Option)] by name) after checking every entry. Leaves out what is not in "
         "`image` and does not check out.");
-    nb::class_<image::RegistryCopy>(m, "RegistryCopy",
-                                    "A copy of a map of options that `walk_registry` has proven, with other objects.")
-        .def(
-            "__init__",
-            [](image::RegistryCopy* self, const std::string& layout, std::uintptr_t map,
-               const std::map<std::uintptr_t, std::uintptr_t>& instead_of) {
-                new (self) image::RegistryCopy(image::registry_layout(layout), map, [&](std::uintptr_t option) {
-                    const auto found = instead_of.find(option);
-                    return found == instead_of.end() ? option : found->second;
-                });
-            },
-            "layout"_a, "map"_a, "instead_of"_a)
-        .def_prop_ro("map", &image::RegistryCopy::map)
-        .def("is_current", &image::RegistryCopy::is_current, "map"_a,
-             "Whether `map` still has the entries that were copied.");
     m.def(
         "registry_layouts",
         [] {

@@ -1,5 +1,5 @@
 // Python bindings of contain/, and calls from a thread that sets options back into Python.
-#include "contexts/set_inside.hpp"
+#include "contexts/activation.hpp"
 #include "intercept/parser.hpp"
 #include "intercept/setters.hpp"
 #include "python/bindings.hpp"
@@ -88,36 +88,31 @@ Changes changes_of(const contexts::Context& context) {
     return found;
 }
 
-// What code gave to LLVM's setters inside the context of `owner`, which LLVM sees on this thread, or which the running
-// task is in: whether it reset all options, and by slot what it gave since. None if it gave nothing.
+// What code gave to LLVM's setters inside the context of `owner`, which LLVM sees on this thread, or which this thread
+// has entered and the running task is in: whether it reset all options, and by slot what it gave since. None if it gave
+// nothing.
 nb::object given_inside(unsigned image, nb::handle owner) {
-    contexts::Activation* activation = scopes::current_activation(views::checked_image(image));
-    std::optional<contexts::SetInside> inside;
-    if (activation != nullptr && scopes::current_owner(image) == owner.ptr()) {
-        activation->take_in();
-        inside = {activation->adopted(), activation->given()};
-    } else {
-        inside = contexts::set_inside(scoping::mark_of(image, owner).ptr());
-    }
-    if (!inside || inside->context == nullptr) return nb::none();
+    const contexts::Activation* activation = scopes::current_activation(views::checked_image(image));
+    if (activation == nullptr || scopes::current_owner(image) != owner.ptr())
+        activation = scopes::activation_of(scoping::mark_of(image, owner).ptr());
+    if (activation == nullptr || activation->adopted() == nullptr) return nb::none();
     nb::dict found;
-    const auto& given = inside->given.occurrences;
-    for (const values::Patch& patch : inside->context->overrides())  // the order decides between debug and debug-only
+    const auto& given = activation->given().occurrences;
+    const contexts::Context& adopted = *activation->adopted();
+    for (const values::Patch& patch : adopted.overrides())  // the order decides between debug and debug-only
         if (const auto at = given.find(patch.slot); at != given.end())
-            found[nb::int_(patch.slot)] = nb::cast(given_option(*inside->context, patch.slot, at->second));
-    return nb::make_tuple(inside->given.was_reset, found);
+            found[nb::int_(patch.slot)] = nb::cast(given_option(adopted, patch.slot, at->second));
+    return nb::make_tuple(activation->given().was_reset, found);
 }
 
 }  // namespace
 
 void add_contain(nb::module_& m) {
-    m.def("use_registry", of_image(&contain::use_registry), "image"_a, "layout"_a,
-          "Set how the image's maps of options are laid out, by the name that `walk_registry` gave.");
     m.def("use_parser_function", of_image(&contain::use_function), "image"_a, "function"_a, "address"_a,
           "Set where a function of LLVM's parser is, before it is intercepted.");
     contain::use_wait([](const std::function<void()>& wait) { wait_without_any_gil(wait); });
-    contain::report_to({&tell<Callback::not_contained>, &tell<Callback::ends_with_call>, &tell_contained,
-                        &tell<Callback::not_set>, &tell_failed});
+    contain::report_to(
+        {&tell<Callback::not_contained>, &tell<Callback::ends_with_call>, &tell_contained, &tell_failed});
     m.def(
         "storage_shown",
         [](unsigned image, std::uint32_t slot) -> std::optional<std::uintptr_t> {

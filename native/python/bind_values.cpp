@@ -210,21 +210,15 @@ void add_space(nb::module_& m) {
             },
             "space"_a, "outer"_a, "hidden"_a,
             "Make marks that also mark in `outer`, except readers of the slots in `hidden`.");
-    nb::enum_<contexts::Sets>(m, "Sets", "What becomes of values that code inside a context gives to LLVM's setters.")
-        .value("contain", contexts::Sets::contain)
-        .value("process", contexts::Sets::process)
-        .value("error", contexts::Sets::error);
     nb::class_<contexts::Context>(m, "Context", "A full set of option values.")
         .def_static(
             "make",
             [](values::Space& space, const SharedSetting& base, const std::vector<SharedSetting>& overrides,
-               std::shared_ptr<values::ProcessWide> process_wide, std::shared_ptr<views::Reads> reads,
-               contexts::Sets sets) {
+               std::shared_ptr<values::ProcessWide> process_wide, std::shared_ptr<views::Reads> reads) {
                 return std::make_shared<contexts::Context>(space, base.patches, merge(overrides),
-                                                           std::move(process_wide), std::move(reads), sets);
+                                                           std::move(process_wide), std::move(reads));
             },
             "space"_a, "base"_a, "overrides"_a, "process_wide"_a.none() = nb::none(), "reads"_a.none() = nb::none(),
-            "sets"_a = contexts::Sets::contain,
             "Make a context: the registered values, then `base`, then `overrides`. While a thread is inside, "
             "`process_wide` affects every thread.")
         .def_prop_ro("changed", &contexts::Context::changed, "Slots whose regions differ from what was registered.")
@@ -246,7 +240,6 @@ void add_space(nb::module_& m) {
             },
             "Equal for equal process-wide changes of an image, and only for those; empty without any.")
         .def_prop_ro("base", [](const contexts::Context& c) { return SharedSetting{c.base()}; })
-        .def_prop_ro("sets", &contexts::Context::sets)
         .def_prop_ro("reads", &contexts::Context::reads, "The marks of readers, or None.")
         .def("take_reads", &contexts::Context::take_reads,
              "Return (the indexes of the readers that read since the last call, whether passes skipped every function "

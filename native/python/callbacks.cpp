@@ -39,7 +39,6 @@ constexpr std::array rows{
     Row{"not_contained", "optctx: when an option is set inside a context"},
     Row{"ends_with_call", "optctx: when an option is set inside a context"},
     Row{"contained", "optctx: when an option is set inside a context"},
-    Row{"not_set", "optctx: when an option is set inside a context"},
     Row{"failed", "optctx: when an option is set inside a context"},
     Row{"occurrence_begins", "optctx: before an option is set"},
     Row{"occurrence_ends", "optctx: after an option was set"},

@@ -29,7 +29,6 @@ enum class Callback : std::uint8_t {
     not_contained,   // (image, address of the option)
     ends_with_call,  // (image, address of the option, or 0 for a reset)
     contained,       // (image, address of the option, context)
-    not_set,         // (image, address of the option, or 0 for a reset)
     failed,          // (image, why)
     // Watchers (optctx/drifting/watch.py).
     occurrence_begins,  // (image, address of the option) -> what `occurrence_ends` gets, or None if nothing watches

@@ -82,7 +82,7 @@ std::vector<scopes::Values> values_of(nb::handle mark) {
     std::uint32_t seen = 0;
     for (; mark.is_valid(); mark = outer_of(mark)) {
         const std::uint32_t image = 1U << image_of(mark);
-        if ((seen & image) == 0) values.push_back({context_of(mark), owner_of(mark), mark.ptr()});
+        if ((seen & image) == 0) values.push_back({context_of(mark), owner_of(mark)});
         seen |= image;
     }
     return values;
@@ -243,7 +243,6 @@ void begin_call(unsigned image, const Let& let) {
     std::optional<scopes::Frame> frame = scopes::frame_here(image, mark.ptr());
     if (!frame) frame = own.is_valid() ? scopes::frame_of(context_of(own)) : scopes::frame_outside(image);
     let(*frame);
-    scopes::take_over(*frame, own.ptr());
     scopes::enter_for_call(*std::move(frame), {mark.ptr(), owner_of(own), nullptr});
     mark.release();
 }

@@ -91,35 +91,25 @@ contexts::Activation* current_activation(unsigned image) noexcept {
     return level == nullptr ? nullptr : level->frame.activation.front().activation.get();
 }
 
-Mark current_mark(unsigned image) noexcept {
-    const Level* activated = stack.activated(image);
-    const auto at = std::find_if(stack.levels.begin(), stack.levels.end(), [activated](const Level& level) {
+bool entered_here(unsigned image) noexcept {
+    const Level* activated = stack.activated(image);  // among the levels, unless it is carried
+    return std::any_of(stack.levels.begin(), stack.levels.end(), [activated](const Level& level) {
         return &level == activated && level.reason == Reason::scope;
     });
-    return at == stack.levels.end() ? nullptr : at->entry.mark;  // null for one that is carried
 }
 
-void take_over(Frame& frame, Mark mark) {
-    if (frame.activation.empty()) return;
-    if (std::optional<contexts::SetInside> values = contexts::set_inside(mark))
-        frame.activation.front().activation->adopt(std::move(values->context), std::move(values->given), false);
-}
-
-static void take_in(contexts::Activation& activation) noexcept {
-    try {
-        activation.take_in();
-    } catch (const std::exception&) {
-        // Out of memory: what was written counts from a later call on. LLVM sees it.
-    }
+contexts::Activation* activation_of(Mark mark) noexcept {
+    const auto at = stack.find(mark);
+    if (mark == nullptr || at == stack.levels.end() || at->frame.activation.empty()) return nullptr;
+    return at->frame.activation.front().activation.get();
 }
 
 const contexts::Context* current_context(unsigned image) noexcept {
     if (ended) return nullptr;
     const Level* level = stack.seen(image);
     if (level == nullptr) return nullptr;
-    contexts::Activation* activation = current_activation(image);
+    const contexts::Activation* activation = current_activation(image);
     if (activation == nullptr) return level->frame.context.get();
-    if (activation->is_exposed()) take_in(*activation);
     return activation->adopted() == nullptr ? level->frame.context.get() : activation->adopted().get();
 }
 
@@ -276,13 +266,10 @@ Shown show(Mark mark, const std::vector<Values>& values) {
     Levels next;
     next.reserve(values.size());
     try {
-        for (const auto& [context, owner, own_mark] : values) {
+        for (const auto& [context, owner] : values) {
             Frame frame = frame_of(context);
             if (!follows_switches() || stack.in_force(frame.image, mark) != nullptr) continue;
-            if (context->reads() == nullptr) {
-                activate(frame);
-                take_over(frame, own_mark);
-            }
+            if (context->reads() == nullptr) activate(frame);
             next.push_back({std::move(frame), Reason::scope, {mark, owner, nullptr}, mark, nullptr});
         }
     } catch (...) {

@@ -32,12 +32,10 @@ const contexts::Context* current_context(unsigned image) noexcept;
 void* current_owner(unsigned image) noexcept;
 // Returns the activation that LLVM reads through on this thread, or null outside every scope.
 contexts::Activation* current_activation(unsigned image) noexcept;
-// Returns the mark of the scope that this thread entered with that activation. Null if the activation is for a call
-// alone.
-Mark current_mark(unsigned image) noexcept;
-// Gives a frame of this thread, which was just admitted, what was set inside the scope with this mark on another
-// thread.
-void take_over(Frame& frame, Mark mark);
+// Whether this thread entered a scope with that activation. False if the activation is for a call alone.
+bool entered_here(unsigned image) noexcept;
+// Returns the activation of the scope with this mark, or null if this thread has not entered it.
+contexts::Activation* activation_of(Mark mark) noexcept;
 // Whether LLVM has written to option values in the current context since this thread entered it.
 bool wrote(unsigned image) noexcept;
 
@@ -102,7 +100,6 @@ bool has_entered(Mark mark) noexcept;
 struct Values {
     std::shared_ptr<contexts::Context> context;
     void* owner;
-    Mark mark;  // of the scope that the values are of
 };
 struct Shown {
     Mark before = nullptr;  // the mark that the previous call took over, or null

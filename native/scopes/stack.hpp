@@ -2,7 +2,7 @@
 // uses it: the bodies are here so that entering and leaving a scope is one function.
 #pragma once
 
-#include "contexts/set_inside.hpp"
+#include "contexts/activation.hpp"
 #include "scopes/frame.hpp"
 #include "scopes/mark.hpp"
 #include "scopes/orphans.hpp"
@@ -112,7 +112,6 @@ struct Stack {
         scopes::leave(at->frame, above(at));
         if (counted) active_levels[image].fetch_sub(1, std::memory_order_release);
         const auto [mark, previous, reason] = std::tuple(at->shown, at->previous, at->reason);
-        if (reason == Reason::scope) contexts::forget_set_inside(at->entry.mark);
         const ScopeEntry entry = at->entry;
         const bool is_last = std::next(at) == levels.end();
         if (is_last)

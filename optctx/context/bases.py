@@ -88,4 +88,4 @@ def _as_seen(context: OptionContext) -> OptionContext:
     if found is None:
         return context
     layers, new = found
-    return context._of(layers, context._layers, "ignore", context._sets, new)
+    return context._of(layers, context._layers, "ignore", new)

@@ -14,17 +14,15 @@ import threading
 import time
 import warnings
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 from optctx import _native
 from optctx.engine.attach import attach_again, engine_of
 from optctx.engine.host import host_of
 from optctx.errors import (
-    ContainmentError,
     ContainmentWarning,
     DeadlockWarning,
     OptctxError,
-    OptionTypeError,
     level_outside,
     shown,
 )
@@ -35,7 +33,6 @@ from optctx.tasks.scopes import cannot_enter, cannot_leave, check_in_line
 
 if TYPE_CHECKING:
     from optctx.context.context import OptionContext
-    from optctx.engine.engine import Engine
 
 
 def _check_in_line(context: OptionContext | None, verb: str) -> None:
@@ -116,18 +113,6 @@ def _message(thread: int, frame: FrameType) -> str:
 
 # LLVM's own setters
 
-SetsMode = Literal["contain", "process", "error"]
-
-
-def native_mode(engine: Engine, mode: SetsMode) -> _native.Sets:
-    """Return the native form of `mode`.
-
-    Raises OptionTypeError if it is not a SetsMode, and UnsupportedImageError if the engine does not offer it.
-    """
-    if not isinstance(mode, str) or mode not in get_args(SetsMode):
-        raise OptionTypeError(f'sets is "contain", "process" or "error", found {shown(mode)}')
-    return _native.Sets[mode]
-
 
 def _tell(image: int, problem: BaseException) -> None:
     tell_of(engine_of(image).image, problem)
@@ -181,21 +166,6 @@ def _contained(image: int, address: int, context: object) -> None:
     )
 
 
-def _not_set(image: int, address: int) -> None:
-    """Leave an error, from inside LLVM: the context of this thread refuses LLVM's setters."""
-    option = engine_of(image).plan.options.get(address)
-    what = "reset LLVM's options" if address == 0 else "set an LLVM option"
-    if option is not None:
-        what = f"set {option.name!r}"
-    _tell(
-        image,
-        ContainmentError(
-            f'cannot {what} inside a context with sets="error": nothing was changed; leave the context '
-            'before, or make it with sets="contain"'
-        ),
-    )
-
-
 def _failed(image: int, why: str) -> None:
     _tell(
         image,
@@ -216,6 +186,5 @@ _native.set_callbacks(
     not_contained=_not_contained,
     ends_with_call=_ends_with_call,
     contained=_contained,
-    not_set=_not_set,
     failed=_failed,
 )

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from optctx import _native
+from optctx.context import callbacks  # noqa: F401  native code calls them
 from optctx.context.bases import Base, engine_for, layers_of_base, seen_inside
-from optctx.context.callbacks import SetsMode, native_mode
 from optctx.context.copying import layers_as_text, state_of, with_state
 from optctx.context.inputs import (
     ContextType,
@@ -77,12 +77,6 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
             this context end: "ignore", "warn" (UnreadOptionWarning) or "error" (UnreadOptionError, unless the
             block fails anyway). Reads in nested scopes count if they see the override. Options changed for
             the whole process are not judged.
-        sets: What becomes of values that code inside gives to LLVM's own setters: llvmlite's `set_option`,
-            `cl::ParseCommandLineOptions`, `cl::ResetAllOptionOccurrences`. "contain": they take the place of
-            this context's values on that thread, until it leaves; a list collects only what was given inside.
-            A ContainmentWarning names each such option. An option that contexts cannot hold is set for the
-            whole process, with another one. "process": they are set for the whole process, and have no effect
-            inside. "error": nothing is set, and the call raises ContainmentError.
         image: Which LLVM, from `loaded_image`; None means that of `base`, or llvmlite's. Inside, other LLVMs
             of the process read what they read outside.
 
@@ -91,7 +85,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         UnsupportedImageError: The process has no LLVM that optctx can use.
     """
 
-    __slots__ = ("__weakref__", "_containing", "_layers", "_parent", "_sets", "_unread")
+    __slots__ = ("__weakref__", "_containing", "_layers", "_parent", "_unread")
 
     def __init__(
         self,
@@ -101,33 +95,30 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         base: Base = "inherit",
         process_wide: ProcessWideMode = "refuse",
         unread: UnreadMode = "ignore",
-        sets: SetsMode = "contain",
         image: Image | None = None,
         **named: object,
     ) -> None:
         engine = engine_for(base, image)
         made = _overrides(engine, overrides, named, process_wide)
         inherited = layers_of_base(engine, base)
-        self._fill(inherited.on_top(made), inherited, unread, sets)
+        self._fill(inherited.on_top(made), inherited, unread)
 
     def _fill(
         self,
         layers: Layers,
         parent: Layers | None,
         unread: UnreadMode = "ignore",
-        sets: SetsMode = "contain",
         new: Iterable[Override] | None = None,
     ) -> None:
         """Fill a new object with layers. Reads count for `parent` too, but not of `new` (None: all own)."""
         check_mode(unread)
         reads = marks(layers.engine, unread, parent, layers.own.values() if new is None else new)
-        native = layers.make_native(reads, native_mode(layers.engine, sets))
+        native = layers.make_native(reads)
         if not self._give(native, unread != "ignore"):
             raise OptionTypeError(
                 f"cannot call __init__ of {shown(self)} again: a context never changes; make another one"
             )
         self._unread = unread
-        self._sets = sets
         self._containing = False  # made to contain what LLVM's setters are given
         self._layers = layers
         self._parent = None if reads is None else parent
@@ -141,7 +132,6 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         base: Base = "inherit",
         process_wide: ProcessWideMode = "refuse",
         unread: UnreadMode = "ignore",
-        sets: SetsMode = "contain",
         image: Image | None = None,
         trust: Iterable[str] | None = None,
     ) -> OptionContext:
@@ -160,7 +150,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
             parsed = parse_args(engine, args, process_wide, judge.check)
             made = [trusted_override(engine, *each, process_wide, judge) for each in parsed.items()]
         inherited = layers_of_base(engine, base)
-        return cls._of(inherited.on_top(made), inherited, unread, sets)
+        return cls._of(inherited.on_top(made), inherited, unread)
 
     @classmethod
     def from_options(
@@ -170,7 +160,6 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         base: Base = "inherit",
         process_wide: ProcessWideMode = "refuse",
         unread: UnreadMode = "ignore",
-        sets: SetsMode = "contain",
         image: Image | None = None,
     ) -> OptionContext:
         """Make a context from an object whose typed fields are options, which editors complete and check.
@@ -185,7 +174,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         engine = engine_for(base, image)
         made = _overrides(engine, values, {}, process_wide)
         inherited = layers_of_base(engine, base)
-        return cls._of(inherited.on_top(made), inherited, unread, sets)
+        return cls._of(inherited.on_top(made), inherited, unread)
 
     @classmethod
     def _of(cls, *arguments: Any, **keywords: Any) -> OptionContext:
@@ -278,27 +267,24 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         *,
         process_wide: ProcessWideMode = "refuse",
         unread: UnreadMode | None = None,
-        sets: SetsMode | None = None,
         **named: object,
     ) -> OptionContext:
         """Make a copy with changes: the overrides of this context, and the given ones on top.
 
-        `unread` and `sets` are those of this context if they are None. Raises as the constructor does.
+        `unread` is that of this context if it is None. Raises as the constructor does.
         """
         made = _overrides(engine_for(self, None), overrides, named, process_wide)
-        mode = self._unread if unread is None else unread
-        kept = self._sets if sets is None else sets
-        return self._again(made, mode, kept)
+        return self._again(made, self._unread if unread is None else unread)
 
-    def _again(self, changes: Iterable[Override], unread: UnreadMode, sets: SetsMode) -> OptionContext:
+    def _again(self, changes: Iterable[Override], unread: UnreadMode) -> OptionContext:
         """Make a context of the same layers, with changes on top."""
-        made = self._of(self._layers.beside(changes), self._parent, unread, sets)
+        made = self._of(self._layers.beside(changes), self._parent, unread)
         made._containing = self._containing
         return made
 
     def _without(self, names: Collection[str]) -> OptionContext:
         """Make a context of the same layers, without the overrides of these options."""
-        return self._of(self._layers.without(names), self._parent, self._unread, self._sets)
+        return self._of(self._layers.without(names), self._parent, self._unread)
 
     def with_sets(self) -> OptionContext:
         """Make a context of what this thread sees inside this one: its values, and on top of them what code
@@ -409,19 +395,19 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         return repr(self._layers)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        made_of = (*layers_as_text(self), self._unread, self._sets, type(self))
+        made_of = (*layers_as_text(self), self._unread, "contain", type(self))
         return _restore, made_of, state_of(self, OptionContext)
 
     def __copy__(self) -> OptionContext:
         """Return the context itself, because it never changes. A copy of a subclass's is new."""
         if type(self) is OptionContext:
             return self
-        return with_state(self._again((), self._unread, self._sets), state_of(self, OptionContext))
+        return with_state(self._again((), self._unread), state_of(self, OptionContext))
 
     def __deepcopy__(self, memo: dict[int, object]) -> OptionContext:
         if type(self) is OptionContext:
             return self
-        memo[id(self)] = made = self._again((), self._unread, self._sets)
+        memo[id(self)] = made = self._again((), self._unread)
         return with_state(made, copy.deepcopy(state_of(self, OptionContext), memo))
 
     # Scopes. `__enter__` and `__exit__` are one native step each: `enter` and `leave` in
@@ -464,8 +450,13 @@ def _restore(
     inherited: dict[str, Texts],
     own: dict[str, Texts],
     unread: UnreadMode = "ignore",
-    sets: SetsMode = "contain",
+    sets: str = "contain",
     kind: type[OptionContext] = OptionContext,
 ) -> OptionContext:
-    """Make a context again for pickle: the registered defaults, then inherited values, then the overrides."""
-    return kind._of(rebuild(attached() or attach(), inherited, own), None, unread, sets)
+    """Make a context again for pickle: the registered defaults, then inherited values, then the overrides.
+
+    `sets`: what became of values given to LLVM's setters inside. Pickles of before may have another word.
+    """
+    if sets != "contain":
+        raise OptionTypeError(f"cannot read a pickled context with sets={sets!r}: scopes contain what is set")
+    return kind._of(rebuild(attached() or attach(), inherited, own), None, unread)

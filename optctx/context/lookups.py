@@ -126,4 +126,4 @@ def seen(engine: Engine, what: str) -> OptionContext | None:
 def _of_thread(engine: Engine, scope: _native.Context) -> OptionContext:
     """Make a context of the values that C++ code has put in force. Reads in it count for those."""
     layers = Layers.of_thread(engine, scope)
-    return OptionContext._of(layers.beside(()), layers, "ignore", scope.sets.name, ())
+    return OptionContext._of(layers.beside(()), layers, "ignore", ())

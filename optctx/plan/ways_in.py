@@ -26,7 +26,6 @@ from optctx._native import (
     place_code,
     replace_add_occurrence,
     use_parser_function,
-    use_registry,
 )
 from optctx.arch import processor
 from optctx.arch.processor import Entrance
@@ -159,7 +158,6 @@ def _thunk(address: int, row: Interception, index: int) -> bytes:
 
 def _starts(survey: Survey, index: int, unavailable: dict[str, str]) -> list[Change]:
     """Write the code in front of the parser's functions. Adds to `unavailable` what cannot be intercepted."""
-    use_registry(index, survey.registry.layout)
     before, _, _ = interceptors()
     changes = []
     for address, row in survey.functions.intercepted.items():

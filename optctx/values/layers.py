@@ -99,14 +99,12 @@ class Layers:
         """The native context, which threads enter; made at the first use."""
         return self.make_native() if self._native is None else self._native
 
-    def make_native(
-        self, reads: _native.Reads | None = None, sets: _native.Sets = _native.Sets.contain
-    ) -> _native.Context:
+    def make_native(self, reads: _native.Reads | None = None) -> _native.Context:
         """Make the native context, at most once and before `native`. Reads are marked in `reads`."""
         effective = self.overridden().values()
         settings = [override.setting for override in effective if override.setting is not None]
         changes = changes_of(self.engine, effective)
-        self._native = _native.Context.make(self.engine.space, self.drift, settings, changes, reads, sets)
+        self._native = _native.Context.make(self.engine.space, self.drift, settings, changes, reads)
         return self._native
 
     @property

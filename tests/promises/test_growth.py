@@ -22,7 +22,7 @@ from tests.promises.answers import JOB
 from tests.support.alone import alone
 from tests.support.installed import SANITIZED
 from tests.support.processes import use_small_pages
-from tests.support.scopes import outside, registered_options
+from tests.support.scopes import outside
 
 TURNS = 300  # of a measurement, and before the first one: caches and pools are filled
 REPEATS = 10  # of a measurement that finds too much: a leak shows in all of them, a busy machine in a few
@@ -113,16 +113,6 @@ def refusals_inside() -> Turn:
     return turn
 
 
-def objects_of_options() -> Turn:
-    context = OptionContext(internalize_public_api_list=["f", "g"], base="defaults")
-
-    def turn(_: int) -> None:
-        with context:
-            registered_options()
-
-    return turn
-
-
 def records() -> Turn:
     context = OptionContext({"unroll-count": 3}, base="defaults", unread="error")
     context.__enter__()  # so that it is not judged after each turn
@@ -169,7 +159,6 @@ LOOPS: list[Callable[[], Turn]] = [
     process_wide,
     copies,
     refusals_inside,
-    objects_of_options,
     sets_inside,
     records,
     bindings,

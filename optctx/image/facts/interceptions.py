@@ -26,7 +26,6 @@ from optctx.image.facts.mangled_names import (
     PARSE_OPTIONS,
     PASS_GATE,
     PRINT_PASS_NAMES,
-    REGISTERED_OPTIONS,
     RESET_OPTIONS,
     RESET_PARSER,
 )
@@ -211,7 +210,6 @@ _PARSER = (
     _parser(PARSE_OPTIONS, ParserFunction.parse),
     _parser(RESET_OPTIONS, ParserFunction.reset_all),
     _parser(RESET_PARSER, ParserFunction.reset_parser),
-    _parser(REGISTERED_OPTIONS, ParserFunction.registered),
 )
 
 INTERCEPTIONS: Final = (*_WORK, *_MACHINES, *_PARSER)

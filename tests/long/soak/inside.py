@@ -23,7 +23,6 @@ from optctx import (
     record,
     stamp,
 )
-from optctx.engine.attach import attach as engine
 from optctx.trust import CLASSES
 from tests.long.fuzz.bases import attributed
 from tests.promises.answers import JOB
@@ -31,7 +30,6 @@ from tests.promises.model import Sight, key_of
 from tests.promises.program import Step
 from tests.promises.running import Run, WrongError, by_optctx, expect, expect_code, new_machine
 from tests.support.ir_texts import COUNTED, UNROLL, X86, counted
-from tests.support.scopes import registered_options
 
 _UNREAD = {"arm-parallel-dsp-load-limit": "3"}  # nothing here generates code for Arm
 
@@ -180,14 +178,6 @@ def links(run: Run, step: Step, inner: Sight, here: Sight) -> None:
     expect(OptionContext.from_module(modules[0], trust=CLASSES), context, "the context of a stamp")
 
 
-def objects(run: Run, step: Step, inner: Sight, here: Sight) -> None:
-    """LLVM's map of options is the scope's own. Asked around it, what LLVM wrote there would go along."""
-    with OptionContext(dict(step.options)):
-        expect(registered_options() == engine().survey.registry.map, False, "whether the map is LLVM's own")
-        run.look(inner)
-    run.look(here)
-
-
 def _look(run: Run, inner: Sight) -> None:
     expect_code(by_optctx, run.answers.optctx, inner.llvm, "LLVM's code")
 
@@ -196,6 +186,6 @@ INSIDE: Final = {
     each.__name__: each
     for each in (
         *(generator, interleaved, unread, fingerprint, cached, machine, attribute, mismatch),
-        *(errors, jit, links, objects),
+        *(errors, jit, links),
     )
 }

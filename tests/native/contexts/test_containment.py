@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 from contextlib import ExitStack
 from dataclasses import replace
@@ -10,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from optctx import OptionContext, current, registry
-from optctx._native import share_storage_from
+from optctx import OptionContext, contained, current, registry
+from optctx._native import read_words, replace_add_occurrence, share_storage_from, storage_shown
 from optctx.compiling import FreshProcess, Job, compile_job
+from optctx.engine.attach import attach
+from optctx.image.facts.mangled_names import ADD_OCCURRENCE
 from tests.promises.answers import WRITER
 from tests.support.alone import alone
 from tests.support.installed import SANITIZED
@@ -156,3 +159,70 @@ def resident() -> int:
 def test_a_level_of_a_thousand_nested_scopes_takes_two_kilobytes_at_most() -> None:
     use_small_pages()
     assert bytes_of_a_level() < 2048  # it was 720 at most
+
+
+# Copies of an option that each scope has, because LLVM itself may write to it
+
+
+def copy_of(name: str) -> int:
+    """The address of this scope's object of an option, as LLVM may take it."""
+    engine = attach()
+    slot = engine.options[name].slot
+    found = None if slot is None else storage_shown(engine.index, slot)
+    assert found is not None
+    return found
+
+
+def string_at(name: str) -> int:
+    return copy_of(name) + attach().options[name].value_offset
+
+
+def text_of(name: str) -> str:
+    return ctypes.string_at(read_words(string_at(name), 1)[0]).decode()
+
+
+def test_a_string_assigned_to_the_object_leaves_the_contexts_own_whole() -> None:
+    """C++ gives back the object's share of the old string then, and frees that if nobody else has one."""
+    assign = ctypes.CDLL("libstdc++.so.6")["_ZNSs6assignEPKcm"]  # std::string::assign, as LLVM was built
+    assign.argtypes, assign.restype = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t), ctypes.c_void_p
+    name = "dot-cfg-dir"
+    contexts = {letter * 99: OptionContext({name: letter * 99}, base="defaults") for letter in "abc"}
+    for _ in range(4):
+        for text, context in contexts.items():
+            with context:
+                assert (context[name], text_of(name)) == (text, text)
+                assign(string_at(name), b"z" * 99, 99)
+                assert (context[name], text_of(name)) == (text, "z" * 99)
+
+
+@alone
+def test_a_deeply_nested_scope_gives_its_share_of_a_string_back() -> None:
+    share_storage_from(0)
+    context, shares = OptionContext({"dot-cfg-dir": "p" * 99}, base="defaults"), set()
+    for _ in range(3):
+        with context:
+            characters = read_words(string_at("dot-cfg-dir"), 1)[0]
+            shares.add(ctypes.c_int.from_address(characters - 8).value)
+    assert len(shares) == 1
+
+
+def test_an_occurrence_given_to_a_scopes_copy_is_the_scopes_and_gone_at_the_next_entry() -> None:
+    """LLVM may have taken the address of the copy."""
+    context = contained()
+    for _ in range(2):
+        with context:
+            assert entries() == context["min-jump-table-entries"] == current()["min-jump-table-entries"] == 4
+            assert add_occurrence(copy_of("min-jump-table-entries"), b"min-jump-table-entries", b"9") is False
+            assert context.with_sets().args() == ["-min-jump-table-entries=9"]
+
+
+def add_occurrence(option: int, name: bytes, value: bytes, multi: bool = False) -> bool:
+    """`Option::addOccurrence`, through the table of virtual functions, as C++ calls it."""
+    engine = attach()
+    replacement = replace_add_occurrence(engine.index, engine.image.findings.need(ADD_OCCURRENCE).address)
+    assert replacement in read_words(read_words(option, 1)[0], 16)
+    bytes_of = (ctypes.c_char_p, ctypes.c_size_t)
+    kind = ctypes.CFUNCTYPE(
+        ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint, *bytes_of, *bytes_of, ctypes.c_bool
+    )
+    return bool(kind(replacement)(option, 1, name, len(name), value, len(value), multi))

@@ -9,7 +9,6 @@ import pickle
 import threading
 import warnings
 from contextlib import suppress
-from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +20,6 @@ from llvmlite import binding
 
 import optctx
 from optctx import (
-    ContainmentError,
     ContainmentWarning,
     Option,
     OptionContext,
@@ -199,14 +197,6 @@ def test_a_forked_child_goes_on_with_what_was_set() -> None:
         set_option("unroll-count", "8")
         in_child(child)
         assert both() == (8, 8)
-        copy = copy_context()
-        in_threads([lambda: copy.run(in_child, child_elsewhere)])
-
-
-def child_elsewhere() -> None:
-    """In a copy of a scope of a thread that is not there any more."""
-    assert both() == (8, 8)
-    assert current()["unroll-count"] == 8
 
 
 @forked
@@ -269,45 +259,6 @@ def test_nothing_is_said_where_it_was_asked_to_be_contained_or_nothing_is_lost()
             set_once("unroll-count", 2)
         assert both() == (2, 2), "it is set all the same"
     assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
-
-
-@forked
-def test_sets_process_reaches_the_process_and_not_the_scope() -> None:
-    with OptionContext(sets="process") as context:
-        set_option("unroll-count", "8")
-        assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
-        assert context.with_sets() is context
-        assert list(drift()) == ["unroll-count"]
-    assert both() == (8, 8)
-    with OptionContext(sets="process"):
-        reset_all()
-    assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
-
-
-@forked
-def test_sets_error_refuses_and_nothing_is_set() -> None:
-    set_option("inline-threshold", "9")
-    with OptionContext(sets="error", base="defaults") as context:
-        with pytest.raises(ContainmentError, match="cannot set 'unroll-count' inside a context with"):
-            set_option("unroll-count", "8")
-        reset_all()
-        with pytest.raises(ContainmentError, match="cannot reset LLVM's options"):
-            set_option("no-such-option", "1")  # the next call through llvmlite says so
-        assert context.with_sets() is context
-        assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
-    assert list(drift()) == ["inline-threshold"]
-
-
-def test_a_context_keeps_its_policy() -> None:
-    context = OptionContext(sets="error")
-    copies = [context.derive(unroll_count=4), pickle.loads(pickle.dumps(context)), copy.copy(context)]
-    copies.append(OptionContext.from_args("", sets="error"))
-    for each in copies:
-        with each, pytest.raises(ContainmentError):
-            set_option("unroll-count", "8")
-    with context.derive(sets="contain"):
-        set_option("unroll-count", "8")
-        assert both() == (8, 8)
 
 
 def test_a_bound_llvmcontext_keeps_its_own_values() -> None:

@@ -188,8 +188,8 @@ def test_llvms_flag_is_up_only_while_a_scope_needs_it_and_nobody_takes_it_for_dr
 @forked
 def test_what_others_set_process_wide_meanwhile_is_theirs_and_stays() -> None:
     outside: list[list[str]] = []
-    with OptionContext(debug=True, sets="process"):
-        set_option("debug")
+    with OptionContext(debug=True):
+        in_threads([lambda: set_option("debug")])
         assert registry()["debug"].value is True
         assert list(drift()) == ["debug"]
         with OptionContext(base="defaults"):
@@ -200,8 +200,8 @@ def test_what_others_set_process_wide_meanwhile_is_theirs_and_stays() -> None:
         assert printed(lambda: compile_job(PLAIN)) != []
     with OptionContext(debug=False):
         assert printed(lambda: compile_job(PLAIN)) == []
-    with OptionContext(debug=True, sets="process"):
-        set_option("debug", "false")
+    with OptionContext(debug=True):
+        in_threads([lambda: set_option("debug", "false")])
         in_threads([lambda: outside.append(printed(lambda: compile_job(PLAIN)))])
         assert printed(lambda: compile_job(PLAIN)) != []
     assert outside == [[]]
@@ -220,11 +220,11 @@ def test_threads_outside_follow_what_is_set_process_wide(when: str, given: tuple
 
     if when == "before":
         set_option(*given)
-    with OptionContext(debug=True, sets="process"):
+    with OptionContext(debug=True):
         if when == "inside":
             look()
             assert outside.pop() == 0
-            set_option(*given)
+            in_threads([lambda: set_option(*given)])
             look()
             assert outside.pop() > 0
     if when == "after":
@@ -451,7 +451,7 @@ def test_wherever_the_values_travel_the_same_is_printed(given: dict[str, object]
 
 def test_types_that_are_set_inside_a_scope_are_printed_there(fresh: FreshProcess) -> None:
     hoisting = told(fresh, "-debug-only=licm")
-    with OptionContext(debug_only="loop-simplify", sets="contain"), contained() as context:
+    with OptionContext(debug_only="loop-simplify"), contained() as context:
         set_option("debug-only", "gvn")
         assert printed(lambda: compile_job(PLAIN)) == []
         set_option("debug-only", "licm")

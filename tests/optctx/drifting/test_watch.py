@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 
 import llvmlite.binding as llvm
 import pytest
@@ -248,16 +248,11 @@ def test_contexts_and_writes_past_the_parsers_are_not_heard_of() -> None:
 @forked
 def test_what_others_set_while_a_thread_is_inside_is_heard_of() -> None:
     events: list[DriftEvent] = []
-    with watch(events.append), OptionContext({"unroll-count": 4}, sets=process_wide()):
-        set_option("unroll-count", "8")
+    with watch(events.append), OptionContext({"unroll-count": 4}):
+        in_threads([lambda: set_option("unroll-count", "8")])
         assert unrolled_by_llvmlite() == (4 if attach().intercepts else 8)
     assert [each.after for each in events] == [8]
     assert ("unroll-count" in drift()) == attach().intercepts  # else it is undone with the scope
-
-
-def process_wide() -> Literal["contain", "process"]:
-    """How a context sets options for the process: where threads take turns, it does so anyway."""
-    return "process" if attach().intercepts else "contain"
 
 
 @forked

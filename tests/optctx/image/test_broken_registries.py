@@ -15,7 +15,7 @@ import llvmlite
 import pytest
 
 import optctx
-from optctx._native import MisfitError, RegistryCopy, registry_layouts, walk_registry
+from optctx._native import MisfitError, registry_layouts, walk_registry
 from optctx.children.limits import address_space
 from optctx.errors import UnsupportedImageError
 from optctx.hosts.llvmlite import llvmlite_image
@@ -85,29 +85,6 @@ def test_a_registry_of_each_layout_is_read_and_refused_with_any_of_its_words_wil
 
 def test_every_layout_that_is_known_is_made_by_hand_here() -> None:
     assert registry_layouts() == list(MAPS)
-
-
-@alone
-@rows("layout", MAPS)
-def test_the_copy_of_a_registry_has_other_options_and_leaves_the_registry_as_it_is(layout: str) -> None:
-    """What LLVM's own parser is given inside a scope."""
-    arena = Arena(8)
-    names = [b"option-%d" % number for number in range(40)]
-    map = MAPS[layout](arena, names)
-    _, options = walk_registry(map)
-    others = {address: option(arena, name.encode()) for name, address in options[::2]}
-    before = ctypes.string_at(arena.begin, arena.end - arena.begin)
-    copy = RegistryCopy(layout, map, others)
-    found, copied = walk_registry(copy.map)
-    assert found == layout
-    assert [name for name, _ in copied] == [name for name, _ in options]
-    assert [address for _, address in copied] == [others.get(address, address) for _, address in options]
-    assert len(others) == 20
-    assert not set(others) & {address for _, address in copied}
-    assert ctypes.string_at(arena.begin, arena.end - arena.begin) == before
-    assert copy.is_current(map)
-    store(map + 8 * ("epoch" in layout), arena.begin)
-    assert not copy.is_current(map)
 
 
 @alone
