@@ -21,42 +21,21 @@ struct Given {
     bool was_reset = false;  // every option had its registered value at some moment
 };
 
-// What a thread sees of an image: a view and, where activations share it, the one that it has to show.
-struct Sight {
-    views::View view = nullptr;
-    Activation* deep = nullptr;
-
-    friend bool operator==(const Sight&, const Sight&) = default;
-};
-Sight sight(unsigned image) noexcept;
-// Make this thread see it. Out of memory ends the process, as in LLVM, where an activation takes the place of another
-// in shared storage.
-void show(unsigned image, Sight sight) noexcept;
-
-// A view, with private copies of the regions that LLVM itself may write. A thread's first activations in an image have
-// storage of their own. Deeper ones share storage: all but the one that was shown last are away, and take memory only
-// for what they differ in. Call what asks for values, or changes them, on the one shown last.
+// A view, with private copies of the regions that LLVM itself may write.
 class Activation {
 public:
     // `values` maps each slot to the storage that holds its value. That storage, `owner` and `reads` must outlive the
-    // activation. If `reads` is not null, readers are marked there. If `deep`, the activation is the one shown last.
-    Activation(values::Space& space, std::vector<void*> values, Context* owner, views::Reads* reads, bool deep);
+    // activation. If `reads` is not null, readers are marked there.
+    Activation(values::Space& space, std::vector<void*> values, Context* owner, views::Reads* reads);
     Activation(const Activation&) = delete;
     Activation& operator=(const Activation&) = delete;
     ~Activation();
 
-    // Discard what LLVM wrote since the last reset, and poison the readers whose marks have been cleared. Not where
-    // storage is shared.
+    // Discard what LLVM wrote since the last reset, and poison the readers whose marks have been cleared.
     void reset();
     // Return whether LLVM has written to options or their variables since the last reset.
-    bool written() const noexcept { return storage_->is_written(); }
-    Sight sight() noexcept { return {storage_->view(), is_deep_ ? this : nullptr}; }
-
-    bool is_deep() const noexcept { return is_deep_; }
-    // Take the place of the activation that shared storage shows. Out of memory ends the process, as in LLVM.
-    void bring_back() noexcept;
-    // Leave shared storage: nothing sees this activation any more.
-    void give_up() noexcept;
+    bool written() const noexcept { return storage_.is_written(); }
+    views::View view() noexcept { return storage_.view(); }
 
     // Show the values of `context` from now on: its options and their variables as they are there, state beside them
     // as LLVM left it. With `fresh`, what LLVM has written to options is gone, too. An activation that adopted a
@@ -72,16 +51,10 @@ public:
     bool raises_flag() const noexcept { return raises_flag_; }
 
 private:
-    std::shared_ptr<Storage> share(std::vector<void*> values);
-    DeepStorage& deep() const noexcept { return static_cast<DeepStorage&>(*storage_); }
-    void put_away();
-
     values::Space& space_;
     Context* owner_;  // before `adopt`
     views::Reads* reads_;
-    const bool is_deep_;
-    std::shared_ptr<Storage> storage_;  // null after `give_up`
-    Storage::Away away_{};              // while another activation is shown
+    Storage storage_;
     std::shared_ptr<Context> adopted_;
     Given given_;
     bool raises_flag_ = false;
@@ -94,10 +67,6 @@ struct Idle {
     std::unique_ptr<Activation> activation;
 };
 using Acquired = std::list<Idle>;  // of one element; empty where there is none
-
-// Have a thread that uses so many activations of an image share storage among those that it acquires from now on.
-// Return the number until now: 32, unless a test has changed it.
-unsigned share_storage_from(unsigned depth) noexcept;
 
 // Return an activation of the context that LLVM has not written to, for one thread: an idle one if there is any, which
 // is several times faster than making one. Throws views::UnwatchedError like Context::come_in.

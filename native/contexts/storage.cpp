@@ -124,9 +124,10 @@ Storage::Storage(const values::Space& space, std::vector<void*> values)
 }
 
 Storage::~Storage() {
-    give_up();
-    const std::lock_guard lock(plans.mutex);
-    plan_.idle.push_back(std::move(written_));
+    for (std::size_t i = 0; i < plan_.string_slots.size(); ++i)
+        if (std::memcmp(written_->data() + plan_.hot_words[i], &pristine_[i], word_size) == 0)
+            values::release_value(regions_[plan_.string_slots[i]], object(plan_.string_slots[i]));
+    give_block(plan_, std::move(written_));
 }
 
 void Storage::lead(Context* owner, views::Reads* reads) noexcept {
@@ -134,11 +135,6 @@ void Storage::lead(Context* owner, views::Reads* reads) noexcept {
     layout_->owner(view_.data()) = owner;
     layout_->reads(view_.data()) = reads;
     if (reads != nullptr) layout_->poison(view_.data(), reads, nullptr);
-}
-
-void Storage::renew(const std::vector<void*>& values) {
-    std::copy(values.begin(), values.end(), view_.begin());
-    copy();
 }
 
 // Copy the written regions from where the view leads, and lead it to the copies.
@@ -156,62 +152,7 @@ void Storage::copy() {
             std::memcpy(object(slot) + pointer.at, &target, sizeof target);
         }
     }
-    owns_ = true;
     note_pristine();
-}
-
-void Storage::give_up() noexcept {
-    if (!std::exchange(owns_, false)) return;
-    for (std::size_t i = 0; i < plan_.string_slots.size(); ++i)
-        if (std::memcmp(written_->data() + plan_.hot_words[i], &pristine_[i], word_size) == 0)
-            values::release_value(regions_[plan_.string_slots[i]], object(plan_.string_slots[i]));
-}
-
-// Call `work` with the words of each part, and the number of words in those before it.
-template <class Work>
-void Storage::each_word(const Work& work) {
-    std::size_t before = 0;
-    const auto part = [&](void* words, std::size_t count) {
-        work(static_cast<std::uint8_t*>(words), before, count);
-        before += count;
-    };
-    part(written_->data(), plan_.bytes / word_size);
-    part(pristine_.data(), pristine_.size());
-    part(view_.data(), regions_.size());
-}
-
-std::vector<std::uint64_t> Storage::words() {
-    std::vector<std::uint64_t> found;
-    each_word([&](const std::uint8_t* words, std::size_t, std::size_t count) {
-        found.resize(found.size() + count);
-        std::memcpy(&*(found.end() - static_cast<std::ptrdiff_t>(count)), words, count * word_size);
-    });
-    return found;
-}
-
-Storage::Away Storage::put_away(const std::vector<std::uint64_t>& base) {
-    Away away;
-    each_word([&](const std::uint8_t* words, std::size_t before, std::size_t count) {
-        for (std::size_t i = 0; i < count; ++i) {
-            std::uint64_t word;
-            std::memcpy(&word, words + i * word_size, word_size);
-            if (word != base[before + i]) away.push_back({static_cast<std::uint32_t>(before + i), word});
-        }
-    });
-    away.shrink_to_fit();
-    owns_ = false;
-    return away;
-}
-
-void Storage::bring_back(const std::vector<std::uint64_t>& base, Away&& away) noexcept {
-    auto next = away.begin();
-    each_word([&](std::uint8_t* words, std::size_t before, std::size_t count) {
-        std::memcpy(words, base.data() + before, count * word_size);
-        for (; next != away.end() && next->at < before + count; ++next)
-            std::memcpy(words + (next->at - before) * word_size, &next->word, word_size);
-    });
-    away.clear();
-    owns_ = true;
 }
 
 // Return this thread's copy of a region, or null.
@@ -283,20 +224,5 @@ std::optional<std::uint32_t> Storage::slot_of(std::uintptr_t option) const noexc
             return slot;
     return std::nullopt;
 }
-
-namespace {
-
-__attribute__((tls_model("initial-exec"))) constinit thread_local views::PerImage<DeepStorage*> deep{};
-
-}  // namespace
-
-DeepStorage::DeepStorage(const values::Space& space, std::vector<void*> values)
-    : Storage(space, std::move(values)), base(words()), image(space.image()) {
-    deep[image] = this;
-}
-
-DeepStorage::~DeepStorage() { deep[image] = nullptr; }
-
-DeepStorage* deep_storage(unsigned image) noexcept { return deep[image]; }
 
 }  // namespace optctx::contexts

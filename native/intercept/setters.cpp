@@ -71,7 +71,6 @@ Outcome give_now(Activation& activation, unsigned image, std::uintptr_t option, 
 template <class Change>
 Outcome change_scope(unsigned image, const Change& change) noexcept {
     Activation* activation = scopes::current_activation(image);
-    if (activation == nullptr) return Outcome::process;
     try {
         return change(*activation);
     } catch (const std::exception& error) {

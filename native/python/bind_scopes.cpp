@@ -41,8 +41,6 @@ void add_scopes(nb::module_& m) {
             return scopes::in_line(task_scope::get().ptr());
         },
         "Return whether LLVM sees the running task's scope on this thread.");
-    m.def("share_storage_from", &contexts::share_storage_from, "depth"_a,
-          "Have the scopes of a thread in an image share storage, from this many on. Return the number until now.");
     m.def("suspended", &scoping::suspended,
           "Return the mark of the innermost scope of this thread if another task, which is suspended, is inside it; "
           "otherwise None.");

@@ -119,7 +119,7 @@ void add_contain(nb::module_& m) {
             contexts::Activation* activation = scopes::current_activation(views::checked_image(image));
             if (activation == nullptr) return std::nullopt;
             if (slot >= activation->shown().space().regions().size()) throw nb::index_error("no such slot");
-            return reinterpret_cast<std::uintptr_t>(activation->sight().view[slot]);
+            return reinterpret_cast<std::uintptr_t>(activation->view()[slot]);
         },
         "image"_a, "slot"_a,
         "Return where LLVM finds a region on this thread, inside a context: valid as long as nothing is set there. "

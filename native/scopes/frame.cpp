@@ -12,8 +12,8 @@ namespace {
 using SharedChanges = std::shared_ptr<values::ProcessWide>;
 
 bool show_again(Frame& frame) noexcept {
-    frame.previous = contexts::sight(frame.image);
-    contexts::show(frame.image, frame.sight);
+    frame.previous = views::current_view(frame.image);
+    views::set_current_view(frame.image, frame.view);
     return true;
 }
 
@@ -50,14 +50,14 @@ void put_in_force(const SharedChanges& changes) {
 }  // namespace
 
 void activate(Frame& frame) {
-    frame.previous = contexts::sight(frame.image);
+    frame.previous = views::current_view(frame.image);
     frame.activation = contexts::acquire(*frame.context);
-    frame.sight = frame.activation.front().activation->sight();
-    contexts::show(frame.image, frame.sight);
+    frame.view = frame.activation.front().activation->view();
+    views::set_current_view(frame.image, frame.view);
 }
 
 bool admit_at_once(Frame& frame) {
-    if (frame.sight.view != nullptr) return show_again(frame);
+    if (frame.view != nullptr) return show_again(frame);
     const SharedChanges& changes = frame.context->process_wide();
     if (changes == nullptr ? !gate::try_enter() : !gate::try_share(changes->key(), false)) return false;
     activate_or_dismiss(frame);
@@ -74,7 +74,7 @@ void admit(Frame& frame) {
 }
 
 Carried carry(Frame& frame) {
-    if (frame.sight.view != nullptr) {
+    if (frame.view != nullptr) {
         show_again(frame);
         return Carried::fully;
     }
@@ -88,18 +88,16 @@ Carried carry(Frame& frame) {
 }
 
 void leave(Frame& frame, Frame* above) noexcept {
-    if (above != nullptr) {
+    if (above != nullptr)
         above->previous = frame.previous;
-    } else {
-        if (!frame.activation.empty()) frame.activation.front().activation->give_up();
-        contexts::show(frame.image, frame.previous);
-    }
+    else
+        views::set_current_view(frame.image, frame.previous);
     if (!frame.activation.empty()) contexts::release(*frame.context, std::move(frame.activation));
     if (frame.admitted) dismiss(*frame.context);
 }
 
 void show(unsigned image, const Frame* frame) noexcept {
-    contexts::show(image, frame == nullptr ? contexts::Sight{views::identity_view(image)} : frame->sight);
+    views::set_current_view(image, frame == nullptr ? views::identity_view(image) : frame->view);
 }
 
 void open_gate_after_fork() noexcept {

@@ -13,9 +13,9 @@ namespace optctx::scopes {
 struct Frame {
     std::shared_ptr<contexts::Context> context;  // null: LLVM's own values
     unsigned image;
-    contexts::Sight sight{};  // if set before admission: what this thread already has, to be shown again
+    views::View view = nullptr;  // if set before admission: what this thread already has, to be shown again
     contexts::Acquired activation{};
-    contexts::Sight previous{};
+    views::View previous = nullptr;
     bool admitted = false;  // the gate counts it
 };
 

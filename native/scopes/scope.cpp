@@ -63,7 +63,7 @@ Frame frame_of(const std::shared_ptr<contexts::Context>& context) {
 }
 
 Frame frame_outside(unsigned image) {
-    return {.context = nullptr, .image = image, .sight = {views::identity_view(image)}};
+    return {.context = nullptr, .image = image, .view = views::identity_view(image)};
 }
 
 std::optional<Frame> frame_here(unsigned image, Mark mark) {
@@ -71,7 +71,7 @@ std::optional<Frame> frame_here(unsigned image, Mark mark) {
         const auto at = stack.find(mark);
         if (at == stack.levels.end()) return std::nullopt;
         if (at->frame.image == image)
-            return Frame{.context = at->frame.context, .image = image, .sight = at->frame.sight};
+            return Frame{.context = at->frame.context, .image = image, .view = at->frame.view};
         mark = at->previous;
     }
     return frame_outside(image);

@@ -202,7 +202,7 @@ struct Stack {
         if (!follows_switches()) return last(image, std::nullopt);
         if (const Level* level = in_force(image, shown)) return level;
         const Level* level = shown_carried(image);
-        return level != nullptr && level->frame.sight.view != nullptr ? level : nullptr;
+        return level != nullptr && level->frame.view != nullptr ? level : nullptr;
     }
 
     // Returns the level with the activation that LLVM reads through, or null.
@@ -211,7 +211,7 @@ struct Stack {
         if (level == nullptr || !level->frame.activation.empty()) return level;
         // A call repeats the values of an enclosing scope.
         const auto at = std::find_if(levels.begin(), levels.end(), [level](const Level& each) {
-            return each.frame.sight == level->frame.sight && !each.frame.activation.empty();
+            return each.frame.view == level->frame.view && !each.frame.activation.empty();
         });
         return at == levels.end() ? nullptr : &*at;
     }
@@ -250,7 +250,7 @@ struct Stack {
     }
 
     static void drop(Level& level) noexcept {
-        if (level.frame.sight.view == nullptr) return;
+        if (level.frame.view == nullptr) return;
         scopes::leave(level.frame, nullptr);
         scopes::show(level.frame.image, nullptr);  // the frame shown before may be gone
     }

@@ -40,7 +40,6 @@ from optctx import (
 )
 from optctx._native import (
     active_scopes,  # `info()` gives it, too, and takes as long as five compilations
-    share_storage_from,
 )
 from optctx.compiling import Result, compile_job
 from tests.promises.answers import JOB, WRITER, Answers, by_llvmlite
@@ -112,7 +111,6 @@ def verdict(program: Program, threads: int, answers: Answers, more: More) -> str
 
 def _run(program: Program, threads: int, answers: Answers, more: More, alive: _Alive) -> None:
     sys.setswitchinterval(1e-5)
-    share_storage_from((0, 1, 32)[len(program.rounds) % 3])  # no program nests its scopes so deeply
     Run(program, threads, answers, more).all_rounds(alive)
 
 

@@ -16,7 +16,6 @@ import pytest
 from llvmlite import binding
 
 from optctx import OptionContext, ScopeError, bound, contained, record, unbind
-from optctx._native import share_storage_from
 from optctx.compiling import compile_job, initialise_targets
 from tests.promises.answers import JOB
 from tests.support.alone import alone
@@ -139,19 +138,6 @@ def bindings() -> Turn:
     return turn
 
 
-def deeply_nested() -> Turn:
-    """Scopes that share storage. So are those of later loops."""
-    share_storage_from(0)
-    outer = OptionContext(unroll_count=2, base="defaults")
-    inner = outer.derive(unroll_count=4)
-
-    def turn(_: int) -> None:
-        with outer, inner:
-            pass
-
-    return turn
-
-
 LOOPS: list[Callable[[], Turn]] = [
     entries,
     contexts,
@@ -163,7 +149,6 @@ LOOPS: list[Callable[[], Turn]] = [
     records,
     bindings,
     threads_that_end_inside,
-    deeply_nested,
 ]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from optctx import OptionContext, contained, current, registry
-from optctx._native import read_words, replace_add_occurrence, share_storage_from, storage_shown
+from optctx._native import read_words, replace_add_occurrence, storage_shown
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.engine.attach import attach
 from optctx.image.facts.mangled_names import ADD_OCCURRENCE
@@ -110,12 +110,7 @@ def test_threads_whose_targets_write_the_same_option_do_not_meet(fresh: FreshPro
 
 
 @alone
-def test_scopes_nest_and_what_llvm_writes_inside_stays_inside_where_deep_ones_share_storage() -> None:
-    share_storage_from(0)
-    check_nested_scopes()
-
-
-def check_nested_scopes() -> None:
+def test_scopes_nest_and_what_llvm_writes_inside_stays_inside() -> None:
     before, plain = process_state(), compile_job(JOB)
 
     with OptionContext(unroll_count=2) as outer:
@@ -135,30 +130,6 @@ def check_nested_scopes() -> None:
     assert compile_job(JOB) == plain
     with outer:
         assert has_table()
-
-
-def bytes_of_a_level() -> float:
-    """What a scope takes that is nested deeply, with values other than those around it."""
-    contexts = [OptionContext(unroll_count=count) for count in range(1, 41)]
-    with ExitStack() as scopes:
-        for context in contexts:  # of which the first 32 have storage of their own
-            scopes.enter_context(context)
-        before = resident()
-        for level in range(1000):
-            scopes.enter_context(contexts[level % 40])
-        return (resident() - before) / 1000
-
-
-def resident() -> int:
-    """Bytes of memory that this process uses."""
-    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * mmap.PAGESIZE
-
-
-@pytest.mark.skipif(SANITIZED, reason="needs a build without sanitizer, which adds to each allocation")
-@alone
-def test_a_level_of_a_thousand_nested_scopes_takes_two_kilobytes_at_most() -> None:
-    use_small_pages()
-    assert bytes_of_a_level() < 2048  # it was 720 at most
 
 
 # Copies of an option that each scope has, because LLVM itself may write to it
@@ -181,6 +152,7 @@ def text_of(name: str) -> str:
     return ctypes.string_at(read_words(string_at(name), 1)[0]).decode()
 
 
+
 def test_a_string_assigned_to_the_object_leaves_the_contexts_own_whole() -> None:
     """C++ gives back the object's share of the old string then, and frees that if nobody else has one."""
     assign = ctypes.CDLL("libstdc++.so.6")["_ZNSs6assignEPKcm"]  # std::string::assign, as LLVM was built
@@ -194,16 +166,6 @@ def test_a_string_assigned_to_the_object_leaves_the_contexts_own_whole() -> None
                 assign(string_at(name), b"z" * 99, 99)
                 assert (context[name], text_of(name)) == (text, "z" * 99)
 
-
-@alone
-def test_a_deeply_nested_scope_gives_its_share_of_a_string_back() -> None:
-    share_storage_from(0)
-    context, shares = OptionContext({"dot-cfg-dir": "p" * 99}, base="defaults"), set()
-    for _ in range(3):
-        with context:
-            characters = read_words(string_at("dot-cfg-dir"), 1)[0]
-            shares.add(ctypes.c_int.from_address(characters - 8).value)
-    assert len(shares) == 1
 
 
 def test_an_occurrence_given_to_a_scopes_copy_is_the_scopes_and_gone_at_the_next_entry() -> None:

@@ -244,7 +244,6 @@ def test_memory_that_runs_out_while_entering_is_an_error_and_changes_nothing() -
 )
 @alone
 def test_so_is_memory_that_the_system_does_not_give() -> None:
-    _native.share_storage_from(4000)  # scopes that share it take too little
     contexts = [four(inline_threshold=number) for number in range(4000)]
     before = state()
     entered = []
