@@ -69,7 +69,7 @@ soak: $(VENV)/.tests
 	$(BIN)/python -m tests.long.soak --minutes $(MINUTES) --seed $(SEED)
 
 # Mistakes on purpose, each built into a copy under build/mutants: the core part of the tests must see every one.
-# make mutants MUTANTS='--keep gate-open-inside' tries one, MUTANTS=--list tells what they break, --help the rest.
+# make mutants MUTANTS='--keep outer-scope-lost' tries one, MUTANTS=--list tells what they break, --help the rest.
 mutants: $(VENV)/.tests
 	$(BIN)/python -m tests.long.mutants $(MUTANTS)
 

@@ -161,10 +161,6 @@ class NumbaOptionsWarning(UserWarning):
     not cache a function, because its key could not tell under which options the code was compiled."""
 
 
-class DeadlockWarning(RuntimeWarning):
-    """A thread waits to enter a context, and the thread that it waits for has stopped to wait as well."""
-
-
 def shown(value: object) -> str:
     """Return the repr of a value that a caller passed, for a message; cut if it is long. Never raises.
 

@@ -60,15 +60,6 @@ def is_held(lock: threading.RLock) -> bool:
     return lock._is_owned()  # type: ignore[attr-defined, no-any-return]  # as threading.Condition does
 
 
-def holds_lock() -> bool:
-    """Tell whether this thread holds one of these locks: other threads may need it before they can go on.
-
-    optctx itself enters no scope where it holds one.
-    """
-    locks = [each() for each in _locks.copy()]
-    return any(lock is not None and is_held(lock) for lock in locks)
-
-
 def _enrol(lock: threading.RLock, rank: Rank | None) -> threading.RLock:
     enrolled = _Lock(lock, _locks.discard)
     enrolled.rank = rank

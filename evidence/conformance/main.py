@@ -32,7 +32,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.shared_machines and (options.audit or options.record):
         parser.error("--shared-machines goes with neither --audit nor --record")
-    Mode.process_wide = options.process_wide
     Mode.spoil = options.spoil
     Mode.audit = options.audit
     Mode.record = options.record
@@ -70,9 +69,6 @@ def make_parser() -> argparse.ArgumentParser:
     """Of the command's arguments."""
     parser = new_parser("", __doc__)
     add_choice(parser, seed="of the order of jobs and of the choice")
-    parser.add_argument(
-        "--process-wide", choices=("refuse", "exclusive"), default="refuse", help="as OptionContext takes it"
-    )
     parser.add_argument("--spoil", action="store_true", help="spoil the process-wide values first")
     parser.add_argument(
         "--audit", action="store_true", help="report accesses to LLVM's own option storage; one thread"

@@ -105,7 +105,7 @@ def sensitive_jobs(verdicts: Sequence[Verdict]) -> list[Job]:
 
 def reads_of(_: None, job: Job) -> list[FirstRead]:
     """In a child: what a job reads first inside its options. Raises OptctxError if it gives no output."""
-    context = OptionContext.from_args(list(job.options), base="defaults", process_wide="exclusive")
+    context = OptionContext.from_args(list(job.options), base="defaults")
 
     def work() -> str | None:
         with context:

@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from evidence.conformance.job import Job, Machines, Outcome, compile_job
 from optctx.children.frames import Frames, decode, encode, write_all
@@ -45,9 +45,8 @@ class ScopedRun:
 
 
 class Mode:
-    """How contexts treat options that cannot be scoped; set once, before any child is started."""
+    """How jobs are judged; set once, before any child is started."""
 
-    process_wide: Literal["refuse", "exclusive"] = "refuse"
     spoil: bool = False  # spoil the process-wide values first
     audit: bool = False  # watch LLVM's own option storage; one thread
     record: bool = False  # note what LLVM reads
@@ -62,7 +61,7 @@ def scoped_outcome(job: Job) -> Outcome:
     from optctx.errors import OptionValueError
 
     try:
-        context = OptionContext.from_args(list(job.options), base="defaults", process_wide=Mode.process_wide)
+        context = OptionContext.from_args(list(job.options), base="defaults")
     except ProcessWideOptionError as error:
         return Outcome("refused", text=f"{error.name}: {error.reason}")
     except OptionValueError as error:

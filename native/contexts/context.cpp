@@ -17,11 +17,10 @@ auto& watched = *new std::vector<Context*>;
 }  // namespace
 
 Context::Context(values::Space& space, std::shared_ptr<const values::Setting> base, values::Setting overrides,
-                 std::shared_ptr<values::ProcessWide> process_wide, std::shared_ptr<views::Reads> reads)
+                 std::shared_ptr<views::Reads> reads)
     : space_(space),
       base_(std::move(base)),
       overrides_(std::move(overrides)),
-      process_wide_(std::move(process_wide)),
       reads_(std::move(reads)),
       prints_(decide_prints()) {}
 
@@ -65,13 +64,13 @@ std::shared_ptr<Context> Context::with(const values::Setting& setting) const {
         std::erase_if(overrides, [&](const values::Patch& each) { return each.slot == patch.slot; });
         overrides.push_back(patch);
     }
-    return std::make_shared<Context>(space_, base_, std::move(overrides), process_wide_, reads_without(hidden));
+    return std::make_shared<Context>(space_, base_, std::move(overrides), reads_without(hidden));
 }
 
 std::shared_ptr<Context> Context::with_registered_values() const {
     const std::vector<bool> all(space_.regions().size(), true);
     return std::make_shared<Context>(space_, std::make_shared<const values::Setting>(), values::Setting(),
-                                     process_wide_, reads_without(all));
+                                     reads_without(all));
 }
 
 std::shared_ptr<views::Reads> Context::reads_without(const std::vector<bool>& slots) const {

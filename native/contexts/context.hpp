@@ -1,7 +1,6 @@
 // A context: a full, immutable set of option values that threads enter and leave.
 #pragma once
 
-#include "values/process_wide.hpp"
 #include "values/space.hpp"
 #include "views/poison.hpp"
 
@@ -25,17 +24,15 @@ struct ScopeError : std::runtime_error {
 // Immutable. Any number of threads may be inside at once, each with its own activation.
 class Context : public std::enable_shared_from_this<Context> {
 public:
-    // The registered values, then `base`, then `overrides` on top. `process_wide`, if not null, is in force for the
-    // whole process while any thread is inside. If `reads` is not null, readers are marked there while any thread is
-    // inside; the space must then have a layout.
+    // The registered values, then `base`, then `overrides` on top. If `reads` is not null, readers are marked there
+    // while any thread is inside.
     Context(values::Space& space, std::shared_ptr<const values::Setting> base, values::Setting overrides,
-            std::shared_ptr<values::ProcessWide> process_wide, std::shared_ptr<views::Reads> reads);
+            std::shared_ptr<views::Reads> reads);
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
     ~Context();
 
     values::Space& space() const noexcept { return space_; }
-    const std::shared_ptr<values::ProcessWide>& process_wide() const noexcept { return process_wide_; }
     const std::shared_ptr<views::Reads>& reads() const noexcept { return reads_; }
     const std::shared_ptr<const values::Setting>& base() const noexcept { return base_; }
     const values::Setting& overrides() const noexcept { return overrides_; }
@@ -83,7 +80,6 @@ private:
     values::Space& space_;
     std::shared_ptr<const values::Setting> base_;
     values::Setting overrides_;
-    std::shared_ptr<values::ProcessWide> process_wide_;
     std::shared_ptr<views::Reads> reads_;
     bool prints_ = false;
     // One mutex, shared by all contexts and safe to hold around a fork, guards `inside_`, `held_` and `handler_`.

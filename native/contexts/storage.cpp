@@ -127,7 +127,8 @@ Storage::~Storage() {
     for (std::size_t i = 0; i < plan_.string_slots.size(); ++i)
         if (std::memcmp(written_->data() + plan_.hot_words[i], &pristine_[i], word_size) == 0)
             values::release_value(regions_[plan_.string_slots[i]], object(plan_.string_slots[i]));
-    give_block(plan_, std::move(written_));
+    const std::lock_guard lock(plans.mutex);
+    plan_.idle.push_back(std::move(written_));
 }
 
 void Storage::lead(Context* owner, views::Reads* reads) noexcept {

@@ -50,8 +50,7 @@ Outcome give_now(Activation& activation, unsigned image, std::uintptr_t option, 
     values::Space& space = activation.shown().space();
     const std::optional<std::uint32_t> slot = activation.slot_of(option);
     if (!slot || multi) {
-        const auto& changes = activation.shown().process_wide();
-        if (changes == nullptr || !changes->changes(option)) reporter.not_contained(image, option);
+        reporter.not_contained(image, option);
         return Outcome::process;
     }
     Given given = activation.given();
@@ -71,6 +70,7 @@ Outcome give_now(Activation& activation, unsigned image, std::uintptr_t option, 
 template <class Change>
 Outcome change_scope(unsigned image, const Change& change) noexcept {
     Activation* activation = scopes::current_activation(image);
+    if (activation == nullptr) return Outcome::process;
     try {
         return change(*activation);
     } catch (const std::exception& error) {

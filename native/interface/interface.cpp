@@ -1,10 +1,9 @@
-#include "interface/interface.hpp"
+// Implements the C interface of the module (optctx/interface.h).
 
 #include "image/layouts.hpp"
 #include "intercept/outside.hpp"
 #include "interface/making.hpp"
 #include "interface/table.hpp"
-#include "scopes/gate.hpp"
 #include "scopes/scope.hpp"
 #include "values/read_values.hpp"
 
@@ -114,8 +113,6 @@ void read_value(const contexts::Context* context, const OptionEntry& entry, optc
 std::uint32_t occurrences_of(const contexts::Context* context, const OptionEntry& entry) {
     return reinterpret_cast<const image::RawOption*>(address_of(context, entry.object))->occurrences;
 }
-
-LetIn let_in;
 
 int32_t fail(optctx_error* error, optctx_status status, std::string_view message) noexcept {
     if (error == nullptr) return status;
@@ -270,7 +267,7 @@ int32_t enter_now(const std::shared_ptr<contexts::Context>& context, optctx_scop
     scopes::Frame frame = scopes::frame_of(context);
     const scopes::Ticket ticket = scopes::new_ticket();
     scopes::make_room();
-    let_in(frame);
+    scopes::activate(frame);
     scopes::enter_of_thread(std::move(frame), ticket);
     if (!views::is_attached(image)) {  // another thread detached before this one was counted
         scopes::leave_of_thread(ticket);
@@ -285,12 +282,8 @@ int32_t enter(const optctx_context* handle, optctx_scope* out, optctx_error* err
         if (handle == nullptr)
             return fail(error, OPTCTX_SCOPE, "cannot enter a scope of no context; make a context of the values first");
         if (!scopes::may_enter()) return too_late("cannot enter a scope", error);
-        try {
-            // Entering counts the thread, and changes no value.
-            return enter_now(std::const_pointer_cast<contexts::Context>(handle->context), out, error);
-        } catch (const scopes::gate::GateError& problem) {
-            return fail(error, OPTCTX_SCOPE, std::string("cannot enter a scope: ") + problem.what());
-        }
+        // Entering counts the thread, and changes no value.
+        return enter_now(std::const_pointer_cast<contexts::Context>(handle->context), out, error);
     });
 }
 
@@ -330,8 +323,6 @@ constexpr optctx_interface functions{OPTCTX_INTERFACE_VERSION,
                                      abandon};
 
 }  // namespace
-
-void use(LetIn admit) noexcept { let_in = admit; }
 
 }  // namespace optctx::interface
 

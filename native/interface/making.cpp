@@ -181,11 +181,10 @@ const OptionEntry& scopable(const Table& table, std::string_view name) {
     const OptionEntry* entry = table.find(name);
     if (entry == nullptr) throw Refused(OPTCTX_UNKNOWN_OPTION, table.unknown(name));
     if (entry->object.slot == values::no_slot)
-        refuse(OPTCTX_PROCESS_WIDE, name,
-               " for one thread: " + entry->reason +
-                   "; leave it out, or enter OptionContext(..., process_wide=\"exclusive\") in Python, which sets it "
-                   "or says "
-                   "why it cannot");
+        refuse(
+            OPTCTX_PROCESS_WIDE, name,
+            " for one thread: " + entry->reason +
+                "; leave it out, or set it in a process of its own, as optctx.compiling.FreshProcess does in Python");
     return *entry;
 }
 
@@ -224,8 +223,7 @@ std::shared_ptr<const contexts::Context> make_context(const Table& table, const 
     if (base != nullptr)
         made = base->shared_from_this();
     else
-        made = std::make_shared<contexts::Context>(table.space(), table.space().drift(), values::Setting(), nullptr,
-                                                   nullptr);
+        made = std::make_shared<contexts::Context>(table.space(), table.space().drift(), values::Setting(), nullptr);
     values::Setting all;
     for (const optctx_setting& setting : settings)
         for (values::Patch& patch : parse(table, setting)) all.push_back(std::move(patch));

@@ -16,8 +16,6 @@ enum class Rank : std::uint8_t {
     watchers,     // watchers of process-wide values
     audit,        // the audit, from the outside of its block
     code,         // changing LLVM's instructions and tables
-    gate,         // the threads inside LLVM (scopes/gate.cpp)
-    changes,      // making and undoing process-wide changes
     contexts,     // threads inside each context that marks its reads or prints debug output
     handlers,     // handlers of signals
     parsing,      // LLVM's parsers, on the options of a space

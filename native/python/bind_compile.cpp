@@ -10,10 +10,8 @@
 #include "python/gil.hpp"
 #include "python/host_lock.hpp"
 #include "python/scope_block.hpp"
-#include "scopes/gate.hpp"
 #include "scopes/recorder.hpp"
 #include "scopes/scope.hpp"
-#include "values/process_wide.hpp"
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
@@ -40,14 +38,14 @@ struct Need {
     nb::object llvmlite_lock;
 };
 
-// While it lives, the image sees the scope of this thread's task, and no other thread changes options process-wide. The
-// constructor raises what entering a context raises, with nothing changed.
-class Counted {
+// While it lives, the image sees the scope of this thread's task. The constructor raises what entering a context
+// raises, with nothing changed.
+class InTask {
 public:
-    explicit Counted(unsigned image) { scoping::begin_counted(image); }
-    Counted(const Counted&) = delete;
-    Counted& operator=(const Counted&) = delete;
-    ~Counted() {
+    explicit InTask(unsigned image) { scoping::begin_in_task(image); }
+    InTask(const InTask&) = delete;
+    InTask& operator=(const InTask&) = delete;
+    ~InTask() {
         const nb::error_scope pending;
         scoping::end_compilation();
     }
@@ -97,7 +95,7 @@ private:
 
 // Returns the scope that was entered for the LLVMContext's binding.
 nb::object run_inside(const Need& need, const std::function<nb::object()>& work, nb::object& result) {
-    const Counted counted(need.image);
+    const InTask task(need.image);
     const Locked locked(os::in_order(need.target_machine == 0 ? os::Keys{need.llvm_context}
                                                               : os::Keys{need.llvm_context, need.target_machine}));
     const Inside llvmlite(need.llvmlite_lock, llvmlite_lock::block);
@@ -127,7 +125,7 @@ nb::list to_list(const compile::Errors& errors) {
 }
 
 nb::object verify(const compile::Llvm& llvm, std::uintptr_t context, nb::object llvmlite_lock, std::uintptr_t module) {
-    const Counted counted(llvm.image);
+    const InTask task(llvm.image);
     const Locked locked(os::in_order(os::Keys{context}));
     const Inside llvmlite(std::move(llvmlite_lock), llvmlite_lock::block);
     std::string words;
@@ -208,13 +206,13 @@ void add_compile(nb::module_& m) {
                 "function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
         "Call the function with the locks and the scope of `run_passes`. For tests.");
     m.def(
-        "run_counted",
+        "run_in_task",
         [](unsigned image, nb::handle function, const nb::args& arguments) {
-            const Counted counted(views::checked_image(image));
+            const InTask task(views::checked_image(image));
             return blocks::call(function, arguments);
         },
-        nb::sig("def run_counted(image: int, function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
-        "Call the function in the scope of the task. No other thread changes options process-wide during the call.");
+        nb::sig("def run_in_task(image: int, function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
+        "Call the function in the scope of the task.");
     m.def(
         "held",
         [] {
@@ -225,12 +223,6 @@ void add_compile(nb::module_& m) {
             held["bindings"] = sum_over_images(&bind::bound_count);
             held["locks"] = os::locked();
             held["calls"] = scopes::calls();
-            held["inside the gate"] = scopes::gate::threads_inside();
-            held["gate closed"] = scopes::gate::is_closed();
-            bool in_force = false;
-            for (unsigned image = 0; image < views::max_images; ++image)
-                in_force = in_force || values::process_wide_epoch(image) % 2 != 0;
-            held["changes in force"] = in_force;
             return held;
         },
         nb::sig("def held() -> dict[str, int]"),

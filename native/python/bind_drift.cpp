@@ -8,7 +8,6 @@
 #include "python/bytes.hpp"
 #include "python/callbacks.hpp"
 #include "python/gil.hpp"
-#include "values/process_wide.hpp"
 #include "views/view.hpp"
 
 #include <dlfcn.h>
@@ -152,19 +151,6 @@ std::pair<std::string, FilePath> symbol_near(std::uintptr_t address) {
     return {found.dli_sname == nullptr ? "" : found.dli_sname, {found.dli_fname == nullptr ? "" : found.dli_fname}};
 }
 
-struct Spans {
-    std::vector<values::Piece> pieces;  // which must stay readable
-};
-
-std::uintptr_t place(const Spans& spans, const nb::bytes& copy, std::uintptr_t address) {
-    auto at = reinterpret_cast<std::uintptr_t>(copy.data());
-    for (const auto& [begin, size] : spans.pieces) {
-        if (address - begin < size) return at + (address - begin);
-        at += size;
-    }
-    throw std::invalid_argument("the address is in none of the pieces");
-}
-
 constexpr std::size_t most_frames = 64;
 
 _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* frames) {
@@ -214,16 +200,4 @@ void add_drift(nb::module_& m) {
     m.def("native_stack", &native_stack,
           "Return an address in each function that this thread executes, innermost first.");
     m.def("symbol_near", &symbol_near, "address"_a, "(name of an exported symbol or '', path of the library or '').");
-    nb::class_<Spans>(m, "Spans", "Pieces of LLVM's storage that are copied together.")
-        .def(
-            "__init__", [](Spans* self, const std::vector<values::Piece>& spans) { new (self) Spans{spans}; },
-            "spans"_a, "`spans`: (address, size in bytes) of each. They must stay readable.")
-        .def(
-            "read", [](const Spans& spans) { return to_bytes(values::read_outside(spans.pieces)); },
-            "Copy them, without what contexts with process_wide=\"exclusive\" have changed.")
-        .def("place", &place, "copy"_a, "address"_a,
-             "Return where a copy has the storage at an address: valid as long as the copy is referred to.");
-    m.def("process_wide_epoch", of_image(&values::process_wide_epoch), "image"_a,
-          "Return the number of process-wide changes made and undone in the image: odd while changes of contexts with "
-          "process_wide=\"exclusive\" are in force.");
 }

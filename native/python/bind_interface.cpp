@@ -1,6 +1,5 @@
 // Python bindings of the table behind lookups from C++.
 #include "image/library.hpp"
-#include "interface/interface.hpp"
 #include "interface/table.hpp"
 #include "python/bindings.hpp"
 #include "python/scope_block.hpp"
@@ -51,7 +50,6 @@ void publish(values::Space& space, const image::Library& library, interface::Nam
 }  // namespace
 
 void add_interface(nb::module_& m) {
-    interface::use(&scoping::let_in_from_cpp);
     nb::class_<interface::Names>(m, "LookupNames", "Options by name, for lookups from C++.")
         .def(nb::init<>())
         .def("add", &add_option, "names"_a, "form"_a, "value"_a, "object"_a, "how_set"_a, "enum_size"_a, "choices"_a,

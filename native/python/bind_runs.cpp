@@ -81,10 +81,8 @@ void cannot_enter(void* owner, const char* why) {
 std::tuple<nb::object, bool, nb::object> values_here(unsigned image) {
     const contexts::Context* context = scopes::current_context(views::checked_image(image));
     if (context == nullptr) return {nb::none(), false, nb::none()};
-    std::string key = context->key();
-    if (const auto& process_wide = context->process_wide(); process_wide != nullptr) key += process_wide->text();
     const bool is_watched = context->reads() != nullptr || views::substitute(image) != nullptr;
-    return {to_bytes(key), is_watched || scopes::wrote(image), object_or_none(scopes::current_owner(image))};
+    return {to_bytes(context->key()), is_watched || scopes::wrote(image), object_or_none(scopes::current_owner(image))};
 }
 
 std::size_t set_outside_rule(unsigned image, bind::Outside rule, std::shared_ptr<contexts::Context> defaults,

@@ -74,20 +74,6 @@ GivenOptions overrides_of(const contexts::Context& context) {
     return found;
 }
 
-// (address of the option, name, texts) of each option that a context changes for the whole process.
-using Changes = std::vector<std::tuple<std::uintptr_t, std::string, std::vector<std::optional<values::Text>>>>;
-
-Changes changes_of(const contexts::Context& context) {
-    Changes found;
-    if (context.process_wide() == nullptr) return found;
-    for (const values::Change& change : context.process_wide()->changes()) {
-        std::vector<std::optional<values::Text>> texts;
-        for (const auto& text : change.texts) texts.push_back(as_text(text));
-        found.emplace_back(change.option, change.name, std::move(texts));
-    }
-    return found;
-}
-
 // What code gave to LLVM's setters inside the context of `owner`, which LLVM sees on this thread, or which this thread
 // has entered and the running task is in: whether it reset all options, and by slot what it gave since. None if it gave
 // nothing.
@@ -127,9 +113,6 @@ void add_contain(nb::module_& m) {
         "outside.");
     m.def("overrides_of", &overrides_of, "context"_a,
           "Return [(slot, (occurrences, setting))] of what a context sets.");
-    m.def("changes_of", &changes_of, "context"_a,
-          "Return [(address of an option that cannot be scoped, name, texts)] of what a context changes for the "
-          "process.");
     m.def(
         "thread_scope",
         [](unsigned image) {

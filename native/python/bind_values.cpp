@@ -6,7 +6,6 @@
 #include "os/os.hpp"
 #include "python/bindings.hpp"
 #include "python/bytes.hpp"
-#include "scopes/gate.hpp"
 #include "values/read_values.hpp"
 
 #include <nanobind/nanobind.h>
@@ -214,13 +213,11 @@ void add_space(nb::module_& m) {
         .def_static(
             "make",
             [](values::Space& space, const SharedSetting& base, const std::vector<SharedSetting>& overrides,
-               std::shared_ptr<values::ProcessWide> process_wide, std::shared_ptr<views::Reads> reads) {
-                return std::make_shared<contexts::Context>(space, base.patches, merge(overrides),
-                                                           std::move(process_wide), std::move(reads));
+               std::shared_ptr<views::Reads> reads) {
+                return std::make_shared<contexts::Context>(space, base.patches, merge(overrides), std::move(reads));
             },
-            "space"_a, "base"_a, "overrides"_a, "process_wide"_a.none() = nb::none(), "reads"_a.none() = nb::none(),
-            "Make a context: the registered values, then `base`, then `overrides`. While a thread is inside, "
-            "`process_wide` affects every thread.")
+            "space"_a, "base"_a, "overrides"_a, "reads"_a.none() = nb::none(),
+            "Make a context: the registered values, then `base`, then `overrides`.")
         .def_prop_ro("changed", &contexts::Context::changed, "Slots whose regions differ from what was registered.")
         .def_prop_ro(
             "overridden",
@@ -233,12 +230,6 @@ void add_space(nb::module_& m) {
         .def(
             "text", [](const contexts::Context& c, std::uint32_t slot) { return to_bytes(c.text(slot)); }, "slot"_a,
             "Return the text that LLVM parsed into the value, equal for equal occurrences; empty if it is not known.")
-        .def_prop_ro(
-            "process_wide_text",
-            [](const contexts::Context& c) {
-                return c.process_wide() == nullptr ? std::string() : c.process_wide()->text();
-            },
-            "Equal for equal process-wide changes of an image, and only for those; empty without any.")
         .def_prop_ro("base", [](const contexts::Context& c) { return SharedSetting{c.base()}; })
         .def_prop_ro("reads", &contexts::Context::reads, "The marks of readers, or None.")
         .def("take_reads", &contexts::Context::take_reads,
@@ -250,25 +241,6 @@ void add_space(nb::module_& m) {
                 return reinterpret_cast<std::uintptr_t>(c.address(slot));
             },
             "slot"_a);
-    nb::exception<scopes::gate::GateError>(m, "GateError", PyExc_RuntimeError);
-    nb::class_<values::Change>(m, "Change", "The change of one option in LLVM's own object, and how to undo it.")
-        .def(
-            "__init__",
-            [](values::Change* self, std::uintptr_t option, std::string name,
-               std::vector<std::optional<std::string>> texts, values::Kind kind, std::size_t value_offset,
-               std::pair<std::uintptr_t, std::size_t> variable, std::pair<std::uintptr_t, std::size_t> state) {
-                new (self) values::Change{option,         std::move(name), std::move(texts), kind,        value_offset,
-                                          variable.first, variable.second, state.first,      state.second};
-            },
-            "option"_a, "name"_a, "texts"_a, "kind"_a, "value_offset"_a, "variable"_a, "state"_a,
-            "`variable` and `state` are (address, size in bytes), or (0, 0) if there is none.");
-    nb::class_<values::ProcessWide>(m, "ProcessWide", "A set of changes to LLVM's own options.")
-        .def_static(
-            "make",
-            [](values::Space& space, std::vector<values::Change> changes, std::string text) {
-                return std::make_shared<values::ProcessWide>(space, std::move(changes), std::move(text));
-            },
-            "space"_a, "changes"_a, "text"_a);
     m.def("read_scalar", &values::read_scalar, "kind"_a, "address"_a);
     m.def("read_list", &values::read_list, "element"_a, "element_size"_a, "address"_a);
 }

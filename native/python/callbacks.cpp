@@ -28,8 +28,6 @@ constexpr std::array rows{
     Row{"cannot_enter", "optctx: entering a context"},
     Row{"cannot_leave", "optctx: leaving a context"},
     Row{"judge", "optctx: judging what LLVM read"},
-    Row{"holds_lock", "optctx: before waiting for other threads"},
-    Row{"waits", "optctx: waiting for other threads"},
     Row{"may_run_outside", "optctx: compiling outside every scope"},
     Row{"may_run", "optctx: comparing contexts"},
     Row{"resolve", "optctx: reading the attribute of a function"},

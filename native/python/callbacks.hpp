@@ -12,11 +12,9 @@ enum class Callback : std::uint8_t {
     // Entering and leaving contexts (optctx/context/callbacks.py), before anything has changed or after everything has.
     attach,         // (index of an image that was attached before)
     check_in_line,  // (context or None, "enter", "leave" or "compile") raises if another task is suspended here
-    cannot_enter,   // (context, native exception class, text) -> exception
+    cannot_enter,   // (context or None, text) -> exception
     cannot_leave,   // (context, text) -> exception
     judge,          // (context, whether its block failed)
-    holds_lock,     // () -> whether this thread holds a lock that threads inside contexts may need
-    waits,          // (threads that changed options process-wide) while this thread waits for them
     // LLVM's work (optctx/travelling/bindings.py, attributes.py).
     may_run_outside,  // (image, whether work outside every scope is an error) -> bool
     may_run,          // (owner of a binding, owner of the scope or None, whether a mismatch is an error) -> bool

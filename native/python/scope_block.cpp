@@ -7,7 +7,6 @@
 #include "python/host_lock.hpp"
 #include "python/no_collection.hpp"
 #include "python/task_variable.hpp"
-#include "scopes/gate.hpp"
 #include "scopes/orphans.hpp"
 #include "scopes/recorder.hpp"
 #include "views/per_image.hpp"
@@ -90,41 +89,6 @@ std::vector<scopes::Values> values_of(nb::handle mark) {
 
 void drop(void* reference) { Py_XDECREF(static_cast<PyObject*>(reference)); }
 
-// The number of llvmlite calls that this thread is inside, with llvmlite's lock held. A signal handler or a finaliser
-// may run inside them.
-thread_local std::size_t library_calls = 0;
-
-// Runs Python's signal handlers and looks for a deadlock, on a thread that waits at the gate. Both may raise.
-void while_waiting(const std::vector<unsigned long>& closers) {
-    if (python_is_ending()) return;
-    const WithGil held;
-    run_signal_handlers();
-    nb::list threads;
-    for (const unsigned long thread : closers) threads.append(thread);
-    ask(Callback::waits, threads);
-}
-
-// Called before a wait for threads inside contexts. A signal handler or a finaliser may have interrupted this thread
-// where it holds what they need before they can leave.
-void check_may_wait() {
-    if (library_calls > 0)
-        throw scopes::gate::GateError(
-            "it has to wait for threads that may need llvmlite's lock, which this thread holds inside a call of "
-            "llvmlite's; do it outside of that call");
-    if (python_is_ending()) return;
-    const WithGil held;
-    if (nb::cast<bool>(callbacks::ask(Callback::holds_lock, nb::make_tuple())))
-        throw scopes::gate::GateError(
-            "it has to wait for threads that may need a lock of optctx's, which this thread holds: a signal handler or "
-            "a finaliser interrupted it there; do it after what was interrupted has returned");
-}
-
-void let_in(scopes::Frame& frame) {
-    if (scopes::admit_at_once(frame)) return;
-    check_may_wait();
-    wait_without_gil([&frame] { scopes::admit(frame); });
-}
-
 // Makes the task and the thread forget a scope in one step. Returns false, with nothing changed, if the scope was
 // entered in another contextvars.Context that is still running further out on this thread.
 bool forget(const scopes::ScopeEntry& entry) {
@@ -154,7 +118,7 @@ void enter_now(nb::handle self, nb::handle task, scopes::Ticket ticket) {
     scopes::Frame frame = scopes::frame_of(parts.context->shared_from_this());
     nb::object mark = new_mark(self, parts.native, frame.image, task);
     scopes::make_room();
-    let_in(frame);
+    scopes::activate(frame);
     const NoCollection alone;
     nb::object token;
     try {
@@ -166,21 +130,13 @@ void enter_now(nb::handle self, nb::handle task, scopes::Ticket ticket) {
     scopes::enter(std::move(frame), {mark.release().ptr(), self.ptr(), token.release().ptr(), ticket});
 }
 
-// Converts native exceptions of entering the context to Python exceptions.
+// Does what shows a context to LLVM, and raises Python's error where its reads could not be seen.
 template <class Work>
 void or_refuse(nb::handle self, const Work& work) {
-    const auto refuse = [self](const char* which, const std::exception& error) {
-        const nb::object type = nb::module_::import_("optctx._native").attr(which);
-        blocks::raise(ask(Callback::cannot_enter, self, type, error.what()));
-    };
     try {
         work();
-    } catch (const scopes::gate::GateError& error) {
-        refuse("GateError", error);
-    } catch (const values::ParseError& error) {
-        refuse("ParseError", error);
     } catch (const views::UnwatchedError& error) {
-        refuse("UnwatchedError", error);
+        blocks::raise(ask(Callback::cannot_enter, self, error.what()));
     }
 }
 
@@ -233,16 +189,15 @@ void abandon(nb::handle, scopes::Ticket ticket) noexcept {
     });
 }
 
-// From here on LLVM sees the scope of the task. `let` admits the frame.
-template <class Let>
-void begin_call(unsigned image, const Let& let) {
+// From here on LLVM sees the scope of the task.
+void begin_call(unsigned image) {
     leave_abandoned();
     nb::object mark = task_scope::get();
     if (scopes::begin_call(image, mark.ptr())) return;
     const nb::handle own = mark_in(image, mark);
     std::optional<scopes::Frame> frame = scopes::frame_here(image, mark.ptr());
     if (!frame) frame = own.is_valid() ? scopes::frame_of(context_of(own)) : scopes::frame_outside(image);
-    let(*frame);
+    scopes::activate(*frame);
     scopes::enter_for_call(*std::move(frame), {mark.ptr(), owner_of(own), nullptr});
     mark.release();
 }
@@ -256,10 +211,6 @@ void report(const char* problem) {
     PyErr_SetString(PyExc_RuntimeError, problem);
     PyErr_WriteUnraisable(nullptr);
 }
-
-constexpr const char* without_process_wide =
-    "LLVM is called in a copy of a scope with process_wide=\"exclusive\" whose options are not in force any more; use "
-    "optctx.wrap, or enter the context where it is needed";
 
 // The mark of the task for which this thread last reported that its scope is not in force. Null outside any scope.
 struct Reported {
@@ -349,7 +300,7 @@ void leave_abandoned() noexcept {
     }
 }
 
-void begin_counted(unsigned image) {
+void begin_in_task(unsigned image) {
     leave_abandoned();
     const nb::object mark = task_scope::get();
     if (!scopes::in_line(mark.ptr())) ask(Callback::check_in_line, nb::none(), "compile");
@@ -361,21 +312,6 @@ void judge(nb::handle self, bool failed) {
     if (parts_of(self).judged) ask(Callback::judge, self, failed);
 }
 
-void let_in_from_cpp(scopes::Frame& frame) {
-    if (scopes::admit_at_once(frame)) return;
-    try {
-        check_may_wait();
-        wait_without_any_gil([&frame] { scopes::admit(frame); });
-    } catch (nb::python_error& error) {  // of a signal handler that ran meanwhile
-        const WithGil held;
-        if (error.matches(PyExc_KeyboardInterrupt))
-            PyErr_SetInterrupt();  // again, where Python code can get it
-        else
-            error.discard_as_unraisable("optctx: waiting to enter a scope from C++");
-        throw scopes::gate::GateError("a signal handler raised an exception while this thread waited to enter it");
-    }
-}
-
 void attach(unsigned image) { ask(Callback::attach, image); }
 
 void add_base(nb::handle module) {
@@ -385,7 +321,6 @@ void add_base(nb::handle module) {
          "nothing, if it was set before."},
         {}};
     static PyGetSetDef properties[] = {{"_native", &get_native, nullptr, nullptr, nullptr}, {}};
-    scopes::gate::while_waiting(&while_waiting);
     const nb::object type = blocks::make_type(
         module, "ScopeBase",
         {{Py_tp_dealloc, reinterpret_cast<void*>(&free_scope)}, {Py_tp_methods, methods}, {Py_tp_getset, properties}},
@@ -419,39 +354,26 @@ void begin_library_call(unsigned image) noexcept {
     views::give_up_unhandled_poison();
     std::string why;
     try {
-        begin_call(image, [&why](scopes::Frame& frame) {
-            if (scopes::carry(frame) == scopes::Carried::without_process_wide) why = without_process_wide;
-        });
+        begin_call(image);
     } catch (const std::exception& error) {
         why = std::string("LLVM is called outside the scope of its task: ") + error.what();
     }
-    ++library_calls;
     if (!why.empty()) report_not_in_force(why, task_scope::get());
 }
 
-void end_library_call() noexcept {
-    if (library_calls > 0) --library_calls;  // 0 if the call began before calls were counted
-    end_call();
-}
+void end_library_call() noexcept { end_call(); }
 
 void begin_compilation(unsigned image) {
     views::give_up_unhandled_poison();
     try {
-        begin_call(image, &let_in);
-        if (!scopes::gate::try_enter()) {
-            check_may_wait();
-            wait_without_gil(&scopes::gate::enter);
-        }
+        begin_call(image);
     } catch (...) {
         end_call();
         throw;
     }
 }
 
-void end_compilation() noexcept {
-    scopes::gate::leave();
-    end_call();
-}
+void end_compilation() noexcept { end_call(); }
 
 void follow_task() {
     try {

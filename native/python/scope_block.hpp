@@ -29,13 +29,11 @@ nanobind::object suspended();
 // Called around every call that llvmlite makes into its image, with its lock held. They must not throw or wait.
 void begin_library_call(unsigned image) noexcept;
 void end_library_call() noexcept;
-// Called around compilations in an image, and may wait. Throws what the native context throws, with nothing changed.
+// Called around compilations in an image. Throws what the native context throws, with nothing changed.
 void begin_compilation(unsigned image);
 void end_compilation() noexcept;
 // Like `begin_compilation`, for optctx's own compilations. Raises what entering raises.
-void begin_counted(unsigned image);
-// Admits a thread that may or may not hold the GIL. Throws native exceptions alone.
-void let_in_from_cpp(scopes::Frame& frame);
+void begin_in_task(unsigned image);
 // Reports what LLVM did not read in a scope that was left, if the scope asks for that.
 void judge(nanobind::handle scope, bool failed);
 

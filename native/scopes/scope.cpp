@@ -2,10 +2,9 @@
 #include "scopes/scope.hpp"
 
 #include "os/fork_locks.hpp"
-#include "scopes/gate.hpp"
 #include "scopes/recorder.hpp"
 #include "scopes/stack.hpp"
-#include "values/process_wide.hpp"
+#include "values/debugging.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -48,7 +47,6 @@ void count_again() noexcept {
     count_recorders_again();
     contexts::Context::count_threads_again(activations_of);
     only_this_thread_abandons();
-    open_gate_after_fork();
     raise_flags_again();
 }
 

@@ -13,7 +13,7 @@
 
 namespace optctx::scopes {
 
-// Makes a frame with the values of a context, which this thread can then be admitted to.
+// Makes a frame with the values of a context, which this thread can then show.
 Frame frame_of(const std::shared_ptr<contexts::Context>& context);
 // Makes a frame with LLVM's own values.
 Frame frame_outside(unsigned image);
@@ -39,11 +39,11 @@ contexts::Activation* activation_of(Mark mark) noexcept;
 // Whether LLVM has written to option values in the current context since this thread entered it.
 bool wrote(unsigned image) noexcept;
 
-// Call before the admission for an `enter`, which then cannot fail.
+// Call before the frame of an `enter` is shown, which then cannot fail.
 void make_room();
-// Enters a scope after an admission. Takes over the references in `entry`.
+// Enters a scope whose frame is shown. Takes over the references in `entry`.
 void enter(Frame&& frame, ScopeEntry entry) noexcept;
-// Enters a scope of C++ code after an admission. The scope belongs to this thread: tasks do not see it, and LLVM sees
+// Enters a scope of C++ code whose frame is shown. The scope belongs to this thread: tasks do not see it, and LLVM sees
 // it as long as this thread shows what it shows now.
 void enter_of_thread(Frame&& frame, Ticket ticket) noexcept;
 enum class Left : std::uint8_t { left, ended, not_innermost, on_another_thread, not_inside };
@@ -61,7 +61,7 @@ bool is_of_thread(unsigned image) noexcept;
 // Whether a scope can be entered: not while the process ends, nor on a thread whose scopes have ended.
 bool may_enter() noexcept;
 
-// Takes an admission back.
+// Takes back that a frame is shown.
 void dismiss(Frame&& frame) noexcept;
 // Returns the scope that leaving `context` would leave: the innermost one or, while switches are followed, the one with
 // the mark of the running task, at any depth. Throws contexts::ScopeError if that scope is not of `context`.

@@ -45,9 +45,8 @@ using Levels = std::vector<Level>;
 struct Stack {
     Levels levels;  // of all images
     // While switches are followed: the scopes that the running task entered on another thread, one for each image. LLVM
-    // sees their values at once, but the gate does not count the thread, which may idle inside a copied
-    // contextvars.Context for the rest of its life. Calls get a level of their own. If a context's reads are to be
-    // marked, there is no view: only calls mark reads.
+    // sees their values at once. Calls get a level of their own. If a context's reads are to be marked, there is no
+    // view: only calls mark reads.
     Levels carried;
     Mark shown = nullptr;
     std::uint32_t images = 0;  // a bit for each image that this thread had a frame of
@@ -56,8 +55,8 @@ struct Stack {
     std::size_t abandoned = 0;
 
     // A thread that ends inside scopes leaves them, innermost first. It does not if the process is ending: LLVM's own
-    // objects are about to be destroyed, and no waiting thread may be admitted any more. But their destructors must not
-    // read through the views that are destroyed with this stack.
+    // objects are about to be destroyed. But their destructors must not read through the views that are destroyed with
+    // this stack.
     ~Stack() {
         ended = true;
         if (process_ending.load()) {
@@ -85,10 +84,10 @@ struct Stack {
         if (levels.size() == levels.capacity()) levels.reserve(2 * levels.size() + 4);
     }
 
-    // Leaves a frame that was admitted and is not on the stack.
+    // Leaves a frame that is shown and not on the stack.
     void dismiss(Frame& frame) noexcept { scopes::leave(frame, nullptr); }
 
-    // The frame has been admitted. If `push` throws, it has left the frame again; it does not after `make_room`.
+    // The frame is shown. If `push` throws, it has left the frame again; it does not after `make_room`.
     void push(Frame&& frame, Reason reason, ScopeEntry entry, Mark shows) {
         try {
             make_room();
@@ -103,8 +102,7 @@ struct Stack {
         if (levels.back().counts()) active_levels[image].fetch_add(1, std::memory_order_relaxed);
     }
 
-    // Removes a level; what it showed is no longer shown. It counts until what it set process-wide is undone: a thread
-    // that ends does this without the GIL, while others ask.
+    // Removes a level; what it showed is no longer shown.
     ScopeEntry take(Levels::iterator at) noexcept {
         const unsigned image = at->frame.image;
         const bool counted = at->counts();

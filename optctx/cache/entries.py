@@ -58,7 +58,6 @@ class Situation:
     """The options of a context that are not as registered, and the contents of files that they name."""
 
     def __init__(self, engine: Engine, context: Context) -> None:
-        self._process_wide = context.process_wide_text
         self._states = {}
         self._files = {}
         for name, option in changed_options(engine, context).items():
@@ -75,7 +74,7 @@ class Situation:
         changed = sorted(self._states.keys() & set(read))
         states = [(name, self._states[name]) for name in changed]
         files = [self._files[name] for name in changed]
-        return _digest([under, "\n".join(read), self._process_wide, states, files])
+        return _digest([under, "\n".join(read), states, files])
 
 
 def _paths(value: object) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from optctx._native import run_counted
+from optctx._native import run_in_task
 from optctx.children.frames import Source
 from optctx.errors import OptctxError, PassPipelineError, clipped, shown
 from optctx.hosts.llvmlite.compiling import emit, instruction_count, native_api, run_passes
@@ -163,7 +163,7 @@ def compile_unchecked(
     initialise_targets()
     started = time.perf_counter()
     try:
-        ir, code, instructions = run_counted(native_api().image, _compile, job, check, prepare, emit)
+        ir, code, instructions = run_in_task(native_api().image, _compile, job, check, prepare, emit)
     except OptctxError as error:
         return Result(error=str(error), seconds=time.perf_counter() - started)
     return Result(ir, code, instructions, seconds=time.perf_counter() - started)
@@ -175,7 +175,7 @@ def pipeline_error(job: Job) -> str:
     try:
         # No processor: the job's may belong to the target that its own module names.
         empty = replace(job, ir="", cpu="", features="", code_model="default", emit="none")
-        run_counted(native_api().image, _compile, empty, unchecked, _as_it_is, emit_all)
+        run_in_task(native_api().image, _compile, empty, unchecked, _as_it_is, emit_all)
     except PassPipelineError as error:
         return str(error)
     except OptctxError:  # an error of a pass, which options may change

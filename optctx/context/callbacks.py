@@ -8,12 +8,6 @@ did not contain.
 
 from __future__ import annotations
 
-import os
-import sys
-import threading
-import time
-import warnings
-from types import CodeType, FrameType
 from typing import TYPE_CHECKING
 
 from optctx import _native
@@ -21,12 +15,9 @@ from optctx.engine.attach import attach_again, engine_of
 from optctx.engine.host import host_of
 from optctx.errors import (
     ContainmentWarning,
-    DeadlockWarning,
     OptctxError,
-    level_outside,
     shown,
 )
-from optctx.locks import holds_lock
 from optctx.reads.unread import judge
 from optctx.tasks.problems import tell_of
 from optctx.tasks.scopes import cannot_enter, cannot_leave, check_in_line
@@ -43,74 +34,6 @@ def _judge(context: OptionContext, failed: bool) -> None:
     judge(context, context._unread, failed=failed)
 
 
-# A deadlock: a thread waits to enter, and one inside a process-wide context waits for it. What a thread waits
-# for cannot be known. It counts as waiting if it stands still in a function of the standard library that
-# waits.
-
-_PATIENCE = 3.0  # seconds for which the other thread has to stand still
-_LONGEST_GAP = 1.0  # seconds between two looks at it
-_WAITING = ("threading", "queue", "selectors", "subprocess", "concurrent", "multiprocessing", "asyncio")
-
-Place = tuple[tuple[CodeType, int], ...]
-
-
-class _Wait(threading.local):
-    """What this thread has seen of the others: thread -> (where it stands, since when, last seen there)."""
-
-    def __init__(self) -> None:
-        self.places: dict[int, tuple[Place, float, float]] = {}
-        self.told: set[Place] = set()
-
-
-_wait = _Wait()
-
-
-def _warn_of_deadlock(threads: list[int]) -> None:
-    """Warn, on a thread that waits for `threads` to leave a context, if one of them has stopped to wait.
-
-    Each place is named once for each waiting thread. Called several times a second.
-    """
-    now = time.monotonic()
-    for thread in threads:
-        frame = sys._current_frames().get(thread)  # no variable holds all of them: this one is among them
-        if frame is None or not _waits(frame):
-            _wait.places.pop(thread, None)
-            continue
-        place = _place(frame)
-        before, since, last = _wait.places.get(thread, (None, now, now))
-        if before != place or now - last > _LONGEST_GAP:
-            since = now
-        _wait.places[thread] = place, since, now
-        if now - since > _PATIENCE and place not in _wait.told:
-            _wait.told.add(place)
-            warnings.warn(_message(thread, frame), DeadlockWarning, stacklevel=level_outside())
-
-
-def _waits(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0] in _WAITING
-
-
-def _place(frame: FrameType | None) -> Place:
-    place = []
-    while frame is not None:
-        place.append((frame.f_code, frame.f_lasti))
-        frame = frame.f_back
-    return tuple(place)
-
-
-def _message(thread: int, frame: FrameType) -> str:
-    names = {each.ident: each.name for each in threading.enumerate()}
-    outer: FrameType = frame
-    while _waits(outer) and outer.f_back is not None:
-        outer = outer.f_back
-    where = f"{os.path.basename(outer.f_code.co_filename)}:{outer.f_lineno}"
-    return (
-        f"{threading.current_thread().name} waits to enter a context until {names.get(thread, thread)} has "
-        f'left one with process_wide="exclusive", which waits itself in {outer.f_code.co_name} ({where}): if '
-        "it waits for this thread, neither goes on; leave the context before waiting for other threads"
-    )
-
-
 # LLVM's own setters
 
 
@@ -125,7 +48,7 @@ def _not_contained(image: int, address: int) -> None:
     if option is not None:
         name, reason = repr(option.name), option.reason or "it takes several values at once"
     words = f"contexts cannot contain it: {reason}"
-    advice = 'set it before the scope, or leave it to OptionContext(..., process_wide="exclusive")'
+    advice = "set it before the scope, or in a process of its own (optctx.compiling.FreshProcess)"
     _tell(
         image, ContainmentWarning(f"{name} was set for the whole process inside a context; {words}; {advice}")
     )
@@ -181,8 +104,6 @@ _native.set_callbacks(
     cannot_enter=cannot_enter,
     cannot_leave=cannot_leave,
     judge=_judge,
-    holds_lock=holds_lock,
-    waits=_warn_of_deadlock,
     not_contained=_not_contained,
     ends_with_call=_ends_with_call,
     contained=_contained,

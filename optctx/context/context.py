@@ -34,7 +34,7 @@ from optctx.travelling.stamps import agreed, stamped_overrides, trusted_override
 from optctx.trust import trusting
 from optctx.values.args import parse_args
 from optctx.values.layers import Layers, rebuild
-from optctx.values.overrides import Override, ProcessWideMode, make_override, scopable
+from optctx.values.overrides import Override, make_override, scopable
 from optctx.values.read_values import Value
 from optctx.values.texts import Texts, texts_of
 
@@ -51,8 +51,8 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
     class, but not the attributes. LLVM's own parsers judge every value. A context can be entered by many
     threads at once, and again by the thread that is inside it. Inside, a thread does not see process-wide
     changes that other threads make. Changes that LLVM itself makes to options inside end with the scope.
-    Options that cannot be set per thread (`Option.scope` "process") are the exception: unless a context sets
-    them (`process_wide`), they have their process-wide values in it, whatever its base.
+    Options that cannot be set per thread (`Option.scope` "process") are the exception: they have their
+    process-wide values in it, whatever its base.
 
     Entering reaches the current task: its thread, and code that copies its contextvars (`asyncio.to_thread`,
     tasks made inside). Existing threads and pools keep the process-wide values (see `wrap` and
@@ -70,13 +70,9 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
             process-wide values of this moment. "defaults": the registered ones. Or another OptionContext.
             A context takes them when it is made, not when it is entered: `OptionContext(made.overrides)`
             inside a scope gives one that was made before to that scope.
-        process_wide: "refuse" rejects options that cannot be set per thread. "exclusive" changes them for the
-            whole process: entering waits until no other thread is inside a context or compiles through
-            optctx, and leaving restores them exactly. Threads with the same changes share the time.
         unread: What to do about overrides that LLVM did not read, when the last scope and the last binding of
             this context end: "ignore", "warn" (UnreadOptionWarning) or "error" (UnreadOptionError, unless the
-            block fails anyway). Reads in nested scopes count if they see the override. Options changed for
-            the whole process are not judged.
+            block fails anyway). Reads in nested scopes count if they see the override.
         image: Which LLVM, from `loaded_image`; None means that of `base`, or llvmlite's. Inside, other LLVMs
             of the process read what they read outside.
 
@@ -93,13 +89,12 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         /,
         *,
         base: Base = "inherit",
-        process_wide: ProcessWideMode = "refuse",
         unread: UnreadMode = "ignore",
         image: Image | None = None,
         **named: object,
     ) -> None:
         engine = engine_for(base, image)
-        made = _overrides(engine, overrides, named, process_wide)
+        made = _overrides(engine, overrides, named)
         inherited = layers_of_base(engine, base)
         self._fill(inherited.on_top(made), inherited, unread)
 
@@ -130,7 +125,6 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         args: Iterable[str] | str,
         *,
         base: Base = "inherit",
-        process_wide: ProcessWideMode = "refuse",
         unread: UnreadMode = "ignore",
         image: Image | None = None,
         trust: Iterable[str] | None = None,
@@ -143,12 +137,12 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         """
         engine = engine_for(base, image)
         if trust is None:
-            parsed = parse_args(engine, args, process_wide)
-            made = [make_override(engine, name, texts, process_wide) for name, texts in parsed.items()]
+            parsed = parse_args(engine, args)
+            made = [make_override(engine, name, texts) for name, texts in parsed.items()]
         else:
             judge = trusting(engine, trust)
-            parsed = parse_args(engine, args, process_wide, judge.check)
-            made = [trusted_override(engine, *each, process_wide, judge) for each in parsed.items()]
+            parsed = parse_args(engine, args, judge.check)
+            made = [trusted_override(engine, *each, judge) for each in parsed.items()]
         inherited = layers_of_base(engine, base)
         return cls._of(inherited.on_top(made), inherited, unread)
 
@@ -158,7 +152,6 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         options: object,
         *,
         base: Base = "inherit",
-        process_wide: ProcessWideMode = "refuse",
         unread: UnreadMode = "ignore",
         image: Image | None = None,
     ) -> OptionContext:
@@ -172,7 +165,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         """
         values = given_options(options)
         engine = engine_for(base, image)
-        made = _overrides(engine, values, {}, process_wide)
+        made = _overrides(engine, values, {})
         inherited = layers_of_base(engine, base)
         return cls._of(inherited.on_top(made), inherited, unread)
 
@@ -188,7 +181,6 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         cls,
         module: object,
         *,
-        process_wide: ProcessWideMode = "refuse",
         trust: Iterable[str] = ("tuning",),
         image: Image | None = None,
     ) -> OptionContext:
@@ -199,7 +191,6 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
 
         Args:
             module: A module of llvmlite's, or for another LLVM its address, as in `bound`.
-            process_wide: As in the constructor.
             trust: What the module may set: classes of options (`Option.trust`), and names of single options.
                 The default accepts only options that change nothing but the generated code, because the
                 module may come from an untrusted source.
@@ -215,7 +206,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         """
         engine = attach(image)
         base = Layers.registered(engine)
-        found = stamped_overrides(engine, module, process_wide, trusting(engine, trust))
+        found = stamped_overrides(engine, module, trusting(engine, trust))
         return cls._of(agreed([(stamp, base.on_top(made)) for stamp, made in found]), base)
 
     @classmethod
@@ -224,7 +215,6 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         path: str | os.PathLike[str],
         *,
         base: Base = "inherit",
-        process_wide: ProcessWideMode = "refuse",
         trust: Iterable[str] = ("tuning",),
         image: Image | None = None,
     ) -> OptionContext:
@@ -233,7 +223,6 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         Args:
             path: The file.
             base: The values of the options that the file does not name, as in the constructor.
-            process_wide: As in the constructor.
             trust: What the file may set, as in `from_module`. The default accepts only options that change
                 nothing but the generated code, because the file may come from an untrusted source.
             image: As in the constructor.
@@ -245,7 +234,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
             ProcessWideOptionError: The file names an option that cannot be set per thread.
         """
         engine = engine_for(base, image)
-        made = read_options(engine, path, process_wide, trusting(engine, trust))
+        made = read_options(engine, path, trusting(engine, trust))
         inherited = layers_of_base(engine, base)
         return cls._of(inherited.on_top(made), inherited)
 
@@ -265,7 +254,6 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         overrides: Mapping[str, object] | None = None,
         /,
         *,
-        process_wide: ProcessWideMode = "refuse",
         unread: UnreadMode | None = None,
         **named: object,
     ) -> OptionContext:
@@ -273,7 +261,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
 
         `unread` is that of this context if it is None. Raises as the constructor does.
         """
-        made = _overrides(engine_for(self, None), overrides, named, process_wide)
+        made = _overrides(engine_for(self, None), overrides, named)
         return self._again(made, self._unread if unread is None else unread)
 
     def _again(self, changes: Iterable[Override], unread: UnreadMode) -> OptionContext:
@@ -329,7 +317,6 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         Raises:
             TypeError, OptctxError: As for `bound`.
             ScopeError: The LLVMContext is bound already.
-            ProcessWideOptionError: This context changes options for the whole process.
             UnsupportedImageError: A check is asked for in an LLVM that the program calls itself, where optctx
                 cannot raise anything. Or the library lacks what bindings take.
         """
@@ -435,14 +422,12 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         return decorated(self, function)
 
 
-def _overrides(
-    engine: Engine, overrides: object, named: Mapping[str, object], process_wide: ProcessWideMode
-) -> list[Override]:
+def _overrides(engine: Engine, overrides: object, named: Mapping[str, object]) -> list[Override]:
     """Make the overrides that a mapping and keywords ask for. Raises as the constructor does."""
     made = []
     for name, value in named_values(engine, overrides, named).items():
-        texts = texts_of(scopable(engine, name, process_wide), name, value)
-        made.append(make_override(engine, name, texts, process_wide))
+        texts = texts_of(scopable(engine, name), name, value)
+        made.append(make_override(engine, name, texts))
     return made
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from optctx.engine.attach import attach
 from optctx.image.loaded import Image
 from optctx.values.read_values import Value
-from optctx.values.states import State, drifted_states, outside_states, registered_state
+from optctx.values.states import State, drifted_states, live_state, registered_state
 from optctx.wording import html_table
 
 _NAMED = 8  # options in a short text
@@ -81,9 +81,8 @@ def drift(image: Image | None = None) -> Drifts:
 
     An option differs by its value, or because it was given. Another library in the process can have set it
     through llvmlite's `set_option` or directly, at any time, or LLVM wrote it outside all contexts. An alias
-    counts as the option that it stands for. Changes that contexts make are left out, including those of
-    `process_wide="exclusive"`. Attaches at first use; changes nothing. `image`: of which LLVM, from
-    `loaded_image`; None means llvmlite's.
+    counts as the option that it stands for. Changes that contexts make are left out. Attaches at
+    first use; changes nothing. `image`: of which LLVM, from `loaded_image`; None means llvmlite's.
 
     Raises:
         UnsupportedImageError: The process has no LLVM that optctx can use.
@@ -92,7 +91,9 @@ def drift(image: Image | None = None) -> Drifts:
     engine = attach(image)
     states = drifted_states(engine, engine.space.drift())
     options = engine.plan.options.values()
-    states.update(outside_states(each for each in options if not each.alias_of and each.slot is None))
+    states.update(
+        {each.address: live_state(each) for each in options if not each.alias_of and each.slot is None}
+    )
     found = []
     for address, state in states.items():
         option = engine.plan.options[address]

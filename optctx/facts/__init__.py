@@ -5,6 +5,8 @@ A door of the core: tools take nothing else from it but `optctx` and `optctx.pro
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from optctx.context import OptionContext
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError
@@ -14,6 +16,7 @@ from optctx.facts.taking import take
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.abi import INTEGER_RANGES
 from optctx.trust import TUNING
+from optctx.values.args import process_args
 from optctx.values.foreign import advice_for
 from optctx.values.read_values import Value, value_text
 from optctx.values.registry import find
@@ -29,6 +32,7 @@ __all__ = [
     "Reader",
     "Value",
     "advice",
+    "arguments",
     "build_id",
     "facts",
     "resolve",
@@ -62,6 +66,14 @@ def resolve(name: str) -> str:
     """
     engine = attach()
     return engine.resolve(find(engine, name.lstrip("-") or name)).name
+
+
+def arguments(words: Iterable[str] | str) -> tuple[str, ...]:
+    """The arguments as LLVM prints them, for a process of its own: options that no context can set, too.
+
+    Raises OptctxError for an option or a value that this LLVM does not have. Attaches at first use.
+    """
+    return tuple(process_args(attach(), words))
 
 
 def text(value: Value) -> str:

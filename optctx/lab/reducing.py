@@ -13,12 +13,12 @@ from functools import partial
 from itertools import pairwise
 from typing import Literal
 
-from optctx import OptionContext, registry
+from optctx import registry
 from optctx.children.death import last_words
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.compiling.fresh import MOST_SECONDS
 from optctx.errors import Interrupted, OptctxError
-from optctx.facts import INTEGER_RANGES
+from optctx.facts import INTEGER_RANGES, arguments
 from optctx.lab.program import Programs, object_words, with_object
 from optctx.lab.sweep.plan import Limits
 
@@ -114,7 +114,7 @@ def reduce_options(
     Nothing reaches this process or its options. Raises OptctxError as `smallest` does, and Interrupted, with
     what was found so far, after Ctrl-C.
     """
-    given = tuple(OptionContext.from_args(job.options, base="defaults", process_wide="exclusive").args())
+    given = arguments(job.options)
     words = object_words(keeps) if isinstance(keeps, str) else None
     limit, bare = (limits.seconds(0.0), None) if callable(keeps) else _measured(job, limits)
     tried: list[Options] = []  # grown on several threads

@@ -281,7 +281,7 @@ def _taken(engine: Engine, stamp: Stamp) -> tuple[Layers, dict[str, Texts]]:
             # An error for an unknown name suggests others, which takes long. LLVM never frees some texts.
             if known is None or max((len(text or "") for text in texts), default=0) > _LONGEST:
                 raise OptctxError
-            made.append(stamped_override(engine, name, texts, "exclusive"))
+            made.append(stamped_override(engine, name, texts))
         except OptctxError:
             refused[engine.resolve(known).name if known else name] = texts
     return Layers.registered(engine).on_top(made), refused

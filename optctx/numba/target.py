@@ -33,7 +33,7 @@ from numba.core.typing.templates import _OverloadFunctionTemplate
 from optctx.context import OptionContext
 from optctx.context.lookups import seen, values_outside
 from optctx.engine.attach import attach, is_default
-from optctx.errors import ProcessWideOptionError, UnsupportedImageError
+from optctx.errors import UnsupportedImageError
 from optctx.numba.codegen import OptionsCodegen
 from optctx.numba.dispatcher import OptionsDispatcher
 from optctx.numba.stand_ins import stand_in
@@ -278,13 +278,4 @@ def _check(context: OptionContext) -> None:
         raise UnsupportedImageError(
             f"cannot compile Numba functions under {context!r}: {engine.not_intercepted}; enter the "
             "context around the first call of a function of numba.njit instead"
-        )
-    exclusive = context._layers.exclusive()
-    if exclusive:
-        raise ProcessWideOptionError(
-            f"cannot compile Numba functions under {context!r}: it changes {', '.join(exclusive)} for the "
-            "whole process, and other threads would have to wait whenever Numba compiles; enter it around "
-            "the first call of a function of numba.njit instead",
-            exclusive[0],
-            "process-wide",
         )

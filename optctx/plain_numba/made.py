@@ -12,7 +12,6 @@ from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.core.runtime.nrtdynmod import compile_nrt_functions
 
-from optctx._native import process_wide_epoch
 from optctx.engine.attach import attached
 from optctx.plain_numba.entries import Reads, Values, outside, values_here
 
@@ -78,9 +77,8 @@ def making(library: Any) -> Iterator[None]:
         with nullcontext() if reads is None else reads.recorded():
             yield
         return
-    before = _changes()
     yield
-    note(library, None, disturbed=before is None or before != _changes())
+    note(library, None, disturbed=_may_be_disturbed())
 
 
 def note(library: Any, values: Values | None, reads: Reads | None = None, disturbed: bool = False) -> None:
@@ -91,16 +89,10 @@ def note(library: Any, values: Values | None, reads: Reads | None = None, distur
         known.append(made)
 
 
-def _changes() -> int | None:
-    """A number that grows when a scope changes options for the whole process.
-
-    None while one does, or if Numba's machine may have the values of a scope that was left.
-    """
+def _may_be_disturbed() -> bool:
+    """Whether Numba's machine may have the values of a scope that was left."""
     engine = attached()
-    if engine is None:
-        return 0
-    epoch = process_wide_epoch(engine.index)
-    return epoch if epoch % 2 == 0 and engine.shares_machines else None
+    return engine is not None and not engine.shares_machines
 
 
 def library_of(data: Any) -> Any:

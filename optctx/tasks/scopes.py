@@ -21,12 +21,8 @@ from optctx import _native
 from optctx.engine.engine import Engine
 from optctx.engine.host import host_of
 from optctx.errors import (
-    OptctxError,
-    OptionValueError,
     ScopeError,
     UnsupportedImageError,
-    clipped,
-    llvms_reason,
     shown,
 )
 from optctx.locks import Rank, lock_held_by_fork
@@ -75,14 +71,10 @@ def check_in_line(what: str) -> None:
     )
 
 
-def cannot_enter(context: object, kind: type[Exception], text: str) -> OptctxError:
-    """Return the error for a context, or None for a compilation outside every scope, that was refused."""
-    refused = "cannot compile outside every scope" if context is None else f"cannot enter {shown(context)}"
-    if issubclass(kind, _native.GateError):
-        return ScopeError(f"{refused}: {clipped(text)}")
-    if issubclass(kind, _native.UnwatchedError):
-        return UnsupportedImageError(f"cannot tell what LLVM reads inside {shown(context)}: {text}")
-    return OptionValueError(f"{refused}: LLVM says: {llvms_reason(text)}")
+def cannot_enter(context: object, text: str) -> UnsupportedImageError:
+    """Return the error for a context whose reads cannot be seen, or None for a compilation outside scopes."""
+    where = "outside every scope" if context is None else f"inside {shown(context)}"
+    return UnsupportedImageError(f"cannot tell what LLVM reads {where}: {text}")
 
 
 def cannot_leave(context: object, text: str) -> ScopeError:

@@ -17,7 +17,7 @@ from optctx.testing.last_line import Witness
 from optctx_pytest import INI, MARK
 
 _PROPERTY = "llvm_unread"  # of a test's report, which reaches xdist's controller and JUnit files
-_SETTINGS = ("base", "process_wide", "unread", "sets", "image")  # other keywords are options
+_SETTINGS = ("base", "unread", "image")  # other keywords are options
 
 
 class _Given(NamedTuple):

@@ -173,7 +173,7 @@ def _overrides(engine: Engine, text: str, trust: Trust) -> list[Override]:
                 f"no function can have {name!r} for itself, because LLVM reads it {when}; set it in a scope "
                 "around the compilation, or bind it to the LLVMContext"
             )
-        made.append(trusted_override(engine, name, texts, "refuse", trust))
+        made.append(trusted_override(engine, name, texts, trust))
     return made
 
 

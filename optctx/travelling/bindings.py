@@ -11,7 +11,6 @@ from optctx.errors import (
     ContextMismatchError,
     ContextMismatchWarning,
     OptionTypeError,
-    ProcessWideOptionError,
     ScopeError,
     UnsupportedImageError,
     shown,
@@ -56,14 +55,6 @@ def bind(context: Bindable, llvm_context: object, on_mismatch: OnMismatch) -> No
         raise UnsupportedImageError(
             f'cannot bind {shown(context)} with on_mismatch="{on_mismatch}": the program calls the LLVM of '
             f'{engine.image.path} itself, and optctx cannot raise anything there; use "switch"'
-        )
-    exclusive = layers.exclusive()
-    if exclusive:
-        raise ProcessWideOptionError(
-            f"cannot bind {shown(context)} to an LLVMContext: it changes {', '.join(exclusive)} for the "
-            "whole process, and other threads would have to wait whenever LLVM runs; enter it as a scope",
-            exclusive[0],
-            "process-wide",
         )
     if not _native.bind(address, layers.native, context, _MODES[on_mismatch]):
         raise ScopeError(

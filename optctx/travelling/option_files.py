@@ -22,7 +22,7 @@ from optctx.travelling.stamps import by_name, trusted_overrides
 if TYPE_CHECKING:
     from optctx.engine.engine import Engine
     from optctx.trust import Trust
-    from optctx.values.overrides import Override, ProcessWideMode
+    from optctx.values.overrides import Override
     from optctx.values.texts import Texts
 
 _FORMAT = 1
@@ -57,9 +57,7 @@ def write_options(
     write_whole(path, "\n".join(lines) + "\n")
 
 
-def read_options(
-    engine: Engine, path: str | os.PathLike[str], mode: ProcessWideMode, trust: Trust
-) -> list[Override]:
+def read_options(engine: Engine, path: str | os.PathLike[str], trust: Trust) -> list[Override]:
     """Read the options of a file that `write_options` wrote, if they are trusted.
 
     Raises OptctxError for a file that cannot be read or that `write_options` did not write. Raises
@@ -67,7 +65,7 @@ def read_options(
     name.
     """
     name = shown(os.fsdecode(path))
-    return trusted_overrides(engine, _options(path, name), name, mode, trust)
+    return trusted_overrides(engine, _options(path, name), name, trust)
 
 
 def _options(path: str | os.PathLike[str], name: str) -> dict[str, Texts]:

@@ -39,7 +39,7 @@ from optctx.travelling.module_metadata import (
 )
 from optctx.trust import Trust
 from optctx.values.layers import Layers
-from optctx.values.overrides import Override, ProcessWideMode, make_override
+from optctx.values.overrides import Override, make_override
 from optctx.values.read_values import Value
 from optctx.values.registry import find
 from optctx.values.texts import Texts
@@ -185,15 +185,15 @@ def _plain(operand: object) -> object:
     return operand.decode(errors="backslashreplace") if isinstance(operand, bytes) else operand
 
 
-def stamped_override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode) -> Override:
+def stamped_override(engine: Engine, name: str, texts: Texts) -> Override:
     """Make the override for one option of a stamp. Raises as `make_override` does."""
     if not texts and find(engine, name).type.kind not in (Kind.list, Kind.bits):
         raise OptionValueError(f"cannot set {name!r} without an occurrence: it is no list")
-    return make_override(engine, name, texts, mode)
+    return make_override(engine, name, texts)
 
 
 def trusted_overrides(
-    engine: Engine, options: Mapping[str, Texts], whose: str, mode: ProcessWideMode, trust: Trust
+    engine: Engine, options: Mapping[str, Texts], whose: str, trust: Trust
 ) -> list[Override]:
     """Make the overrides that an untrusted text asks for. Errors say `whose` options they are.
 
@@ -201,7 +201,7 @@ def trusted_overrides(
     """
     where = f"cannot take the options of {whose}"
     try:
-        return [trusted_override(engine, name, texts, mode, trust) for name, texts in options.items()]
+        return [trusted_override(engine, name, texts, trust) for name, texts in options.items()]
     except UntrustedOptionError as error:
         raise UntrustedOptionError(f"{where}: {error}", error.name, error.trust) from None
     except UnknownOptionError as error:
@@ -212,9 +212,7 @@ def trusted_overrides(
         raise OptionValueError(f"{where}: {error}") from None
 
 
-def stamped_overrides(
-    engine: Engine, module: object, mode: ProcessWideMode, trust: Trust
-) -> list[tuple[Stamp, list[Override]]]:
+def stamped_overrides(engine: Engine, module: object, trust: Trust) -> list[tuple[Stamp, list[Override]]]:
     """Return the different stamps of a module, each with its overrides.
 
     Raises as `read_stamps` does, OptctxError for a module without a stamp, and LinkMismatchError for one with
@@ -234,14 +232,12 @@ def stamped_overrides(
             "options; `optctx check-link` shows them"
         )
     return [
-        (stamp, trusted_overrides(engine, stamp.options, called(stamp.producer), mode, trust))
+        (stamp, trusted_overrides(engine, stamp.options, called(stamp.producer), trust))
         for stamp in reversed(different.values())
     ]
 
 
-def trusted_override(
-    engine: Engine, name: str, texts: Texts, mode: ProcessWideMode, trust: Trust
-) -> Override:
+def trusted_override(engine: Engine, name: str, texts: Texts, trust: Trust) -> Override:
     """Make an override as `stamped_override` does, if the option and its value are trusted.
 
     Raises UntrustedOptionError if they are not.
@@ -249,7 +245,7 @@ def trusted_override(
     option = engine.resolve(find(engine, name))
     trust.check(option, name)
     trust.check_text(option, name, texts)
-    override = stamped_override(engine, name, texts, mode)
+    override = stamped_override(engine, name, texts)
     trust.check_value(option, name, override.value())
     return override
 

@@ -14,7 +14,6 @@ from optctx.tvm.jit import LoadedObject, defined_functions, load_object, undefin
 from optctx.tvm.machine import back_end, names_architecture, process_triple
 from optctx.tvm.options import (
     Base,
-    ProcessWideMode,
     UnknownMode,
     UnreadMode,
     check_unknown,
@@ -44,7 +43,7 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
     Args:
         instance: The entry point to LLVM.
         target: One line, JSON as text or as a mapping, a Target or an LLVMTargetInfo.
-        base, process_wide, unread: As for `OptionContext`.
+        base, unread: As for `OptionContext`.
         unknown: As for `LLVMTargetInfo`.
 
     Raises:
@@ -57,15 +56,14 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
         target: TargetLike | LLVMTargetInfo,
         *,
         base: Base = "inherit",
-        process_wide: ProcessWideMode = "refuse",
         unread: UnreadMode = "ignore",
         unknown: UnknownMode = "error",
     ) -> None:
         described = Target(str(target) if isinstance(target, LLVMTargetInfo) else target)
         check_unknown(unknown)
-        options = read_options(described, process_wide, unknown)
+        options = read_options(described, unknown)
         texts = last_texts(options)
-        OptionContext.__init__(self, texts, base=base, process_wide=process_wide, unread=unread)
+        OptionContext.__init__(self, texts, base=base, unread=unread)
         self._options = options
         self._describe(instance, described, unknown)
 
@@ -121,7 +119,7 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
             target = Target(text)
         except TargetError as error:
             raise TargetError(f"cannot read {whose}: {error}") from None
-        read_options(target, "exclusive", "skip", trust=trust, whose=whose)
+        read_options(target, "skip", trust=trust, whose=whose)
         return text
 
     def set_target_metadata(self, module: ModuleRef) -> None:

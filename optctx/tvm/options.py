@@ -15,7 +15,6 @@ from optctx.tvm.target import Target, TargetLike
 
 # As OptionContext takes them.
 Base: TypeAlias = Literal["inherit", "defaults"] | OptionContext
-ProcessWideMode = Literal["refuse", "exclusive"]
 UnreadMode = Literal["ignore", "warn", "error"]
 
 UnknownMode = Literal["error", "warn"]
@@ -72,7 +71,6 @@ def from_target(
     target: TargetLike,
     *,
     base: Base = "inherit",
-    process_wide: ProcessWideMode = "refuse",
     unread: UnreadMode = "ignore",
     unknown: UnknownMode = "error",
 ) -> OptionContext:
@@ -84,7 +82,7 @@ def from_target(
 
     Args:
         target: One line, JSON as text or as a mapping, or a Target.
-        base, process_wide, unread: As for `OptionContext`.
+        base, unread: As for `OptionContext`.
         unknown: What to do about an option that this LLVM does not have. "warn" leaves it out with a
             TargetWarning, as TVM does.
 
@@ -97,13 +95,12 @@ def from_target(
         UnsupportedImageError: The process has no LLVM that optctx can use.
     """
     check_unknown(unknown)
-    texts = last_texts(read_options(Target(target), process_wide, unknown))
-    return OptionContext(texts, base=base, process_wide=process_wide, unread=unread)
+    texts = last_texts(read_options(Target(target), unknown))
+    return OptionContext(texts, base=base, unread=unread)
 
 
 def read_options(
     target: Target,
-    mode: ProcessWideMode = "refuse",
     unknown: UnknownMode | Literal["skip"] = "error",
     *,
     trust: Iterable[str] | None = None,
@@ -127,7 +124,7 @@ def read_options(
             if registered is not None and registered.scope != "process":  # else that is what to say first
                 check_type(option, registered.type)
             argument = f"-{option.name}={option.text}"
-            OptionContext.from_args([argument], base="defaults", process_wide=mode, trust=trust)
+            OptionContext.from_args([argument], base="defaults", trust=trust)
             check_type(option, known[option.name].type)
         except OptctxError as error:
             raise _placed(f"cannot use cl-opt[{index}] {shown(text)} of {whose}", error) from None

@@ -57,8 +57,7 @@ class LLVMTargetInfo:
     def __init__(self, instance: LLVMInstance, target: TargetLike, *, unknown: UnknownMode = "error") -> None:
         check_unknown(unknown)
         self._describe(instance, Target(target), unknown)
-        # "exclusive" accepts options that cannot be scoped. LLVMTarget may refuse them.
-        self._options = read_options(self._target, "exclusive", unknown)
+        self._options = read_options(self._target, unknown)
 
     def _describe(self, instance: LLVMInstance, target: Target, unknown: UnknownMode) -> None:
         """Read and check everything but the options."""

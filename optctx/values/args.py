@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, OptionValueError, shown
 from optctx.image.options import RegisteredOption
-from optctx.values.overrides import ProcessWideMode, scopable
+from optctx.values.overrides import make_override, scopable
 from optctx.values.registry import find
 from optctx.values.texts import Texts, needs_value, split_text
 
@@ -19,13 +19,14 @@ _ADDING_UP = ("debug-only",)  # given twice, it is as if given once with a comma
 def parse_args(
     engine: Engine,
     args: Iterable[str] | str,
-    mode: ProcessWideMode = "refuse",
     check: Callable[[RegisteredOption, str], None] | None = None,
+    *,
+    of_process: bool = False,
 ) -> dict[str, Texts]:
     """Map the name of each option to its occurrences: the last one, or all of them for a list.
 
     `check` gets every option, and the name it was given by, before any other check of that option, and may
-    raise.
+    raise. `of_process`: take options that cannot be scoped, too.
 
     Raises UnknownOptionError, ProcessWideOptionError as `scopable` does, OptionValueError for a missing value
     or an argument that is not an option, and OptionTypeError for arguments that are not text.
@@ -42,7 +43,7 @@ def parse_args(
         name, equals, text = word[1:].removeprefix("-").partition("=")
         if check is not None:
             check(engine.resolve(find(engine, name)), name)
-        target = scopable(engine, name, mode)
+        target = engine.resolve(find(engine, name)) if of_process else scopable(engine, name)
         if equals:
             texts = split_text(target, text)
         elif needs_value(target) and (following := next(rest, None)) is not None:
@@ -56,6 +57,20 @@ def parse_args(
         elif name in _ADDING_UP and texts != (None,):
             texts = (",".join(text for text in before + texts if text),)
         found[name] = texts
+    return found
+
+
+def process_args(engine: Engine, args: Iterable[str] | str) -> list[str]:
+    """Write arguments as LLVM prints them, those of options that cannot be scoped as they are given.
+
+    For a process of its own. Raises as `parse_args` and `make_override` do.
+    """
+    found: list[str] = []
+    for name, texts in parse_args(engine, args, of_process=True).items():
+        if engine.resolve(find(engine, name)).slot is None:
+            found += [f"-{name}" if text is None else f"-{name}={text}" for text in texts]
+        else:
+            found += make_override(engine, name, texts).args()
     return found
 
 

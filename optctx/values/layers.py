@@ -10,7 +10,7 @@ from optctx._native import Setting
 from optctx.engine.engine import Engine
 from optctx.errors import OptionValueError
 from optctx.image.options import RegisteredOption
-from optctx.values.overrides import Override, changes_of, make_override
+from optctx.values.overrides import Override, make_override
 from optctx.values.read_values import Value, read_value
 from optctx.values.registry import find
 from optctx.values.states import State
@@ -70,8 +70,6 @@ class Layers:
     def of_thread(cls, engine: Engine, scope: _native.Context) -> Layers:
         """Make layers of a scope that C++ code has entered. All of its overrides count as own ones."""
         made = [_given_override(engine, slot, *given) for slot, given in _native.overrides_of(scope)]
-        for address, name, texts in _native.changes_of(scope):
-            made.append(Override(name, tuple(texts), engine.plan.options[address], None))
         layers = cls(engine, scope.base, {}, _by_name(made))
         layers._native = scope
         return layers
@@ -101,10 +99,8 @@ class Layers:
 
     def make_native(self, reads: _native.Reads | None = None) -> _native.Context:
         """Make the native context, at most once and before `native`. Reads are marked in `reads`."""
-        effective = self.overridden().values()
-        settings = [override.setting for override in effective if override.setting is not None]
-        changes = changes_of(self.engine, effective)
-        self._native = _native.Context.make(self.engine.space, self.drift, settings, changes, reads)
+        settings = [override.setting for override in self.overridden().values()]
+        self._native = _native.Context.make(self.engine.space, self.drift, settings, reads)
         return self._native
 
     @property
@@ -117,10 +113,6 @@ class Layers:
     def overridden(self) -> dict[str, Override]:
         """Return the overrides in force, by the options' own names; one that was given later comes later."""
         return _over(self.inherited, self.own)
-
-    def exclusive(self) -> list[str]:
-        """List the options that entering changes for the whole process, by name."""
-        return sorted(override.name for override in self.overridden().values() if override.setting is None)
 
     def names(self) -> set[str]:
         """Name the options that may differ from their registered state."""
@@ -239,8 +231,7 @@ def _with(layers: Layers, given: Given) -> tuple[Layers, list[Override]]:
     was_reset, by_slot = given
     engine = layers.engine
     if was_reset:
-        kept = {name: each for name, each in layers.overridden().items() if each.setting is None}
-        layers = Layers(engine, engine.space.no_drift(), kept, {})
+        layers = Layers.registered(engine)
     new = [_given_override(engine, slot, *occurrences) for slot, occurrences in by_slot.items()]
     return layers.beside(new), new
 
@@ -276,12 +267,9 @@ def _portable(overrides: Mapping[str, Override]) -> dict[str, Texts]:
 
 
 def rebuild(engine: Engine, inherited: Mapping[str, Texts], own: Mapping[str, Texts]) -> Layers:
-    """Make layers again of what `Layers.portable` returned.
-
-    Options that cannot be scoped are accepted: the original context was allowed to set them.
-    """
+    """Make layers again of what `Layers.portable` returned."""
     below, above = (
-        [make_override(engine, name, texts, "exclusive") for name, texts in texts_by_name.items()]
+        [make_override(engine, name, texts) for name, texts in texts_by_name.items()]
         for texts_by_name in (inherited, own)
     )
     return Layers.registered(engine).on_top(below).on_top(above)

@@ -14,13 +14,10 @@ from dataclasses import dataclass
 
 from optctx._native import (
     LIST_SIZE,
-    OCCURRENCES_AT,
     Context,
     Kind,
     Setting,
-    Spans,
     option_at,
-    read_bytes,
     read_words,
     storage_shown,
 )
@@ -99,30 +96,6 @@ def shown_state(engine: Engine, option: RegisteredOption) -> State | None:
     # The variable belongs to the same activation.
     value = option.value_in(lambda slot: storage_shown(engine.index, slot) or 0)
     return _state(option, value, option_at(own).occurrences)
-
-
-def outside_states(options: Iterable[RegisteredOption]) -> dict[int, State]:
-    """Read the states at one moment, by address of the option.
-
-    What contexts with `process_wide="exclusive"` have changed is left out.
-    """
-    options = [*options]
-    spans = Spans([span for each in options for span in _spans(each)])
-    copy = spans.read()
-
-    def state(option: RegisteredOption) -> State:
-        occurrences = read_bytes(spans.place(copy, option.address + OCCURRENCES_AT), _OCCURRENCES_SIZE)
-        value = spans.place(copy, option.place.address)
-        return _state(option, value, int.from_bytes(occurrences, "little"))
-
-    return {each.address: state(each) for each in options}
-
-
-def _spans(option: RegisteredOption) -> list[tuple[int, int]]:
-    """Return (address, size in bytes) of the occurrence count and of the value."""
-    size = _VALUE_SIZES.get(option.type.kind, _WORD)
-    size = min(size, option.variable_size or size)
-    return [(option.address + OCCURRENCES_AT, _OCCURRENCES_SIZE), (option.place.address, size)]
 
 
 def registered_state(engine: Engine, option: RegisteredOption) -> State:
@@ -230,11 +203,8 @@ def fingerprint_of(
 def _texts(engine: Engine, context: Context, read: Iterable[RegisteredOption]) -> list[tuple[str, str]]:
     """Write (name, state) of the read options that are not as registered in the context.
 
-    The build id stands for the registered states. If the context changes options for the whole process, these
-    changes follow under an empty name.
+    The build id stands for the registered states.
     """
     changed = changed_options(engine, context)
     names = sorted(changed.keys() & {option.name for option in read})
-    texts = [(name, text_under(context, changed[name])) for name in names]
-    process_wide = context.process_wide_text
-    return [*texts, ("", process_wide)] if process_wide else texts
+    return [(name, text_under(context, changed[name])) for name in names]

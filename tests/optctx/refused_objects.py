@@ -26,7 +26,7 @@ from tests.support.runs import UNROLL, counted, machine, run_module_passes
 __all__ = [
     "CLASSES", "COUNTED", "HUGE", "OF_AARCH64", "SCALE", "UNROLL", "X86", "CoroutineCalls", "Executor", "Job",
     "LLVMInstance", "LLVMTarget", "LLVMTargetInfo", "Pool", "attributed", "binding", "bound_to_five",
-    "closed", "compile_job", "coroutine", "error_of", "exclusive", "flagged", "from_target", "generating",
+    "closed", "compile_job", "coroutine", "error_of", "flagged", "from_target", "generating",
     "generator", "llvm_context", "machine", "module", "module_of", "noted",
     "of_another_library", "parse_option_string", "parse_space", "partial", "pool",
     "rank", "run_module_passes", "stamped", "sweep", "tune", "unshown", "written",
@@ -65,10 +65,6 @@ def bound_to_five() -> Iterator[Any]:
             yield own
         finally:
             assert bound(own) is five
-
-
-def exclusive(**named: Any) -> OptionContext:
-    return OptionContext(process_wide="exclusive", **named)
 
 
 def attributed(text: str, triple: str = X86) -> Any:

@@ -18,11 +18,12 @@ import pytest
 
 import optctx
 from optctx import OptionContext, current, registry, run_passes
-from optctx.compiling import FreshProcess
+from optctx.compiling import FreshProcess, Job
 from optctx.lab.command.main import main
 from tests.optctx import refused_objects
 from tests.support.garbage import left_behind, no_collector
 from tests.support.installed import FREE_THREADED, NEEDS_NUMBA
+from tests.support.ir_texts import SCALE, X86
 from tests.support.scopes import UNROLLED_ONCE, process_state, unrolled
 
 TABLES = pathlib.Path(__file__).parent / "refusals"
@@ -44,6 +45,7 @@ MARKS = {
 }
 SEARCHES = ("sweep(", "tune(", "rank(")  # with cycles of their own
 SENTENCES = 2  # that a message may have
+OF_PROCESS = {"opt-bisect-limit": "0", "opt-bisect": "0"}  # where "x" is no value
 
 
 def rows(name: str, prompt: str) -> Iterator[tuple[str, str]]:
@@ -165,26 +167,20 @@ def test_the_advice_of_the_tables_works(capfd: pytest.CaptureFixture[str]) -> No
 def test_each_process_wide_option_is_refused_with_its_reason_and_advice_that_works(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    before, recommended = process_state(), set()
-    for option in registry().values():
-        if option.scope != "process":
-            continue
-        value = ["x"] if option.type == "list" else "true"
-        with pytest.raises(optctx.ProcessWideOptionError) as refused:
-            OptionContext({option.name: value})
-        assert (refused.value.name, refused.value.reason) == (option.name, option.reason)
-        assert option.reason in str(refused.value)
-        if "exclusive" in str(refused.value):
-            recommended.add(option.name)
-            try:
-                OptionContext({option.name: value}, process_wide="exclusive")
-            except optctx.ProcessWideOptionError as error:
-                pytest.fail(f"the advice was to use what is refused: {error}")
-            except optctx.OptionValueError:
-                pass  # LLVM takes other values
-        else:
-            with pytest.raises(optctx.ProcessWideOptionError):
-                OptionContext({option.name: value}, process_wide="exclusive")
-    assert "time-passes" in recommended
+    before, followed = process_state(), {}
+    with FreshProcess() as fresh:
+        for option in registry().values():
+            if option.scope != "process":
+                continue
+            value = ["x"] if option.type == "list" else "true"
+            with pytest.raises(optctx.ProcessWideOptionError) as refused:
+                OptionContext({option.name: value})
+            assert (refused.value.name, refused.value.reason) == (option.name, option.reason)
+            assert option.reason in str(refused.value)
+            if "FreshProcess" in str(refused.value):
+                job = Job(SCALE, triple=X86, options=(f"-{option.name}={OF_PROCESS.get(option.name, 'x')}",))
+                followed[option.name] = fresh.compile(job)
+    assert followed["opt-bisect-limit"].stderr.startswith("BISECT: NOT running pass")
+    assert len(followed) > 50
     assert process_state() == before
     assert capfd.readouterr() == ("", "")

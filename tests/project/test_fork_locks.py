@@ -68,7 +68,7 @@ def test_a_build_that_checks_ranks_aborts_and_names_both_locks(build: Build) -> 
 
     done = run(*ranks)
     assert (done.returncode, done.stderr) == (0, "")
-    for held, taken in [("gate", "gate"), ("readers", "keys"), *zip(ranks[1:], ranks, strict=False)]:
+    for held, taken in [("code", "code"), ("readers", "keys"), *zip(ranks[1:], ranks, strict=False)]:
         done = run(held, taken)
         assert done.returncode == -signal.SIGABRT
         assert f"holds the lock '{held}' takes the lock '{taken}'" in done.stderr

@@ -1,9 +1,7 @@
-"""Draws programs that can be run to their end: no thread waits for one that waits for it.
+"""Draws programs that can be run to their end.
 
-Rounds are of three kinds.
+Rounds are of two kinds.
   together: scopes stay entered from round to round, so all threads are inside different values at once.
-  apart: threads may change options for the whole process, and wait for each other to leave. Every thread ends
-    the round outside, and waits for no other inside a scope.
   alone: one thread acts, wherever the others are.
 """
 
@@ -14,7 +12,7 @@ from typing import get_args
 
 from hypothesis import strategies as st
 
-from tests.promises.model import CHOICES, GROWS, PROCESS_WIDE, Model
+from tests.promises.model import CHOICES, GROWS, Model
 from tests.promises.program import Action, Context, Options, Outside, Program, Round, Step
 
 THREADS = 3
@@ -46,13 +44,11 @@ _CONTEXTS = st.lists(
         Context,
         st.sampled_from(["inherit", "inherit", "defaults", 0, 1]),
         _ANY,
-        st.just(()),
         st.sampled_from(["made", "derived", "pickled"]),
     ),
     min_size=3,
     max_size=4,
 )
-_CHANGES = [((name, text),) for name, texts in PROCESS_WIDE.items() for text in texts]
 
 
 class _Drawing:
@@ -62,8 +58,6 @@ class _Drawing:
         own: tuple[Action, ...] = ("inside", "inside", "inside") if inside else ()
         self.anywhere = (*_ANYWHERE, *own)
         self.contexts = self._contexts()
-        self.plain = [number for number, each in enumerate(self.contexts) if not each.process_wide]
-        self.changing = [number for number, each in enumerate(self.contexts) if each.process_wide]
         self.drift: Options = draw(_options(_DRIFTING, 2))
         self.outside: Outside = draw(st.sampled_from(get_args(Outside)))
         self.model = Model(Program(self.drift, self.contexts, (), self.outside), THREADS)
@@ -72,17 +66,13 @@ class _Drawing:
         self.is_alone = False  # the thread whose steps are drawn
 
     def _contexts(self) -> tuple[Context, ...]:
-        plain = [
+        return tuple(
             each._replace(base="defaults") if isinstance(each.base, int) and each.base >= number else each
             for number, each in enumerate(self.draw(_CONTEXTS))
-        ]
-        changing = [
-            Context("inherit", self.draw(_ANY), self.draw(st.sampled_from(_CHANGES))) for _ in range(2)
-        ]
-        return (*plain, *changing)
+        )
 
     def program(self) -> Program:
-        kinds = [self.apart, self.alone, self.held, self.together, self.together]
+        kinds = [self.alone, self.together, self.together]
         for number in self.draw(st.lists(st.integers(0, len(kinds) - 1), min_size=3, max_size=6)):
             kinds[number]()
         return Program(self.drift, self.contexts, tuple(self.rounds), self.outside)
@@ -93,17 +83,6 @@ class _Drawing:
         allowed = (*self.anywhere, *_INSIDE, *_OUTSIDE, *_LLVMLITE, *_WAITING)
         self.add([self.ended(thread, self.steps(thread, allowed, 1)) for thread in range(THREADS)])
 
-    def apart(self) -> None:
-        round_: list[list[Step]] = []
-        for thread in range(THREADS):
-            looks = [self.step(thread, "look")] if self.model.depth(thread) else []
-            own = looks + self.outward(thread)
-            if self.draw(st.booleans()):
-                own.append(self.step(thread, "enter", self.draw(st.sampled_from(self.changing))))
-            own += self.steps(thread, (*self.anywhere, *_INSIDE, *_OUTSIDE, "refused enter"), 0)
-            round_.append(own + self.outward(thread))
-        self.add(round_)
-
     def alone(self) -> None:
         thread = self.draw(st.integers(0, THREADS - 1))
         allowed = (*self.anywhere, *_INSIDE, *_OUTSIDE, *_LLVMLITE, *_WAITING, *_ALONE)
@@ -111,21 +90,6 @@ class _Drawing:
         own = self.ended(thread, self.steps(thread, allowed, 1))
         self.is_alone = False
         self.add([own if each == thread else [] for each in range(THREADS)])
-
-    def held(self) -> None:
-        """A thread is inside process-wide changes while another one forks."""
-        self.add([self.outward(thread) for thread in range(THREADS)])
-        holder, other = self.draw(st.sampled_from([(0, 1), (1, 2), (2, 0)]))
-        enter = [
-            self.step(holder, "enter", self.draw(st.sampled_from(self.changing))),
-            self.step(holder, "look"),
-        ]
-        self.add([enter if each == holder else [] for each in range(THREADS)])
-        forker = self.draw(st.sampled_from([holder, other]))
-        fork = [self.step(forker, "fork")]
-        self.add([fork if each == forker else [] for each in range(THREADS)])
-        leave = [self.step(holder, "look"), *self.outward(holder)]
-        self.add([leave if each == holder else [] for each in range(THREADS)])
 
     def add(self, steps: list[list[Step]]) -> None:
         if any(steps):
@@ -137,13 +101,6 @@ class _Drawing:
         """With a look at what the steps have led to."""
         return [*steps, self.step(thread, "look")] if steps[-1].action != "look" else steps
 
-    def outward(self, thread: int) -> list[Step]:
-        """Out of every scope of the thread."""
-        found = []
-        while self.model.depth(thread):
-            found.append(self.step(thread, self.draw(st.sampled_from(["leave", "leave", "fail", "die"]))))
-        return found
-
     def steps(self, thread: int, allowed: Sequence[Action], least: int) -> list[Step]:
         found: list[Step] = []
         for _ in range(self.draw(st.integers(least, _LONGEST))):
@@ -152,40 +109,32 @@ class _Drawing:
         return found
 
     def is_possible(self, thread: int, action: Action) -> bool:
-        depth, in_force = self.model.depth(thread), self.model.in_force(thread)
+        depth = self.model.depth(thread)
         if action in ("enter", "nest"):
             return depth < _DEEPEST
-        if action == "refused enter":
-            return bool(in_force)
         if action == "drift":
             return depth == 0
-        if action == "copy":
-            return not in_force
         if action == "look in copy":
             return depth == 0
         return depth > 0 or action not in (*_INSIDE, "die")
 
-    def step(self, thread: int, action: Action, context: int = -1) -> Step:
-        step = self.filled(thread, Step(action, context))
+    def step(self, thread: int, action: Action) -> Step:
+        step = self.filled(thread, Step(action))
         self.model.take(thread, step)
         return step
 
     def filled(self, thread: int, step: Step) -> Step:
         """The step with whatever else it needs."""
         draw, action = self.draw, step.action
-        if action in ("enter", "bind") and step.context < 0:
-            step = step._replace(context=draw(st.sampled_from(self.plain)))
+        made = st.integers(0, len(self.contexts) - 1)
+        if action in ("enter", "bind", "fork"):
+            step = step._replace(context=draw(made))
         if action == "fork":
-            step = step._replace(
-                context=draw(st.sampled_from(self.plain)), other=draw(st.sampled_from(self.changing))
-            )
+            step = step._replace(other=draw(made))
         if action == "refused leave":
             own = self.model.stacks[thread][-1].context
             others = [number for number in range(len(self.contexts)) if number != own]
             step = step._replace(context=draw(st.sampled_from(others)))
-        if action == "refused enter":
-            changes = [each for each in _CHANGES if each != self.model.in_force(thread)]
-            step = step._replace(options=draw(st.sampled_from(changes)))
         if action in ("nest", "tasks", "inside"):
             step = step._replace(options=draw(_ANY))
         if action == "inside":

@@ -46,8 +46,6 @@ UNREAD: dict[str, tuple[object, ...]] = {
     "mips32-function-mask": ("ab.", ""),
     "internalize-public-api-list": (["f", "g"], []),
 }
-# Which the whole process has to have.
-EXCLUSIVE: dict[str, tuple[object, ...]] = {"rng-seed": (3, 5), "stats": (True,)}
 
 
 def contexts() -> Iterator[OptionContext]:
@@ -63,7 +61,7 @@ def contexts() -> Iterator[OptionContext]:
         if number % 10:
             yield OptionContext(options, base="defaults")
             continue
-        outer = OptionContext(options | some(EXCLUSIVE, 1), base="defaults", process_wide="exclusive")
+        outer = OptionContext(options, base="defaults")
         yield OptionContext(some(READ, 2), base=outer)
 
 

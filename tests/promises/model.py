@@ -30,15 +30,10 @@ CHOICES: Final[dict[str, dict[str, Any]]] = {
 GROWS: Final = "force-attribute"  # a list: LLVM's setter adds to what it was given before in the same scope
 WRITES: Final = "min-jump-table-entries"  # what LLVM itself writes, to this:
 WRITTEN: Final = str(2**32 - 1)
-PROCESS_WIDE: Final[dict[str, dict[str, Any]]] = {
-    "opt-bisect-limit": {"0": 0},
-    "rng-seed": {"3": 3, "4": 4},
-}
 # Options whose effect is in the output of every compilation here.
 SHOWN: Final = (
     "force-attribute",
     "min-jump-table-entries",
-    "opt-bisect-limit",
     "unroll-count",
     "x86-asm-syntax",
 )
@@ -50,8 +45,7 @@ def key_of(given: Given) -> Key:
 
 def every_key() -> list[Key]:
     """All that a program can ask for."""
-    texts = {**CHOICES, **PROCESS_WIDE}
-    pairs = [[None, *((name, text) for text in texts[name])] for name in SHOWN]
+    pairs = [[None, *((name, text) for text in CHOICES[name])] for name in SHOWN]
     return [tuple(filter(None, combination)) for combination in product(*pairs)]
 
 
@@ -59,13 +53,11 @@ class Sight(NamedTuple):
     """What one look must see: the key of LLVM's output, and the values of `current()`.
 
     `llvm`: None where the compilation is refused, outside every scope.
-    `process_wide`: values of options that cannot be scoped, or None where another thread may change them.
     `depth`: how many scopes the thread is inside of.
     """
 
     llvm: Key | None
     current: Options
-    process_wide: Options | None
     depth: int
 
 
@@ -87,7 +79,6 @@ class Frame:
 
     context: int
     values: Given
-    process_wide: Options
     current: Given
     shown: dict[str, str]
     of_task: bool = True
@@ -110,12 +101,9 @@ class Model:
     def _made(self, number: int, context: Context) -> Frame:
         bases: dict[str, Given] = {"inherit": self.outside, "defaults": {}}
         base = bases.get(str(context.base))
-        process_wide = dict(context.process_wide)
         if isinstance(context.base, int):
             base = dict(self.contexts[context.base].values)
-            process_wide = {**dict(self.contexts[context.base].process_wide), **process_wide}
-        values = {**(base or {}), **dict(context.options)}
-        return Frame(number, values, tuple(sorted(process_wide.items())), {}, {})
+        return Frame(number, {**(base or {}), **dict(context.options)}, {}, {})
 
     # What the generator of programs asks
 
@@ -126,14 +114,8 @@ class Model:
         """Scopes that are entered now, on all threads."""
         return sum(map(len, self.stacks))
 
-    def in_force(self, thread: int) -> Options:
-        """The process-wide values that a thread has put in force."""
-        return self.stacks[thread][-1].process_wide if self.stacks[thread] else ()
-
-    def beside(self) -> Sight | None:
-        """What a thread sees that enters no scope; None if it would wait for those that are inside."""
-        if any(self.in_force(thread) for thread in range(len(self.stacks))):
-            return None
+    def beside(self) -> Sight:
+        """What a thread sees that enters no scope."""
         return self._alone(self._outside())
 
     # Steps
@@ -147,9 +129,9 @@ class Model:
     def _change(self, thread: int, step: Step) -> None:
         stack = self.stacks[thread]
         if step.action == "enter":
-            self._push(stack, self._entered(self.contexts[step.context]))
+            stack.append(self._entered(self.contexts[step.context]))
         elif step.action == "nest":
-            self._push(stack, replace(self._nested(thread, step.options), of_task=step.way != "C++"))
+            stack.append(replace(self._nested(thread, step.options), of_task=step.way != "C++"))
         elif step.action in ("leave", "fail"):
             stack.pop()
         elif step.action == "die":
@@ -165,14 +147,6 @@ class Model:
         elif step.action == "copy":
             self.copies[thread] = self._of_task(thread)
 
-    def _push(self, stack: list[Frame], frame: Frame) -> None:
-        stack.append(self._on(stack, frame))
-
-    def _on(self, stack: list[Frame], frame: Frame) -> Frame:
-        if not stack:
-            return frame
-        return replace(frame, process_wide=frame.process_wide or stack[-1].process_wide)  # they stay in force
-
     def _sights(self, thread: int, step: Step) -> list[Sight]:
         here = self._here(thread)
         if step.action in ("look", "look by llvmlite", "record"):
@@ -183,20 +157,16 @@ class Model:
                 top = self._of_task(thread) or self._outside()
             else:  # outside every scope as well, they hand over a context
                 top = replace(top, runs=True)
-            return [
-                self._sight(thread, replace(top, shown=dict(top.current)))._replace(
-                    process_wide=here.process_wide
-                )
-            ]
+            return [self._sight(thread, replace(top, shown=dict(top.current)))]
         if step.action == "look in copy":
             copied = self.copies[thread] or self._outside()
-            return [Sight(key_of(copied.values) if copied.runs else None, _sorted(copied.values), None, 0)]
+            return [Sight(key_of(copied.values) if copied.runs else None, _sorted(copied.values), 0)]
         if step.action in ("tasks", "inside"):
-            inner = self._sight(thread, self._on(self.stacks[thread], self._nested(thread, step.options)))
+            inner = self._sight(thread, self._nested(thread, step.options))
             return [inner, here]
         if step.action == "bind":
             bound = self.contexts[step.context].values
-            return [here._replace(llvm=self._key(thread, bound)), here]
+            return [here._replace(llvm=key_of(bound)), here]
         if step.action == "fork":
             outside = self._alone(self._outside())._replace(depth=0)
             contexts = [self._entered(self.contexts[index]) for index in (step.context, step.other)]
@@ -205,13 +175,11 @@ class Model:
 
     @staticmethod
     def _entered(context: Frame) -> Frame:
-        return Frame(
-            context.context, context.values, context.process_wide, context.values, dict(context.values)
-        )
+        return Frame(context.context, context.values, context.values, dict(context.values))
 
     def _nested(self, thread: int, options: Options) -> Frame:
         values = {**self._top(thread).current, **dict(options)}
-        return Frame(-1, values, self.in_force(thread), values, dict(values))
+        return Frame(-1, values, values, dict(values))
 
     def _set(self, frame: Frame, given: Given) -> None:
         frame.shown.update(given)
@@ -224,24 +192,17 @@ class Model:
         return next((frame for frame in reversed(self.stacks[thread]) if frame.of_task), None)
 
     def _outside(self) -> Frame:
-        return Frame(-1, self.outside, (), self.outside, dict(self.outside), runs=not self.forbids)
+        return Frame(-1, self.outside, self.outside, dict(self.outside), runs=not self.forbids)
 
     def _here(self, thread: int) -> Sight:
         return self._sight(thread, self._top(thread))
 
     def _sight(self, thread: int, frame: Frame) -> Sight:
-        depth = self.depth(thread)
-        process_wide = frame.process_wide if depth else None
-        key = self._key(thread, frame.shown) if frame.runs else None
-        return Sight(key, _sorted(frame.current), process_wide, depth)
+        return self._alone(frame)._replace(depth=self.depth(thread))
 
     def _alone(self, frame: Frame) -> Sight:
         """In a process without other threads."""
-        key = key_of({**frame.shown, **dict(frame.process_wide)}) if frame.runs else None
-        return Sight(key, _sorted(frame.current), frame.process_wide, 1)
-
-    def _key(self, thread: int, shown: Given) -> Key:
-        return key_of({**shown, **dict(self.in_force(thread))})
+        return Sight(key_of(frame.shown) if frame.runs else None, _sorted(frame.current), 1)
 
 
 def _sorted(given: Given) -> Options:

@@ -13,7 +13,6 @@ Action = Literal[
     "fail",  # leave it by an exception
     "die",  # the thread ends inside its scopes; another one goes on with its steps
     "refused leave",  # leave a context that is not the innermost one
-    "refused enter",  # other process-wide values than those that this thread has put in force
     "set",  # give LLVM's own setter a value, inside a scope
     "drift",  # the same outside
     "write",  # have LLVM itself write to an option
@@ -44,13 +43,11 @@ class Step(NamedTuple):
 class Context(NamedTuple):
     """A context that is made before the threads begin.
 
-    `base`: "inherit", "defaults", or the index of an earlier one. `process_wide`: options that cannot be
-    scoped. `way`: how it comes about.
+    `base`: "inherit", "defaults", or the index of an earlier one. `way`: how it comes about.
     """
 
     base: str | int
     options: Options = ()
-    process_wide: Options = ()
     way: Literal["made", "derived", "pickled"] = "made"
 
 

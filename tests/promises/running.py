@@ -43,8 +43,8 @@ from optctx._native import (
 )
 from optctx.compiling import Result, compile_job
 from tests.promises.answers import JOB, WRITER, Answers, by_llvmlite
-from tests.promises.model import CHOICES, PROCESS_WIDE, Key, Model, Sight, Wanted
-from tests.promises.program import Context, Options, Program, Step
+from tests.promises.model import CHOICES, Key, Model, Sight, Wanted
+from tests.promises.program import Context, Program, Step
 from tests.support import processes
 from tests.support.forking import fork
 from tests.support.ir_texts import X86
@@ -246,9 +246,6 @@ class _Worker:
     def _refused_leave(self, step: Step) -> None:
         self._run.contexts[step.context].__exit__(None, None, None)
 
-    def _refused_enter(self, step: Step) -> None:
-        OptionContext(dict(step.options), base="defaults", process_wide="exclusive").__enter__()
-
     def _detach(self, step: Step) -> None:
         detach()
 
@@ -364,7 +361,7 @@ class Run:
         self._reports: list[str] = []
         sys.unraisablehook = lambda problem: self._reports.append(str(problem.exc_value))
         options = registry()
-        self._defaults = {name: options[name].default for name in (*CHOICES, *PROCESS_WIDE)}
+        self._defaults = {name: options[name].default for name in CHOICES}
         for name, text in program.drift:
             binding.set_option("", f"-{name}={text}")
         attach(outside=program.outside)
@@ -379,11 +376,11 @@ class Run:
         """They have the values that the model says, and are equal if these are."""
         models = self._model.contexts
         for number, context in enumerate(self.contexts):
-            given = {**models[number].values, **dict(models[number].process_wide)}
+            given = models[number].values
             for name in CHOICES:
                 expect(context[name], self._value(name, given), f"context {number}'s {name}")
             for other, model in zip(self.contexts, models, strict=True):
-                changed = {**model.values, **dict(model.process_wide)}
+                changed = model.values
                 names = {name for name in {*given, *changed} if given.get(name) != changed.get(name)}
                 expect(set(context.diff(other)), names, f"what differs between context {number} and another")
                 expect(context == other, not names, f"whether context {number} is equal to another")
@@ -391,11 +388,11 @@ class Run:
 
     def _made(self, context: Context) -> OptionContext:
         base: Any = self.contexts[context.base] if isinstance(context.base, int) else context.base
-        options = {**dict(context.options), **dict(context.process_wide)}
+        options = dict(context.options)
         first = dict(list(options.items())[:1]) if context.way == "derived" else options
-        made = OptionContext(first, base=base, process_wide="exclusive")
+        made = OptionContext(first, base=base)
         if context.way == "derived":
-            made = made.derive(options, process_wide="exclusive")
+            made = made.derive(options)
         elif context.way == "pickled":
             made = pickle.loads(pickle.dumps(made))
         return made
@@ -439,31 +436,19 @@ class Run:
         options = registry()
         for name in CHOICES:
             expect(options[name].value, self._value(name, self._model.process), f"the process's {name}")
-        if not any(self._model.in_force(worker.number) for worker in self._workers):
-            self._check_process_wide(())
-        if (beside := self._model.beside()) is not None:
-            self.look(beside)
+        self.look(self._model.beside())
 
-    def _check_process_wide(self, wanted: Options) -> None:
-        options = registry()
-        for name in PROCESS_WIDE:
-            expect(options[name].value, self._value(name, dict(wanted)), name)
-
-    def _value(self, name: str, given: dict[str, str]) -> object:
+    def _value(self, name: str, given: Mapping[str, str]) -> object:
         if name not in given:
             return self._defaults[name]
-        return {**CHOICES, **PROCESS_WIDE}[name][given[name]]
+        return CHOICES[name][given[name]]
 
     def look(self, wanted: Sight) -> None:
         """Ask LLVM, and optctx."""
-        if wanted.process_wide is not None:
-            self._check_process_wide(wanted.process_wide)
         expect_code(by_optctx, self.answers.optctx, wanted.llvm, "LLVM's code")
         seen, given = current(), dict(wanted.current)
         for name in CHOICES:
             expect(seen[name], self._value(name, given), f"current()[{name!r}]")
-        if wanted.process_wide is not None:
-            self._check_process_wide(wanted.process_wide)
 
     def compile(self, own: Any, machine: Any, wanted: Key | None, ir: str | bytes = JOB.ir) -> None:
         """Compile the job's module, or another one, in an LLVMContext and with a machine that are given."""

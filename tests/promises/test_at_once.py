@@ -193,13 +193,6 @@ def carry_to_a_thread(dice: random.Random) -> None:
     assert seen == [count]
 
 
-def set_for_the_whole_process(dice: random.Random) -> None:
-    seed = dice.choice((3, 4))
-    with OptionContext({"rng-seed": seed, "unroll-count": 2}, process_wide="exclusive"):
-        assert registry()["rng-seed"].value == seed
-        assert unrolled() == 2
-
-
 def look_around(dice: random.Random) -> None:
     events: list[object] = []
     with watch(events.append):
@@ -226,7 +219,6 @@ def test_everything_at_once_gives_what_fresh_processes_give(expected: dict[Job, 
             bind_and_unbind,
             record_reads,
             carry_to_a_thread,
-            set_for_the_whole_process,
             look_around,
             find_in_the_cache,
             find_in_the_cache,
@@ -299,11 +291,3 @@ def test_what_others_set_while_somebody_records_and_watches_is_told_and_counts()
     assert [(event.name, event.before, event.after) for event in events] == [("unroll-count", 0, 3)]
     assert set(log.reads["unroll-count"].values) == {0, 3, 4}
     assert drift()["unroll-count"].value == 3
-
-
-def test_an_exclusive_context_and_one_that_watches_its_reads_do_not_disturb_each_other() -> None:
-    with OptionContext({"rng-seed": 7}, process_wide="exclusive"), record() as log:
-        with OptionContext({"unroll-count": 4}, unread="error"):
-            assert unrolled() == 4
-        assert log.reads["unroll-count"].value == 4
-    assert unrolled() == 1

@@ -34,10 +34,10 @@ def some_jobs(folder: pathlib.Path) -> pathlib.Path:
     return folder
 
 
-def judged(cache: pathlib.Path, mode: str, *more: str, tests: pathlib.Path = SAMPLE.parent) -> dict[str, Any]:
+def judged(cache: pathlib.Path, *more: str, tests: pathlib.Path = SAMPLE.parent) -> dict[str, Any]:
     """The report of `python -m evidence.conformance` on the sample, two threads at once."""
-    report = cache / f"{mode}.json"
-    given = ["--tests", tests, "--cache", cache, "--process-wide", mode, "--json", report, *more, "sample"]
+    report = cache / "report.json"
+    given = ["--tests", tests, "--cache", cache, "--json", report, *more, "sample"]
     output_of(sys.executable, "-m", "evidence.conformance", *given, cwd=ROOT, timeout=None)
     found: dict[str, Any] = json.loads(report.read_text())
     return found
@@ -46,12 +46,12 @@ def judged(cache: pathlib.Path, mode: str, *more: str, tests: pathlib.Path = SAM
 REFUSED = {"stats"}
 
 
-def check(report: dict[str, Any], refused: set[str], part: int) -> None:
+def check(report: dict[str, Any], part: int) -> None:
     """Every job of the sample, or of the part of it that is 1 / `part`, agrees or is refused by name."""
     totals = report["totals"]
     assert report["jobs"] == []  # none differing, crashed or unstable
     names = {reason.split(":")[0] for reason in report["refusals"]}
-    assert names == refused if part == 1 else names <= refused
+    assert names == REFUSED if part == 1 else names <= REFUSED
     assert totals["refused"] == len(names)
     assert totals["agreed"] == totals["judged"] - len(names) == totals["commands"] - len(names)
     assert totals["commands"] >= JOBS / part
@@ -61,17 +61,16 @@ def check(report: dict[str, Any], refused: set[str], part: int) -> None:
 
 
 def test_a_part_of_the_sample_agrees_or_is_refused_by_name(tmp_path: pathlib.Path) -> None:
-    check(judged(tmp_path, "refuse", tests=some_jobs(tmp_path)), REFUSED, part=PART)
+    check(judged(tmp_path, tests=some_jobs(tmp_path)), part=PART)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("mode", "refused"), [("refuse", REFUSED), ("exclusive", set())])
-def test_every_job_agrees_or_is_refused_by_name(mode: str, refused: set[str], cache: pathlib.Path) -> None:
-    check(judged(cache, mode), refused, part=1)
+def test_every_job_agrees_or_is_refused_by_name(cache: pathlib.Path) -> None:
+    check(judged(cache), part=1)
 
 
 @pytest.mark.long
 def test_every_job_agrees_with_one_machine_for_each_triple(cache: pathlib.Path) -> None:
-    report = judged(cache, "refuse", "--shared-machines")
+    report = judged(cache, "--shared-machines")
     assert report["jobs"] == []
     assert report["totals"]["sensitive and agreed"] >= SENSITIVE

@@ -57,17 +57,6 @@ def strings_and_lists() -> Turn:
     return turn
 
 
-def process_wide() -> Turn:
-    """Of numbers: characters of strings are never freed, because LLVM may have kept an address into them."""
-    context = OptionContext(rng_seed=3, process_wide="exclusive")
-
-    def turn(_: int) -> None:
-        with context:
-            pass
-
-    return turn
-
-
 def threads_that_end_inside() -> Turn:
     context = OptionContext(unroll_count=3)
 
@@ -142,7 +131,6 @@ LOOPS: list[Callable[[], Turn]] = [
     entries,
     contexts,
     strings_and_lists,
-    process_wide,
     copies,
     refusals_inside,
     sets_inside,

@@ -174,7 +174,6 @@ def works() -> dict[str, Work]:
     initialise_targets()
     context, other = four(), eight()
     warns, fails = four(unread="warn"), four(unread="error")
-    exclusive = OptionContext({"stats": True}, base="defaults", process_wide="exclusive")
     llvm_context = binding.create_context()
     module = binding.parse_assembly(SMALL, llvm_context)
     shared = binding.parse_assembly(SMALL)
@@ -287,7 +286,6 @@ def works() -> dict[str, Work]:
         "cached": cached,
         "bound": bound_and_released,
         "detached": detached,
-        "exclusive": inside(exclusive),
         "watched": watched,
         "set inside": set_inside,
     }

@@ -22,9 +22,7 @@ from optctx.image.facts.mangled_names import (
     IS_DEBUG_TYPE,
     MAKE_STREAM,
     METADATA,
-    OPT_BISECTOR,
     PARSE_OPTIONS,
-    PASS_GATE,
     PRINT_PASS_NAMES,
     RESET_OPTIONS,
     RESET_PARSER,
@@ -219,7 +217,6 @@ DEBUG_OUTPUT: Final = "debug output for one thread"
 _FEATURES: Final[dict[str, tuple[Fact[Any] | Family, ...]]] = {
     BINDING: (*(row.what for row in INTERCEPTIONS if row.feature == BINDING), *INTERCEPTING),
     DEBUG_OUTPUT: (DEBUG_FLAG, CURRENT_DEBUG_TYPES, IS_DEBUG_TYPE),
-    "opt-bisect-limit while a context is entered": (PASS_GATE, OPT_BISECTOR),
     "compiling without llvmlite's lock": tuple(COMPILING.values()),
     "stamps in modules": tuple(METADATA.values()),
     "names of passes": (PRINT_PASS_NAMES, MAKE_STREAM, END_STREAM),

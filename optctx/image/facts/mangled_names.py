@@ -126,10 +126,6 @@ LIST_DELETERS: Final = {
     8: "_ZN4llvm14object_deleterISt6vectorISsSaISsEEE4callEPv",
 }
 
-# Bisection.
-PASS_GATE: Final = named("llvm::getGlobalPassGate", "_ZN4llvm17getGlobalPassGateEv")
-OPT_BISECTOR: Final = named("the llvm::OptBisect of the process", "_ZZL14getOptBisectorvE11OptBisector")
-
 # Compiling.
 PARSE_PIPELINE: Final = named(
     "llvm::PassBuilder::parsePassPipeline",

@@ -95,7 +95,7 @@ def compared(_: None, files: tuple[File, ...], link_options: str | None, require
 
 
 def _link_step(options: str) -> OptionContext:
-    return OptionContext.from_args(options, base="defaults", process_wide="exclusive")
+    return OptionContext.from_args(options, base="defaults")
 
 
 def _module(name: str, data: bytes) -> binding.ModuleRef:

@@ -126,7 +126,7 @@ class Base:
     )
 
     def context(self) -> OptionContext:
-        """The context. Options that cannot be set per thread are set for the whole process inside it.
+        """The context.
 
         Raises OptctxError for an option or a value that this LLVM does not have, for one that is set twice,
         and for a file that cannot be used.
@@ -135,12 +135,12 @@ class Base:
         if self.load is not None:
             loaded = self._loaded(self.load).args()
             loaded = [each for each in loaded if option_name(each) not in words]
-        return OptionContext.from_args([*loaded, *words.values()], process_wide="exclusive")
+        return OptionContext.from_args([*loaded, *words.values()])
 
     @staticmethod
     def _loaded(path: str) -> OptionContext:
         try:
-            return OptionContext.load(path, process_wide="exclusive")
+            return OptionContext.load(path)
         except UntrustedOptionError as error:
             words = str(error).partition("; leave it out")[0]
             raise OptctxError(f"{words}; leave it out of the file, or give it with --set") from None
@@ -162,7 +162,7 @@ class Base:
                 raise OptctxError(f"option {shown(name)} is set twice; take one --set out")
             words[name] = f"-{name}{equals}{value.strip()}"
             if not equals:  # the next word is no value of this one
-                OptionContext.from_args([words[name]], process_wide="exclusive")
+                OptionContext.from_args([words[name]])
         return words
 
 

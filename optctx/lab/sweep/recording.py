@@ -42,7 +42,7 @@ def recorded(_: object, job: Job) -> Recorded:
 
     LLVM knows the job's target. Raises OptctxError if LLVM refuses the job.
     """
-    context = OptionContext.from_args(job.options, process_wide="exclusive")
+    context = OptionContext.from_args(job.options)
     with context, record() as log:
         result = compile_unchecked(replace(job, options=()))
     if result.error is not None:

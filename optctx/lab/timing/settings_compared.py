@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from optctx import OptionContext
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import Interrupted, OptctxError
+from optctx.facts import arguments
 from optctx.lab.reducing import failure_of
 from optctx.lab.sweep.plan import Limits
 from optctx.lab.timing.bench import Bench, CommandBench
@@ -159,7 +159,7 @@ def compare_settings(
     options that LLVM does not know, and for a set that says nothing else than the base.
     """
     measuring = measuring or Measuring()
-    own = _arguments(base)
+    own = arguments(base)
     sets = [_more(own, each) for each in against]
     progress("compiling")
     with FreshProcess(timeout=limits.seconds(), memory=limits.memory) as fresh:
@@ -202,14 +202,9 @@ def _bench(harness: Harness | None, base: bytes, measuring: Measuring) -> Rounds
     return Bench(harness, base, processor=measuring.processor, tolerance=measuring.tolerance)
 
 
-def _arguments(words: str | Sequence[str]) -> tuple[str, ...]:
-    """As LLVM prints them. Raises OptctxError for what it does not know."""
-    return tuple(OptionContext.from_args(words, base="defaults", process_wide="exclusive").args())
-
-
 def _more(base: tuple[str, ...], against: str | Sequence[str]) -> tuple[str, ...]:
-    own = _arguments(against)
-    both = _arguments([*base, *own])
+    own = arguments(against)
+    both = arguments([*base, *own])
     if sorted(both) == sorted(base):
         given = against if isinstance(against, str) else " ".join(against)
         raise OptctxError(

@@ -107,7 +107,7 @@ def draw_overrides(random: Random) -> Any:
 
 def draw_keywords(random: Random) -> tuple[tuple[str, Any], ...]:
     name, value = _setting(random)
-    if not isinstance(name, str) or name in ("base", "process_wide", "self") or random.random() < 0.7:
+    if not isinstance(name, str) or name in ("base", "self") or random.random() < 0.7:
         return ()
     return ((name.replace("-", "_"), value),)
 

@@ -43,7 +43,6 @@ class Case:
     keywords: tuple[tuple[str, Any], ...] = ()
     line: Any = None  # a str or strings, instead of the mapping
     base: Any = "defaults"
-    process_wide: Any = "refuse"
     outer: Any = None  # overrides of a context around it
     enter: bool = False
     compile: bool = False
@@ -74,11 +73,9 @@ class OptionsTarget(Target[Case]):
     def make(self, random: Random) -> Case:
         """An input of any shape; a share of them compiles."""
         if random.random() < 0.2:
-            mode = random.choice(("refuse", "exclusive"))
-            return Case(draw_overrides(random), process_wide=mode, enter=True, compile=True)
+            return Case(draw_overrides(random), enter=True, compile=True)
         case = Case(
             base=mostly(random, ("defaults", "inherit"), (None, "", 3)),
-            process_wide=mostly(random, ("refuse", "exclusive"), (None, "", "no")),
             outer=random.choice(_OUTERS),
             enter=random.random() < 0.5,
             states=random.random() < 0.02,
@@ -141,10 +138,9 @@ def perform(case: Case) -> str:
 
 def make(case: Case) -> OptionContext:
     """Make the context of a case, or raise as that does."""
-    more = {"base": case.base, "process_wide": case.process_wide}
     if case.line is not None:
-        return OptionContext.from_args(case.line, **more)
-    return OptionContext(case.overrides, **more, **dict(case.keywords))
+        return OptionContext.from_args(case.line, base=case.base)
+    return OptionContext(case.overrides, base=case.base, **dict(case.keywords))
 
 
 def _output(result: Result) -> list[str]:
@@ -184,7 +180,7 @@ def _use(case: Case, context: OptionContext) -> str:
             return f"comes out of a pickle as {again!r}"
     lists = [name for name, value in context.overrides.items() if value == []]
     if not lists and context.args() and case.base == "defaults":
-        again = OptionContext.from_args(context.args(), base="defaults", process_wide=case.process_wide)
+        again = OptionContext.from_args(context.args(), base="defaults")
         if again != context:
             return f"is {again!r} when made from its own arguments {context.args()}"
     return "" if repr(context) and str(context) else "has no repr"

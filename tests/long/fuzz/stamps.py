@@ -105,7 +105,7 @@ class StampsTarget(Target[StampCase]):
         with contextlib.suppress(OptctxError):
             _check(modules)
         with contextlib.suppress(OptctxError):
-            trusted = OptionContext.from_module(modules[0], process_wide="exclusive", trust=case.trust)
+            trusted = OptionContext.from_module(modules[0], trust=case.trust)
             with trusted:
                 pass
         with contextlib.suppress(OptctxError):

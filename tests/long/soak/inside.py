@@ -92,7 +92,7 @@ def fingerprint(run: Run, step: Step, inner: Sight, here: Sight) -> None:
     """Equal values have equal fingerprints, on whatever thread."""
     with OptionContext(dict(step.options)), record() as log:
         _look(run, inner)
-    found = _fingerprints.setdefault((inner.llvm, inner.current, inner.process_wide), log.fingerprint())
+    found = _fingerprints.setdefault((inner.llvm, inner.current), log.fingerprint())
     expect(log.fingerprint(), found, "the fingerprint of equal values")
 
 

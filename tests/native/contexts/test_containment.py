@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import mmap
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-
-import pytest
 
 from optctx import OptionContext, contained, current, registry
 from optctx._native import read_words, replace_add_occurrence, storage_shown
@@ -18,9 +13,7 @@ from optctx.engine.attach import attach
 from optctx.image.facts.mangled_names import ADD_OCCURRENCE
 from tests.promises.answers import WRITER
 from tests.support.alone import alone
-from tests.support.installed import SANITIZED
 from tests.support.ir_texts import X86
-from tests.support.processes import use_small_pages
 from tests.support.scopes import in_threads, process_state, scoped
 
 JOB = replace(WRITER, triple=X86)
@@ -152,7 +145,6 @@ def text_of(name: str) -> str:
     return ctypes.string_at(read_words(string_at(name), 1)[0]).decode()
 
 
-
 def test_a_string_assigned_to_the_object_leaves_the_contexts_own_whole() -> None:
     """C++ gives back the object's share of the old string then, and frees that if nobody else has one."""
     assign = ctypes.CDLL("libstdc++.so.6")["_ZNSs6assignEPKcm"]  # std::string::assign, as LLVM was built
@@ -165,7 +157,6 @@ def test_a_string_assigned_to_the_object_leaves_the_contexts_own_whole() -> None
                 assert (context[name], text_of(name)) == (text, text)
                 assign(string_at(name), b"z" * 99, 99)
                 assert (context[name], text_of(name)) == (text, "z" * 99)
-
 
 
 def test_an_occurrence_given_to_a_scopes_copy_is_the_scopes_and_gone_at_the_next_entry() -> None:

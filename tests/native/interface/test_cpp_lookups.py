@@ -135,16 +135,6 @@ def test_what_is_set_process_wide_reaches_no_scope(library: pathlib.Path) -> Non
     assert cpp.occurrences("unroll-count") == 0
 
 
-def test_an_option_that_cannot_be_scoped_is_what_llvm_sees(cpp: Lookups) -> None:
-    with OptionContext(process_wide="exclusive", stats=True, rng_seed=11, info_output_file="file"):
-        assert cpp.get("stats", "bool") is True
-        assert cpp.get("rng-seed", "std::uint64_t") == 11
-        assert cpp.get("info-output-file", "std::string") == "file"
-        assert cpp.occurrences("stats") == 1
-    assert (cpp.get("stats", "bool"), cpp.occurrences("stats")) == (False, 0)
-    assert cpp.get("info-output-file", "std::string") == ""
-
-
 def test_an_integer_type_must_hold_every_value(cpp: Lookups) -> None:
     with OptionContext(MANY):
         assert cpp.get("unroll-count", "std::int64_t") == 4

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import pathlib
-import signal
-import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -16,17 +13,15 @@ import pytest
 
 import optctx
 from optctx import ContextMismatchError, OptionContext, ScopeError, current, info, registry
-from optctx._native import set_callbacks
 from optctx.compiling import FreshProcess, Job, compile_job
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, Build, Scopes
 from tests.support.ir_texts import SCALE, X86
-from tests.support.processes import SECONDS, in_child, run_python, wait_for
+from tests.support.processes import in_child, run_python
 from tests.support.rows import rows
 from tests.support.scopes import (
     both,
     in_threads,
-    inside_elsewhere,
     meanwhile,
     scopes_become,
     set_option,
@@ -298,55 +293,6 @@ def test_threads_without_python_have_scopes_while_pythons_come_and_go(cpp: Scope
 
     with meanwhile(churn, churn):
         cpp.do("on_threads", 4, 300)
-
-
-@pytest.mark.parametrize("keep_gil", [False, True])
-@alone
-def test_a_scope_waits_for_process_wide_changes_without_the_gil(
-    library: pathlib.Path, keep_gil: bool
-) -> None:
-    registry()
-    cpp, entered = Scopes(library, keep_gil=keep_gil), threading.Event()
-    order: list[object] = []
-    looks: list[list[int]] = []  # of the thread that waits, every 50 ms
-
-    def goes_on() -> bool:
-        """Tell whether this thread has got the GIL ten times, with one look in between at most."""
-        before = len(looks)
-        for _ in range(10):
-            time.sleep(0.001)
-        return len(looks) <= before + 1
-
-    def change() -> None:
-        with OptionContext({"stats": True}, process_wide="exclusive"):
-            entered.set()
-            wait_for(lambda: bool(looks))
-            assert any(goes_on() for _ in range(40)), "it holds the GIL nearly all the time"
-            order.append("left")
-
-    def enter() -> None:
-        entered.wait(SECONDS)
-        cpp.inside("unroll-count", "4", lambda: order.append(unrolled()))
-
-    set_callbacks(waits=looks.append)
-    in_threads([change, enter])
-    assert order == ["left", 4]
-    with OptionContext({"stats": True}, process_wide="exclusive"):
-        cpp.inside("unroll-count", "4", lambda: order.append((unrolled(), current()["stats"])))
-    assert order[2:] == [(4, "true")]
-
-
-@alone
-def test_an_interrupt_before_a_wait_is_raised_in_python(library: pathlib.Path) -> None:
-    def interrupted() -> bool:
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored if the tests run in the background
-    with inside_elsewhere(OptionContext({"stats": True}, base="defaults", process_wide="exclusive")):
-        set_callbacks(holds_lock=interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            Scopes(library).do("enter", "unroll-count", "4")
-        assert info()["active_scopes"] == 1
 
 
 @alone

@@ -34,7 +34,6 @@ from llvmlite.binding import ffi
 import optctx
 from optctx import (
     OptionContext,
-    _native,
     emit_object,
     info,
     record,
@@ -113,11 +112,6 @@ def bind_and_run() -> None:
         made.close()
 
 
-def change_process_wide() -> None:
-    with OptionContext(rng_seed=7, process_wide="exclusive"):
-        pass
-
-
 def watch_values() -> None:
     with watch(lambda event: None):
         llvm.set_option("", "-inline-threshold=225")
@@ -129,7 +123,6 @@ LOADS: dict[str, Callable[[], None]] = {
     "compile": compile_in_scope,
     "record": record_reads,
     "bind": bind_and_run,
-    "exclusive": change_process_wide,
     "watch": watch_values,
 }
 
@@ -138,7 +131,6 @@ def in_child() -> None:
     """Something of everything that optctx has a lock for."""
     assert info()["active_scopes"] == 0
     assert registry()["rng-seed"].value == 0
-    assert not _native.held()["changes in force"]
     for work in random.sample([*LOADS.values()], 3):
         work()
 

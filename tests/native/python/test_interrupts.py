@@ -32,7 +32,7 @@ from tests.support.scopes import four, scopes_become, unrolled
 ALL = 100_000
 GROUPS = {
     "scopes": (["empty", "nested", "generators", "run", "decorated", "wrapped", "propagated"], ALL, ALL),
-    "exclusive and unread": (["exclusive", "unread warns", "unread fails"], 100, 1000),
+    "unread": (["unread warns", "unread fails"], 100, 1000),
     "compilations": (
         ["compiled", "compiled in the global context", "emitted", "refused", "bound"],
         60,
@@ -88,7 +88,6 @@ def interrupt_each(names: list[str], most: int) -> None:
         "nested",
         "recorded",
         pytest.param("audited", marks=needs_audit),
-        "exclusive",
         "unread warns",
     ],
 )
@@ -126,9 +125,8 @@ def interrupt_loops() -> None:
 
     signal.signal(signal.SIGALRM, handler)
     numbers = [1]
-    exclusive = OptionContext({"stats": True}, base="defaults", process_wide="exclusive")
     before = state()
-    makers: list[Callable[[], object]] = [four, contained, record, audit, lambda: exclusive]
+    makers: list[Callable[[], object]] = [four, contained, record, audit]
     for make in makers:
         for number in range(30):
             try:

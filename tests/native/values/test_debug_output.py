@@ -451,7 +451,7 @@ def test_wherever_the_values_travel_the_same_is_printed(given: dict[str, object]
 
 def test_types_that_are_set_inside_a_scope_are_printed_there(fresh: FreshProcess) -> None:
     hoisting = told(fresh, "-debug-only=licm")
-    with OptionContext(debug_only="loop-simplify", sets="contain"), contained() as context:
+    with OptionContext(debug_only="loop-simplify"), contained() as context:
         set_option("debug-only", "gvn")
         assert printed(lambda: compile_job(PLAIN)) == []
         set_option("debug-only", "licm")

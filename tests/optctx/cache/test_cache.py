@@ -286,16 +286,6 @@ def test_what_llvm_copies_for_good_at_first_use_is_never_found(tmp_path: Path) -
         assert counts(cache) == (1, 3)
 
 
-def test_an_exclusive_context_has_entries_of_its_own() -> None:
-    with CompileCache() as cache:
-        assert unrolled(cache) == 1
-        with OptionContext({"rng-seed": 7, "unroll-count": 4}, process_wide="exclusive"):
-            assert [unrolled(cache), unrolled(cache)] == [4, 4]
-        with OptionContext({"unroll-count": 4}):
-            assert unrolled(cache) == 4
-        assert counts(cache) == (1, 3)
-
-
 def test_what_was_compiled_for_the_processor_of_another_machine_is_not_found(
     cache: CompileCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:

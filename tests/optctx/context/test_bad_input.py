@@ -42,7 +42,7 @@ LONG_INPUT: dict[str, Callable[[], object]] = {
         for name in ("unroll-count", "chr-bias-threshold", "x86-asm-syntax", "pgo-analysis-map")
         for value in (LONG, [LONG], 10**20_000, b"x" * 10**6)
     },
-    "a number in exclusive mode": lambda: OptionContext({"stats": LONG}, process_wide="exclusive").run(int),
+    "a number that no thread can have": lambda: OptionContext({"stats": LONG}),
     "a name": lambda: OptionContext({LONG: 1}),
     "an argument": lambda: OptionContext.from_args([f"-unroll-count={LONG}"]),
     "a bare argument": lambda: OptionContext.from_args([LONG]),

@@ -11,7 +11,7 @@ from optctx import Drift, OptionContext, drift, registry
 from optctx.engine.attach import attach
 from tests.support.alone import alone
 from tests.support.processes import forked
-from tests.support.scopes import in_threads, meanwhile, process_state, reset_all, set_option, write
+from tests.support.scopes import meanwhile, process_state, reset_all, set_option, write
 
 pytestmark = pytest.mark.usefixtures("attached")
 
@@ -118,25 +118,6 @@ def test_a_number_that_is_an_address_of_the_option_stays_that_number() -> None:
     number = attach().options[name].address + 40
     set_option(name, str(number))
     assert drift()[name].value == OptionContext()[name] == number
-
-
-@forked
-def test_what_a_context_changes_process_wide_is_not_drift_and_what_it_covers_is() -> None:
-    set_option("rng-seed", "5")
-    set_option("crash-diagnostics-dir", "before")
-    expected = str(drift())
-    changes: dict[str, object] = {
-        "rng-seed": 7,
-        "crash-diagnostics-dir": "inside",
-        "stats": True,
-        "time-passes": True,
-    }
-    with OptionContext(changes, process_wide="exclusive"):
-        assert registry()["rng-seed"].value == 7
-        assert str(drift()) == expected
-        in_threads([lambda: set_option("track-memory")])
-        assert list(drift()) == ["crash-diagnostics-dir", "rng-seed", "track-memory"]
-    assert list(drift()) == ["crash-diagnostics-dir", "rng-seed", "track-memory"]
 
 
 _MMAP_THRESHOLD = -3  # of mallopt(3)

@@ -87,7 +87,7 @@ def test_the_newest_name_counts_and_a_missing_fact_is_told_with_every_name() -> 
 
 def test_an_image_without_facts_lacks_every_feature_and_says_why() -> None:
     missing = missing_features(FakeImage())  # type: ignore[arg-type]
-    assert len(missing) == 7
+    assert len(missing) == 6
     assert all(reason.startswith("expected ") for reason in missing.values())
     assert why_missing(FakeImage(), BINDING) == missing[BINDING]  # type: ignore[arg-type]
 

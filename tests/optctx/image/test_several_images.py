@@ -18,7 +18,7 @@ from llvmlite import binding
 from llvmlite.binding import ffi
 
 import optctx
-from optctx import OptionContext, UnsupportedImageError, _native, drift, loaded_image, record
+from optctx import OptionContext, UnsupportedImageError, _native, loaded_image, record
 from optctx._native import MAX_IMAGES, held
 from optctx.context import values_outside
 from optctx.engine.attach import attach, attached, detach, engines
@@ -28,7 +28,7 @@ from tests.support.alone import alone
 from tests.support.bare_llvm import BareLlvm, digests_by_argument
 from tests.support.cpp_build import SHARED, compile_cpp
 from tests.support.processes import in_child
-from tests.support.scopes import in_threads, running, unrolled, unrolled_by_llvmlite, waiting
+from tests.support.scopes import in_threads, running, unrolled, unrolled_by_llvmlite
 from tests.support.wheels import UnreachableError, has_wheel, library_of
 
 Digests = dict[str, dict[str, str]]
@@ -192,35 +192,6 @@ def a_task_takes_its_scopes_of_both_images_along(two: Two, expected: Digests, fo
     assert not any(held().values()), held()
 
 
-def process_wide_changes_of_one_image_are_not_those_of_the_other(two: Two, expected: Digests) -> None:
-    other, own, second, first = two
-    seed = "-rng-seed=7"
-    mine = context_of(own, seed, process_wide="exclusive")
-    its = context_of(other, seed, process_wide="exclusive")
-
-    def values() -> list[int]:
-        seeds = (engine.options["rng-seed"].place.address for engine in (own, other))
-        return [ctypes.c_uint64.from_address(seed).value for seed in seeds]
-
-    assert values() == [0, 0]
-    with mine:
-        assert values() == [7, 0]
-        with pytest.raises(optctx.ScopeError, match="in another LLVM"), its:  # equal texts, but other changes
-            pass
-        seen: list[list[int]] = []
-        thread = waiting(lambda: its.run(lambda: seen.append(values())))
-        assert seen == [], "it waits until the changes of the other image are undone"
-        assert values() == [7, 0]
-    thread.join()
-    assert seen == [[0, 7]]
-    assert values() == [0, 0]
-    first.set_option("-unroll-count=3")
-    assert list(drift()) == ["unroll-count"]
-    assert values_outside(other)["unroll-count"] == 0
-    assert second.digests() == expected[""]
-    assert not any(held().values()), held()
-
-
 def detaching_from_one_image_leaves_the_other_attached(two: Two, expected: Digests) -> None:
     other, _own, second, first = two
     with context_of(other, "-unroll-count=4"):
@@ -291,7 +262,6 @@ EITHER_WAY: tuple[Part, ...] = (
 )
 BY_THREADS: tuple[Part, ...] = (
     contexts_of_another_image_say_where_they_cannot_be_used,
-    process_wide_changes_of_one_image_are_not_those_of_the_other,
     recordings_of_both_images_do_not_mix,
     partial(a_task_takes_its_scopes_of_both_images_along, follows=False),
     partial(a_task_takes_its_scopes_of_both_images_along, follows=True),

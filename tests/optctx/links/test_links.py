@@ -20,7 +20,6 @@ from optctx import (
     Option,
     OptionContext,
     OptionValueError,
-    ProcessWideOptionError,
     check_link,
     current,
     registry,
@@ -29,7 +28,6 @@ from optctx import (
     travelling,
 )
 from optctx.compiling import FreshProcess, Job
-from optctx.engine.attach import attach
 from optctx.errors import LinkMismatchError
 from optctx.testing.option import own_name
 from optctx.travelling import write_module_flag
@@ -47,7 +45,7 @@ from tests.support.links_modules import (
     through_bitcode,
     through_text,
 )
-from tests.support.option_values import VALUES, one
+from tests.support.option_values import one
 from tests.support.processes import run_python
 from tests.support.scopes import in_threads, process_state
 
@@ -86,28 +84,6 @@ def test_options_of_every_kind_come_back(
     assert found == context
     assert found.diff(context) == {}
     assert found.overrides == context.overrides
-
-
-@pytest.mark.llvm22
-def test_options_that_cannot_be_scoped_come_back_if_asked_for() -> None:
-    tried = 0
-    for name, option in registry().items():
-        if option.scope != "process":
-            continue
-        try:
-            value = VALUES.get(option.type, "x")
-            context = OptionContext({name: value}, base="defaults", process_wide="exclusive")
-        except ProcessWideOptionError:
-            continue
-        module = module_of("a.c")
-        stamp(module, context)
-        there = through_bitcode(module)
-        assert OptionContext.from_module(there, process_wide="exclusive", trust=CLASSES) == context, name
-        with pytest.raises(ProcessWideOptionError, match=rf"module 'a\.c'.*'{name}'") as raised:
-            OptionContext.from_module(there, trust=CLASSES)
-        assert raised.value.name == name
-        tried += 1
-    assert tried == (16 if attach().intercepts else 17)  # `debug` has a scope of its own there
 
 
 @alone

@@ -30,7 +30,7 @@ from optctx import OptionContext, contained
 from optctx.errors import NumbaOptionsWarning
 from tests.optctx.numba.numba_cached import code_in_memory
 from tests.optctx.numba.numba_functions import chooses
-from tests.support.scopes import FOLLOWS_TASKS, inside_elsewhere
+from tests.support.scopes import FOLLOWS_TASKS
 
 FAST = {"fast-isel": True}
 ARM = {"arm-parallel-dsp-load-limit": 3}  # which no code reads that is not for ARM
@@ -329,15 +329,6 @@ def test_signatures_are_kept_apart_until_recompiling_forgets_what_scopes_made() 
     numba.njit(scales, cache=True).recompile()
     with OptionContext(FAST):
         assert call(scales, 3)[0] == 0
-
-
-def test_what_another_thread_changes_for_the_whole_process_is_not_cached() -> None:
-    with (
-        inside_elsewhere(OptionContext({"rng-seed": 7}, process_wide="exclusive")),
-        pytest.warns(NumbaOptionsWarning, match="chooses is not cached: it is unknown under"),
-    ):
-        call(chooses, 3, 4)
-    assert [call(chooses, 3, 4)[0], call(chooses, 3, 4)[0]] == [0, 1]
 
 
 @pytest.mark.skipif(FOLLOWS_TASKS, reason="needs a Python before 3.14: here, scopes follow their tasks")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from contextlib import suppress
@@ -11,10 +10,8 @@ from contextvars import copy_context
 import pytest
 from llvmlite import binding
 
-from optctx import OptionContext, ScopeError, UnreadOptionError, current, info, registry
-from optctx.compiling import Job, compile_job
+from optctx import OptionContext, ScopeError, UnreadOptionError, current, info
 from tests.support.alone import alone
-from tests.support.ir_texts import COUNTED, X86
 from tests.support.scopes import (
     FOLLOWS_TASKS,
     OUTSIDE,
@@ -92,55 +89,6 @@ def test_a_scope_that_is_not_left_in_a_callback_outlives_the_call() -> None:
         copied.run(context.__exit__)
         assert copied.run(both) == (2, 2)
         assert both() == (8, 8)
-
-
-# Options that are changed process-wide
-
-
-@alone
-def test_a_carried_exclusive_scope_compiles_as_if_entered_there() -> None:
-    seen = []
-    lock = binding.ffi.lib._lock
-
-    def value() -> object:
-        with lock:
-            return registry()["rng-seed"].value
-
-    with OptionContext(rng_seed=7, process_wide="exclusive"):
-        shared, _after = copy_context(), copy_context()
-        in_threads([lambda: shared.run(lambda: seen.append(value()))])
-    assert seen == [7]
-    assert registry()["rng-seed"].value == 0
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # bisection talks
-    options = ("-opt-bisect-limit=0", "-unroll-count=4")
-    job = Job(COUNTED, "function(loop-unroll)", options, triple=X86, emit="ir")
-    with OptionContext.from_args(job.options, process_wide="exclusive"):
-        inside = compile_job(job).ir
-        copy = copy_context()
-    with OptionContext(unroll_count=4):
-        assert compile_job(job).ir != inside
-    sys.unraisablehook = lambda problem: None  # parsing the text, which llvmlite does
-    in_threads([lambda: seen.append(copy.run(compile_job, job).ir)])
-    assert seen[1] == inside
-    assert registry()["opt-bisect-limit"].occurrences == 0
-
-
-@alone
-def test_a_library_call_in_a_copy_of_an_exclusive_scope_that_is_over_is_reported_once() -> None:
-    told = []
-    sys.unraisablehook = lambda problem: told.append(str(problem.exc_value))
-    for times in (1, 2, 3):  # another scope, whose mark may have the address of the last one
-        with OptionContext(rng_seed=7, unroll_count=4, process_wide="exclusive"):
-            copy = copy_context()
-        for _ in range(2):
-            copy.run(binding.ffi.lib.LLVMPY_GetGlobalContext)
-        copy.run(OptionContext(unroll_count=4).run, unrolled_by_llvmlite)
-        assert registry()["rng-seed"].value == 0
-        assert told == times * [
-            'optctx: LLVM is called in a copy of a scope with process_wide="exclusive" whose options are not '
-            "in force any more; use optctx.wrap, or enter the context where it is needed"
-        ]
-        del copy
 
 
 @alone

@@ -86,13 +86,3 @@ def test_a_process_started_inside_scopes_and_recordings() -> None:
         assert unrolled() == 8
     assert log.reads["unroll-count"].values == (8,)
     assert unrolled() == 1
-
-
-@alone
-def test_a_worker_started_while_options_are_changed_process_wide() -> None:
-    warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
-    with ProcessPoolExecutor(1, FORK) as pool, OptionContext(rng_seed=7, process_wide="exclusive"):
-        assert pool.submit(seed).result() == 0
-        assert seed() == 7
-        assert propagating(pool).submit(seed).result() == 7
-        assert pool.submit(seed).result() == 0

@@ -195,7 +195,7 @@ def test_arguments_of_an_untrusted_source_set_only_what_is_trusted(
     arguments: str | list[str], words: str
 ) -> None:
     with pytest.raises(UntrustedOptionError, match=re.escape(words)):
-        OptionContext.from_args(arguments, process_wide="exclusive", trust=("tuning",))
+        OptionContext.from_args(arguments, trust=("tuning",))
     assert OptionContext.from_args("-unroll-count=4", trust=("tuning",)) == OptionContext(unroll_count=4)
     assert OptionContext.from_args("-print-after-all", trust=("output",))["print-after-all"] is True
 

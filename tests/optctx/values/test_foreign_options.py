@@ -37,7 +37,7 @@ def check_refused(why: str) -> None:
         lambda: lookup(NAME),
         lambda: before[NAME],
         lambda: OptionContext(foreign_count=4),
-        lambda: OptionContext({NAME: 4}, process_wide="exclusive"),
+        lambda: OptionContext({NAME: 4}),
         lambda: OptionContext.from_args(f"-{NAME}=4"),
     ):
         with pytest.raises(UnknownOptionError, match=why):

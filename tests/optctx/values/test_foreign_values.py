@@ -198,7 +198,7 @@ def test_a_message_has_no_character_that_acts_on_a_terminal(names: list[str], te
     ("argument", "value"),
     [
         (argument, value)
-        for argument in ("base", "process_wide", "unread", "sets")
+        for argument in ("base", "unread")
         for value in (np.array([1, 2]), raising("__eq__"), np.bool_(True), Frame())
     ],
 )
