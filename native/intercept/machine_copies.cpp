@@ -22,7 +22,7 @@ std::unique_ptr<Scratch> scratch(int fill) {
 }
 
 // Returns the bits that a setter of machines can change.
-std::vector<Bits> bits_of(void (*set)(void*, std::int32_t)) {
+std::vector<Bits> bits_of(LlvmCalls::Set* set) {
     auto changed = scratch(0);
     for (const int fill : {0x00, 0xFF}) {
         for (const std::int32_t value : {0, 1, 2}) {
@@ -71,9 +71,9 @@ Facts::Facts(const LlvmCalls& calls) : llvm_(calls) {
     if (verbosity_.size() != 1)
         throw std::runtime_error("expected LLVMSetTargetMachineAsmVerbosity to change one byte, found " +
                                  std::to_string(verbosity_.size()));
-    for (const auto set : llvm_.set_others) {
+    for (const auto set : llvm_.set_selection) {
         const auto bits = bits_of(set);
-        others_.insert(others_.end(), bits.begin(), bits.end());
+        selection_.insert(selection_.end(), bits.begin(), bits.end());
     }
 }
 
@@ -96,30 +96,37 @@ std::size_t Facts::options_offset(const void* machine) const {
     return found.front();
 }
 
-std::unique_ptr<Options> Facts::options_of(const void* machine) const {
+std::shared_ptr<const Options> Facts::options_of(const void* machine) const {
     const std::size_t offset = options_offset(machine);
-    auto options = std::make_unique<Options>(llvm_, static_cast<const std::uint8_t*>(machine) + offset);
+    auto options = std::make_shared<Options>(llvm_, static_cast<const std::uint8_t*>(machine) + offset);
     const auto defaults = scratch(0);
     llvm_.default_options(defaults->data());
     std::vector<Bits> inside;
-    for (const Bits& bits : others_)
+    for (const Bits& bits : selection_)
         if (bits.at >= offset && bits.at - offset < options_size_) inside.push_back({bits.at - offset, bits.mask});
     copy_bits(inside, defaults->data(), static_cast<std::uint8_t*>(options->address()));
     llvm_.destroy_options(defaults->data());
     return options;
 }
 
+void Facts::complete(const void* machine, Made& made) const {
+    if (!made.options) made.options = options_of(machine);
+    if (!made.level) made.level = llvm_.opt_level(machine);
+    if (!made.jit) made.jit = made_for_jit(machine, made);
+}
+
 // The flag is a byte that is set in machines made for a JIT and clear in machines made alike without a JIT. A match
 // with memory that no constructor wrote does no harm: the relocation and code models, which some targets choose for a
 // JIT, must be equal as well.
-bool Facts::made_for_jit(const void* machine, const void* options, std::int32_t level) const {
+bool Facts::made_for_jit(const void* machine, Made like) const {
     static constexpr std::array<bool, 4> for_jit{false, true, true, false};
-    using Made = std::unique_ptr<std::uint8_t, void (*)(void*)>;
-    std::vector<Made> made;
+    using Machine = std::unique_ptr<std::uint8_t, void (*)(void*)>;
+    std::vector<Machine> made;
     std::size_t size = malloc_usable_size(const_cast<void*>(machine));
     for (const bool jit : for_jit) {
-        Made& each = made.emplace_back(nullptr, llvm_.dispose);
-        each.reset(static_cast<std::uint8_t*>(make_like(machine, options, level, jit)));
+        Machine& each = made.emplace_back(nullptr, llvm_.dispose);
+        like.jit = jit;
+        each.reset(static_cast<std::uint8_t*>(make_like(machine, like)));
         size = std::min(size, malloc_usable_size(each.get()));
     }
     const auto is_flag = [&](std::size_t at) {
@@ -134,25 +141,24 @@ bool Facts::made_for_jit(const void* machine, const void* options, std::int32_t 
            llvm_.code_model(made[1].get()) == llvm_.code_model(machine);
 }
 
-void* Facts::make_like(const void* machine, const void* options, std::int32_t level, bool jit) const {
+void* Facts::make_like(const void* machine, const Made& made) const {
     using Owned = std::unique_ptr<char, decltype(&std::free)>;
     const Owned features(llvm_.features(machine), &std::free);
     const auto create = [&](auto* function, auto triple) {
         return function(llvm_.target(machine), triple, llvm_.cpu(machine),
-                        Text{features.get(), std::strlen(features.get())}, options,
+                        Text{features.get(), std::strlen(features.get())}, made.options->address(),
                         OptionalModel{llvm_.reloc_model(machine), true}, OptionalModel{llvm_.code_model(machine), true},
-                        level, jit);
+                        *made.level, *made.jit);
     };
-    void* made = nullptr;
+    void* result = nullptr;
     if (llvm_.create_by_text == nullptr) {
-        made = create(llvm_.create_by_triple, llvm_.triple(machine));
+        result = create(llvm_.create_by_triple, llvm_.triple(machine));
     } else {
         const Owned triple(llvm_.triple_text(machine), &std::free);
-        made = create(llvm_.create_by_text, Text{triple.get(), std::strlen(triple.get())});
+        result = create(llvm_.create_by_text, Text{triple.get(), std::strlen(triple.get())});
     }
-    if (made == nullptr) throw std::runtime_error("LLVM makes no machine like the one in use");
-    carry(machine, made);
-    return made;
+    if (result == nullptr) throw std::runtime_error("LLVM makes no machine like the one in use");
+    return result;
 }
 
 void Facts::carry(const void* from, void* to) const {

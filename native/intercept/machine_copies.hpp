@@ -4,9 +4,11 @@
 
 #include "intercept/named_calls.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace optctx::machine {
@@ -24,9 +26,8 @@ struct OptionalModel {
 // LLVM's functions in the image, under the names of optctx/image/facts/machines.py. Making it throws std::out_of_range
 // if one is missing.
 struct LlvmCalls {
+    using Set = void(void* machine, std::int32_t value);
     intercept::NamedCalls calls;
-    // What else changes what the code generator also changes. Not every LLVM has any.
-    std::vector<void (*)(void* machine, std::int32_t value)> set_others;
 
     // LLVM creates a machine from an llvm::Triple or from its text: one of the two is null.
     void* (*create_by_text)(const void* target, Text triple, Text cpu, Text features, const void* options,
@@ -52,7 +53,10 @@ struct LlvmCalls {
     void (*copy_options)(void* options, const void* other) = calls["copy_options"];
     void (*destroy_options)(void* options) = calls["destroy_options"];
     void (*reset_options)(const void* machine, const void* function) = calls["reset_options"];
-    void (*set_verbosity)(void* machine, std::int32_t verbose) = calls["set_verbosity"];
+    Set* set_verbosity = calls["set_verbosity"];
+    // These set what the code generator also sets.
+    std::array<Set*, 4> set_selection{calls["set_fast_isel"], calls["set_global_isel"], calls["set_global_isel_abort"],
+                                      calls["set_machine_outliner"]};
 };
 
 // Owns an llvm::TargetOptions.
@@ -71,6 +75,15 @@ private:
     std::unique_ptr<std::uint8_t[]> bytes_;
 };
 
+// How a machine was made, as far as that is known.
+struct Made {
+    std::shared_ptr<const Options> options{};  // as the program passed them
+    // Whether it was made for a JIT. Some targets store that, but no function returns it.
+    std::optional<bool> jit{};
+    // Of optimisation, before its first use: LLVM lowers it while it works on some functions.
+    std::optional<std::int32_t> level{};
+};
+
 // Bits in one byte of a machine.
 struct Bits {
     std::size_t at;
@@ -84,24 +97,25 @@ public:
     explicit Facts(const LlvmCalls& calls);
 
     const LlvmCalls& llvm() const noexcept { return llvm_; }
+    // Adds to `made` what is not known of how `machine` was made. Throws like `make_like`.
+    void complete(const void* machine, Made& made) const;
+    // Makes a machine from what `machine` was made from and from `made`, which is complete. Throws std::runtime_error
+    // if LLVM refuses.
+    void* make_like(const void* machine, const Made& made) const;
     // Returns the options as the program passed them, except those that LLVM changed from option values while it made
     // `machine`. For a machine made before optctx attached.
-    std::unique_ptr<Options> options_of(const void* machine) const;
-    // Whether `machine` was made for a JIT. Some targets store that, but no function returns it. Throws like
-    // `make_like`.
-    bool made_for_jit(const void* machine, const void* options, std::int32_t level) const;
-    // Makes a machine like `machine`. Throws std::runtime_error if LLVM refuses.
-    void* make_like(const void* machine, const void* options, std::int32_t level, bool jit) const;
+    std::shared_ptr<const Options> options_of(const void* machine) const;
     // Copies the verbosity, which can change at any time, from one machine to another.
     void carry(const void* from, void* to) const;
 
 private:
     std::size_t options_offset(const void* machine) const;
+    bool made_for_jit(const void* machine, Made made) const;
 
     LlvmCalls llvm_;
     std::size_t options_size_ = 0;
     std::vector<Bits> verbosity_;
-    std::vector<Bits> others_;
+    std::vector<Bits> selection_;  // of the options, where the code generator says how it selects instructions
 };
 
 }  // namespace optctx::machine

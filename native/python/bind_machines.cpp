@@ -8,12 +8,10 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <map>
 #include <string>
-#include <vector>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -25,21 +23,16 @@ void cannot_make(unsigned image, const char* why) {
     callbacks::tell(callbacks::Callback::cannot_make_machine, [&] { return nb::make_tuple(image, why); });
 }
 
-void configure_machines(unsigned image, const std::map<std::string, std::uintptr_t>& calls,
-                        const std::vector<std::uintptr_t>& settings) {
-    machine::LlvmCalls llvm{calls, {}};
-    for (const std::uintptr_t setting : settings) llvm.set_others.push_back(intercept::Address{setting});
-    machine::configure(views::checked_image(image), llvm, cannot_make);
+void configure_machines(unsigned image, const std::map<std::string, std::uintptr_t>& calls) {
+    machine::configure(views::checked_image(image), {calls}, cannot_make);
 }
 
 }  // namespace
 
 void add_machines(nb::module_& m) {
-    m.def("configure_machines", &configure_machines, "image"_a, "calls"_a, "settings"_a,
-          "Set LLVM's functions. `calls`: addresses by the names of native/intercept/machine_copies.hpp. `settings`: "
-          "those of "
-          "functions that change a machine as the code generator does. Raises RuntimeError if a check of the image "
-          "fails.");
+    m.def("configure_machines", &configure_machines, "image"_a, "calls"_a,
+          "Set LLVM's functions. `calls`: addresses by the names of native/intercept/machine_copies.hpp. Raises "
+          "RuntimeError if a check of the image fails.");
     m.def(
         "copying_machine",
         [](std::uintptr_t machine, nb::handle function, const nb::args& arguments) {

@@ -19,7 +19,7 @@ from optctx.image.facts.interceptions import (
     Work,
     why_missing,
 )
-from optctx.image.facts.machines import CALLS, CREATE, SETTINGS
+from optctx.image.facts.machines import CALLS, CREATE
 from optctx.image.facts.mangled_names import ADD_OCCURRENCE, FINDING_OPTNONE, INTERCEPTING
 from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
@@ -86,23 +86,13 @@ def _or_why(find: Callable[[], T]) -> tuple[T | None, str]:
         return None, str(error)
 
 
-class MachineCalls(NamedTuple):
-    """What machines are made and changed with, for `configure_machines`.
-
-    `named`: addresses of functions by what native/intercept/machine_copies.hpp calls them. `settings`: those
-    of functions that change a machine as the code generator does.
-    """
-
-    named: dict[str, int]
-    settings: list[int]
-
-
 class Functions(NamedTuple):
     """`add_occurrence`: `Option::addOccurrence`, which parses a value; `in_tables`: (place, address) of the
     pointers to it in tables of virtual functions.
 
     `intercepted`: each function that optctx can stand in front of, by address. `unavailable`: by feature,
-    what the image lacks for it. `work_calls`, `machine_calls`: what the handlers call.
+    what the image lacks for it. `work_calls`: what the handlers of work call; `machine_calls`: those
+    of machines, by what native/intercept/machine_copies.hpp calls them.
     """
 
     add_occurrence: int
@@ -110,7 +100,7 @@ class Functions(NamedTuple):
     intercepted: dict[int, Interception]
     unavailable: dict[str, str]
     work_calls: list[int]
-    machine_calls: MachineCalls
+    machine_calls: dict[str, int]
 
 
 def find_functions(image: Image, of_host: Sequence[Interception]) -> Functions:
@@ -162,12 +152,9 @@ def _missing(image: Image) -> Iterator[tuple[str, str]]:
             yield row.feature, lacking([row.what])
 
 
-def _machine_calls(image: Image) -> MachineCalls:
-    create = image.findings.find(CREATE)
-    calls = {name: image.findings.find(fact) for name, fact in CALLS.items()}
-    named = {name: found.address for name, found in calls.items() if found is not None}
-    if create is not None:
-        named[f"create_by_{create.form}"] = create.address
-    return MachineCalls(
-        named, [found.address for fact in SETTINGS if (found := image.findings.find(fact)) is not None]
-    )
+def _machine_calls(image: Image) -> dict[str, int]:
+    found = {name: image.findings.find(fact) for name, fact in CALLS.items()}
+    calls = {name: each.address for name, each in found.items() if each is not None}
+    if (create := image.findings.find(CREATE)) is not None:
+        calls[f"create_by_{create.form}"] = create.address
+    return calls

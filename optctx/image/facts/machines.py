@@ -50,17 +50,16 @@ CALLS: Final = {
     "destroy_options": named("the destructor of llvm::TargetOptions", "_ZN4llvm13TargetOptionsD1Ev"),
     "reset_options": named("llvm::TargetMachine::resetTargetOptions", RESET_TARGET_OPTIONS),
     "set_verbosity": named("LLVMSetTargetMachineAsmVerbosity", "LLVMSetTargetMachineAsmVerbosity"),
+    # These set what the code generator also sets.
+    "set_fast_isel": named("LLVMSetTargetMachineFastISel", "LLVMSetTargetMachineFastISel"),
+    "set_global_isel": named("LLVMSetTargetMachineGlobalISel", "LLVMSetTargetMachineGlobalISel"),
+    "set_global_isel_abort": named(
+        "LLVMSetTargetMachineGlobalISelAbort", "LLVMSetTargetMachineGlobalISelAbort"
+    ),
+    "set_machine_outliner": named(
+        "LLVMSetTargetMachineMachineOutliner", "LLVMSetTargetMachineMachineOutliner"
+    ),
 }
-# Settings that the code generator also changes. Not every LLVM has functions for them.
-SETTINGS: Final = tuple(
-    named(symbol, symbol)
-    for symbol in (
-        "LLVMSetTargetMachineFastISel",
-        "LLVMSetTargetMachineGlobalISel",
-        "LLVMSetTargetMachineGlobalISelAbort",
-        "LLVMSetTargetMachineMachineOutliner",
-    )
-)
 
 # Constructors of machines and of their assembly information, and what makes parts that a module has one of.
 FOR_WHOLE_MACHINE: Final = (
