@@ -217,7 +217,7 @@ void before(unsigned image, Use use, std::uint8_t argument, std::uint64_t* argum
             passed = reinterpret_cast<std::uint64_t>(emitting_for(machine));
             return;
         case Use::begin:
-            return begin(image, machine, reinterpret_cast<const void*>(arguments[5]));
+            return begin(image, reinterpret_cast<const void*>(arguments[0]), reinterpret_cast<const void*>(passed));
         case Use::end:
             return end(image, machine);
         case Use::reset_options:

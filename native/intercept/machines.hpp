@@ -15,7 +15,7 @@ namespace optctx::machine {
 // What an intercepted function does with its machine.
 enum class Use : std::uint8_t {
     work,           // reads what was built from option values: called for the machine in force
-    begin,          // the base class's constructor
+    begin,          // the base class's constructor: called with a new machine and its options
     end,            // the base class's destructor
     reset_options,  // resets the options for a function; the machine in force is reset as well
     emit,           // like `work`; from now on, emitted code belongs to the machine in force
@@ -55,7 +55,8 @@ void forget_all(unsigned image);
 // The number of variants of an image that no run is using.
 std::size_t idle_variants(unsigned image);
 
-// Runs before an intercepted function that takes a machine (intercept/door.hpp). `argument`: its index.
+// Runs before an intercepted function that takes a machine (intercept/door.hpp). `argument`: the index of the machine,
+// or of the options where it begins.
 void before(unsigned image, Use use, std::uint8_t argument, std::uint64_t* arguments) noexcept;
 
 }  // namespace optctx::machine

@@ -273,6 +273,13 @@ class Processor(Protocol):
     def passing_thunk(self, target: int, entry: int, passing: int) -> bytes:
         """Make code that calls `passing(entry, arguments)`, which may change them, and jumps to `target`."""
 
+    def register_of(self, words: Sequence[int]) -> int:
+        """Return which of the integer arguments a function has as its last parameter.
+
+        `words`: sizes of all parameters up to that one, of integers, pointers and structs of them, in words.
+        Raises ValueError if it is in memory.
+        """
+
     def branch_to(self, address: int, *, is_jump: bool) -> bytes:
         """Make a call of an absolute address, or a jump to it."""
 

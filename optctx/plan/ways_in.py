@@ -149,11 +149,17 @@ def _thunks(intercepted: Mapping[int, Interception], index: int) -> tuple[bytes,
 
 def _thunk(address: int, row: Interception, index: int) -> bytes:
     before, after, skip_answer = interceptors()
-    entry = pack_interception(index, row.argument, row.handler)
+    entry = _entry(row, index)
     if isinstance(row.handler, MachineUse):
         return processor().passing_thunk(address, entry, before)
     switch = attributes_switch(index) if row.for_attributes else 0
     return processor().thunk(address, entry, before, after, skip_answer, switch)
+
+
+def _entry(row: Interception, index: int) -> int:
+    words = row.argument
+    argument = words if isinstance(words, int) else processor().register_of(words)
+    return pack_interception(index, argument, row.handler)
 
 
 def _starts(survey: Survey, index: int, unavailable: dict[str, str]) -> list[Change]:
@@ -168,8 +174,6 @@ def _starts(survey: Survey, index: int, unavailable: dict[str, str]) -> list[Cha
             unavailable[row.feature] = "it begins with instructions not known here"
             continue
         use_parser_function(index, row.handler, address)
-        code = processor().entrance_code(
-            entrance, pack_interception(index, row.argument, row.handler), before
-        )
+        code = processor().entrance_code(entrance, _entry(row, index), before)
         changes.append((entrance.address, entrance.code, code))
     return changes

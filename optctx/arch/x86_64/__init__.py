@@ -6,6 +6,7 @@ from optctx.arch.x86_64.intercepting import (
     find_branches,
     find_entrance,
     passing_thunk,
+    register_of,
     thunk,
 )
 from optctx.arch.x86_64.sites import (
@@ -23,6 +24,7 @@ __all__ = [
     "find_references_to",
     "find_targets",
     "passing_thunk",
+    "register_of",
     "tactic_name",
     "thunk",
 ]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from optctx._native import Library
 from optctx._native import find_branches as find_candidates
@@ -44,6 +44,7 @@ def find_branches(image: Library, targets: Mapping[int, str]) -> Iterator[Entran
 # In the frame are the arguments, from [rsp] on: rdi, rsi, rdx, rcx, r8, r9. Behind them come a word for the
 # result, at [rsp + 48], and one more, at [rsp + 56]. Each instruction here moves between one of them and its
 # register, or rax.
+_REGISTERS = 6
 _SAVE = bytes.fromhex("48893c24 4889742408 4889542410 48894c2418 4c89442420 4c894c2428")
 _LOAD = bytes.fromhex("488b3c24 488b742408 488b542410 488b4c2418 4c8b442420 4c8b4c2428")
 _SAVE_RAX, _LOAD_RAX = bytes.fromhex("4889442438"), bytes.fromhex("488b442438")  # [rsp + 56]
@@ -87,6 +88,16 @@ def thunk(target: int, entry: int, before: int, after: int, skip_answer: int, sw
             _RETURN,
         ]
     )
+
+
+def register_of(words: Sequence[int]) -> int:
+    """See `Processor`. What does not fit in the registers left is in memory, and they stay free."""
+    used = 0
+    for size in words[:-1]:
+        used += size if used + size <= _REGISTERS else 0
+    if used + words[-1] > _REGISTERS:
+        raise ValueError(f"the last argument of {words} words is in memory")
+    return used
 
 
 def passing_thunk(target: int, entry: int, passing: int) -> bytes:

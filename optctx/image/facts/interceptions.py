@@ -44,7 +44,8 @@ class Interception(NamedTuple):
     """One function or family, and what happens there. A parser's function is intercepted where it starts,
     whatever calls it; every other one where it is called, and in tables of virtual functions.
 
-    `argument`: index of what the handler is about, among the integer arguments. `feature`: what is not to be
+    `argument`: index of what the handler is about, among the integer arguments; or the sizes in words of all
+    parameters up to that, if not each is one word. `feature`: what is not to be
     had without it; empty where only that is lost which the function itself does. `caller`: only where a
     function whose name starts with this calls it. `for_attributes`: it always runs inside another one, so
     that only the attributes of functions need it.
@@ -52,7 +53,7 @@ class Interception(NamedTuple):
 
     what: Fact[Any] | Family
     handler: Work | MachineUse | ParserFunction
-    argument: int = 0
+    argument: int | tuple[int, ...] = 0
     feature: str = ""
     caller: str = ""
     for_attributes: bool = False
@@ -75,7 +76,9 @@ def _manager(of: str, unit: str) -> Fact[None]:
     return named(f"llvm::PassManager<{of}>::run", symbol)
 
 
-def _machine(what: Fact[Any] | Family, handler: Work | MachineUse, argument: int = 0) -> Interception:
+def _machine(
+    what: Fact[Any] | Family, handler: Work | MachineUse, argument: int | tuple[int, ...] = 0
+) -> Interception:
     return Interception(what, handler, argument, SHARED_MACHINES)
 
 
@@ -193,7 +196,11 @@ _MACHINES = (
         Family("TargetMachine::getObjFileLowering", "_ZNK4llvm", "TargetMachine18getObjFileLoweringEv"),
         MachineUse.lowering,
     ),
-    _machine(Family("the constructor of TargetMachine", CONSTRUCTOR), MachineUse.begin),
+    # TargetMachine(const Target &, StringRef layout, const Triple &, StringRef CPU, StringRef features,
+    # const TargetOptions &): {this, target, layout, triple, CPU, features, options}
+    _machine(
+        Family("the constructor of TargetMachine", CONSTRUCTOR), MachineUse.begin, (1, 1, 2, 1, 2, 2, 1)
+    ),
     _machine(Family("the destructor of TargetMachine", DESTRUCTOR), MachineUse.end),
     _machine(Family("TargetMachine::resetTargetOptions", RESET_TARGET_OPTIONS), MachineUse.reset_options),
     # It returns a class that options may change: a run of its own, for the machine in force.
