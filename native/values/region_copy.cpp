@@ -228,11 +228,6 @@ void release_value(const Region& region, void* object) {
     }
 }
 
-std::size_t value_size(const Region& region) {
-    if (region.role != Role::option) return region.size;
-    return region.kind == Kind::list ? sizeof(RawList) : plain_size(region);
-}
-
 void clear_value(const Region& region, void* object) {
     std::uint8_t* value = value_of(region, object);
     switch (region.kind) {

@@ -37,8 +37,6 @@ void share_string(std::uintptr_t characters);
 // Give the share back, before other bytes are written to `object`. Never free the characters of strings: LLVM may
 // have kept an address into them.
 void release_value(const Region& region, void* object);
-// Return the size of the value in bytes: from `value_offset` on in an option, all of any other region.
-std::size_t value_size(const Region& region);
 // Make the value at `object` the empty one of its type without freeing anything, so that LLVM can assign to it.
 void clear_value(const Region& region, void* object);
 // Reset the option to "never occurred".

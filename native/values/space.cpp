@@ -185,12 +185,6 @@ void Space::complain(std::uint32_t slot, Occurrences values) {
     add_occurrence(setting.front().block->address(), 1, refused);
 }
 
-void Space::add_occurrences(void* option, const std::vector<Occurrence>& values) {
-    const std::lock_guard lock(parse_mutex_);
-    const views::LiveView setting;
-    give_occurrences(option, values, 0);
-}
-
 bool Space::add_occurrence(void* option, unsigned position, const Occurrence& value) const {
     using AddOccurrence = bool (*)(void*, unsigned, RawStringRef, RawStringRef, bool);
     const auto call = reinterpret_cast<AddOccurrence>(calls_.add_occurrence);

@@ -71,10 +71,6 @@ public:
     // LLVM print what it prints.
     void complain(std::uint32_t slot, Occurrences values);
 
-    // Do the same for LLVM's own object at `option`: affects the whole process. If it throws ParseError, the values
-    // before the refused one remain set.
-    void add_occurrences(void* option, const std::vector<Occurrence>& values);
-
     // Return what currently differs, process-wide, from what was registered. Return the same object until something
     // changes.
     std::shared_ptr<const Setting> drift();

@@ -241,7 +241,6 @@ REGISTRY_PARSER: Final = "RegisterPassParser"
 VTABLE: Final = "_ZTV"
 GUARD: Final = "_ZGV"  # how the names begin of what guards the making of a variable: a word
 ALIAS: Final = "_ZTVN4llvm2cl5aliasE"
-OPTION_VALUE: Final = "_ZTVN4llvm2cl11OptionValueI"  # of each type
 OPT: Final = r"_ZTVN4llvm2cl3optI(?P<type>.+?)Lb(?P<external>[01])E(?P<parser>.+)EE"
 LIST: Final = r"_ZTVN4llvm2cl(?P<class>4list|4bits)I(?P<type>.+)EE"
 
