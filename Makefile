@@ -16,7 +16,7 @@ demo: $(VENV)/.built
 # Where PYTHONDONTWRITEBYTECODE is set, each of a thousand processes would compile the package for itself, 0.4 s each.
 JOBS ?= $(shell expr $$(nproc) + 1)
 test: $(VENV)/.tests
-	$(BIN)/python -m compileall -q optctx optctx_numba optctx_program optctx_pytest evidence tests/support
+	$(BIN)/python -m compileall -q optctx evidence tests/support
 	$(BIN)/pytest -n $(JOBS)
 
 # Before a release, hours: what `make test` shows, more often and on more ways, and the tools beside the tests.
@@ -31,7 +31,7 @@ cluster: $(VENV)/.tests
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
-	$(BIN)/codespell *.md docs design examples packaging optctx optctx_numba optctx_program optctx_pytest evidence
+	$(BIN)/codespell *.md docs design examples packaging optctx evidence
 	$(BIN)/clang-format --dry-run --Werror $$(find native optctx/include examples tests evidence -name '*.[ch]pp' -o -name interface.h)
 
 bench: $(VENV)/.tests
@@ -95,7 +95,7 @@ build/%/.made: $(SOURCES)
 
 # Takes over the native module's generated stub, after a change of the bindings.
 stub: $(VENV)/.built
-	cp $$($(BIN)/python -c 'from optctx import _native; print(_native.__file__.rsplit("/", 1)[0])')/_native.pyi optctx/
+	cp $$($(BIN)/python -c 'from optctx import _native; print(_native.__file__.rsplit("/", 2)[0])')/_native.pyi optctx/
 
 # The extra of pyproject.toml that has wheels for an interpreter.
 EXTRA = test$(if $(filter 1,$(shell $(1) -c 'import sysconfig; print(sysconfig.get_config_var("Py_GIL_DISABLED"))')),-free-threaded)

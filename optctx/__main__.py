@@ -2,6 +2,6 @@
 
 import sys
 
-from optctx_program import main
+from optctx.program import main
 
 sys.exit(main())

@@ -1,32 +1,11 @@
-"""Attributes that are computed on first use, and names of packages that are imported then."""
+"""Attributes that are computed on first use."""
 
 from __future__ import annotations
 
-import importlib
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
-
-
-def later(
-    package: str, where: Mapping[str, Sequence[str]]
-) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Make the `__getattr__` and the `__dir__` of a package, some of whose names are imported on first use.
-
-    `where`: the modules that have these names. The package is to define both where no type checker looks, for
-    which every other name would stop being an error.
-    """
-    modules = {name: module for module, names in where.items() for name in names}
-
-    def get(name: str) -> object:
-        if name not in modules:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found = getattr(importlib.import_module(modules[name]), name)
-        return vars(sys.modules[package]).setdefault(name, found)
-
-    return get, lambda: sorted({*vars(sys.modules[package]), *modules})
 
 
 class lazy(Generic[T]):  # noqa: N801  a decorator

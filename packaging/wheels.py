@@ -33,9 +33,7 @@ IN_A_WHEEL = (
     "optctx/pkgconfig/",
     "optctx/trust/judgements.tsv",
     "optctx/lab/report/page.html",
-    "optctx_pytest/",
-    "optctx_program/",
-    "optctx_numba/",
+    "optctx/lib/",
 )
 IN_NO_WHEEL = ("evidence/", "tests/", "native/", "docs/", "examples/")
 # Numba has no wheel for free-threaded CPython 3.15.

@@ -190,7 +190,8 @@ def when_attached(listener: Callable[[], None]) -> None:
 
 def _unless_default(image: Image | None) -> Image | None:
     """Replace the default host's image with None: what concerns the host begins with it either way."""
-    return None if image is None or default_host().has(image) else image
+    default = default_host()  # here, because nothing is to be imported under the lock
+    return None if image is None or default.has(image) else image
 
 
 def _find(image: Image | None) -> _Attachment | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -67,8 +68,8 @@ class DefaultHost(Host):
         """Return its LLVM, and load it if need be. Raises UnsupportedImageError."""
 
 
-_default: DefaultHost
-_others: tuple[Host, ...]
+_default: DefaultHost | None = None
+_others: tuple[Host, ...] = ()
 
 
 def use_hosts(default: DefaultHost, *others: Host) -> None:
@@ -79,11 +80,15 @@ def use_hosts(default: DefaultHost, *others: Host) -> None:
 
 def default_host() -> DefaultHost:
     """Return the host whose LLVM is meant where no image is named."""
+    if _default is None:
+        importlib.import_module("optctx.assembling")
+    assert _default is not None
     return _default
 
 
 def host_of(image: Image | None) -> Host:
     """Return the host that an image belongs to, by default the default host. Loads nothing."""
-    if image is None or _default.has(image):
-        return _default
+    default = default_host()
+    if image is None or default.has(image):
+        return default
     return next(host for host in _others if host.has(image))

@@ -5,7 +5,7 @@
 Names are imported on first use: importing the package alone loads none of the tools.
 """
 
-from optctx.lazy import later
+from optctx.importing import later
 
 __all__ = ["Limits", "Search", "parse_space", "tune", "write_report"]
 

@@ -1,14 +1,23 @@
 """Numba's own cache (`numba.njit(cache=True)`) beside scopes: code of one scope is not loaded elsewhere.
 
-What this needs is put into Numba when optctx attaches, or when Numba calls its extensions (`optctx_numba`),
-whichever is later. Until then nothing of Numba's is replaced.
+What this needs is put into Numba when optctx attaches, or when Numba calls its extensions (`init`),
+whichever is later. Until then nothing of Numba's is replaced. Each process that compiles with Numba imports
+this module, and next to nothing else of optctx.
 """
 
+import sys
 import warnings
 
-from optctx.errors import NumbaOptionsWarning
+__all__ = ["begin", "init"]
 
-__all__ = ["begin"]
+
+def init() -> None:
+    """Begin, if this process uses optctx. Numba calls it where it compiles first (`numba_extensions`).
+
+    A process that uses optctx later begins when that attaches.
+    """
+    if "optctx.assembling" in sys.modules:
+        begin()
 
 
 def begin() -> None:
@@ -18,6 +27,8 @@ def begin() -> None:
 
         install()
     except (ImportError, AttributeError, KeyError) as error:
+        from optctx.errors import NumbaOptionsWarning
+
         warnings.warn(
             f"Numba's cache cannot hold LLVM options, because this Numba is not as expected ({error}); leave "
             "out cache=True for functions that are compiled inside scopes",

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from optctx.lazy import later
+from optctx.importing import later
 
 if TYPE_CHECKING:
     from optctx.reads.log import Log, Read, Unread

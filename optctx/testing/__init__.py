@@ -1,12 +1,11 @@
 """Property tests under drawn options: strategies for Hypothesis, and tests that survive LLVM's crashes.
 
-Needs Hypothesis: `pip install optctx[testing]`. The pytest plugin is `optctx_pytest`, which pytest finds by
-itself.
+Needs Hypothesis: `pip install optctx[testing]`. pytest finds its plugin by itself (`plugin_entry`).
 """
 
 from typing import TYPE_CHECKING
 
-from optctx.lazy import later
+from optctx.importing import later
 
 if TYPE_CHECKING:
     from optctx.lab.reducing import smallest

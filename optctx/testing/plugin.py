@@ -1,4 +1,4 @@
-"""Runs tests inside LLVM options. `optctx_pytest`, which pytest finds by itself, registers it on demand."""
+"""Runs tests inside LLVM options. `plugin_entry`, which pytest finds by itself, registers it on demand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from optctx import OptionContext
 from optctx.errors import OptctxError, UnreadOptionError, UnreadOptionWarning
 from optctx.process import option_name
 from optctx.testing.last_line import Witness
-from optctx_pytest import INI, MARK
+from optctx.testing.named import INI, MARK
 
 _PROPERTY = "llvm_unread"  # of a test's report, which reaches xdist's controller and JUnit files
 _SETTINGS = ("base", "unread", "image")  # other keywords are options

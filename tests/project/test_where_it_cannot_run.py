@@ -1,4 +1,4 @@
-"""Where optctx cannot run, building it and importing it say so in one sentence."""
+"""Where optctx cannot run, building it and the first import of a name say so in one sentence."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_importing_says_what_is_needed_and_what_there_is() -> None:
             if not os.fork():
                 exec(change)
                 try:
-                    import optctx
+                    from optctx import OptionContext
                 except ImportError as error:
                     os.write(1, f"{{error}}\\n".encode())
                 assert "optctx._native" not in sys.modules
@@ -107,7 +107,7 @@ def source(tmp_path: pathlib.Path) -> pathlib.Path:
 def import_in(folder: pathlib.Path, *path: pathlib.Path) -> subprocess.CompletedProcess[str]:
     """What Python says, started in the folder with these on its path and without editable installs."""
     return subprocess.run(
-        [sys.executable, "-S", "-c", "import optctx; print(optctx.__file__)"],
+        [sys.executable, "-S", "-c", "import optctx, optctx._native; print(optctx.__file__)"],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))},
         capture_output=True,
@@ -138,7 +138,8 @@ def test_a_source_folder_takes_the_native_module_of_a_copy_with_the_same_code_al
 
     site = tmp_path / "site"
     shutil.copytree(source / "optctx", site / "optctx")
-    shutil.copy(NATIVE, site / "optctx")
+    (site / "optctx" / "lib").mkdir()
+    shutil.copy(NATIVE, site / "optctx" / "lib")
     assert imported(source) == str(source / "optctx" / "__init__.py")
     with open(source / "optctx" / "locks.py", "a") as file:
         file.write("# changed\n")
@@ -157,7 +158,8 @@ def test_an_installed_copy_without_its_native_module_says_so(
         "_native.cpython-36m-x86_64-linux-gnu.so": "is built for another Python (_native.cpython-36m",
         f"_native{importlib.machinery.EXTENSION_SUFFIXES[0]}": "native module cannot be loaded: ",
     }.items():
-        file = tmp_path / "site" / "optctx" / (name or "none")
+        file = tmp_path / "site" / "optctx" / "lib" / (name or "none")
+        file.parent.mkdir(exist_ok=True)
         file.write_bytes(b"no library")
         said = last_line(import_in(tmp_path / "site"))
         assert says in said
@@ -174,7 +176,7 @@ def test_another_import_after_its_modules_were_removed_is_refused_and_the_first_
         own = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "optctx"}
         for _ in range(2):
             try:
-                import optctx
+                from optctx import OptionContext
             except ImportError as error:
                 assert "cannot be imported again" in str(error) and "install" not in str(error), error
             else:

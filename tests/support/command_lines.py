@@ -115,7 +115,7 @@ def serve(descriptor: int) -> None:
     """Fork a child for each line that comes. Each child returns from here, with the command's status."""
     import optctx
     from optctx.lab.command.main import make_parser
-    from optctx_program import main
+    from optctx.program import main
 
     optctx.attach()
     make_parser()  # imports every command

@@ -16,14 +16,14 @@ from typing import Any
 from tests.support.processes import SECONDS, of_session, wait_for
 
 # The program, even where whoever started the tests ignores signals, as shells do for what runs beside them.
-# It says when it begins, as it imports the package: nothing can be asked of Python's own start, nor of the
+# It says when it begins, as it imports the commands: nothing can be asked of Python's own start, nor of the
 # moment before it handles signals, which is long on a busy machine.
 _PROGRAM = """
 import os, signal, sys
 
 class Begins:
     def find_spec(self, name, path, target=None):
-        if name == "optctx":
+        if name == "optctx.lab.command.main":
             sys.meta_path.remove(self)
             os.write(begun, b"begun")
 
@@ -32,7 +32,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 for each in (signal.SIGTERM, signal.SIGHUP):
     signal.signal(each, signal.SIG_DFL)
 from {program} import main
-if "optctx" in sys.modules:
+if "optctx.lab.command.main" in sys.modules:
     os.write(begun, b"begun")
 else:
     sys.meta_path.insert(0, Begins())
@@ -53,7 +53,7 @@ class Ended:
 
 @contextlib.contextmanager
 def running(
-    arguments: Sequence[str], folder: pathlib.Path, program: str = "optctx_program"
+    arguments: Sequence[str], folder: pathlib.Path, program: str = "optctx.program"
 ) -> Iterator[subprocess.Popen[str]]:
     """The command, once it has begun: in a session of its own, with temporary files in `folder`/temporary.
 
@@ -89,7 +89,7 @@ def interrupted(
     number: int = signal.SIGINT,
     *,
     times: int = 1,
-    program: str = "optctx_program",
+    program: str = "optctx.program",
 ) -> Ended:
     """The command, whose whole group gets a signal when `when` has returned. It leaves nothing behind."""
     with running(arguments, folder, program) as process:

@@ -38,7 +38,7 @@ _UNREACHABLE = re.compile(r"^.*(?:connection broken|Read timed out).*$", re.MULT
 _REFUSED = """
     import sys
     import llvmlite
-    import optctx
+    import optctx.hosts.llvmlite
     host = sys.modules["optctx.hosts.llvmlite.llvmlite_host"]
     from optctx.image.registry_reader import read_registry
     from llvmlite import binding

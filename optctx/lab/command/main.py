@@ -29,9 +29,9 @@ from optctx.lab.command.console import (
 from optctx.lab.command.files import check_distinct, check_writable, explain
 from optctx.lab.command.interrupts import Interrupts
 from optctx.lab.command.parser import Parser, add_said, add_talk, check_command, unknown_arguments
+from optctx.lab.command.said import SAID, said_of
 from optctx.lab.settings import add_flags, taken
 from optctx.outputs import OUT_OF, write_whole
-from optctx_program import SAID, said_of
 
 # In the order of the help. What a command takes and does is in a module with its name (see `_add_command`).
 COMMANDS = {

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 
 from optctx import registry
 from optctx.errors import OptctxError
+from optctx.lab.command.said import FOLDERS, SAID
 from optctx.wording import did_you_mean, nearest
-from optctx_program import FOLDERS, SAID
 
 _WIDTH = 79  # of a description, at most
 _LEAST = 11  # and at least, as argparse has it for the rest

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from optctx.importing import later
 from optctx.lab.timing.bench import Bench, check
 from optctx.lab.timing.cases import Case, read_case
 from optctx.lab.timing.counting import run_command
@@ -22,7 +23,6 @@ from optctx.lab.timing.results import (
 )
 from optctx.lab.timing.rounds import Stop
 from optctx.lab.timing.settings_compared import Compared, Row, compare_settings
-from optctx.lazy import later
 
 if TYPE_CHECKING:
     from optctx.lab.timing.numba_call import Call, call_of

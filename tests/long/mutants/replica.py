@@ -93,7 +93,7 @@ class Replica:
             self._cmake(),
             *("-S", self.tree, "-B", self._folder / "native"),
             f"-DPython_EXECUTABLE={self.python}",
-            f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={self.tree / 'optctx'}",
+            f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={self.tree / 'optctx' / 'lib'}",
             "-DOPTCTX_LAB=ON",
             "-DOPTCTX_UNITY=OFF",  # a mutation changes one file
             "-DSKBUILD=ON",

@@ -2,7 +2,7 @@
 
     python child.py MODE FILE NAME...
 
-Does not import optctx where the mode is "stock". NAME: a module, or one test of it, as unittest takes them.
+Does not use optctx where the mode is "stock". NAME: a module, or one test of it, as unittest takes them.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def main(mode: str, path: str, names: list[str]) -> None:
     with open(path, "a") as file, inside(mode):
         unittest.defaultTestLoader.loadTestsFromNames(names).run(Writer(file))
     if mode == "stock":
-        assert "optctx" not in sys.modules
+        assert "optctx._native" not in sys.modules
 
 
 if __name__ == "__main__":

@@ -34,12 +34,12 @@ def test_no_exception_leaves_a_function_of_the_example(build: Build) -> None:
     said = run_python(
         f"""
         import ctypes
-        import optctx
+        from optctx import registry
         lookup = ctypes.CDLL({str(library)!r})
         words, count = ctypes.create_string_buffer(500), ctypes.c_uint(7)
         print(lookup.planned_unrolling(100, ctypes.byref(count), words, len(words)), count.value, words.value)
         print(lookup.look_up_unsigned(b"unroll-count", words, len(words)), words.value)
-        optctx.registry()
+        registry()
         for name in (b"unroll-count", b"enable-gvn-hoist", b"unrol-count"):
             print(lookup.look_up_unsigned(name, words, len(words)), words.value.decode())
         """
@@ -111,8 +111,8 @@ int main() {
 
 
 def _folder(flag: str) -> str:
-    """What the program prints, without importing the package."""
-    code = f"import sys, optctx_program as p; p.main([{flag!r}]); print('optctx' in sys.modules)"
+    """What the program prints, without loading the native module."""
+    code = f"import sys, optctx.program as p; p.main([{flag!r}]); print('optctx._native' in sys.modules)"
     said, imported = run_python(code).splitlines()
     assert imported == "False"
     return said

@@ -88,7 +88,7 @@ def test_a_library_that_does_not_check_out_is_an_error_and_stays_as_it_is(tmp_pa
     run_python(f"""
         import ctypes, os, shutil, signal, sys
         from tests.support.library_code import changed_code
-        import optctx
+        import optctx.hosts.llvmlite
         from optctx import _native
         host = sys.modules["optctx.hosts.llvmlite.llvmlite_host"]
         signal.alarm(60)  # waiting for what another process writes into a pipe would have no end

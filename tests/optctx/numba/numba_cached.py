@@ -94,8 +94,8 @@ def without_optctx(first: str, second: str) -> tuple[list[tuple[int, str]], list
         binding.set_option("", f"-fast-isel={int(fast)}")
         found += steps(folder, "plain")
     return found, [
-        "optctx_numba" in sys.modules,
-        "optctx" in sys.modules,
+        "optctx.plain_numba" in sys.modules,
+        "optctx.errors" in sys.modules,
         hasattr(caching.Cache._load_overload, "__wrapped__"),
         hasattr(codegen.CPUCodeLibrary.finalize, "__wrapped__"),
         hasattr(dispatcher.Dispatcher.compile, "_optctx"),

@@ -50,10 +50,10 @@ def code_of(elf: bytes) -> str:
 def in_turn(turns: Sequence[Turn], threads: Sequence[Options] = ()) -> list[Code]:
     """Compile in each of these ways, one after the other, and then at once on a thread for each of `threads`.
 
-    Without any options optctx is not imported.
+    Without any options optctx is not used.
     """
     found = [_compiled_in(*turn) for turn in turns]
-    assert ("optctx" in sys.modules) == any(options for _, options in turns)
+    assert ("optctx._native" in sys.modules) == any(options for _, options in turns)
     if threads:
         from tests.support.scopes import in_threads
 

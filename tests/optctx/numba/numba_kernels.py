@@ -79,7 +79,7 @@ def compiled(decorate: Callable[[Any], Any]) -> dict[str, str]:
 
 def fresh() -> dict[str, str]:
     """Return what plain Numba makes, without optctx."""
-    assert "optctx" not in sys.modules
+    assert "optctx._native" not in sys.modules
     return compiled(numba.njit)
 
 

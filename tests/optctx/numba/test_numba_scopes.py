@@ -26,7 +26,7 @@ from numba.core import caching
 from numba.core.errors import TypingError
 
 import optctx.numba
-from optctx import OptionContext, contained
+from optctx import OptionContext, contained, plain_numba
 from optctx.errors import NumbaOptionsWarning
 from tests.optctx.numba.numba_cached import code_in_memory
 from tests.optctx.numba.numba_functions import chooses
@@ -365,7 +365,7 @@ def test_a_compilation_that_fails_leaves_nothing_behind() -> None:
 def test_a_numba_that_is_not_as_expected_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(caching.Cache, "_load_overload")
     with pytest.warns(NumbaOptionsWarning, match="this Numba is not as expected .*_load_overload"):
-        optctx._numba_begins()
+        plain_numba.init()
 
 
 def test_numba_names_the_line_that_makes_it_compile_outside_every_scope() -> None:

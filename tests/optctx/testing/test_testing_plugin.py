@@ -265,13 +265,15 @@ def test_what_one_of_several_processes_reads_is_read(pytestconfig: pytest.Config
 
 
 def test_a_run_that_asks_for_no_options_loads_nothing_of_optctx(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest("import sys; sys.modules['optctx'] = None")  # importing it is an error
+    pytester.makeconftest("import sys; sys.modules['optctx._native'] = None")  # importing it is an error
     pytester.makepyfile(
         """
 def test_nothing(pytestconfig):
     import sys
     assert pytestconfig.pluginmanager.hasplugin("optctx")
     assert not {"llvmlite", "hypothesis", "capstone"} & set(sys.modules)
+    loaded = sorted(name.removeprefix("optctx.") for name in sys.modules if name.startswith("optctx."))
+    assert loaded == ["_native", "importing", "testing", "testing.named", "testing.plugin_entry"]
 """
     )
     pytester.runpytest_subprocess("-p", "no:hypothesispytest").assert_outcomes(passed=1)

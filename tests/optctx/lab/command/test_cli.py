@@ -106,12 +106,7 @@ def test_the_version_is_that_of_the_installed_package(capfd: pytest.CaptureFixtu
         assert raised.value.code == 0
         assert capfd.readouterr() == (f"optctx {version}\n", "")
     assert optctx.__version__ == version
-    code = "import sys, optctx_program as p; p.main(['-V']); print('optctx' in sys.modules)"
+    code = "import sys, optctx.program as p; p.main(['-V']); print('optctx.errors' in sys.modules)"
     assert run_python(code) == f"optctx {version}\nFalse\n"
     with pytest.raises(AttributeError, match="has no attribute '__author__'"):
         _ = optctx.__author__  # type: ignore[attr-defined]
-
-
-def test_importing_the_package_imports_nothing_that_a_user_may_not_need() -> None:
-    names = {"importlib.metadata", "pytest", "hypothesis", "optctx.tvm", "optctx.lab.tuning"}
-    assert run_python(f"import sys, optctx; print({names} & {{*sys.modules}})") == "set()\n"

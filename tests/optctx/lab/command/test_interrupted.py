@@ -166,7 +166,7 @@ def test_an_interrupt_of_a_command_that_begins_is_one_line(
 
 LATE = """
 import os, signal, sys
-from optctx_program import main
+from optctx.program import main
 
 number = int(sys.argv.pop(1))
 signal.signal(number, signal.SIG_DFL)

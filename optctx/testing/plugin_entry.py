@@ -1,4 +1,4 @@
-"""What pytest imports in every run where optctx is installed: nothing of LLVM, and nothing else of optctx.
+"""What pytest imports in every run where optctx is installed: nothing of LLVM, and next to nothing of optctx.
 
 `optctx.testing.plugin` does the work. It is registered once the command line, the configuration, a marker or
 a fixture asks for options.
@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from optctx.testing.named import INI, MARK
+
 if TYPE_CHECKING:
     from optctx import OptionContext
     from optctx.testing import Compiler
     from optctx.testing.plugin import LlvmOptions
 
-__all__ = ["INI", "MARK"]
-
-MARK = "llvm_options"  # of a test, and the name of the fixture
-INI = "llvm_options"
 _FIXTURES = {"llvm_options", "llvm_compiler"}
 _NAME = "optctx_llvm_options"
 

@@ -1,6 +1,7 @@
-"""Loads the native module, unless optctx cannot run here: then the import fails with one sentence.
+"""Loads the native module in its own place. Where optctx cannot run, importing it fails with one sentence.
 
-Pythons that are too old must be able to parse this file.
+The native module lies in the folder `lib`, where no import looks, so every `import optctx._native` comes here
+first, and gets the native module. Pythons that are too old must be able to parse this file.
 
 LLVM, its redirected code and the types of the native module belong to the process. A second interpreter that
 loads the native module replaces the types that the main interpreter works with, so it is refused before.
@@ -11,19 +12,18 @@ installed copy. If both have the same Python code, the native module of the inst
 
 from __future__ import annotations
 
-import importlib
+import importlib.machinery
 import importlib.util
 import os
 import platform
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 _NEEDED = "optctx needs CPython 3.11 or later on 64-bit Linux on x86-64 (AMD64)"
-_NAME = "optctx._native"
 _AGAIN = "install optctx again, with this Python"
+_OWN = vars(sys.modules["optctx"])
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 _PARENT = os.path.dirname(_PACKAGE)
 
@@ -54,19 +54,31 @@ def _is_main() -> bool:
 
 
 def _load() -> None:
-    """Import the native module. Raises ImportError, which says what to do."""
-    if importlib.util.find_spec(_NAME) is None:
+    """Load the native module, once. Raises ImportError, which says what to do."""
+    spec = _found(_OWN["__path__"])
+    if spec is None:
         copy = next(_installed(), None)
-        if copy is None or not _is_source() or not _is_same(copy):
+        if copy is not None and _is_source() and _is_same(copy):
+            spec = _found([copy])
+        if spec is None:
             raise ImportError(_absent(copy))
-        sys.modules[__package__].__path__.append(copy)
+    assert spec.loader is not None
     try:
         with _no_signals():
-            importlib.import_module(_NAME)
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            _OWN["_loaded"] = module  # for the next import, if a signal ends this one as soon as it may
     except ImportError as error:
         if error.path is None:  # the module itself refuses, and says why
             raise
         raise ImportError(f"optctx's native module cannot be loaded: {error}; {_AGAIN}") from error
+
+
+def _found(packages: Iterable[str]) -> importlib.machinery.ModuleSpec | None:
+    """Find the native module for this Python in folders of the package."""
+    folders = [os.path.join(package, "lib") for package in packages]
+    found = importlib.machinery.PathFinder.find_spec("_native", folders)
+    return found and importlib.util.spec_from_file_location(__name__, found.origin)
 
 
 @contextmanager
@@ -121,7 +133,9 @@ def _built(package: str) -> list[str]:
     """List the files of native modules in a folder of the package, for any Python."""
     try:
         return sorted(
-            name for name in os.listdir(package) if name.startswith("_native.") and name[-3:] == ".so"
+            name
+            for name in os.listdir(os.path.join(package, "lib"))
+            if name.startswith("_native.") and name[-3:] == ".so"
         )
     except OSError:  # no such folder
         return []
@@ -135,33 +149,12 @@ def _installed() -> Iterator[str]:
             yield package
 
 
-def get_include() -> str:
-    """Return the folder for a C++ compiler's -I, which has `optctx/option_context.hpp`."""
-    return os.path.join(_PACKAGE, "include")
-
-
-def _import_at_once() -> None:
-    """Have the imports of optctx run where they stand, even if Python 3.15 was told to delay all of them.
-
-    Some functions have the name of their module, which a delayed import would leave in their place.
-    And attaching holds locks, under which nothing is to be imported.
-    """
-    if sys.version_info < (3, 15) or sys.get_lazy_imports() != "all":
-        return
-    others = sys.get_lazy_imports_filter()
-
-    def delays(importing: str, imported: str, names: Any) -> bool:
-        own = importing == __package__ or importing.startswith(f"{__package__}.")
-        return not own and (others is None or others(importing, imported, names))
-
-    sys.set_lazy_imports_filter(delays)
-
-
-_check_platform()
-_import_at_once()
-if not _is_main():
-    raise ImportError(
-        "optctx cannot be imported in a subinterpreter, because LLVM's options belong to the whole process; "
-        "import it in the main interpreter (mod_wsgi: WSGIApplicationGroup %{GLOBAL}) or in another process"
-    )
-_load()
+if "_loaded" not in _OWN:
+    _check_platform()
+    if not _is_main():
+        raise ImportError(
+            "optctx cannot be used in a subinterpreter, because LLVM's options belong to the whole process; "
+            "use it in the main interpreter (mod_wsgi: WSGIApplicationGroup %{GLOBAL}) or in another process"
+        )
+    _load()
+sys.modules[__name__] = _OWN["_loaded"]

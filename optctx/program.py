@@ -1,4 +1,4 @@
-"""The program `optctx`, outside the package: an interrupt while that is imported is one line as well."""
+"""The program `optctx`. Imports the commands once an interrupt is one line."""
 
 from __future__ import annotations
 
@@ -9,15 +9,8 @@ import sys
 from collections.abc import Sequence
 from types import FrameType
 
-__all__ = ["FOLDERS", "SAID", "main", "said_of"]
+from optctx.lab.command.said import SAID, said_of
 
-# Where C++ projects find the headers, by the flag that asks: a folder of the package, and the help.
-FOLDERS = {
-    "--cmakedir": ("cmake", "print the folder for CMake's optctx_ROOT, for find_package(optctx), and exit"),
-    "--includes": ("include", "print the flag for a C++ compiler that finds optctx's headers, and exit"),
-    "--pkgconfigdir": ("pkgconfig", "print the folder for PKG_CONFIG_PATH, and exit"),
-}
-SAID = ("-V", "--version", *FOLDERS)  # flags that are answered in a line
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -52,25 +45,10 @@ def _ignore() -> None:
 
 
 def _say(flag: str) -> bool:
-    """Answer without all that importing the package takes. False where it cannot be printed."""
+    """Answer without importing the commands. False where it cannot be printed."""
     try:
         sys.stdout.write(f"{said_of(flag)}\n")
         sys.stdout.flush()
     except (AttributeError, OSError, ImportError, ValueError):  # what runs the command says it better
         return False
     return True
-
-
-def said_of(flag: str) -> str:
-    """Return what a flag of SAID prints. Imports nothing of the package."""
-    if flag not in FOLDERS:
-        from importlib.metadata import version
-
-        return f"optctx {version('optctx')}"
-    from importlib.util import find_spec
-
-    spec = find_spec("optctx")
-    if spec is None or spec.origin is None:
-        raise ImportError("the package optctx is not installed beside its program")
-    folder = os.path.join(os.path.dirname(os.path.abspath(spec.origin)), FOLDERS[flag][0])
-    return f"-I{folder}" if flag == "--includes" else folder

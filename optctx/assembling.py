@@ -1,0 +1,25 @@
+"""Puts in place what the core reaches in folders below it.
+
+Comes with the first name of `optctx` that is no error. Where a module is used without any, `engine/host.py`
+imports this at the first use.
+"""
+
+import sys
+
+import optctx.context  # noqa: F401  native code calls it back once an LLVM is attached
+from optctx.engine.attach import when_attached
+from optctx.engine.host import use_hosts
+from optctx.hosts.llvm_c import LLVM_C
+from optctx.hosts.llvmlite.llvmlite_host import LLVMLITE
+
+
+def _numba_begins() -> None:
+    """Have Numba's own cache keep scopes apart, if this process uses Numba by now."""
+    if "numba.core.caching" in sys.modules:
+        from optctx.plain_numba import begin
+
+        begin()
+
+
+use_hosts(LLVMLITE, LLVM_C)
+when_attached(_numba_begins)

@@ -1,0 +1,60 @@
+"""Importing optctx imports nothing, and every name and module may be the first that is used."""
+
+from __future__ import annotations
+
+from tests.support.processes import run_python
+from tests.support.rows import rows
+
+# What a program may do first. Each comes before anything has imported contexts or hosts.
+FIRST = {
+    "registry": "optctx.registry()['unroll-count'].value",
+    "info": "optctx.info()",
+    "drift": "optctx.drift()",
+    "watch": "optctx.watch(print).close()",
+    "record": "with optctx.record(): pass",
+    "cache": "optctx.CompileCache()",
+    "image": "optctx.loaded_image(ffi.lib._name)",
+    "emitting": "optctx.emit_object(binding.parse_assembly(''), MACHINE)",
+    "stamp": "optctx.stamp(binding.parse_assembly(''), optctx.OptionContext())",
+    "facts": "optctx.facts.facts()",
+    "process": "optctx.process.set_process_options([])",
+}
+
+
+def test_importing_the_package_imports_nothing_and_each_name_is_there() -> None:
+    """Not even `typing`, which takes longer than the rest. Modules of the package are attributes, too."""
+    assert (
+        run_python("""
+        import sys
+        before = {*sys.modules}
+        import optctx
+        print(*sorted(name for name in {*sys.modules} - before if name.startswith(("optctx", "typing"))))
+        assert {*optctx.__all__, "__version__"} <= {*dir(optctx)}
+        assert issubclass(optctx.errors.EndedEarlyError, optctx.OptctxError)
+        assert not [name for name in optctx.__all__ if type(getattr(optctx, name)) is type(sys)]
+        print({"importlib.metadata", "pytest", "hypothesis", "optctx.tvm", "optctx.lab"} & {*sys.modules})
+    """)
+        == "optctx optctx.importing\nset()\n"
+    )
+
+
+@rows("name", FIRST)
+def test_every_use_can_be_the_first(name: str) -> None:
+    """Scopes, and what is set inside them, are as they are after every other first use."""
+    assert (
+        run_python(f"""
+            from llvmlite import binding
+            from llvmlite.binding import ffi
+            import optctx
+            binding.initialize_native_target()
+            binding.initialize_native_asmprinter()
+            MACHINE = binding.Target.from_default_triple().create_target_machine()
+            assert not hasattr(optctx, "_loaded")
+            {FIRST[name]}
+            with optctx.OptionContext(unroll_count=2), optctx.contained():
+                binding.set_option("", "-unroll-count=3")
+                print(optctx.lookup("unroll-count"))
+            print(optctx.registry()["unroll-count"].value)
+        """)
+        == "3\n0\n"
+    )
