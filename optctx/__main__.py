@@ -1,7 +1,7 @@
-"""`python -m optctx`: the command line."""
+"""`python -m optctx`: the command line; by itself, what was found in this process."""
 
 import sys
 
 from optctx.program import main
 
-sys.exit(main())
+sys.exit(main(sys.argv[1:] or ["info"]))

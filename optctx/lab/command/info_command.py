@@ -1,5 +1,6 @@
 """Print which LLVM is loaded, how optctx gives threads their own options, which options it refuses and why,
-and where it keeps files. Please add the JSON to a bug report.
+and where it keeps files. Please add the JSON to a bug report. What a scope reaches is found by an experiment:
+an option is set on one thread, and another thread compiles. `python -m optctx` prints the same.
 
     optctx info
     optctx info --format json > info.json
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import optctx
+from optctx.compiling.reach import scope_reaches
 from optctx.lab.command.console import printed, say
 from optctx.lab.command.groups import Out, out
 
@@ -26,8 +28,10 @@ class Arguments:
 
 
 def run(given: Arguments) -> None:
-    """Print `optctx.info()`. Raises UnsupportedImageError if nothing can be printed but that."""
+    """Print `optctx.info()`, and for each LLVM what a scope reaches."""
     found = optctx.info()
+    for image in found["images"]:
+        image["scope_reaches"] = scope_reaches(image["path"])
     if not printed(given.out.format, lambda: found):
         say(*_page(found))
 

@@ -46,11 +46,15 @@ def test_info_is_a_page_and_json(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_without_a_command_it_prints_the_help() -> None:
+    ended = command_line()
+    assert (ended.status, ended.err) == (0, "")
+    assert all(re.search(rf"^    {name} +\w", ended.out, re.MULTILINE) for name in COMMANDS)
+
+
+def test_the_module_by_itself_says_what_was_found_and_what_a_scope_reaches() -> None:
     done = subprocess.run([sys.executable, "-m", "optctx"], capture_output=True, text=True, check=True)
     assert done.stderr == ""
-    assert all(re.search(rf"^    {name} +\w", done.stdout, re.MULTILINE) for name in COMMANDS)
-    ended = command_line()
-    assert (ended.status, ended.out, ended.err) == (0, done.stdout, "")
+    assert {"scope reaches: thread", "scopes", "refused options"} <= set(done.stdout.splitlines())
 
 
 @rows("command", [[], *([name] for name in COMMANDS)])

@@ -67,9 +67,3 @@ def test_a_command_of_the_page_finds_a_gain_or_none_and_goes_on(
         counted = said.index(f"{trials} trials; ended after {trials} trials")
         assert re.search("confirmed|no gain", said[counted - 1])
     assert pathlib.Path(command[-1]).stat().st_size > 1_000_000
-
-
-def test_the_readme_tunes_one_of_them() -> None:
-    [command] = commands(EXAMPLES.parent.parent / "README.md")
-    ours = next(each for each in commands(EXAMPLES / "README.md") if each[1] == "hash.ll")
-    assert command == [word.replace("hash.ll", "examples/tuning/hash.ll") for word in ours]
