@@ -325,8 +325,6 @@ NO_SLOT: int = 4294967295
 
 OCCURRENCES_AT: int = 8
 
-LIST_SIZE: int = 80
-
 POSITION_AT: int = 12
 
 MAX_IMAGES: int = 8

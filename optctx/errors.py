@@ -105,17 +105,6 @@ class PassPipelineError(OptctxError, ValueError):
     """LLVM could not parse a textual pass pipeline. The message has LLVM's words."""
 
 
-class TargetError(OptctxError, ValueError):
-    """A target in TVM's notation cannot be read, or llvmlite cannot make its target machine."""
-
-
-class TargetWarning(UserWarning):
-    """A target in TVM's notation names an option or a processor that this LLVM does not have.
-
-    The option was left out, or the generic processor used instead.
-    """
-
-
 class UnsupportedImageError(OptctxError):
     """The process has no LLVM, or one that optctx cannot use in this way. Nothing was changed."""
 

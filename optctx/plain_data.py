@@ -6,7 +6,6 @@ ValueError or RecursionError for some of them, and code that works with the othe
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import stat
@@ -15,7 +14,6 @@ from typing import Any
 from optctx.errors import OptctxError, shown
 
 _LEAST, _MOST = -(1 << 63), (1 << 64) - 1  # whole numbers: what 64 bits hold, with or without a sign
-_DIGITS = 20  # and a sign
 _DEEPEST = 32  # levels
 _CUT = 40  # characters of what is found, and of a key
 
@@ -39,26 +37,6 @@ def number_from(text: str) -> float | Odd:
     """The finite number that a text is, for the parsers."""
     number = float(text)
     return number if math.isfinite(number) else Odd(text)
-
-
-def parse_json(text: str | bytes) -> Any:
-    """The value of a text in JSON. Raises DataError, also as `check_plain` does, and for NaN and Infinity."""
-    try:
-        found = json.loads(text, parse_int=_whole, parse_float=number_from, parse_constant=Odd)
-    except UnicodeDecodeError as error:
-        raise DataError(f"expected JSON in UTF-8, found {error.reason} at byte {error.start}") from None
-    except json.JSONDecodeError as error:
-        line = f"line {error.lineno}, " if "\n" in error.doc else ""
-        where = f"at {line}column {error.colno} ({error.msg})"
-        raise DataError(f"expected JSON, found something else {where}") from None
-    except RecursionError:
-        raise DataError(f"expected at most {_DEEPEST} levels, found many more") from None
-    check_plain(found)
-    return found
-
-
-def _whole(text: str) -> int | Odd:
-    return int(text) if len(text.lstrip("-")) <= _DIGITS else Odd(text)
 
 
 def check_plain(value: object) -> None:

@@ -134,7 +134,6 @@ void add_space(nb::module_& m) {
     add_error<os::OsError>(m, "OsError", PyExc_RuntimeError);
     m.attr("NO_SLOT") = values::no_slot;
     m.attr("OCCURRENCES_AT") = offsetof(image::RawOption, occurrences);
-    m.attr("LIST_SIZE") = sizeof(image::RawList);  // bytes that `read_list` reads
     m.attr("POSITION_AT") = offsetof(image::RawOption, position);
     m.attr("MAX_IMAGES") = views::max_images;
     m.def("thread_offset", of_image(&views::thread_offset), "image"_a);

@@ -13,7 +13,6 @@ from optctx._native import MisfitError, OsError, read_checked
 from optctx.errors import UnsupportedImageError
 
 WORD = 8  # bytes
-LONGEST_TEXT = 256  # bytes of a name
 _MOST = 1 << 20  # bytes of an object: the largest option of LLVM 22 has 680
 
 
@@ -40,13 +39,3 @@ def follow_pointer(address: int, what: str) -> None:
         load_words(pointer, 1, what)
     except MisfitError:
         raise MisfitError(f"expected {what} at {address:#x}, found no pointer to readable memory") from None
-
-
-def load_text(address: int, size: int, what: str) -> str:
-    """Read a name. Raises MisfitError if it is empty, too long, unreadable or not UTF-8."""
-    if not 0 < size <= LONGEST_TEXT:
-        raise MisfitError(f"expected {what} at {address:#x}, found a length of {size} bytes")
-    try:
-        return read_checked(address, size, what).decode()
-    except UnicodeDecodeError as error:
-        raise MisfitError(f"expected {what} at {address:#x}, found bytes that are not text") from error

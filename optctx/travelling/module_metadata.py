@@ -1,4 +1,4 @@
-"""Named metadata and flags of a module, as strings and tuples, through calls of LLVM's C API.
+"""Named metadata of a module, as strings and tuples, through calls of LLVM's C API.
 
 A library need not export these functions: its symbol table gives their addresses. The host's lock is held
 around each use, so that threads that share an LLVMContext through the host do not meet in it. All that
@@ -24,10 +24,6 @@ from optctx.image.loaded import Image
 # An operand is text, null or another node; what is read may also hold OTHER.
 Node: TypeAlias = tuple[Union[bytes, "Node", None], ...]
 OTHER: Final = object()  # an operand that is none of these, or is nested too deep to be looked at
-
-_FLAGS = b"llvm.module.flags"
-_WARNING = 1  # LLVMModuleFlagBehaviorWarning
-_MANY = 1 << 30  # operands and bytes: all that a flag may have
 
 Function: TypeAlias = Callable[..., Any]
 # A typed function that changes a module, and its arguments: numbers, addresses, texts
@@ -94,8 +90,6 @@ class _Api:
         self.named = function("LLVMGetNamedMetadataOperands", None, c_void_p, c_char_p, c_void_p)
         self.clear = function("clear", None, c_void_p)
         self.append = function("LLVMAddNamedMetadataOperand", None, c_void_p, c_char_p, c_void_p)
-        # (module, behaviour, key, length, metadata)
-        self.add_flag = function("LLVMAddModuleFlag", None, c_void_p, c_uint, c_char_p, c_size_t, c_void_p)
 
         # Of a value: itself, or NULL if it is not one
         self.as_node = function("LLVMIsAMDNode", c_void_p, c_void_p)
@@ -175,36 +169,11 @@ def read_named(
 @_on_module
 def write_named(api: _Api, module: int, name: str, nodes: Sequence[Node]) -> None:
     """Replace all that the module has under a name with `nodes`; after an exception, nothing or all of it."""
-    context = api.llvm_context(module)
+    context, key = api.llvm_context(module), name.encode()
     values = [api.as_value(context, _make(api, context, node)) for node in nodes]
-    write_together(_replacing(api, module, name.encode(), values))
-
-
-def _replacing(api: _Api, module: int, name: bytes, values: Sequence[int]) -> list[Write]:
-    """Return the calls that replace what the module has under a name."""
-    existing = api.find(module, name, len(name))
+    existing = api.find(module, key, len(key))
     clear: list[Write] = [(api.clear, (existing,))] if existing else []
-    return clear + [(api.append, (module, name, value)) for value in values]
-
-
-@_on_module
-def write_flag(api: _Api, module: int, key: str, text: str) -> None:
-    """Set the module flag of a key to a text; after an exception, it is as before or set.
-
-    LLVM warns where it links modules that differ in it.
-    """
-    name, value = key.encode(), text.encode()
-    flag = api.make_string(api.llvm_context(module), value, len(value))
-    writes: list[Write] = []
-    if api.find(module, _FLAGS, len(_FLAGS)):
-        found = (c_void_p * api.count_named(module, _FLAGS))()
-        api.named(module, _FLAGS, found)
-        writes = _replacing(api, module, _FLAGS, [node for node in found if not _is_flag(api, node, name)])
-    write_together([*writes, (api.add_flag, (module, _WARNING, name, len(name), flag))])
-
-
-def _is_flag(api: _Api, node: int, key: bytes) -> bool:
-    return _operands(api, node, 1, Room(_MANY, _MANY))[1:2] == (key,)
+    write_together([*clear, *((api.append, (module, key, value)) for value in values)])
 
 
 def _operands(api: _Api, node: int, depth: int, room: Room) -> tuple[object, ...]:

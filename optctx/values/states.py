@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from optctx._native import (
-    LIST_SIZE,
     Context,
     Kind,
     Setting,
@@ -26,13 +25,7 @@ from optctx.image.options import RegisteredOption
 from optctx.plan.refusals import COPIED_FOR_GOOD
 from optctx.values.read_values import Value, read_default, read_value
 
-_OCCURRENCES_SIZE = 2  # bytes
 _WORD = 8
-_VALUE_SIZES = {  # bytes; of other kinds, at most one word
-    Kind.boolean: 1,
-    Kind.character: 1,
-    Kind.list: LIST_SIZE,
-}
 _LIST_DEFAULTS = 24  # bytes from a cl::list's values to the vector of its cl::list_init values
 
 

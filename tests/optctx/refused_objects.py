@@ -18,18 +18,16 @@ from optctx.lab.rank import rank
 from optctx.lab.sweep import sweep
 from optctx.lab.tuning import parse_space, tune
 from optctx.trust import CLASSES
-from optctx.tvm import LLVMInstance, LLVMTarget, LLVMTargetInfo, from_target, parse_option_string
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.links_modules import module_of, noted, stamped
 from tests.support.runs import UNROLL, counted, machine, run_module_passes
 
 __all__ = [
-    "CLASSES", "COUNTED", "HUGE", "OF_AARCH64", "SCALE", "UNROLL", "X86", "CoroutineCalls", "Executor", "Job",
-    "LLVMInstance", "LLVMTarget", "LLVMTargetInfo", "Pool", "attributed", "binding", "bound_to_five",
-    "closed", "compile_job", "coroutine", "error_of", "flagged", "from_target", "generating",
-    "generator", "llvm_context", "machine", "module", "module_of", "noted",
-    "of_another_library", "parse_option_string", "parse_space", "partial", "pool",
-    "rank", "run_module_passes", "stamped", "sweep", "tune", "unshown", "written",
+    "CLASSES", "COUNTED", "HUGE", "OF_AARCH64", "SCALE", "UNROLL", "X86", "CoroutineCalls", "Executor",
+    "Job", "Pool", "attributed", "binding", "bound_to_five", "closed", "compile_job", "coroutine",
+    "error_of", "generating", "generator", "llvm_context", "machine", "module", "module_of", "noted",
+    "of_another_library", "parse_space", "partial", "pool", "rank", "run_module_passes", "stamped", "sweep",
+    "tune", "unshown", "written",
 ]  # fmt: skip
 
 HUGE = 10**5000  # which repr() refuses to write out
@@ -71,14 +69,6 @@ def attributed(text: str, triple: str = X86) -> Any:
     """A module of two functions, of which one has this attribute."""
     made = binding.parse_assembly(counted(("good", ""), ("bad", text)))
     made.triple = triple
-    return made
-
-
-def flagged(flag: str) -> Any:
-    """A module that says what TVM compiled it for."""
-    text = f'target triple = "{X86}"\n!llvm.module.flags = !{{!0}}\n!0 = !{{i32 2, !"tvm_target", {flag}}}'
-    made = LLVMInstance().parse_ir(text)
-    made.name = "kernel.ll"
     return made
 
 

@@ -32,3 +32,9 @@ def test_what_optimises_after_linking_runs_with_the_options_of_the_compile_step(
         "options kept: 10 vector multiplications, as in a process with -force-vector-interleave=4",
         "options dropped: 2 vector multiplications, as in a process with no options",
     ]
+
+
+def test_targets_of_tvm_on_threads_at_once() -> None:
+    *lines, refused = run_example("tvm_target.py")
+    assert len({line.split(": ")[-1] for line in lines}) == len(lines) == 3
+    assert refused.startswith("'-unroll-count:string=4': LLVM registered 'unroll-count' as uint")

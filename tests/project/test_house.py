@@ -100,18 +100,12 @@ def undrawn(top: str) -> Iterator[str]:
     yield from (f"{top}/{name} is not drawn, or not there" for name in folders ^ drawn)
 
 
-# Names that optctx.tvm takes: public ones, and what is of no LLVM.
-OF_TVM = re.compile(
-    r"optctx\.((compiling|errors|travelling|lazy|plain_data|wording|tvm(\.\w+)*)\.)?\w+(?<!_native)"
-)
-
-
 def wrong_imports(file: pathlib.Path) -> Iterator[str]:
     lines, own = picture("optctx"), place_of(file)
     is_tool = own.startswith("lab/") or own == "testing"
     for name in places(file) - FREE - {own} if own not in FREE else ():
         # The narrow door is for the tools.
-        if lines[name] >= lines[own] if name in lines else not (is_tool or own == "tvm"):
+        if lines[name] >= lines[own] if name in lines else not is_tool:
             yield f"{name}, which is not drawn above {own}"
         if is_tool and name in CORE:
             yield f"{name}: tools have the doors `optctx`, `optctx.facts` and `optctx.process`"
@@ -119,10 +113,6 @@ def wrong_imports(file: pathlib.Path) -> Iterator[str]:
         yield "_native, of which tools take nothing"
     if own in CORE:
         yield from (f"{name}, a tool" for name in places(file) if name.startswith("lab/"))
-    if own == "tvm":
-        yield from (
-            name for name in imported(file) if name.startswith("optctx") and not OF_TVM.fullmatch(name)
-        )
     # Wheels have neither. Programs in strings count.
     yield from re.findall(r"\b(?:from|import) (evidence|tests)\b", text_of(file))
 
@@ -184,7 +174,7 @@ HOMES = {
     ),
     "reading LLVM's memory": Home(
         ("optctx/image/*.py",),
-        r"\b(load_words|load_text|read_checked|walk_registry)\b",
+        r"\b(load_words|read_checked|walk_registry)\b",
         tuple(PYTHON),
     ),
     "mangled names": Home(

@@ -186,7 +186,6 @@ METADATA: Final = {
         "LLVMGetNamedMetadataNumOperands",
         "LLVMGetNamedMetadataOperands",
         "LLVMAddNamedMetadataOperand",
-        "LLVMAddModuleFlag",
         "LLVMIsAMDNode",
         "LLVMIsAMDString",
         "LLVMGetMDNodeNumOperands",

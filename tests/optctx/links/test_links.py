@@ -30,7 +30,6 @@ from optctx import (
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import LinkMismatchError
 from optctx.testing.option import own_name
-from optctx.travelling import write_module_flag
 from optctx.trust import CLASSES
 from tests.support.alone import alone
 from tests.support.each_instruction import interrupt_at
@@ -275,18 +274,15 @@ def test_an_interrupt_leaves_the_module_as_it_was_or_with_all_that_is_written(st
     places = (os.path.dirname(getfile(travelling)),)
     with module_of("a.c") as module:
         stamp(module, context_of({"unroll-count": 4}))
-        write_module_flag(module, "one", "1")
-        write_module_flag(module, "two", "2")
 
         def interrupted(write: Callable[[binding.ModuleRef], object], number: int) -> tuple[str, int]:
             with module.clone() as copy:
                 reached = interrupt_at(partial(write, copy), number, places)
                 return str(copy), reached
 
-        for write in (
-            lambda module: stamp(module, context_of({"unroll-count": 9, "inline-threshold": 1})),
-            lambda module: write_module_flag(module, "one", "3"),
-        ):
-            whole, last = interrupted(write, sys.maxsize)
-            found = {interrupted(write, number)[0] for number in (*range(1, last, step), last)}
-            assert found == {str(module), whole}
+        def write(module: binding.ModuleRef) -> None:
+            stamp(module, context_of({"unroll-count": 9, "inline-threshold": 1}))
+
+        whole, last = interrupted(write, sys.maxsize)
+        found = {interrupted(write, number)[0] for number in (*range(1, last, step), last)}
+        assert found == {str(module), whole}
