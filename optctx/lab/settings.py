@@ -18,9 +18,6 @@ from optctx.wording import did_you_mean, nearest
 _MOST = (1 << 32) - 1  # the system or NumPy takes no more as seconds, MiB or a seed
 R = TypeVar("R")
 N = TypeVar("N", int, float)
-Completes = str | tuple[str, ...]
-"""What a shell offers for a value: "file", "option" or "setting" (NAME= of an option), or these words, beside
-which there can be others."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,8 +43,6 @@ class Setting:
     """Its value is options of LLVM or of clang, which begin with a dash."""
     same: bool = False
     """A kept experiment goes on only with an equal value."""
-    completes: Completes = ""
-    """What a shell offers for it."""
     check: Callable[[Any], None] | None = None
     """Raises OptctxError for a value that cannot be used, wherever it comes from."""
 
@@ -177,8 +172,7 @@ def _add_argument(
         given["dest"] = field.name
     given = {key: value for key, value in {**given, **changed}.items() if value is not None}
     added = place.add_argument(*names, **given)
-    # For the parser, which reads `options`, and for `optctx completion`.
-    added.options, added.completes = each.options, each.completes  # type: ignore[attr-defined]
+    added.options = each.options  # type: ignore[attr-defined]  # for the parser
 
 
 def taken(arguments: argparse.Namespace, record: type[R]) -> R:

@@ -30,7 +30,7 @@ File = tuple[str, bytes]  # its name as it is printed, and what it holds
 class Arguments:
     """What `optctx check-link` takes."""
 
-    files: tuple[str, ...] = argument("bitcode or LLVM IR", metavar="FILE", nargs="+", completes="file")
+    files: tuple[str, ...] = argument("bitcode or LLVM IR", metavar="FILE", nargs="+")
     link_options: str | None = setting(
         None,
         "options of the link step, to compare as well: --link-options='-unroll-count=4 -stats'",

@@ -23,10 +23,8 @@ from optctx.tables import Table
 class Arguments:
     """What `optctx diff` takes."""
 
-    old: str = argument("the options of the older LLVM", metavar="OLD.json", completes="file")
-    new: str | None = argument(
-        "of the newer one (the one in use here)", None, metavar="NEW.json", nargs="?", completes="file"
-    )
+    old: str = argument("the options of the older LLVM", metavar="OLD.json")
+    new: str | None = argument("of the newer one (the one in use here)", None, metavar="NEW.json", nargs="?")
     out: Out = out("table", "json")
 
 

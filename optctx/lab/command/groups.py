@@ -25,14 +25,14 @@ _MOST_BYTES = 1 << 20  # of a file of options, as OptionContext.load has it
 class File:
     """What a command compiles."""
 
-    file: str = argument(FILE, metavar="FILE", completes="file")
+    file: str = argument(FILE, metavar="FILE")
 
 
 @dataclass(frozen=True)
 class Files:
     """What a command compiles, one after the other."""
 
-    files: tuple[str, ...] = argument(FILE, metavar="FILE", nargs="+", completes="file")
+    files: tuple[str, ...] = argument(FILE, metavar="FILE", nargs="+")
 
 
 @dataclass(frozen=True)
@@ -116,13 +116,11 @@ class Base:
         metavar="NAME=VALUE",
         several=True,
         options=True,
-        completes="setting",
     )
     load: str | None = setting(
         None,
         "take options from a file that `optctx tune --best` wrote; --set comes on top",
         metavar="FILE",
-        completes="file",
     )
 
     def context(self) -> OptionContext:
@@ -179,7 +177,6 @@ class Try:
         metavar="NAME=VALUES",
         several=True,
         options=True,
-        completes="setting",
     )
 
 
@@ -188,9 +185,7 @@ class Keep:
     """Where an experiment is kept as it goes on."""
 
     title: ClassVar[str] = "kept trials"
-    keep: str | None = setting(
-        None, "append each trial to FILE as soon as it ends", metavar="FILE", completes="file"
-    )
+    keep: str | None = setting(None, "append each trial to FILE as soon as it ends", metavar="FILE")
     resume: bool = setting(False, "go on with the trials in FILE")
 
     def __post_init__(self) -> None:
@@ -210,9 +205,7 @@ class Out:
 
     title: ClassVar[str] = "output"
     format: str = setting("table", "how to print (%(default)s)", choices=("table", "json", "csv"))
-    output: str | None = setting(
-        None, "write what is printed to FILE instead", short="-o", metavar="FILE", completes="file"
-    )
+    output: str | None = setting(None, "write what is printed to FILE instead", short="-o", metavar="FILE")
     top: int | None = setting(None, "rows of the table (all)", metavar="N", read=positive)
     sort: str | None = setting(None, "order the rows by a column", metavar="COLUMN")
 

@@ -47,7 +47,6 @@ COMMANDS = {
     "reduce": "find the fewest options under which a compilation still fails",
     "report": "show a kept experiment again, in any form",
     "check-link": "compare the options that modules were compiled with",
-    "completion": "print a script for completion in a shell",
 }
 
 _MOST_OPTIONS = 5000  # LLVM has 2,600; argparse takes quadratic time

@@ -36,9 +36,7 @@ _FILTERS = ("type", "scope", "library", "read_by")
 class Arguments:
     """What `optctx options` takes."""
 
-    pattern: str = argument(
-        "part of a name, or a glob such as 'unroll-*' (every option)", "", nargs="?", completes="option"
-    )
+    pattern: str = argument("part of a name, or a glob such as 'unroll-*' (every option)", "", nargs="?")
     type: str | None = setting(
         None, f"only options of one type: {', '.join(_TYPES)}", choices=_TYPES, metavar="TYPE"
     )

@@ -32,7 +32,6 @@ class Rank:
         "try only these (all that LLVM reads); repeat for more",
         metavar="GLOB",
         several=True,
-        completes="option",
     )
     exclude: tuple[str, ...] = setting(
         (),
@@ -40,7 +39,6 @@ class Rank:
         flag="--not",
         metavar="GLOB",
         several=True,
-        completes="option",
     )
     by: str = setting("size", "what to rank by: size, instructions or compile-time", metavar="GOAL")
     values: str = setting(

@@ -21,7 +21,7 @@ from optctx.lab.settings import argument
 class Arguments:
     """What `optctx show` takes."""
 
-    name: str = argument("name of an LLVM option, such as unroll-count", completes="option")
+    name: str = argument("name of an LLVM option, such as unroll-count")
     out: Out = out("table", "json")
 
 

@@ -68,7 +68,6 @@ class Tune:
         "call) or command; repeat for a Pareto front (time if there is a harness, or size)",
         metavar="GOAL[:max]",
         several=True,
-        completes=("size", "instructions", "compile-time", "time", "callgrind", "command"),
     )
     cluster: str | None = setting(
         None,
@@ -84,16 +83,13 @@ class Results:
 
     title: ClassVar[str] = "results"
 
-    best: str | None = setting(None, "write the best options, for --load", metavar="FILE", completes="file")
+    best: str | None = setting(None, "write the best options, for --load", metavar="FILE")
     emit_ir: str | None = setting(
         None,
         'write the module with the best options as attributes "optctx"',
         metavar="FILE",
-        completes="file",
     )
-    report: str | None = setting(
-        None, "write a page that needs no network", metavar="FILE.html", completes="file"
-    )
+    report: str | None = setting(None, "write a page that needs no network", metavar="FILE.html")
     wrong: str | None = setting(
         None, "where to put what reproduces wrong results (beside FILE of --keep)", metavar="FOLDER"
     )

@@ -82,7 +82,6 @@ class Search:
         metavar="NAME",
         same=True,
         check=_check_sampler_name,
-        completes=SAMPLERS,
     )
     pruner: str = setting(
         "none",
@@ -91,7 +90,6 @@ class Search:
         metavar="NAME",
         same=True,
         check=_pruner,
-        completes=PRUNERS,
     )
     seed: int = setting(
         0,

@@ -23,7 +23,7 @@ from tests.support.timing_kernels import SUM, compiled, sum_harness
 # What optctx imports or could import, besides the modules of Python's library.
 INSTALLED = [
     *("capstone", "cloudpickle", "cma", "dask", "distributed", "hypothesis", "llvmlite"),
-    *("matplotlib", "numba", "numpy", "optctx", "optuna", "pytest", "rich", "scipy", "shtab", "sqlalchemy"),
+    *("matplotlib", "numba", "numpy", "optctx", "optuna", "pytest", "rich", "scipy", "sqlalchemy"),
 ]
 # `posix` is built in.
 MARK = "import posix; posix.close(posix.open({path!r}, posix.O_CREAT | posix.O_WRONLY))\n"

@@ -122,10 +122,10 @@ def test_standard_input_is_utf_8_in_any_locale() -> None:
 @rows(
     ("words", "redirections", "status", "err"),
     [
-        (["completion", "bash"], ">&-", 3, CLOSED),
-        (["completion", "bash"], ">/dev/full 2>/dev/full", 3, ""),
-        (["completion", "bash"], ">/dev/full", 3, FULL),  # more than a buffer takes
-        (["completion", "bash"], ">|", 0, ""),
+        (["options", "--format", "json"], ">&-", 3, CLOSED),
+        (["options", "--format", "json"], ">/dev/full 2>/dev/full", 3, ""),
+        (["options", "--format", "json"], ">/dev/full", 3, FULL),  # more than a buffer takes
+        (["options", "--format", "json"], ">|", 0, ""),
         # An error goes nowhere else where standard error is closed.
         (["options", "no-such-option"], "2>&-", 2, ""),
         (["no-such-command"], "2>/dev/full", 2, ""),
