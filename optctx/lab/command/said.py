@@ -4,9 +4,12 @@ from __future__ import annotations
 
 # Where C++ projects find the headers, by the flag that asks: a folder of the package, and the help.
 FOLDERS = {
-    "--cmakedir": ("cmake", "print the folder for CMake's optctx_ROOT, for find_package(optctx), and exit"),
+    "--cmakedir": (
+        "include/cmake",
+        "print the folder for CMake's optctx_ROOT, for find_package(optctx), and exit",
+    ),
     "--includes": ("include", "print the flag for a C++ compiler that finds optctx's headers, and exit"),
-    "--pkgconfigdir": ("pkgconfig", "print the folder for PKG_CONFIG_PATH, and exit"),
+    "--pkgconfigdir": ("include/pkgconfig", "print the folder for PKG_CONFIG_PATH, and exit"),
 }
 SAID = ("-V", "--version", *FOLDERS)  # flags that are answered in a line
 
