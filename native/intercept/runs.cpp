@@ -116,7 +116,7 @@ bool add_attribute(Run& run, std::string_view text, const char* triple) {
     if (known.contains(text.data())) return true;
     if (known.size() > most_attributes) return true;  // ignored; the judge has reported the one before
     const Judge& judge = images[run.image].judge;
-    Resolved resolved = judge.resolve(run.image, text, scopes::current_owner(run.image), known.size(), triple);
+    Resolved resolved = judge.resolve(run.image, text, scopes::seen(run.image).owner, known.size(), triple);
     if (resolved.answer == Resolved::Answer::refused) return false;
     known.emplace(text.data(), std::move(resolved));
     return true;
@@ -139,7 +139,7 @@ bool add_attributes(Run& run, Subject kind, void* subject, void* machine) {
 // Returns false if entering fails. Must not throw: frames of LLVM and of the thunk are below.
 bool enter(const std::shared_ptr<contexts::Context>& context, void* owner) {
     try {
-        scopes::enter_borrowed(context, owner);
+        scopes::show_instead(context, owner);
         return true;
     } catch (const std::exception& error) {
         images[context->space().image()].judge.cannot_enter(owner, error.what());
@@ -148,7 +148,7 @@ bool enter(const std::shared_ptr<contexts::Context>& context, void* owner) {
 }
 
 void end(Run& run) {
-    if (run.entered != nullptr) scopes::leave_borrowed();
+    if (run.entered != nullptr) scopes::end_instead();
     if (run.attributes == nullptr) return;
     for (const auto& [text, resolved] : *run.attributes)
         if (resolved.owner != nullptr) scopes::add_orphan(resolved.owner);
@@ -213,7 +213,7 @@ bool begin_run(RunState& now, unsigned image, const void* llvm_context, Subject 
         if (binding->on_mismatch == OnMismatch::switch_over) {
             if (!enter(binding->context, binding->owner)) return false;
             run.entered = std::move(binding);
-        } else if (!images[image].judge.may_run(binding->owner, scopes::current_owner(image),
+        } else if (!images[image].judge.may_run(binding->owner, scopes::seen(image).owner,
                                                 binding->on_mismatch == OnMismatch::error)) {
             return false;
         }
@@ -403,13 +403,13 @@ void after(std::uint64_t steps) {
         } else if (step.kind == Step::Kind::function) {
             now.functions.pop_back();
             machine::leave_context(step.image);
-            scopes::leave_borrowed();
+            scopes::end_instead();
         } else if (step.kind == Step::Kind::run) {
             machine::end_run(step.image);
             end(now.runs.back());
             now.runs.pop_back();
         } else {
-            if (step.kind == Step::Kind::defaults) scopes::leave_borrowed();
+            if (step.kind == Step::Kind::defaults) scopes::end_instead();
             end_outside(step.image);
         }
     }

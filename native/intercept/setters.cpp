@@ -31,10 +31,10 @@ void print_fatal(const std::string& why) noexcept { std::fprintf(stderr, "LLVM E
 // The scope that this thread is inside has these values from now on.
 void show(Activation& activation, unsigned image, std::uintptr_t option, std::shared_ptr<Context> context, Given given,
           bool fresh) {
-    const bool entered = scopes::entered_here(image);
-    if (!entered && !scopes::is_of_thread(image)) reporter.ends_with_call(image, option);
+    const scopes::Seen::Lasts lasts = scopes::seen(image).lasts;
+    if (lasts == scopes::Seen::Lasts::call) reporter.ends_with_call(image, option);
     activation.adopt(std::move(context), std::move(given), fresh);
-    if (entered && option != 0) reporter.contained(image, option);
+    if (lasts == scopes::Seen::Lasts::scope && option != 0) reporter.contained(image, option);
 }
 
 Outcome refuse(values::Space& space, std::uint32_t slot, const values::Occurrences& values,
@@ -69,7 +69,7 @@ Outcome give_now(Activation& activation, unsigned image, std::uintptr_t option, 
 // Changes the scope that this thread is inside, if any.
 template <class Change>
 Outcome change_scope(unsigned image, const Change& change) noexcept {
-    Activation* activation = scopes::current_activation(image);
+    Activation* activation = scopes::seen(image).activation;
     if (activation == nullptr) return Outcome::process;
     try {
         return change(*activation);

@@ -160,7 +160,6 @@ int32_t find_image(const void* address, const optctx_image** out, optctx_error* 
 
 int32_t current(const optctx_image* image, const optctx_context** out, optctx_error* error) noexcept {
     return guarded(error, [&] {
-        scopes::leave_abandoned_of_thread();
         const unsigned index = table_of(image).index();
         const contexts::Context* here = scopes::current_context(index);
         auto context = here == nullptr ? bind::context_outside(index) : here->shared_from_this();
@@ -263,17 +262,12 @@ int32_t not_attached_now(optctx_error* error) {
 int32_t enter_now(const std::shared_ptr<contexts::Context>& context, optctx_scope* out, optctx_error* error) {
     const unsigned image = context->space().image();
     if (!views::is_attached(image)) return not_attached_now(error);
-    scopes::leave_abandoned_of_thread();
-    scopes::Frame frame = scopes::frame_of(context);
-    const scopes::Ticket ticket = scopes::new_ticket();
-    scopes::make_room();
-    scopes::activate(frame);
-    scopes::enter_of_thread(std::move(frame), ticket);
+    const scopes::ScopeOfThread scope = scopes::enter_of_thread(context);
     if (!views::is_attached(image)) {  // another thread detached before this one was counted
-        scopes::leave_of_thread(ticket);
+        scopes::leave_of_thread(scope);
         return not_attached_now(error);
     }
-    *out = {ticket.thread, ticket.number};
+    *out = {scope.thread, scope.number};
     return OPTCTX_OK;
 }
 
@@ -289,22 +283,15 @@ int32_t enter(const optctx_context* handle, optctx_scope* out, optctx_error* err
 
 int32_t leave(optctx_scope scope, optctx_error* error) noexcept {
     switch (scopes::leave_of_thread({scope.thread, scope.number})) {
-        case scopes::Left::not_innermost:
-            return fail(error, OPTCTX_SCOPE,
-                        "cannot leave a scope: it is not the innermost one of this thread, scopes entered after it are "
-                        "still open; leave those before");
         case scopes::Left::on_another_thread:
             return fail(error, OPTCTX_SCOPE,
                         "cannot leave a scope: it was entered on another thread; leave it on that thread");
         case scopes::Left::not_inside:
-            return fail(error, OPTCTX_SCOPE,
-                        "cannot leave a scope: this thread is not inside it, it was left already or given up");
+            return fail(error, OPTCTX_SCOPE, "cannot leave a scope: this thread is not inside it, it was left already");
         default:
             return OPTCTX_OK;
     }
 }
-
-void abandon(optctx_scope scope) noexcept { scopes::abandon_of_thread({scope.thread, scope.number}); }
 
 constexpr optctx_interface functions{OPTCTX_INTERFACE_VERSION,
                                      sizeof(optctx_interface),
@@ -319,8 +306,7 @@ constexpr optctx_interface functions{OPTCTX_INTERFACE_VERSION,
                                      occurrences,
                                      make,
                                      enter,
-                                     leave,
-                                     abandon};
+                                     leave};
 
 }  // namespace
 

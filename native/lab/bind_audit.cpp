@@ -23,13 +23,12 @@ namespace {
 struct Current {
     os::ForkSafeMutex mutex{os::Rank::audit};
     const void* block = nullptr;  // compared, never used
-    scopes::Ticket ticket;
 };
 
 auto& current = *new Current;  // outlives every thread
 
 // Returns why the audit cannot start, or an empty string.
-std::string start_audit(const values::Space& space, nb::handle block, scopes::Ticket ticket) {
+std::string start_audit(const values::Space& space, nb::handle block) {
     const std::lock_guard lock(current.mutex);
     try {
         audit::start(space);
@@ -37,21 +36,19 @@ std::string start_audit(const values::Space& space, nb::handle block, scopes::Ti
         return error.what();
     }
     current.block = block.ptr();
-    current.ticket = ticket;
     return {};
 }
 
 // Call with the lock held.
 audit::Report stop_audit() {
     current.block = nullptr;
-    current.ticket = {};
     return audit::stop();
 }
 
-nb::object enter_audit(nb::handle self, scopes::Ticket ticket) {
+nb::object enter_audit(nb::handle self) {
     nb::object seen = blocks::call_method(self, "_prepare");
     const nb::object space = self.attr("_space");
-    if (const std::string why = start_audit(nb::cast<const values::Space&>(space), self, ticket); !why.empty())
+    if (const std::string why = start_audit(nb::cast<const values::Space&>(space), self); !why.empty())
         blocks::raise(blocks::call_method(self, "_cannot_start", why.c_str()));
     return seen;
 }
@@ -68,16 +65,7 @@ void leave_audit(nb::handle self, bool failed) {
     blocks::call_method(self, "_finish", std::move(report), failed);
 }
 
-void abandon_audit(nb::handle, scopes::Ticket ticket) noexcept {
-    const std::lock_guard lock(current.mutex);
-    if (!ticket || current.ticket != ticket) return;
-    try {
-        stop_audit();
-    } catch (const std::exception&) {  // no memory for the report, but everything is restored
-    }
-}
-
-constexpr blocks::Kind audit_block{&enter_audit, &leave_audit, &abandon_audit};
+constexpr blocks::Kind audit_block{&enter_audit, &leave_audit};
 
 bool is_on() {
     const std::lock_guard lock(current.mutex);

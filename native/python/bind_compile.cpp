@@ -8,7 +8,6 @@
 #include "python/bytes.hpp"
 #include "python/compile_calls.hpp"
 #include "python/gil.hpp"
-#include "python/host_lock.hpp"
 #include "python/scope_block.hpp"
 #include "scopes/recorder.hpp"
 #include "scopes/scope.hpp"
@@ -72,25 +71,32 @@ nb::object travelling(unsigned image, std::uintptr_t llvm_context) {
     return nb::borrow(static_cast<PyObject*>(binding->owner));
 }
 
+// A context manager of Python code, such as llvmlite's lock.
+constexpr blocks::Kind of_python{
+    [](nb::handle self) { return blocks::call_method(self, "__enter__"); },
+    [](nb::handle self, bool) { blocks::call_method(self, "__exit__", nb::none(), nb::none(), nb::none()); }};
+
 // Holds a scope or a lock from C++ as a `with` statement does, and leaves it without raising.
 class Inside {
 public:
-    Inside(nb::object manager, const blocks::Kind& kind) : manager_(std::move(manager)), kind_(kind) {
-        if (manager_.is_none()) return;
-        ticket_ = scopes::new_ticket();
-        kind_.enter(manager_, ticket_);
+    Inside(nb::object manager, const blocks::Kind& kind) : manager_(std::move(manager)), leave_(kind.leave) {
+        if (!manager_.is_none()) kind.enter(manager_);
     }
     Inside(const Inside&) = delete;
     Inside& operator=(const Inside&) = delete;
     ~Inside() {
         const nb::error_scope pending;
-        if (!manager_.is_none()) kind_.abandon(manager_, ticket_);
+        if (manager_.is_none()) return;
+        try {
+            leave_(manager_, false);
+        } catch (nb::python_error& error) {
+            error.discard_as_unraisable("optctx: leaving what a compilation was inside of");
+        }
     }
 
 private:
     nb::object manager_;
-    const blocks::Kind& kind_;
-    scopes::Ticket ticket_{};
+    void (*leave_)(nb::handle, bool);
 };
 
 // Returns the scope that was entered for the LLVMContext's binding.
@@ -98,9 +104,9 @@ nb::object run_inside(const Need& need, const std::function<nb::object()>& work,
     const InTask task(need.image);
     const Locked locked(os::in_order(need.target_machine == 0 ? os::Keys{need.llvm_context}
                                                               : os::Keys{need.llvm_context, need.target_machine}));
-    const Inside llvmlite(need.llvmlite_lock, llvmlite_lock::block);
+    const Inside llvmlite(need.llvmlite_lock, of_python);
     nb::object scope = travelling(need.image, need.llvm_context);
-    const Inside travels(scope, scoping::scope);
+    const Inside travels(scope, scoping::unjudged);
     const bind::Early outside(need.image, reinterpret_cast<const void*>(need.llvm_context));
     result = outside.allowed() ? work() : nb::none();
     return scope;
@@ -127,7 +133,7 @@ nb::list to_list(const compile::Errors& errors) {
 nb::object verify(const compile::Llvm& llvm, std::uintptr_t context, nb::object llvmlite_lock, std::uintptr_t module) {
     const InTask task(llvm.image);
     const Locked locked(os::in_order(os::Keys{context}));
-    const Inside llvmlite(std::move(llvmlite_lock), llvmlite_lock::block);
+    const Inside llvmlite(std::move(llvmlite_lock), of_python);
     std::string words;
     {
         const WithoutGil released;
@@ -216,7 +222,6 @@ void add_compile(nb::module_& m) {
     m.def(
         "held",
         [] {
-            scoping::leave_abandoned();
             nb::dict held;
             held["scopes"] = sum_over_images(&scopes::active_scopes);
             held["recorders"] = sum_over_images(&scopes::active_recorders);
@@ -227,6 +232,4 @@ void add_compile(nb::module_& m) {
         },
         nb::sig("def held() -> dict[str, int]"),
         "Return what this process currently holds (calls: of this thread). For tests.");
-    m.def("make_lock_safe", &llvmlite_lock::make_safe, "lock"_a,
-          "Give llvmlite's lock native methods, which no exception can interrupt half-way.");
 }

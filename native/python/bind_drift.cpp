@@ -33,17 +33,10 @@ namespace {
 
 std::atomic<bool> listening{false};  // there is a watcher
 
-// A `with` block, by ticket. It may end on another thread: watchers belong to the process.
-struct Entered {
-    scopes::Ticket ticket;
-    const void* watcher;  // compared, never used
-};
-
 struct Watchers {
     os::ForkSafeMutex mutex{os::Rank::watchers};  // never held while Python code runs
     views::PerImage<std::vector<PyObject*>> of_image;
     views::PerImage<patch::SharedPointers*> tables{};
-    std::vector<Entered> entered;
 
     bool any() const noexcept {
         return std::any_of(of_image.begin(), of_image.end(), [](const auto& own) { return !own.empty(); });
@@ -73,7 +66,6 @@ void add_watcher(unsigned image, nb::handle watcher, patch::SharedPointers& tabl
 void remove_watcher(nb::handle watcher) {
     nb::object last_reference;
     const std::lock_guard lock(watchers->mutex);
-    std::erase_if(watchers->entered, [watcher](const Entered& each) { return each.watcher == watcher.ptr(); });
     for (unsigned image = 0; image < views::max_images; ++image) {
         std::vector<PyObject*>& own = watchers->of_image[image];
         const auto at = std::find(own.begin(), own.end(), watcher.ptr());
@@ -101,29 +93,17 @@ nb::tuple watchers_of(unsigned image) {
     return nb::tuple(list);
 }
 
-nb::object enter_watcher(nb::handle self, scopes::Ticket ticket) {
+nb::object enter_watcher(nb::handle self) {
     {
         const std::lock_guard lock(watchers->mutex);
-        if (watchers->has(self)) {
-            if (ticket) watchers->entered.push_back({ticket, self.ptr()});
-            return nb::borrow(self);
-        }
+        if (watchers->has(self)) return nb::borrow(self);
     }
     return blocks::call_method(self, "_cannot_enter");  // raises
 }
 
 void leave_watcher(nb::handle self, bool) { remove_watcher(self); }
 
-void abandon_watcher(nb::handle self, scopes::Ticket ticket) noexcept {
-    {
-        const std::lock_guard lock(watchers->mutex);
-        if (std::erase_if(watchers->entered, [ticket](const Entered& each) { return each.ticket == ticket; }) == 0)
-            return;
-    }
-    remove_watcher(self);
-}
-
-constexpr blocks::Kind watcher_block{&enter_watcher, &leave_watcher, &abandon_watcher};
+constexpr blocks::Kind watcher_block{&enter_watcher, &leave_watcher};
 
 void* begin(unsigned image, std::uintptr_t option) {
     if (!listening.load(std::memory_order_acquire) || !python_lives()) return nullptr;

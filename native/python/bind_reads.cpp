@@ -33,13 +33,13 @@ std::shared_ptr<scopes::Recorder> recorder_of(nb::handle log) {
     return nb::cast<std::shared_ptr<scopes::Recorder>>(log.attr("_recorder"));
 }
 
-nb::object enter_recording(nb::handle self, scopes::Ticket ticket) {
+nb::object enter_recording(nb::handle self) {
     nb::object log = blocks::call_method(self, "_prepare");
     const std::shared_ptr<scopes::Recorder> recorder = recorder_of(log);
     for (;;) {
         if (!views::is_attached(recorder->image())) scoping::attach(recorder->image());
         try {
-            recorder->start(ticket);
+            recorder->start();
         } catch (const views::UnwatchedError& error) {
             blocks::raise(blocks::call_method(self, "_cannot_start", error.what()));
         }
@@ -59,11 +59,7 @@ void leave_recording(nb::handle self, bool) {
     blocks::call_method(self, "_finish");
 }
 
-void abandon_recording(nb::handle, scopes::Ticket ticket) noexcept {
-    scopes::abandon_on_its_thread(ticket, &scopes::Recorder::abandon);
-}
-
-constexpr blocks::Kind recording_block{&enter_recording, &leave_recording, &abandon_recording};
+constexpr blocks::Kind recording_block{&enter_recording, &leave_recording};
 
 using Under = std::pair<std::shared_ptr<contexts::Context>, std::vector<std::uint32_t>>;
 

@@ -82,7 +82,7 @@ std::tuple<nb::object, bool, nb::object> values_here(unsigned image) {
     const contexts::Context* context = scopes::current_context(views::checked_image(image));
     if (context == nullptr) return {nb::none(), false, nb::none()};
     const bool is_watched = context->reads() != nullptr || views::substitute(image) != nullptr;
-    return {to_bytes(context->key()), is_watched || scopes::wrote(image), object_or_none(scopes::current_owner(image))};
+    return {to_bytes(context->key()), is_watched || scopes::wrote(image), object_or_none(scopes::seen(image).owner)};
 }
 
 std::size_t set_outside_rule(unsigned image, bind::Outside rule, std::shared_ptr<contexts::Context> defaults,

@@ -4,10 +4,12 @@
 #include "os/os.hpp"
 #include "python/bindings.hpp"
 #include "python/gil.hpp"
+#include "python/marks.hpp"
 #include "python/scope_block.hpp"
 #include "python/task_variable.hpp"
 #include "scopes/scope.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/typing.h>
 
@@ -35,15 +37,14 @@ void add_scopes(nb::module_& m) {
           "between.");
     scoping::add_base(m);
     m.def(
-        "in_line",
-        [] {
-            scoping::leave_abandoned();
-            return scopes::in_line(task_scope::get().ptr());
-        },
+        "in_line", [] { return scopes::shows(marks::of(task_scope::get())); },
         "Return whether LLVM sees the running task's scope on this thread.");
+    m.def("task_owner", &scoping::task_owner, "image"_a.none() = nb::none(),
+          "Return the OptionContext of the innermost scope that the running task is in, of one image or of any; None "
+          "outside.");
     m.def("suspended", &scoping::suspended,
-          "Return the mark of the innermost scope of this thread if another task, which is suspended, is inside it; "
-          "otherwise None.");
+          "Return the OptionContext of the scope that this thread shows if another task, which is suspended, is inside "
+          "it; otherwise None.");
     m.def(
         "library_calls",
         [](unsigned image) {
@@ -70,10 +71,6 @@ void add_scopes(nb::module_& m) {
     m.def("context_switched", &scoping::follow_task);
     m.def("process_ends", &scopes::process_ends, "Make threads that end stay inside their scopes from now on.");
     m.def(
-        "active_scopes",
-        [] {
-            scoping::leave_abandoned();
-            return sum_over_images(&scopes::active_scopes);
-        },
+        "active_scopes", [] { return sum_over_images(&scopes::active_scopes); },
         "Return the number of scopes entered now in this process, on all threads.");
 }

@@ -36,7 +36,7 @@ void tell(unsigned image, std::uintptr_t address) noexcept {
 // Tells Python whose context contained a value.
 void tell_contained(unsigned image, std::uintptr_t address) noexcept {
     callbacks::tell(Callback::contained, [&] {
-        auto* owner = static_cast<PyObject*>(scopes::current_owner(image));
+        auto* owner = static_cast<PyObject*>(scopes::seen(image).owner);
         return nb::make_tuple(image, address, owner == nullptr ? nb::none() : nb::borrow(owner));
     });
 }
@@ -78,9 +78,8 @@ GivenOptions overrides_of(const contexts::Context& context) {
 // has entered and the running task is in: whether it reset all options, and by slot what it gave since. None if it gave
 // nothing.
 nb::object given_inside(unsigned image, nb::handle owner) {
-    const contexts::Activation* activation = scopes::current_activation(views::checked_image(image));
-    if (activation == nullptr || scopes::current_owner(image) != owner.ptr())
-        activation = scopes::activation_of(scoping::mark_of(image, owner).ptr());
+    auto [activation, shown, lasts] = scopes::seen(views::checked_image(image));
+    if (activation == nullptr || shown != owner.ptr()) activation = scoping::activation_of(image, owner);
     if (activation == nullptr || activation->adopted() == nullptr) return nb::none();
     nb::dict found;
     const auto& given = activation->given().occurrences;
@@ -102,7 +101,7 @@ void add_contain(nb::module_& m) {
     m.def(
         "storage_shown",
         [](unsigned image, std::uint32_t slot) -> std::optional<std::uintptr_t> {
-            contexts::Activation* activation = scopes::current_activation(views::checked_image(image));
+            contexts::Activation* activation = scopes::seen(views::checked_image(image)).activation;
             if (activation == nullptr) return std::nullopt;
             if (slot >= activation->shown().space().regions().size()) throw nb::index_error("no such slot");
             return reinterpret_cast<std::uintptr_t>(activation->view()[slot]);
@@ -115,9 +114,10 @@ void add_contain(nb::module_& m) {
           "Return [(slot, (occurrences, setting))] of what a context sets.");
     m.def(
         "thread_scope",
-        [](unsigned image) {
-            scoping::leave_abandoned();
-            return scopes::context_of_thread(views::checked_image(image));
+        [](unsigned image) -> std::shared_ptr<contexts::Context> {
+            const auto [activation, owner, lasts] = scopes::seen(views::checked_image(image));
+            if (activation == nullptr || lasts != scopes::Seen::Lasts::scope_of_thread) return nullptr;
+            return activation->shown().shared_from_this();
         },
         "image"_a, nb::sig("def thread_scope(image: int) -> Context | None"),
         "Return the context that LLVM sees on this thread if a scope of C++ code shows it; None otherwise.");

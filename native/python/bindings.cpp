@@ -17,7 +17,6 @@ NB_MODULE(_native, m) {
         throw std::runtime_error(
             "optctx cannot be imported again in this process: its modules were removed from sys.modules, or an "
             "interrupt ended the first import; leave them there, or import it in another process");
-    optctx::blocks::prepare();
     optctx::callbacks::add(m);
     add_image(m);
     add_sites(m);

@@ -1,13 +1,6 @@
-// Native context managers. An exception may arrive at any instruction of the interpreter: from a signal handler,
-// between the return of `__enter__` and the block. So entering and leaving are one native step each, and a `with`
-// statement that is interrupted before it calls `__exit__` still leaves.
-//
-// `with` looks `__exit__` up first and keeps it until the block is left, even by an exception. Looked up on an object,
-// `__exit__` is a Hold, made for that `with` statement. The `__enter__` that follows gives what it enters the ticket of
-// the Hold. A Hold that is freed without being called abandons what has its ticket.
+// Native context managers. An exception may arrive between two instructions of the interpreter, from a signal handler.
+// So entering and leaving are one native step each, as those of threading.Lock are.
 #pragma once
-
-#include "scopes/tickets.hpp"
 
 #include <nanobind/nanobind.h>
 
@@ -18,21 +11,12 @@
 
 namespace optctx::blocks {
 
-// What `with` does for one class. `enter` and `leave` may throw nanobind::python_error.
+// What `with` does for one class. Both may throw nanobind::python_error.
 struct Kind {
-    // All of `__enter__`. The ticket is empty if no Hold waits for this call.
-    nanobind::object (*enter)(nanobind::handle self, scopes::Ticket ticket);
-    // All of `__exit__`. `failed`: an exception ended the block.
+    nanobind::object (*enter)(nanobind::handle self);
+    // `failed`: an exception ended the block.
     void (*leave)(nanobind::handle self, bool failed);
-    // For a block that was not left; runs on any thread. Must not run Python code.
-    void (*abandon)(nanobind::handle self, scopes::Ticket ticket) noexcept;
 };
-
-// Makes the types that the functions below need. Call once.
-void prepare();
-// Returns the ticket for an `__enter__` of this object on this thread. No other call gets the same ticket.
-scopes::Ticket take_ticket(nanobind::handle self) noexcept;
-nanobind::object make_exit(const Kind& kind);
 
 [[noreturn]] void raise(const nanobind::object& exception);
 
@@ -63,17 +47,28 @@ PyObject* as_c_function(Work&& work) noexcept {
     return nullptr;
 }
 
+// Sets a method in a mutable class. `definition` lives as long as the class.
+void add_method(nanobind::handle type, PyMethodDef& definition);
+
 // Sets `__enter__` and `__exit__` in a mutable class.
 template <const Kind& kind>
 void add_methods(nanobind::handle type) {
-    static PyMethodDef enter{
-        "__enter__",
-        [](PyObject* self, PyObject*) { return as_c_function([&] { return kind.enter(self, take_ticket(self)); }); },
-        METH_NOARGS, nullptr};
-    PyObject* method = PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(type.ptr()), &enter);
-    if (method == nullptr) throw nanobind::python_error();
-    nanobind::setattr(type, "__enter__", nanobind::steal(method));
-    nanobind::setattr(type, "__exit__", make_exit(kind));
+    static PyMethodDef enter{"__enter__",
+                             [](PyObject* self, PyObject*) { return as_c_function([&] { return kind.enter(self); }); },
+                             METH_NOARGS, nullptr};
+    // The arguments are (type, value, traceback) of the block's exception.
+    static PyMethodDef exit{"__exit__",
+                            [](PyObject* self, PyObject* arguments) {
+                                return as_c_function([&] {
+                                    const bool failed =
+                                        PyTuple_Size(arguments) > 0 && PyTuple_GetItem(arguments, 0) != Py_None;
+                                    kind.leave(self, failed);
+                                    return nanobind::none();
+                                });
+                            },
+                            METH_VARARGS, nullptr};
+    add_method(type, enter);
+    add_method(type, exit);
 }
 
 // Adds a mutable base class to the module. `size` is the size of its objects in bytes, or 0 without storage of its own.

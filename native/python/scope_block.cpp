@@ -4,11 +4,10 @@
 #include "python/bindings.hpp"
 #include "python/callbacks.hpp"
 #include "python/gil.hpp"
-#include "python/host_lock.hpp"
+#include "python/marks.hpp"
 #include "python/no_collection.hpp"
 #include "python/task_variable.hpp"
 #include "scopes/orphans.hpp"
-#include "scopes/recorder.hpp"
 #include "views/per_image.hpp"
 #include "views/poison.hpp"
 
@@ -45,89 +44,42 @@ struct Scope {
 
 Scope& parts_of(nb::handle self) { return *reinterpret_cast<Scope*>(self.ptr()); }
 
-// A mark is the tuple (OptionContext, its native Context), new for each entry. A third item is the mark of the
-// innermost scope around it that is of another image, if there is one.
-SharedContext context_of(nb::handle mark) {
-    return nb::cast<SharedContext>(nb::handle(PyTuple_GetItem(mark.ptr(), 1)));
-}
-
-unsigned image_of(nb::handle mark) { return parts_of(PyTuple_GetItem(mark.ptr(), 0)).image; }
-
-PyObject* owner_of(nb::handle mark) { return mark.is_valid() ? PyTuple_GetItem(mark.ptr(), 0) : nullptr; }
-
-nb::handle outer_of(nb::handle mark) { return PyTuple_Size(mark.ptr()) > 2 ? PyTuple_GetItem(mark.ptr(), 2) : nullptr; }
-
-// Returns the mark for this image: the given one, or one around it. Null if there is none.
-nb::handle mark_in(unsigned image, nb::handle mark) {
-    while (mark.is_valid() && image_of(mark) != image) mark = outer_of(mark);
-    return mark;
-}
-
-nb::object new_mark(nb::handle self, nb::handle native, unsigned image, nb::handle task) {
-    const NoCollection alone;  // `task` is the scope that the mark is inside
-    nb::handle outer = task;
-    while (outer.is_valid() && image_of(outer) == image) outer = outer_of(outer);
-    PyObject* mark = outer.is_valid() ? PyTuple_Pack(3, self.ptr(), native.ptr(), outer.ptr())
-                                      : PyTuple_Pack(2, self.ptr(), native.ptr());
-    if (mark == nullptr) throw nb::python_error();
-    return nb::steal(mark);
-}
-
-// Returns what the task with this mark has in each image. Empty if only its own scope matters, and this thread has
-// entered that.
-std::vector<scopes::Values> values_of(nb::handle mark) {
-    std::vector<scopes::Values> values;
-    if (!mark.is_valid() || (!outer_of(mark).is_valid() && scopes::has_entered(mark.ptr()))) return values;
-    std::uint32_t seen = 0;
-    for (; mark.is_valid(); mark = outer_of(mark)) {
-        const std::uint32_t image = 1U << image_of(mark);
-        if ((seen & image) == 0) values.push_back({context_of(mark), owner_of(mark)});
-        seen |= image;
-    }
-    return values;
-}
-
 void drop(void* reference) { Py_XDECREF(static_cast<PyObject*>(reference)); }
 
-// Makes the task and the thread forget a scope in one step. Returns false, with nothing changed, if the scope was
-// entered in another contextvars.Context that is still running further out on this thread.
-bool forget(const scopes::ScopeEntry& entry) {
-    const NoCollection alone;
-    const nb::handle token = static_cast<PyObject*>(entry.token);
-    if (!task_scope::reset(token) && !task_scope::reset_elsewhere(token, static_cast<PyObject*>(entry.mark)))
-        return false;
-    scopes::leave(entry.mark);
-    return true;
-}
-
-// Leaves a scope that was entered on this thread. Throws, with nothing changed, if `forget` cannot.
-void leave_entry(scopes::ScopeEntry entry) {
-    if (!forget(entry))
-        blocks::raise(ask(Callback::cannot_leave, nb::handle(static_cast<PyObject*>(entry.owner)),
-                          "it was entered in a contextvars.Context that runs further out on this thread; "
-                          "leave it there"));
+// Leaves a scope that was entered on this thread: the task and the thread forget it in one step. Throws, with nothing
+// changed, if the scope was entered in another contextvars.Context that is still running further out on this thread.
+void leave_mark(scopes::Mark& mark) {
+    const nb::object own = nb::borrow(marks::object_of(mark));
+    {
+        const NoCollection alone;
+        const nb::object& token = marks::token_of(mark);
+        if (!task_scope::reset(token) && !task_scope::reset_elsewhere(token, own))
+            blocks::raise(ask(Callback::cannot_leave, marks::owner_of(mark),
+                              "it was entered in a contextvars.Context that runs further out on this thread; "
+                              "leave it there"));
+        scopes::leave(mark);
+        own.dec_ref();  // the thread's
+    }
     if (scopes::follows_switches()) follow_task();
-    drop(entry.token);
-    drop(entry.mark);
+    const nb::object token = std::move(marks::token_of(mark));
 }
 
 // Does the work of entering. Can fail until the task has its mark, and then changes nothing. Python code that runs
 // before finds the task and the thread outside of the scope, and Python code that runs after finds both inside.
-void enter_now(nb::handle self, nb::handle task, scopes::Ticket ticket) {
-    const Scope& parts = parts_of(self);
-    scopes::Frame frame = scopes::frame_of(parts.context->shared_from_this());
-    nb::object mark = new_mark(self, parts.native, frame.image, task);
+void enter_now(nb::handle self, nb::handle task) {
+    nb::object made = marks::make(self, parts_of(self).context->shared_from_this(), marks::of(task));
+    scopes::Mark& mark = *marks::of(made);
     scopes::make_room();
-    scopes::activate(frame);
+    mark.activation = contexts::acquire(*mark.context);
     const NoCollection alone;
-    nb::object token;
     try {
-        token = task_scope::set(mark, task);
+        marks::token_of(mark) = task_scope::set(made, task);
     } catch (...) {
-        scopes::dismiss(std::move(frame));
+        contexts::release(*mark.context, std::move(mark.activation));
         throw;
     }
-    scopes::enter(std::move(frame), {mark.release().ptr(), self.ptr(), token.release().ptr(), ticket});
+    scopes::enter(mark);
+    made.release();  // the thread keeps it
 }
 
 // Does what shows a context to LLVM, and raises Python's error where its reads could not be seen.
@@ -147,64 +99,49 @@ nb::handle given_native(nb::handle self) {
     throw nb::python_error();
 }
 
-nb::object enter(nb::handle self, scopes::Ticket ticket) {
+nb::object enter(nb::handle self) {
     given_native(self);
     const unsigned image = parts_of(self).image;
     for (;;) {
         if (!views::is_attached(image)) attach(image);
-        leave_abandoned();
         drop_orphans();
         nb::object task = task_scope::get();
-        if (!scopes::in_line(task.ptr())) {
+        if (!scopes::shows(marks::of(task))) {
             ask(Callback::check_in_line, self, "enter");
             task = task_scope::get();
         }
-        or_refuse(self, [&] { enter_now(self, task, ticket); });
+        or_refuse(self, [&] { enter_now(self, task); });
         if (views::is_attached(image)) return nb::borrow(self);
         // Another thread detached before this one was counted: attach again.
-        leave_entry(scopes::to_leave(*parts_of(self).context, task_scope::get().ptr()));
+        leave_mark(scopes::to_leave(*parts_of(self).context, marks::of(task_scope::get())));
     }
 }
 
-void leave(nb::handle self, bool failed) {
+void leave_unjudged(nb::handle self, bool) {
     given_native(self);
-    leave_abandoned();
     const nb::object task = scopes::follows_switches() ? task_scope::get() : nb::object();
-    scopes::ScopeEntry entry;
+    scopes::Mark* mark = nullptr;
     try {
-        entry = scopes::to_leave(*parts_of(self).context, task.ptr());
+        mark = &scopes::to_leave(*parts_of(self).context, marks::of(task));
     } catch (const contexts::ScopeError& error) {
         ask(Callback::check_in_line, self, "leave");
         blocks::raise(ask(Callback::cannot_leave, self, error.what()));
     }
-    leave_entry(entry);
-    leave_abandoned();
+    leave_mark(*mark);
+}
+
+void leave(nb::handle self, bool failed) {
+    leave_unjudged(self, failed);
     judge(self, failed);
 }
 
-void abandon(nb::handle, scopes::Ticket ticket) noexcept {
-    scopes::abandon_on_its_thread(ticket, [](scopes::Ticket own) noexcept {
-        scopes::abandon(own);
-        leave_abandoned();
-    });
-}
-
 // From here on LLVM sees the scope of the task.
-void begin_call(unsigned image) {
-    leave_abandoned();
-    nb::object mark = task_scope::get();
-    if (scopes::begin_call(image, mark.ptr())) return;
-    const nb::handle own = mark_in(image, mark);
-    std::optional<scopes::Frame> frame = scopes::frame_here(image, mark.ptr());
-    if (!frame) frame = own.is_valid() ? scopes::frame_of(context_of(own)) : scopes::frame_outside(image);
-    scopes::activate(*frame);
-    scopes::enter_for_call(*std::move(frame), {mark.ptr(), owner_of(own), nullptr});
-    mark.release();
-}
+void begin_call(unsigned image) { scopes::begin_call(image, marks::of(task_scope::get())); }
 
-void end_call() {
-    drop(scopes::end_call());
-    leave_abandoned();
+void end_call() noexcept {
+    if (!scopes::end_call()) return;
+    if (scopes::follows_switches()) follow_task();
+    drop_orphans();
 }
 
 void report(const char* problem) {
@@ -261,50 +198,16 @@ void free_scope(PyObject* self) {
     Py_DECREF(type);
 }
 
-// Whether another scope was entered inside an abandoned one, in its contextvars.Context, and is not left yet. Resetting
-// the ContextVar would hide that scope, and its own reset would bring the abandoned one back.
-bool must_wait(const scopes::ScopeEntry& entry) {
-    if (!scopes::follows_switches()) return false;  // only the innermost scope of the thread is offered
-    const nb::object token = nb::borrow(static_cast<PyObject*>(entry.token));
-    return !task_scope::is_innermost(token, static_cast<PyObject*>(entry.mark));
-}
-
 }  // namespace
 
-const blocks::Kind scope{&enter, &leave, &abandon};
-
-void leave_abandoned() noexcept {
-    if (scopes::any_posted())
-        for (const scopes::Ticket ticket : scopes::take_posted()) {
-            scopes::abandon(ticket);
-            scopes::Recorder::abandon(ticket);
-            llvmlite_lock::abandon(ticket);
-        }
-    std::size_t passed = 0;  // scopes that wait for one inside them
-    while (scopes::any_abandoned()) {
-        scopes::leave_abandoned_of_thread();
-        const scopes::ScopeEntry entry = scopes::next_abandoned(passed);
-        if (entry.mark == nullptr) return;
-        const nb::error_scope pending;
-        try {
-            const nb::object mark = nb::borrow(static_cast<PyObject*>(entry.mark));
-            if (must_wait(entry)) {
-                ++passed;
-                continue;
-            }
-            if (scopes::has_entered(mark.ptr())) leave_entry(entry);  // no finaliser did
-            passed = 0;
-        } catch (nb::python_error&) {
-            return;  // retried later
-        }
-    }
-}
+const blocks::Kind scope{&enter, &leave};
+const blocks::Kind unjudged{&enter, &leave_unjudged};
 
 void begin_in_task(unsigned image) {
-    leave_abandoned();
-    const nb::object mark = task_scope::get();
-    if (!scopes::in_line(mark.ptr())) ask(Callback::check_in_line, nb::none(), "compile");
-    const nb::object self = mark.is_valid() ? nb::borrow(PyTuple_GetItem(mark.ptr(), 0)) : nb::none();
+    const nb::object task = task_scope::get();
+    const scopes::Mark* mark = marks::of(task);
+    if (!scopes::shows(mark)) ask(Callback::check_in_line, nb::none(), "compile");
+    const nb::object self = mark == nullptr ? nb::none() : nb::borrow(marks::owner_of(*mark));
     or_refuse(self, [image] { begin_compilation(image); });
 }
 
@@ -326,14 +229,24 @@ void add_base(nb::handle module) {
         {{Py_tp_dealloc, reinterpret_cast<void*>(&free_scope)}, {Py_tp_methods, methods}, {Py_tp_getset, properties}},
         sizeof(Scope));
     blocks::add_methods<scope>(type);
+    marks::prepare();
+    scopes::retain_mark = [](scopes::Mark& mark) noexcept { marks::object_of(mark).inc_ref(); };
 }
 
 std::shared_ptr<contexts::Context> native_of(nb::handle self) { return nb::cast<SharedContext>(given_native(self)); }
 
-nb::object mark_of(unsigned image, nb::handle self) {
+nb::object task_owner(std::optional<unsigned> image) {
     const nb::object task = task_scope::get();
-    const nb::handle own = mark_in(image, task);
-    return own.is_valid() && owner_of(own) == self.ptr() ? nb::borrow(own) : nb::object();
+    const scopes::Mark* mark = marks::of(task);
+    if (image) mark = marks::in_image(*image, marks::of(task));
+    return mark == nullptr ? nb::none() : nb::borrow(marks::owner_of(*mark));
+}
+
+contexts::Activation* activation_of(unsigned image, nb::handle self) {
+    const nb::object task = task_scope::get();
+    const scopes::Mark* mark = marks::in_image(image, marks::of(task));
+    if (mark == nullptr || mark->owner != self.ptr() || !mark->is_entered_here()) return nullptr;
+    return mark->activation.front().activation.get();
 }
 
 void leave_all() {
@@ -343,11 +256,11 @@ void leave_all() {
 }
 
 nb::object suspended() {
-    const scopes::ScopeEntry entry = scopes::innermost();
-    if (entry.mark == nullptr) return nb::none();
-    const nb::object mark = nb::borrow(static_cast<PyObject*>(entry.mark));
-    const nb::object token = nb::borrow(static_cast<PyObject*>(entry.token));
-    return task_scope::is_running(token) ? nb::none() : mark;
+    const scopes::Mark* mark = scopes::shown_here();
+    if (mark == nullptr) return nb::none();
+    const nb::object own = nb::borrow(marks::object_of(*mark));
+    const nb::object token = nb::borrow(marks::token_of(*mark));
+    return task_scope::is_running(token) ? nb::none() : nb::borrow(marks::owner_of(*mark));
 }
 
 void begin_library_call(unsigned image) noexcept {
@@ -377,11 +290,9 @@ void end_compilation() noexcept { end_call(); }
 
 void follow_task() {
     try {
-        const nb::object mark = task_scope::get();
-        if (scopes::in_line(mark.ptr())) return;
-        const auto [before, taken] = scopes::show(mark.ptr(), values_of(mark));
-        if (taken) mark.inc_ref();
-        drop(before);
+        const nb::object task = task_scope::get();
+        scopes::follow(marks::of(task));
+        drop_orphans();
     } catch (const std::exception& error) {
         report(error.what());
     }

@@ -1,4 +1,4 @@
-// Scopes of Python code: keeps a thread's frames (scopes/scope.hpp) and its task's mark (python/task_variable.hpp)
+// Scopes of Python code: keeps what a thread shows (scopes/scope.hpp) and its task's mark (python/task_variable.hpp)
 // consistent. Each change is one native step that executes no instruction of the interpreter.
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <nanobind/nanobind.h>
 
 #include <memory>
+#include <optional>
 
 namespace optctx::scoping {
 
@@ -17,13 +18,19 @@ void attach(unsigned image);
 // Adds the base class of OptionContext, with `__enter__` and `__exit__`.
 void add_base(nanobind::handle module);
 extern const blocks::Kind scope;
+// The same, but `judge` is left to the caller.
+extern const blocks::Kind unjudged;
 std::shared_ptr<contexts::Context> native_of(nanobind::handle scope);
-// Returns the mark of the running task in an image, if its scope there is of this context. Invalid otherwise.
-nanobind::object mark_of(unsigned image, nanobind::handle scope);
+// Returns the OptionContext of the innermost scope that the running task is in, of one image or of any. None outside.
+nanobind::object task_owner(std::optional<unsigned> image);
+// Returns the activation of the running task's scope in an image, if it is of this OptionContext and was entered on
+// this thread. Null otherwise.
+contexts::Activation* activation_of(unsigned image, nanobind::handle scope);
 
 // Leaves every scope of this thread and its task, as after a fork.
 void leave_all();
-// Returns the mark of this thread's innermost scope if another task, which is suspended, is inside it. None otherwise.
+// Returns the OptionContext of the scope that this thread shows if another task, which is suspended, is inside it. None
+// otherwise.
 nanobind::object suspended();
 
 // Called around every call that llvmlite makes into its image, with its lock held. They must not throw or wait.
@@ -36,10 +43,6 @@ void end_compilation() noexcept;
 void begin_in_task(unsigned image);
 // Reports what LLVM did not read in a scope that was left, if the scope asks for that.
 void judge(nanobind::handle scope, bool failed);
-
-// Leaves the scopes that no block of this thread holds any more, as far as possible now. Called wherever optctx
-// examines the scopes of a thread.
-void leave_abandoned() noexcept;
 
 // Shows the scope of the running task. Called when tasks switch.
 void follow_task();

@@ -1,25 +1,33 @@
-// By what tasks and scopes know each other.
+// One entry into a context, as tasks and threads know it.
 #pragma once
 
-#include "scopes/tickets.hpp"
+#include "contexts/activation.hpp"
+#include "contexts/context.hpp"
 
 #include <atomic>
+#include <memory>
+#include <utility>
 
 namespace optctx::scopes {
 
-// A task (a coroutine, a request, code run in a copied contextvars.Context) is known here only by its mark. A mark is
-// an object of the caller's, one for each entry into a context; null stands for outside any scope. The task keeps the
-// mark of its innermost scope; the thread keeps the scopes that were entered on it. If the two disagree, either code
-// was carried to another thread, or another task is suspended inside its scope on this thread.
-using Mark = void*;
+// A task (a coroutine, a request, code run in a copied contextvars.Context) keeps the mark of its innermost scope and
+// takes it to other threads; null stands for outside every scope. The thread that entered the scope keeps the mark,
+// too, until it leaves. A mark is part of an object of the caller's that counts its references.
+struct Mark {
+    Mark(void* object_, void* owner_, std::shared_ptr<contexts::Context> context_, Mark* outer_)
+        : object(object_), owner(owner_), outer(outer_), context(std::move(context_)) {}
 
-// What the caller supplies for a scope. `mark` and `token` are references that the caller takes back; `owner` lives as
-// long as the mark.
-struct ScopeEntry {
-    Mark mark = nullptr;
-    void* owner = nullptr;  // the caller's object for the context
-    void* token = nullptr;
-    Ticket ticket{};  // of the block that holds the scope, if any
+    void* const object;
+    void* const owner;  // the caller's object for the context; lives as long as the mark
+    Mark* const outer;  // of the innermost scope of another image around it; lives as long as the mark
+    const std::shared_ptr<contexts::Context> context;
+    // Of the thread that entered the scope, until it leaves.
+    const void* const thread = __builtin_thread_pointer();
+    contexts::Acquired activation{};
+    Mark* before = nullptr;  // what that thread showed before; null if that may end earlier
+
+    unsigned image() const noexcept { return context->space().image(); }
+    bool is_entered_here() const noexcept { return thread == __builtin_thread_pointer() && !activation.empty(); }
 };
 
 // Where the interpreter reports task switches, scopes of many tasks may be entered on one thread at once.

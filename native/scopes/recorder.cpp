@@ -65,13 +65,12 @@ void Recorder::want_also(const Recorder& outer) noexcept {
         unwanted_->keep_common(*outer.unwanted_);
 }
 
-void Recorder::start(Ticket ticket) {
+void Recorder::start() {
     std::shared_ptr<Recorder> self = shared_from_this();
     recorders.started.reserve(recorders.started.size() + 1);
     // What is read inside this block is no longer seen first by the enclosing one.
     if (const Recorder* outer = recorders.innermost(image()); outer != nullptr) want_also(*outer);
     handler_.emplace();
-    ticket_ = ticket;
     recorders.started.push_back(std::move(self));
     views::set_substitute(image(), this);
     ++active[image()];
@@ -83,7 +82,6 @@ void Recorder::stop() {
         throw contexts::ScopeError(handler_ ? "it is not the innermost recording of this thread"
                                             : "it has ended already");
     stop_innermost();
-    stop_abandoned();
 }
 
 void Recorder::stop_innermost() noexcept {
@@ -95,16 +93,6 @@ void Recorder::stop_innermost() noexcept {
     if (outer != nullptr) outer->add(*self);
     views::set_substitute(self->image(), outer);
     self->handler_.reset();
-}
-
-void Recorder::stop_abandoned() noexcept {
-    while (!recorders.started.empty() && recorders.started.back()->abandoned_) stop_innermost();
-}
-
-void Recorder::abandon(Ticket ticket) noexcept {
-    for (const auto& each : recorders.started)
-        if (each->ticket_ == ticket) each->abandoned_ = true;
-    stop_abandoned();
 }
 
 void drop_recorders() noexcept {

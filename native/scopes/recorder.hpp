@@ -2,7 +2,6 @@
 #pragma once
 
 #include "contexts/context.hpp"
-#include "scopes/tickets.hpp"
 #include "views/poison.hpp"
 
 #include <cstddef>
@@ -24,7 +23,7 @@ class Recorder final : public views::Substitute, public std::enable_shared_from_
 public:
     // Starts recording on this thread; call once. Throws views::UnwatchedError, with nothing changed, if this thread's
     // faults cannot be handled.
-    void start(Ticket ticket);
+    void start();
     // Stops recording and adds the reads to the enclosing recorder of the same image, if any. Throws
     // contexts::ScopeError unless this is the innermost recorder of this thread. `seen` does not change afterwards.
     void stop();
@@ -44,9 +43,6 @@ public:
     void only(const std::vector<std::uint32_t>& readers);
     // The readers that read, of a member of `seen`.
     std::vector<std::uint32_t> readers(const SeenReads& seen) const;
-    // The block with this ticket, on this thread, is gone without stopping its recorder. Stops the recorder as soon as
-    // it is the innermost one.
-    static void abandon(Ticket ticket) noexcept;
 
     void lose() noexcept override { lost_ = true; }
     // True if other code took over this thread's faults, so that later reads were not seen.
@@ -57,7 +53,6 @@ private:
     SeenReads& seen_under(contexts::Context* context);
     void add(const Recorder& inner) noexcept;
     static void stop_innermost() noexcept;
-    static void stop_abandoned() noexcept;
 
     std::shared_ptr<const views::Layout> layout_;
     std::optional<views::PoisonHandler> handler_;
@@ -68,8 +63,6 @@ private:
     SeenReads* now_ = nullptr;  // null if memory ran out
     bool complete_ = true;
     bool lost_ = false;
-    Ticket ticket_{};
-    bool abandoned_ = false;
 };
 
 // The number of recorders of an image, on all threads.

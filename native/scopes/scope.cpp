@@ -1,52 +1,257 @@
-// The scopes of each thread.
 #include "scopes/scope.hpp"
 
 #include "os/fork_locks.hpp"
+#include "scopes/orphans.hpp"
 #include "scopes/recorder.hpp"
-#include "scopes/stack.hpp"
 #include "values/debugging.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <iterator>
 #include <utility>
+#include <vector>
 
 namespace optctx::scopes {
 namespace {
 
-thread_local Stack stack;
+using contexts::Acquired;
+using Lasts = Seen::Lasts;
+
+views::PerImage<std::atomic<std::size_t>> inside{};  // entries of all threads
+std::atomic<bool> process_ending{false};
+std::atomic<std::uint64_t> next_thread{1};
+
+// A scope that another thread entered: shown here for a call into LLVM or, with number 0, from switch to switch.
+struct Carried {
+    Mark* mark;
+    Acquired activation;
+    std::size_t call;
+};
+
+// What LLVM sees in place of the scope with this mark, while the thread shows it.
+struct Instead {
+    Mark* mark;
+    std::shared_ptr<contexts::Context> context;
+    void* owner;
+    Acquired activation;
+    std::uint64_t number;  // of a scope of C++ code; 0: LLVM's own work
+};
+
+// A call into LLVM that shows another mark than the thread did before.
+struct Call {
+    std::size_t number;
+    Mark* shown;  // a reference to its object
+    Mark* before;
+    std::size_t depth;  // the number of scopes that the thread had entered before
+};
+
+// Trivial, so that code which runs after the thread's scopes have ended finds it.
+thread_local constinit views::PerImage<Seen> now{};
+thread_local constinit bool ended = false;
+thread_local constinit std::uint64_t serial = 0;  // of the thread, from its first scope of C++ code on
+
+void drop(const Mark* mark) noexcept {
+    if (mark != nullptr) add_orphan(mark->object);
+}
+
+struct Thread {
+    std::vector<Mark*> entered;  // and not left, in this order
+    std::vector<Carried> carried;
+    std::vector<Instead> instead;
+    std::vector<Call> bridged;
+    Mark* shown = nullptr;     // entered here, carried, or the shown one of a call
+    std::uint32_t images = 0;  // a bit for each image of which this thread has shown anything
+    std::size_t calls = 0;
+    std::uint64_t scopes = 0;  // of C++ code, so far
+
+    // A thread that ends inside scopes leaves them. It does not if the process is ending: LLVM's own objects are about
+    // to be destroyed. But their destructors must not read through views that nothing keeps.
+    ~Thread() {
+        ended = true;
+        if (process_ending.load()) {
+            for (unsigned image = 0; image < views::max_images; ++image) set(image, {});
+            return;
+        }
+        leave_all();
+    }
+
+    void set(unsigned image, const Seen& next) noexcept {
+        now[image] = next;
+        views::set_current_view(image,
+                                next.activation == nullptr ? views::identity_view(image) : next.activation->view());
+    }
+
+    Carried* find_carried(const Mark* mark) noexcept {
+        const auto at =
+            std::find_if(carried.rbegin(), carried.rend(), [mark](const Carried& each) { return each.mark == mark; });
+        return at == carried.rend() ? nullptr : &*at;
+    }
+
+    // What LLVM sees of an image in the scope with this mark: of the innermost scope of that image around it.
+    Seen find(unsigned image, const Mark* mark) noexcept {
+        for (;;) {
+            const auto at = std::find_if(instead.rbegin(), instead.rend(), [&](const Instead& each) {
+                return each.mark == mark && each.context->space().image() == image;
+            });
+            if (at != instead.rend())
+                return {at->activation.front().activation.get(), at->owner,
+                        at->number == 0 ? Lasts::call : Lasts::scope_of_thread};
+            if (mark == nullptr) return {};
+            if (mark->image() == image) return find(*mark);
+            mark = around(*mark);
+        }
+    }
+    Seen find(const Mark& mark) noexcept {
+        if (mark.is_entered_here()) return {mark.activation.front().activation.get(), mark.owner, Lasts::scope};
+        if (const Carried* each = find_carried(&mark))
+            return {each->activation.front().activation.get(), mark.owner, Lasts::call};
+        return {};
+    }
+    static Mark* around(const Mark& mark) noexcept {
+        return mark.is_entered_here() && mark.before != nullptr ? mark.before : mark.outer;
+    }
+
+    void show(Mark* mark) noexcept {
+        shown = mark;
+        for (unsigned image = 0; images >> image != 0; ++image)
+            if ((images >> image & 1) != 0) set(image, find(image, mark));
+    }
+
+    // Whether the mark lives until what is begun now has ended.
+    bool outlives(const Mark* mark) const noexcept {
+        if (mark == nullptr || mark->is_entered_here()) return true;
+        return std::any_of(bridged.begin(), bridged.end(), [mark](const Call& each) { return each.shown == mark; });
+    }
+
+    // A mark is no longer shown here: what was begun inside it leads past it. `depth`: of the first scope inside it.
+    void pass_by(const Mark* mark, Mark* before, std::size_t depth = 0) noexcept {
+        for (; depth < entered.size(); ++depth)
+            if (entered[depth]->before == mark) entered[depth]->before = before;
+    }
+
+    void count(unsigned image) noexcept {
+        images |= 1U << image;
+        inside[image].fetch_add(1, std::memory_order_relaxed);
+    }
+    static void count_out(unsigned image) noexcept { inside[image].fetch_sub(1, std::memory_order_release); }
+
+    // Adds a scope of another thread; there is room.
+    void carry(Mark& mark, Acquired activation, std::size_t call) noexcept {
+        images |= 1U << mark.image();
+        retain_mark(mark);
+        carried.push_back({&mark, std::move(activation), call});
+    }
+
+    // Removes what was carried for a call, or until this switch, and is not shown any more.
+    void put_down(std::size_t call) noexcept {
+        for (Carried& each : carried)
+            if (each.call == call && !(call == 0 && is_hidden(each.mark))) {
+                contexts::release(*each.mark->context, std::move(each.activation));
+                if (call != 0) count_out(each.mark->image());
+                drop(each.mark);
+            }
+        std::erase_if(carried, [](const Carried& each) { return each.activation.empty(); });
+    }
+    bool is_hidden(const Mark* mark) const noexcept {
+        return std::any_of(instead.begin(), instead.end(), [mark](const Instead& each) { return each.mark == mark; });
+    }
+
+    Instead& add_instead(const std::shared_ptr<contexts::Context>& context, void* owner, std::uint64_t number) {
+        instead.reserve(instead.size() + 1);
+        const unsigned image = context->space().image();
+        instead.push_back({shown, context, owner, contexts::acquire(*context), number});
+        count(image);
+        set(image, find(image, shown));
+        return instead.back();
+    }
+
+    void remove(std::vector<Instead>::iterator at) noexcept {
+        Instead gone = std::move(*at);
+        instead.erase(at);
+        show(shown);
+        count_out(gone.context->space().image());
+        contexts::release(*gone.context, std::move(gone.activation));
+    }
+
+    // Whether nothing of its task is inside the scope.
+    bool is_innermost(const Mark& mark) const noexcept {
+        return (follows_switches() || &mark == entered.back()) && !is_hidden(&mark);
+    }
+
+    void leave(Mark& mark) noexcept {
+        if (entered.back() == &mark)
+            entered.pop_back();
+        else
+            entered.erase(std::find(entered.begin(), entered.end(), &mark));
+        Acquired left = std::move(mark.activation);
+        Mark* const before = std::exchange(mark.before, nullptr);
+        pass_by(&mark, before);
+        for (Call& each : bridged)
+            if (each.before == &mark) each.before = before;
+        show(shown != &mark ? shown : follows_switches() ? nullptr : before);
+        count_out(mark.image());
+        contexts::release(*mark.context, std::move(left));
+    }
+
+    void leave_all() noexcept {
+        for (unsigned image = 0; image < views::max_images; ++image)
+            if ((images >> image & 1) != 0) set(image, {});
+        shown = nullptr;
+        for (Instead& each : instead) {
+            count_out(each.context->space().image());
+            contexts::release(*each.context, std::move(each.activation));
+        }
+        instead.clear();
+        while (!entered.empty()) {
+            Mark* const mark = entered.back();
+            leave(*mark);
+            drop(mark);
+        }
+        for (; calls > 0; --calls) put_down(calls);
+        put_down(0);
+        for (const Call& each : bridged) drop(each.shown);
+        bridged.clear();
+    }
+
+    template <class Visit>
+    void visit_activations(const Visit& visit) {
+        for (Mark* each : entered) visit(*each->context, *each->activation.front().activation);
+        for (Carried& each : carried) visit(*each.mark->context, *each.activation.front().activation);
+        for (Instead& each : instead) visit(*each.context, *each.activation.front().activation);
+    }
+};
+
+thread_local Thread thread;
 
 // Runs in the child of a fork: only this thread's contexts keep LLVM's debug flag raised.
 void raise_flags_again() {
     for (unsigned image = 0; image < views::max_images; ++image) {
         std::size_t count = 0;
-        for (const Levels* levels : {&stack.levels, &stack.carried})
-            for (const Level& level : *levels) {
-                const Frame& frame = level.frame;
-                if (frame.image != image || frame.activation.empty()) continue;
-                if (frame.context->prints()) ++count;
-                if (frame.activation.front().activation->raises_flag()) ++count;
-            }
+        thread.visit_activations([&](const contexts::Context& context, const contexts::Activation& activation) {
+            if (context.space().image() != image) return;
+            count += std::size_t{context.prints()} + std::size_t{activation.raises_flag()};
+        });
         if (values::Debugging* flag = values::debugging(image)) flag->raised_by(count);
     }
 }
 
-std::size_t activations_of(const contexts::Context& context) noexcept {
-    const auto has = [&](const Level& level) {
-        return !level.frame.activation.empty() && level.frame.context.get() == &context;
-    };
-    const auto count = [&](const Levels& levels) { return std::count_if(levels.begin(), levels.end(), has); };
-    return static_cast<std::size_t>(count(stack.levels) + count(stack.carried));
+std::size_t activations_of(const contexts::Context& context) {
+    std::size_t count = 0;
+    thread.visit_activations([&](const contexts::Context& each, const contexts::Activation&) {
+        if (&each == &context) ++count;
+    });
+    return count;
 }
 
 // Only this thread survives in the child of a fork: counts over all threads become this thread's.
 void count_again() noexcept {
-    for (auto& count : active_levels) count = 0;
-    for (const Level& level : stack.levels)
-        if (level.counts()) ++active_levels[level.frame.image];
+    for (auto& count : inside) count = 0;
+    for (const Mark* each : thread.entered) ++inside[each->image()];
+    for (const Instead& each : thread.instead) ++inside[each.context->space().image()];
+    for (const Carried& each : thread.carried)
+        if (each.call != 0) ++inside[each.mark->image()];
     count_recorders_again();
     contexts::Context::count_threads_again(activations_of);
-    only_this_thread_abandons();
     raise_flags_again();
 }
 
@@ -54,234 +259,146 @@ void count_again() noexcept {
 
 }  // namespace
 
-void process_ends() noexcept { process_ending = true; }
-
-Frame frame_of(const std::shared_ptr<contexts::Context>& context) {
-    return {.context = context, .image = context->space().image()};
-}
-
-Frame frame_outside(unsigned image) {
-    return {.context = nullptr, .image = image, .view = views::identity_view(image)};
-}
-
-std::optional<Frame> frame_here(unsigned image, Mark mark) {
-    while (mark != nullptr) {
-        const auto at = stack.find(mark);
-        if (at == stack.levels.end()) return std::nullopt;
-        if (at->frame.image == image)
-            return Frame{.context = at->frame.context, .image = image, .view = at->frame.view};
-        mark = at->previous;
-    }
-    return frame_outside(image);
-}
-
-bool in_line(Mark task) noexcept { return stack.shown == task; }
-
-ScopeEntry innermost() noexcept {
-    const auto last = std::find_if(stack.levels.rbegin(), stack.levels.rend(), [](const Level& level) {
-        return level.reason != Reason::borrowed && level.reason != Reason::thread;
-    });
-    return last != stack.levels.rend() && last->is_scope(stack.shown) ? last->entry : ScopeEntry{};
-}
-
-contexts::Activation* current_activation(unsigned image) noexcept {
-    const Level* level = stack.activated(image);
-    return level == nullptr ? nullptr : level->frame.activation.front().activation.get();
-}
-
-bool entered_here(unsigned image) noexcept {
-    const Level* activated = stack.activated(image);  // among the levels, unless it is carried
-    return std::any_of(stack.levels.begin(), stack.levels.end(), [activated](const Level& level) {
-        return &level == activated && level.reason == Reason::scope;
-    });
-}
-
-contexts::Activation* activation_of(Mark mark) noexcept {
-    const auto at = stack.find(mark);
-    if (mark == nullptr || at == stack.levels.end() || at->frame.activation.empty()) return nullptr;
-    return at->frame.activation.front().activation.get();
-}
+const Seen& seen(unsigned image) noexcept { return now[image]; }
 
 const contexts::Context* current_context(unsigned image) noexcept {
-    if (ended) return nullptr;
-    const Level* level = stack.seen(image);
-    if (level == nullptr) return nullptr;
-    const contexts::Activation* activation = current_activation(image);
-    if (activation == nullptr) return level->frame.context.get();
-    return activation->adopted() == nullptr ? level->frame.context.get() : activation->adopted().get();
-}
-
-void* current_owner(unsigned image) noexcept {
-    const Level* level = stack.seen(image);
-    return level == nullptr ? nullptr : level->entry.owner;
+    const contexts::Activation* activation = now[image].activation;
+    return activation == nullptr ? nullptr : &activation->shown();
 }
 
 bool wrote(unsigned image) noexcept {
-    const contexts::Activation* activation = current_activation(image);
-    return activation != nullptr ? activation->written() : stack.seen(image) != nullptr;
+    const contexts::Activation* activation = now[image].activation;
+    return activation != nullptr && activation->written();
 }
 
-void make_room() { stack.make_room(); }
+bool shows(const Mark* task) noexcept { return thread.shown == task; }
 
-void enter(Frame&& frame, ScopeEntry entry) noexcept { stack.push(std::move(frame), Reason::scope, entry, entry.mark); }
-
-static bool is_entered_of_thread(Ticket ticket) noexcept { return stack.find_of_thread(ticket) != stack.levels.end(); }
-
-void enter_of_thread(Frame&& frame, Ticket ticket) noexcept {
-    stack.push(std::move(frame), Reason::thread, {.ticket = ticket}, stack.shown);
-}
-
-Left leave_of_thread(Ticket ticket) noexcept {
-    if (!is_of_this_thread(ticket)) return Left::on_another_thread;
-    if (ended) return Left::ended;
-    leave_abandoned_of_thread();
-    const auto at = stack.find_of_thread(ticket);
-    if (at == stack.levels.end()) return Left::not_inside;
-    if (!stack.is_free(at)) return Left::not_innermost;
-    stack.take(at);
-    leave_abandoned_of_thread();
-    return Left::left;
-}
-
-void abandon_of_thread(Ticket ticket) noexcept {
-    abandon_on_its_thread(ticket, [](Ticket own) noexcept {
-        if (ended) return;
-        abandon(own);
-        leave_abandoned_of_thread();
-    });
-}
-
-void leave_abandoned_of_thread() noexcept {
-    if (ended) return;
-    if (any_posted())
-        for (const Ticket ticket : take_posted(is_entered_of_thread)) abandon(ticket);
-    if (stack.abandoned == 0) return;
-    for (auto at = stack.levels.end(); at != stack.levels.begin();) {
-        --at;
-        if (at->reason != Reason::thread || !at->abandoned || !stack.is_free(at)) continue;
-        stack.take(at);
-        at = stack.levels.end();  // others may be free now
-    }
-}
-
-std::shared_ptr<contexts::Context> context_of_thread(unsigned image) {
-    if (!is_of_thread(image)) return nullptr;
-    return std::const_pointer_cast<contexts::Context>(current_context(image)->shared_from_this());
-}
-
-bool is_of_thread(unsigned image) noexcept {
-    const Level* level = stack.seen(image);
-    return level != nullptr && level->reason == Reason::thread;
+Mark* shown_here() noexcept {
+    return thread.shown != nullptr && thread.shown->is_entered_here() ? thread.shown : nullptr;
 }
 
 bool may_enter() noexcept { return !ended && !process_ending.load(); }
 
-void dismiss(Frame&& frame) noexcept { stack.dismiss(frame); }
-
-ScopeEntry to_leave(const contexts::Context& context, Mark task) {
-    const auto& levels = stack.levels;
-    if (const auto at = stack.find_to_leave(context, task); at != levels.end()) return at->entry;
-    const bool outer = std::any_of(levels.begin(), levels.end(), [&](const Level& level) {
-        return level.reason == Reason::scope && level.frame.context.get() == &context;
-    });
-    if (outer)
-        throw contexts::ScopeError(
-            "it is not the innermost scope of this thread: scopes entered after it are still open");
-    throw contexts::ScopeError(
-        "this thread is not inside it: it was not entered, was left already, or was entered on another thread");
+void make_room() {
+    auto& entered = thread.entered;
+    if (entered.size() == entered.capacity()) entered.reserve(2 * entered.size() + 4);
 }
 
-void leave(Mark mark) noexcept { stack.take(stack.find(mark)); }
+void enter(Mark& mark) noexcept {
+    mark.before = thread.outlives(thread.shown) ? thread.shown : nullptr;
+    thread.entered.push_back(&mark);
+    thread.shown = &mark;
+    thread.count(mark.image());
+    thread.set(mark.image(), thread.find(mark));
+}
+
+Mark& to_leave(const contexts::Context& context, Mark* task) {
+    const auto& entered = thread.entered;
+    const auto own = [&](const Mark* each) { return each->context.get() == &context; };
+    const auto last = std::find_if(entered.rbegin(), entered.rend(), own);
+    if (last == entered.rend())
+        throw contexts::ScopeError(
+            "this thread is not inside it: it was not entered, was left already, or was entered on another thread");
+    Mark& mark = follows_switches() && task != nullptr && task->is_entered_here() ? *task : **last;
+    if (own(&mark) && thread.is_innermost(mark)) return mark;
+    throw contexts::ScopeError("it is not the innermost scope of this thread: scopes entered after it are still open");
+}
+
+void leave(Mark& mark) noexcept { thread.leave(mark); }
 
 void leave_all() noexcept {
     drop_recorders();
-    while (!stack.levels.empty()) Stack::abandon(stack.take(std::prev(stack.levels.end())));
-    Stack::abandon({.mark = stack.drop_carried()});
-    stack.shown = nullptr;
-    stack.calls = stack.bridged = 0;
+    thread.leave_all();
 }
 
-void abandon(Ticket ticket) noexcept {
-    for (Level& level : stack.levels) {
-        const bool is_scope = level.reason == Reason::scope || level.reason == Reason::thread;
-        if (!is_scope || level.entry.ticket != ticket || level.abandoned) continue;
-        level.abandoned = true;
-        ++stack.abandoned;
-    }
-}
-
-bool any_abandoned() noexcept { return stack.abandoned != 0; }
-
-ScopeEntry next_abandoned(std::size_t passed) noexcept {
-    for (auto at = stack.levels.end(); at != stack.levels.begin();)
-        if ((--at)->reason == Reason::scope && at->abandoned && stack.is_free(at) && passed-- == 0) return at->entry;
-    return {};
-}
-
-bool begin_call(unsigned image, Mark task) noexcept {
-    values::follow_debugging(image);
-    ++stack.calls;
-    return stack.shown == task && !stack.shows_only_carried(image);
-}
-
-std::size_t calls() noexcept { return stack.calls; }
-
-void enter_for_call(Frame&& frame, ScopeEntry entry) {
-    stack.push(std::move(frame), Reason::call, entry, entry.mark);
-    ++stack.bridged;
-}
-
-Mark end_call() noexcept {
-    if (stack.calls == 0) return nullptr;  // the call began before calls were counted
-    const std::size_t call = stack.calls--;
-    if (stack.bridged == 0) return nullptr;
-    auto& levels = stack.levels;
-    const auto at = std::find_if(levels.begin(), levels.end(), [call](const Level& level) {
-        return level.reason == Reason::call && level.call == call;
-    });
-    if (at == levels.end()) return nullptr;
-    --stack.bridged;
-    return stack.take(at).mark;
-}
-
-void enter_borrowed(const std::shared_ptr<contexts::Context>& context, void* owner) {
-    Frame frame = frame_of(context);
-    activate(frame);
-    stack.push(std::move(frame), Reason::borrowed, {nullptr, owner, nullptr}, stack.shown);
-}
-
-void leave_borrowed() noexcept {
-    auto& levels = stack.levels;
-    const auto last = std::find_if(levels.rbegin(), levels.rend(),
-                                   [](const Level& level) { return level.reason == Reason::borrowed; });
-    stack.take(std::prev(last.base()));
-}
-
-bool has_entered(Mark mark) noexcept { return stack.find(mark) != stack.levels.end(); }
-
-Shown show(Mark mark, const std::vector<Values>& values) {
-    if (stack.shown == mark) return {};
-    Levels next;
-    next.reserve(values.size());
+void follow(Mark* task) {
+    if (thread.shown == task) return;
+    std::vector<std::pair<Mark*, Acquired>> next;
+    bool complete = true;
     try {
-        for (const auto& [context, owner] : values) {
-            Frame frame = frame_of(context);
-            if (!follows_switches() || stack.in_force(frame.image, mark) != nullptr) continue;
-            if (context->reads() == nullptr) activate(frame);
-            next.push_back({std::move(frame), Reason::scope, {mark, owner, nullptr}, mark, nullptr});
+        for (Mark* mark = task; mark != nullptr; mark = mark->outer) {
+            if (mark->is_entered_here()) continue;
+            complete = complete && mark->context->reads() == nullptr;
+            if (complete) next.emplace_back(mark, contexts::acquire(*mark->context));
         }
+        thread.carried.reserve(thread.carried.size() + next.size());
     } catch (...) {
-        for (Level& level : next) Stack::drop(level);
+        for (auto& [mark, activation] : next)
+            if (!activation.empty()) contexts::release(*mark->context, std::move(activation));
         throw;
     }
-    const Mark before = stack.drop_carried();
-    stack.carried = std::move(next);
-    for (const Level& level : stack.carried) stack.images |= 1U << level.frame.image;
-    stack.shown = mark;
-    stack.show_again();
-    return {before, !stack.carried.empty()};
+    if (!thread.carried.empty()) {
+        thread.show(nullptr);
+        thread.put_down(0);
+    }
+    for (auto& [mark, activation] : next) thread.carry(*mark, std::move(activation), 0);
+    thread.show(complete ? task : nullptr);
 }
 
-std::size_t active_scopes(unsigned image) noexcept { return active_levels[image].load(std::memory_order_acquire); }
+void begin_call(unsigned image, Mark* task) {
+    values::follow_debugging(image);
+    const std::size_t number = ++thread.calls;
+    Mark* own = task;
+    while (own != nullptr && own->image() != image) own = Thread::around(*own);
+    const Carried* known = own == nullptr || own->is_entered_here() ? nullptr : thread.find_carried(own);
+    const bool carries = own != nullptr && !own->is_entered_here() && (known == nullptr || known->call == 0);
+    if (thread.shown == task && !carries) return;
+    thread.carried.reserve(thread.carried.size() + 1);
+    thread.bridged.reserve(thread.bridged.size() + 1);
+    if (carries) {
+        thread.carry(*own, contexts::acquire(*own->context), number);
+        thread.count(image);
+    }
+    Mark* const before = thread.outlives(thread.shown) ? thread.shown : nullptr;
+    if (task != nullptr) retain_mark(*task);
+    thread.bridged.push_back({number, task, before, thread.entered.size()});
+    thread.show(task);
+}
+
+bool end_call() noexcept {
+    if (thread.calls == 0) return false;  // the call began before calls were counted
+    const std::size_t number = thread.calls--;
+    if (thread.bridged.empty() || thread.bridged.back().number != number) return false;
+    const Call call = thread.bridged.back();
+    thread.bridged.pop_back();
+    if (call.shown == nullptr || !thread.outlives(call.shown)) thread.pass_by(call.shown, call.before, call.depth);
+    thread.show(call.before);
+    thread.put_down(number);
+    drop(call.shown);
+    return true;
+}
+
+std::size_t calls() noexcept { return thread.calls; }
+
+void show_instead(const std::shared_ptr<contexts::Context>& context, void* owner) {
+    thread.add_instead(context, owner, 0);
+}
+
+void end_instead() noexcept {
+    auto& instead = thread.instead;
+    const auto last =
+        std::find_if(instead.rbegin(), instead.rend(), [](const Instead& each) { return each.number == 0; });
+    thread.remove(std::prev(last.base()));
+}
+
+ScopeOfThread enter_of_thread(const std::shared_ptr<contexts::Context>& context) {
+    if (serial == 0) serial = next_thread.fetch_add(1);
+    thread.add_instead(context, nullptr, ++thread.scopes);
+    return {serial, thread.scopes};
+}
+
+Left leave_of_thread(ScopeOfThread scope) noexcept {
+    if (scope.thread != serial) return Left::on_another_thread;
+    if (ended) return Left::ended;
+    const auto at = std::find_if(thread.instead.begin(), thread.instead.end(),
+                                 [scope](const Instead& each) { return each.number == scope.number; });
+    if (at == thread.instead.end()) return Left::not_inside;
+    thread.remove(at);
+    return Left::left;
+}
+
+void process_ends() noexcept { process_ending = true; }
+
+std::size_t active_scopes(unsigned image) noexcept { return inside[image].load(std::memory_order_acquire); }
 
 }  // namespace optctx::scopes

@@ -28,12 +28,10 @@ from optctx.errors import (
 from optctx.locks import Rank, lock_held_by_fork
 from optctx.values.layers import HasLayers
 
-# A new one for each entry. A third item is the mark of the innermost enclosing scope of another image.
-Mark: TypeAlias = "tuple[HasLayers, _native.Context] | tuple[HasLayers, _native.Context, Mark]"
 LibraryCalls: TypeAlias = "tuple[Callable[[], None], Callable[[], None]]"
 
-_innermost: contextvars.ContextVar[Mark | None] = contextvars.ContextVar("optctx")
-_native.use_task_variable(_innermost)
+# Holds the mark of the task's innermost scope (native/python/marks.hpp).
+_native.use_task_variable(contextvars.ContextVar("optctx"))
 
 _lock = lock_held_by_fork(Rank.TASKS)
 _following: set[int] = set()  # indexes of images
@@ -46,10 +44,7 @@ def entered(engine: Engine, what: str) -> HasLayers | None:
     """
     if not _native.in_line():
         check_in_line(what)
-    mark = _innermost.get(None)
-    while mark is not None and mark[0]._layers.engine is not engine:
-        mark = mark[2] if len(mark) == 3 else None
-    return None if mark is None else mark[0]
+    return cast("HasLayers | None", _native.task_owner(engine.index))
 
 
 def check_in_line(what: str) -> None:
@@ -58,13 +53,13 @@ def check_in_line(what: str) -> None:
     Code that is called inside that scope does not count as another task, even in another
     contextvars.Context: the scope is further out on this thread, not suspended.
     """
-    mark = cast("Mark | None", _native.suspended())
-    if mark is None:
+    inside = _native.suspended()
+    if inside is None:
         return
-    here = _innermost.get(None)
-    task = f"a task inside {shown(here[0])}" if here else "a task outside any scope"
+    here = _native.task_owner()
+    task = "a task outside any scope" if here is None else f"a task inside {shown(here)}"
     raise ScopeError(
-        f"cannot {what} in {task}: its thread is still inside {shown(mark[0])}, which "
+        f"cannot {what} in {task}: its thread is still inside {shown(inside)}, which "
         "another task entered that is suspended inside it; before Python 3.14 a scope must not be held "
         "across an `await`: leave it before, or put what awaits nothing into a function and "
         "`await asyncio.to_thread(context.run, function)`"

@@ -151,8 +151,6 @@ class _Drawing:
         if action == "carry":
             forks = self.is_alone and draw(st.booleans())  # else llvmlite's lock may be held in the child
             step = step._replace(way=draw(st.sampled_from(_WAYS)), other=int(forks))
-        if action == "leave" and not self.model.stacks[thread][-1].of_task:
-            step = step._replace(way=draw(st.sampled_from(("", "elsewhere"))))
         return step
 
 

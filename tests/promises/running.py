@@ -230,13 +230,7 @@ class _Worker:
             self._push(OptionContext(dict(step.options)))
 
     def _leave(self, step: Step) -> None:
-        scope = self.stack.pop()
-        if step.way == "elsewhere":
-            assert isinstance(scope, NativeScope)
-            in_threads([scope.abandon])
-            current()  # leaves it
-        else:
-            scope.__exit__(None, None, None)
+        self.stack.pop().__exit__(None, None, None)
 
     def _fail(self, step: Step) -> None:
         with suppress(KeyError), ExitStack() as entered:

@@ -84,16 +84,16 @@ def state() -> dict[str, object]:
 # At each instruction
 
 
-def leftovers(work: Work, most: int = sys.maxsize, places: tuple[str, ...] = PLACES) -> list[str]:
+def leftovers(work: Work, most: int = sys.maxsize) -> list[str]:
     """What differs after an interrupt at each instruction, or at `most` of them, spread over all."""
     work()
     before = state()
     found = []
-    chosen: Sequence[int] = range(1, instructions(work, places) + 1)
+    chosen: Sequence[int] = range(1, instructions(work, PLACES) + 1)
     if len(chosen) > most:
         chosen = sorted({*random.Random(3).sample(chosen, most), *chosen[-most // 4 :]})
     for number in chosen:
-        interrupt_at(work, number, places)
+        interrupt_at(work, number, PLACES)
         after = state()
         if after != before:
             differs = {name: after[name] for name in after if after[name] != before[name]}
@@ -104,17 +104,6 @@ def leftovers(work: Work, most: int = sys.maxsize, places: tuple[str, ...] = PLA
 
 
 # Signals
-
-# llvmlite's own: after an exception behind its call of LLVM the finaliser frees the string again, and the
-# process dies, with optctx or without.
-_FREES_TWICE = ffi.OutputString.close.__code__
-
-
-def frees_twice(frame: FrameType | None) -> bool:
-    """Whether an exception here has llvmlite free a string twice."""
-    while frame is not None and frame.f_code is not _FREES_TWICE:
-        frame = frame.f_back
-    return frame is not None
 
 
 def is_in_llvmlite(frame: FrameType | None) -> bool:
@@ -131,18 +120,16 @@ def repeat(work: Work, seconds: float) -> None:
         work()
 
 
-def signals(
-    work: Work, count: int, longest: float, postponed: Callable[[FrameType | None], bool] = frees_twice
-) -> int:
+def signals(work: Work, count: int, longest: float) -> int:
     """Interrupts the work `count` times, each after a random time; returns how many arrived inside it.
 
-    `postponed`: whether a signal that arrives there has to come again a little later.
+    One that arrives in llvmlite's code comes again a little later.
     """
     arrived, later = 0, 0.0
 
     def handler(_: int, frame: FrameType | None) -> None:
         nonlocal later
-        if postponed(frame):
+        if is_in_llvmlite(frame):
             later *= 2  # or signals come faster than a busy machine handles them, each inside the one before
             signal.setitimer(signal.ITIMER_REAL, later)
             return
@@ -202,9 +189,8 @@ def works() -> dict[str, Work]:
         first, second = step(context), step(other)
         next(first)
         next(second)
-        with contextlib.suppress(optctx.ScopeError):
-            next(first, None)
         next(second, None)
+        next(first, None)
 
     def audited() -> None:
         with audit() as seen:

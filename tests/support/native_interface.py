@@ -48,7 +48,6 @@ class _Interface(ctypes.Structure):
         ),
         ("enter", _Status(c_void_p, POINTER(_Entered), POINTER(_Error))),
         ("leave", _Status(_Entered, POINTER(_Error))),
-        ("abandon", ctypes.CFUNCTYPE(None, _Entered)),
     ]
 
 
@@ -95,9 +94,4 @@ class NativeScope:
     def __exit__(self, *_: object) -> None:
         error = _Error()
         _check(_interface().leave(self._entered, byref(error)), error)
-        _interface().release(self._context)
-
-    def abandon(self) -> None:
-        """On any thread."""
-        _interface().abandon(self._entered)
         _interface().release(self._context)

@@ -13,7 +13,6 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from optctx._native import make_lock_safe
 
 Handler = Callable[[Any, tuple[Any, ...]], Any]
 
@@ -47,10 +46,8 @@ def binding() -> Any:
 
 
 def llvmlite_lock() -> Any:
-    """Return llvmlite's lock: every call through it holds it, and an exception cannot leave it held."""
-    lock = binding().ffi.lib._lock
-    make_lock_safe(lock)
-    return lock
+    """Return llvmlite's lock: every call through it holds it."""
+    return binding().ffi.lib._lock
 
 
 def function_names() -> list[str]:

@@ -147,14 +147,11 @@ typedef struct optctx_interface {
      * parsers judge the values. */
     int32_t (*make)(const optctx_image* image, const optctx_context* base, const optctx_setting* settings, size_t count,
                     const optctx_context** out, optctx_error* error);
-    /* Enters a context on the calling thread, which must leave it. Waits while another thread changes options
-     * process-wide. `context` must not be NULL. */
+    /* Enters a context on the calling thread, which must leave it, or leaves it when it ends. `context` must not be
+     * NULL. */
     int32_t (*enter)(const optctx_context* context, optctx_scope* out, optctx_error* error);
-    /* Leaves a scope, which must be the innermost one of the calling thread. Otherwise nothing changes. */
+    /* Leaves a scope of the calling thread. */
     int32_t (*leave)(optctx_scope scope, optctx_error* error);
-    /* Gives up a scope that could not be left: its thread leaves it as soon as it is the innermost one there. May be
-     * called on any thread, and for a scope that does not exist any more. */
-    void (*abandon)(optctx_scope scope);
 } optctx_interface;
 
 #ifdef __cplusplus

@@ -77,8 +77,8 @@ inline OptionContext OptionContext::with(const std::vector<Setting>& settings) c
     return with(settings.data(), settings.size());
 }
 
-// While it lives, LLVM sees the values on the thread that made it. Make and destroy it on the same thread, innermost
-// first, as the blocks of a function do. Entering may wait while another thread changes options process-wide.
+// While it lives, LLVM sees the values on the thread that made it, unless another scope was entered after it. Make and
+// destroy it on the same thread.
 //
 // Preparing a context once and entering it many times is far cheaper than a scope that is made of settings:
 //
@@ -100,17 +100,16 @@ public:
     }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
-    // Leaves the scope. If that fails, because it is destroyed on another thread or before a scope inside it, it prints
-    // why to standard error, and the thread of the scope leaves it as soon as it can.
+    // Leaves the scope. On another thread it prints to standard error that it cannot, and the thread of the scope stays
+    // inside until it ends.
     ~Scope() {
         optctx_error error;
         if (scope_.number == 0 || detail::interface().leave(scope_, &error) == OPTCTX_OK) return;
         std::fprintf(stderr, "optctx: %s\n", error.message);
-        detail::interface().abandon(scope_);
     }
 
-    // Leaves the scope early. Throws ScopeError, with nothing changed, on another thread, before a scope inside it has
-    // ended, and for a scope that was left already.
+    // Leaves the scope early. Throws ScopeError, with nothing changed, on another thread and for a scope that was left
+    // already.
     void leave() {
         if (scope_.number == 0) detail::fail<ScopeError>("cannot leave a scope: it was left already");
         optctx_error error;

@@ -26,7 +26,7 @@ def interrupted() -> None:
     work = works()[name]
     _handled(work, forks=name != "compiled")  # LLVM's locks may be held in the child
     try:
-        signals(work, 2, _SECONDS, postponed=is_in_llvmlite)
+        signals(work, 2, _SECONDS)
     except ScopeError as error:  # a generator still held a scope inside the one that the exception left
         if not isinstance(error.__context__, Interrupt):
             raise

@@ -209,14 +209,12 @@ def test_an_exception_unwinds_to_the_values_from_before(cpp: Scopes) -> None:
     assert [*counts, unrolled()] == [8, 3, 3, 1]
 
 
-def test_a_scope_that_ends_in_the_wrong_place_is_named_and_ends_where_it_can(
+def test_scopes_end_in_any_order_and_each_on_its_own_thread(
     cpp: Scopes, capfd: pytest.CaptureFixture[str]
 ) -> None:
     cpp.do("enter", "unroll-count", "4")
     cpp.do("enter", "unroll-max-count", "9")
-    in_middle = OptionContext({"unroll-runtime": True})
-    with pytest.raises(RuntimeError, match=r"^ScopeError: cannot leave a scope: it is not the innermost one"):
-        cpp.do("leave", 0)
+    cpp.do("leave", 0)
     elsewhere: list[str] = []
 
     def on_another_thread() -> None:
@@ -229,11 +227,8 @@ def test_a_scope_that_ends_in_the_wrong_place_is_named_and_ends_where_it_can(
         "ScopeError: cannot leave a scope: it was entered on another thread; leave it on that thread"
     ]
     assert (current()["unroll-count"], current()["unroll-max-count"]) == (4, 9), "nothing was changed"
-    with in_middle:
-        cpp.do("destroy", 0)  # cannot throw
-        assert "it is not the innermost one of this thread" in capfd.readouterr().err
-        in_threads([partial(cpp.do, "destroy", 1)])
-        assert "it was entered on another thread" in capfd.readouterr().err
+    with OptionContext({"unroll-runtime": True}):
+        cpp.do("leave", 1)
         assert (unrolled(), current()["unroll-max-count"]) == (4, 9), "the scope inside goes on"
     assert (unrolled(), current()["unroll-count"], current()["unroll-max-count"]) == (1, 0, 0)
     cpp.do("enter", "unroll-count", "4")
