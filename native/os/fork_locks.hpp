@@ -25,7 +25,6 @@ enum class Rank : std::uint8_t {
     activations,  // idle activations
     copies,       // what each image copies for activations, and idle copies
     machines,     // TargetMachines and their idle variants
-    abandoned,    // blocks that ended on another thread
     orphans,      // references to be dropped
     readers,      // the instructions that poison makes fault
     symbols,      // the indexes of libraries' symbols

@@ -57,16 +57,14 @@ void add_methods(nanobind::handle type) {
                              [](PyObject* self, PyObject*) { return as_c_function([&] { return kind.enter(self); }); },
                              METH_NOARGS, nullptr};
     // The arguments are (type, value, traceback) of the block's exception.
-    static PyMethodDef exit{"__exit__",
-                            [](PyObject* self, PyObject* arguments) {
-                                return as_c_function([&] {
-                                    const bool failed =
-                                        PyTuple_Size(arguments) > 0 && PyTuple_GetItem(arguments, 0) != Py_None;
-                                    kind.leave(self, failed);
-                                    return nanobind::none();
-                                });
-                            },
-                            METH_VARARGS, nullptr};
+    static constexpr _PyCFunctionFast leave = [](PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+        return as_c_function([&] {
+            kind.leave(self, count > 0 && arguments[0] != Py_None);
+            return nanobind::none();
+        });
+    };
+    static PyMethodDef exit{"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(leave)),
+                            METH_FASTCALL, nullptr};
     add_method(type, enter);
     add_method(type, exit);
 }

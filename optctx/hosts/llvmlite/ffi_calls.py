@@ -13,7 +13,6 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-
 Handler = Callable[[Any, tuple[Any, ...]], Any]
 
 
