@@ -299,21 +299,25 @@ def test_modules_and_llvm_contexts_come_and_go_in_any_order_on_any_thread() -> N
     right = []
 
     def make() -> None:
-        for _ in range(200):
-            count = dice.choice(list(contexts))
-            own = binding.create_context()
-            contexts[count].bind(own)
-            ready.put((count, own, binding.parse_assembly(COUNTED, own)))
-        ready.put(None)
-        ready.put(None)
+        try:
+            for _ in range(200):
+                count = dice.choice(list(contexts))
+                own = binding.create_context()
+                contexts[count].bind(own)
+                ready.put((count, own, binding.parse_assembly(COUNTED, own)))
+        finally:  # the others end even where this fails
+            ready.put(None)
+            ready.put(None)
 
     def compile_them() -> None:
-        while (work := ready.get()) is not None:
-            count, own, module = work
-            run_module_passes(module)
-            right.append(stores(module) == count)
-            compiled.put((own, module))
-        compiled.put(None)
+        try:
+            while (work := ready.get()) is not None:
+                count, own, module = work
+                run_module_passes(module)
+                right.append(stores(module) == count)
+                compiled.put((own, module))
+        finally:
+            compiled.put(None)
 
     def drop() -> None:
         kept: list[tuple[Any, Any]] = []
