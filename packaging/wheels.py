@@ -31,7 +31,7 @@ IN_A_WHEEL = (
     "optctx/include/optctx/scope.hpp",
     "optctx/include/cmake/",
     "optctx/include/pkgconfig/",
-    "optctx/trust/judgements.tsv",
+    "optctx/values/judgements.tsv",
     "optctx/lab/report/page.html",
     "optctx/lib/",
 )

@@ -2,9 +2,8 @@
 
 #include "os/fork_locks.hpp"
 
-#include <array>
 #include <atomic>
-#include <cstdint>
+#include <cstddef>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -12,38 +11,24 @@
 namespace optctx::bind {
 namespace {
 
-// Sharded, so that threads that look up different LLVMContexts rarely contend for a lock.
-struct Shard {
+struct Table {
     os::ForkSafeMutex mutex{os::Rank::bindings};
     std::unordered_map<const void*, std::shared_ptr<const Binding>> bindings;
-};
-
-constexpr std::size_t shard_count = 64;
-
-struct Table {
-    std::array<Shard, shard_count> shards;
     std::atomic<std::size_t> count{0};
-
-    Shard& shard(const void* llvm_context) {
-        const auto address = reinterpret_cast<std::uintptr_t>(llvm_context);
-        return shards[(address >> 4 ^ address >> 10) % shard_count];
-    }
 };
 
 auto& tables = *new views::PerImage<Table>;  // outlives every thread
 
 bool add(Table& table, const void* llvm_context, const std::shared_ptr<const Binding>& binding) {
-    Shard& here = table.shard(llvm_context);
-    const std::lock_guard lock(here.mutex);
-    const bool added = here.bindings.emplace(llvm_context, binding).second;
+    const std::lock_guard lock(table.mutex);
+    const bool added = table.bindings.emplace(llvm_context, binding).second;
     if (added) table.count.fetch_add(1);
     return added;
 }
 
 std::shared_ptr<const Binding> remove(Table& table, const void* llvm_context) noexcept {
-    Shard& here = table.shard(llvm_context);
-    const std::lock_guard lock(here.mutex);
-    auto node = here.bindings.extract(llvm_context);
+    const std::lock_guard lock(table.mutex);
+    auto node = table.bindings.extract(llvm_context);
     if (node.empty()) return nullptr;
     table.count.fetch_sub(1);
     return std::move(node.mapped());
@@ -68,10 +53,9 @@ std::shared_ptr<const Binding> unbind(unsigned image, const void* llvm_context) 
 std::shared_ptr<const Binding> bound(unsigned image, const void* llvm_context) noexcept {
     Table& table = tables[image];
     if (table.count.load(std::memory_order_relaxed) == 0) return nullptr;
-    Shard& here = table.shard(llvm_context);
-    const std::lock_guard lock(here.mutex);
-    const auto found = here.bindings.find(llvm_context);
-    return found == here.bindings.end() ? nullptr : found->second;
+    const std::lock_guard lock(table.mutex);
+    const auto found = table.bindings.find(llvm_context);
+    return found == table.bindings.end() ? nullptr : found->second;
 }
 
 std::size_t bound_count(unsigned image) noexcept { return tables[image].count.load(); }

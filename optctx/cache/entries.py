@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from optctx._native import Context
 from optctx.engine.engine import Engine
 from optctx.travelling.attributes import attributes_policy
-from optctx.trust import judgement_of
 from optctx.values.states import (
     changed_options,
     given_process_wide,
@@ -26,6 +25,7 @@ from optctx.values.states import (
     text_under,
     value_under,
 )
+from optctx.values.trust import judgement_of
 
 if TYPE_CHECKING:
     from optctx.compiling import Emit, Job, Result

@@ -31,12 +31,12 @@ from optctx.tasks.scopes import follow_tasks
 from optctx.travelling.bindings import OnMismatch, bind
 from optctx.travelling.option_files import read_options, write_options
 from optctx.travelling.stamps import agreed, stamped_overrides, trusted_override
-from optctx.trust import trusting
 from optctx.values.args import parse_args
 from optctx.values.layers import Layers, rebuild
 from optctx.values.overrides import Override, make_override, scopable
 from optctx.values.read_values import Value
 from optctx.values.texts import Texts, texts_of
+from optctx.values.trust import trusting
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -15,11 +15,11 @@ from optctx.facts.record import Choice, Facts, OptionFacts, Plain, Reader
 from optctx.facts.taking import take
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.abi import INTEGER_RANGES
-from optctx.trust import TUNING
 from optctx.values.args import process_args
 from optctx.values.foreign import advice_for
 from optctx.values.read_values import Value, value_text
 from optctx.values.registry import find
+from optctx.values.trust import TUNING
 
 __all__ = [
     "INTEGER_RANGES",

@@ -26,10 +26,10 @@ from optctx.reads.unread import marks
 from optctx.tasks.problems import tell_of
 from optctx.travelling.bindings import seen_by
 from optctx.travelling.stamps import trusted_override
-from optctx.trust import TUNING, Trust, read_for_all, trusting
 from optctx.values.args import parse_args
 from optctx.values.layers import Layers
 from optctx.values.registry import find
+from optctx.values.trust import TUNING, Trust, read_for_all, trusting
 
 if TYPE_CHECKING:
     from optctx.engine.engine import Engine

@@ -21,9 +21,9 @@ from optctx.travelling.stamps import by_name, trusted_overrides
 
 if TYPE_CHECKING:
     from optctx.engine.engine import Engine
-    from optctx.trust import Trust
     from optctx.values.overrides import Override
     from optctx.values.texts import Texts
+    from optctx.values.trust import Trust
 
 _FORMAT = 1
 _OWN = ("format", "options")

@@ -37,12 +37,12 @@ from optctx.travelling.module_metadata import (
     read_named,
     write_named,
 )
-from optctx.trust import Trust
 from optctx.values.layers import Layers
 from optctx.values.overrides import Override, make_override
 from optctx.values.read_values import Value
 from optctx.values.registry import find
 from optctx.values.texts import Texts
+from optctx.values.trust import Trust
 from optctx.wording import first_few
 
 _NAME = "optctx.options"

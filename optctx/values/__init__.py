@@ -2,5 +2,15 @@
 
 from optctx.values.layers import Layers
 from optctx.values.registry import Option, Registry, registry
+from optctx.values.trust import CLASSES, Judgement, judgement_of, read_for_all
 
-__all__ = ["Layers", "Option", "Registry", "registry"]
+__all__ = [
+    "CLASSES",
+    "Judgement",
+    "Layers",
+    "Option",
+    "Registry",
+    "judgement_of",
+    "read_for_all",
+    "registry",
+]

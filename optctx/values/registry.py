@@ -14,10 +14,10 @@ from optctx.image.abi import type_name
 from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
 from optctx.image.registry_reader import registered_elsewhere
-from optctx.trust import TrustClass, judgement_of
 from optctx.values.foreign import advice_for
 from optctx.values.read_values import Value, choice_help, read_default, read_value
 from optctx.values.texts import plain
+from optctx.values.trust import TrustClass, judgement_of
 from optctx.wording import did_you_mean, html_table, nearest
 
 _HIDDEN = ("not", "hidden", "really")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from optctx.compiling import FreshProcess, Job
-from optctx.trust import Judgement
+from optctx.values import Judgement
 from tests.long.effects.__main__ import of_attributes
 from tests.long.effects.cases import Case, case_of
 from tests.long.effects.functions import doubled
@@ -46,7 +46,7 @@ def test_an_attribute_acts_on_its_function_alone_or_is_refused(
     assert of_attributes(found := cases(fresh), SAMPLE, fresh) == 0
     assert "4 options: 2 acts, 0 not read, 4 read, 2 refused" in _said(capsys)
     # The experiment finds an option that nobody has judged so.
-    monkeypatch.setattr("optctx.trust.trust.judgement_of", lambda _: Judgement("tuning", ""))
+    monkeypatch.setattr("optctx.values.trust.judgement_of", lambda _: Judgement("tuning", ""))
     assert of_attributes(found, ["disable-lsr"], fresh) == 1
     assert f"silent: -disable-lsr=true in {X86} default<O2> 2" in _said(capsys)
 

@@ -25,7 +25,7 @@ NATIVE = sources("native", ".cpp", ".hpp")
 # The narrow doors, and modules that are not of this package's folders.
 FREE = {"__init__", "lab/__init__", "__main__", "_native", "importing"}
 # Of these folders a file is known by its name alone. The tools have names of their own.
-CORE = {"arch", "image", "hosts", "plan", "engine", "trust", "values", "tasks", "reads", "drifting"}
+CORE = {"arch", "image", "hosts", "plan", "engine", "values", "tasks", "reads", "drifting"}
 CORE |= {"travelling", "context", "links", "cache"}
 
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-import llvmlite
 import pytest
 from llvmlite import binding
+from llvmlite.binding import newpassmanagers
 
 import optctx
 from optctx import ContextMismatchError, OptionContext, contained, record
@@ -281,8 +281,8 @@ def test_objects_older_than_optctx_are_refused_inside_scopes_and_as_ever_outside
 
 
 def test_an_exception_in_the_middle_of_a_call_leaves_no_wrong_recipe() -> None:
-    """One arrives at each instruction of adding a pass."""
-    places = os.path.dirname(optctx.__file__), os.path.dirname(llvmlite.__file__)
+    """One arrives at each instruction of adding a pass, but for llvmlite's own with its lock."""
+    places = os.path.dirname(optctx.__file__), newpassmanagers.__file__
     context = OptionContext({"jump-threading-threshold": 0})
     outcomes = set()
     raised = True

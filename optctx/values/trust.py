@@ -61,7 +61,7 @@ def judgement_of(option: RegisteredOption) -> Judgement:
 def _judgements() -> dict[tuple[str, str], Judgement]:
     from importlib.resources import files  # takes a tenth of the time of importing optctx
 
-    text = files("optctx.trust").joinpath(_FILE).read_text(encoding="utf-8")
+    text = files("optctx.values").joinpath(_FILE).read_text(encoding="utf-8")
     lines = (line.split("\t") for line in text.splitlines() if line and not line.startswith("#"))
     return {
         (name, kind): Judgement(cast(TrustClass, trust), reason, values, *cast(Any, shared))

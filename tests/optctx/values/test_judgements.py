@@ -12,7 +12,7 @@ import pytest
 from optctx import Option, OptionContext, registry
 from optctx._native import demangle, find_branches
 from optctx.engine.attach import attach
-from optctx.trust import CLASSES, judgement_of, read_for_all
+from optctx.values import CLASSES, judgement_of, read_for_all
 
 NUMBERS = {"int", "uint", "int64", "uint64", "float", "double"}
 TEXTS = {"string", "list", "set", "other", "char"}
@@ -51,7 +51,7 @@ def options() -> list[Option]:
 
 
 def test_every_option_has_been_judged_with_its_type() -> None:
-    lines = files("optctx.trust").joinpath("judgements.tsv").read_text().splitlines()
+    lines = files("optctx.values").joinpath("judgements.tsv").read_text().splitlines()
     judged = [tuple(line.split("\t")[:2]) for line in lines if not line.startswith("#")]
     there = {(option._target.name, option.type) for option in options()}
     assert len(judged) == len(set(judged)) > 2500
@@ -69,7 +69,7 @@ def test_every_option_has_been_judged_with_its_type() -> None:
 
 
 def test_an_option_that_is_not_in_the_list_is_not_tuning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("optctx.trust.trust._judgements", dict)
+    monkeypatch.setattr("optctx.values.trust._judgements", dict)
     judged = judgement_of(registry()["unroll-count"]._target)
     assert judged.trust == "code"
     assert "has not been judged" in judged.reason
