@@ -10,9 +10,9 @@
 
 namespace optctx::arch {
 
-// One instruction that refers to the region at `region`, `offset` bytes into it, as optctx/arch/processor.py packs it.
+// One instruction that refers to the region at `region`, `offset` bytes into it. Thousands live as long as the process.
 struct PackedSite {
-    std::uint64_t address;  // from the image's base, in bytes; so is `region`
+    std::uint64_t address;
     std::uint64_t region;
     std::int32_t offset;
     std::uint32_t function;   // number of the symbol

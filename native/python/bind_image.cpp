@@ -142,6 +142,13 @@ void add_image(nb::module_& m) {
         .def("numbered", &image::Library::numbered, "number"_a,
              "The function or object in that place of the symbol table, or None.")
         .def(
+            "name_of",
+            [](const image::Library& i, std::uint32_t number) {
+                const auto symbol = i.numbered(number);
+                return symbol ? std::string(symbol->name) : std::string();
+            },
+            "number"_a, "The mangled name of what is there; empty for nothing.")
+        .def(
             "files", [](const image::Library& i) { return i.symbols().files(); },
             "[(number, name)] of each source file in the symbol table. The local symbols of a file follow it.")
         .def_prop_ro(

@@ -20,7 +20,7 @@ import pytest
 from llvmlite.binding import ffi
 
 from optctx import loaded_image
-from optctx._native import MisfitError
+from optctx._native import MisfitError, Sites
 from optctx.engine import kept
 from optctx.engine.attach import _Attachment, _prepare, attach
 from optctx.engine.engine import Clock
@@ -191,11 +191,11 @@ WRONG_SITES: list[tuple[dict[str, int], str]] = [
 
 
 def test_a_site_that_the_code_contradicts_is_refused() -> None:
-    sites = attach().plan.references.sites
-    assert sites is not None
+    engine = attach()
+    rows = engine.plan.references.sites.pack(engine.image.base)
     for changes, why in WRONG_SITES:
         with pytest.raises(MisfitError, match=why):
-            type(sites)(sites.image, other_site(sites.packed, **changes)).check()
+            Sites.unpack(engine.image.base, other_site(rows, **changes)).check(engine.image)
 
 
 # Files that are damaged
@@ -300,10 +300,8 @@ def attach_to_both(home: Home, copy: pathlib.Path, expected: str) -> None:
     ctypes.CDLL(str(copy))
     other = attach(loaded_image(str(copy)))
     assert (other.kept, attach().kept) == (expected, "used")
-    sites, own = other.plan.references.sites, attach().plan.references.sites
-    assert sites is not None
-    assert own is not None
-    assert sites.packed == own.packed
+    rows, own = (each.plan.references.sites.pack(each.image.base) for each in (other, attach()))
+    assert rows == own
 
 
 def test_another_file_of_the_same_library_is_another_library(
