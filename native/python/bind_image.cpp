@@ -4,7 +4,6 @@
 #include "image/memory.hpp"
 #include "image/registry.hpp"
 #include "image/spans.hpp"
-#include "image/words.hpp"
 #include "python/bindings.hpp"
 #include "python/bytes.hpp"
 
@@ -236,11 +235,20 @@ void add_image(nb::module_& m) {
         "address"_a, "size"_a, "what"_a,
         "Bytes of memory whose layout is in doubt, `what` they are taken for; MisfitError if they cannot be read.");
     m.def(
-        "words_match",
-        [](const image::Library& i, const std::vector<std::uintptr_t>& objects, const nb::bytes& checks) {
-            return image::words_match(i, objects, unpacked<image::WordCheck>(checks));
+        "load_options",
+        [](const std::vector<std::pair<std::uintptr_t, std::size_t>>& places) {
+            image::Snapshot memory;
+            std::vector<std::uint8_t> bytes;
+            nb::list found;
+            for (const auto& [address, size] : places) {
+                bytes.resize(std::min(size, image::most_bytes));
+                memory.load_bytes(address, bytes.data(), bytes.size(), "an option");
+                found.append(to_bytes(bytes));
+            }
+            return found;
         },
-        "image"_a, "objects"_a, "checks"_a, "Whether every packed check of words of the objects (addresses) holds.");
+        nb::sig("def load_options(places: collections.abc.Sequence[tuple[int, int]]) -> list[bytes]"), "places"_a,
+        "The bytes of each option at (address, size); MisfitError if they cannot be read.");
     m.def("trim_heap", &os::trim_heap, "Give the heap's free pages back to the system.");
     m.def("read_words", &read_words, "address"_a, "count"_a);
     m.def(

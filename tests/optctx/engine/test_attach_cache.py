@@ -145,15 +145,15 @@ def half_a_row(data: Any) -> Any:
     return (*rest, {**answers, "references": (question, (packed[:-16], *others))})
 
 
-def other_word(data: Any) -> Any:
-    """Another word in an object, so that nothing of what is said of the options can be believed."""
+def parsers_elsewhere(data: Any) -> Any:
+    """Options have no parsers there, so that nothing of what is said of their classes can be believed."""
     *rest, answers = data
-    question, (offset, types, rows, checks) = answers["registry"]
-    checks = checks[:8] + bytes([checks[8] ^ 8]) + checks[9:]
-    *before, alias, set_default, flag_default, heap_size, stored = rows[0]
-    row = (*before, alias, set_default + 1, flag_default, heap_size, stored)
-    rows = (row, *rows[1:])
-    return (*rest, {**answers, "registry": (question, (offset, types, rows, checks))})
+    question, classes = answers["classes of options"]
+    elsewhere = {
+        place: (set_default + 1, flag_default, parser and (parser[0] + 8, *parser[1:]), is_list)
+        for place, (set_default, flag_default, parser, is_list) in classes.items()
+    }
+    return (*rest, {**answers, "classes of options": (question, elsewhere)})
 
 
 def no_references(data: Any) -> Any:
@@ -173,7 +173,7 @@ PLANTED: dict[str, Callable[[Any], Any]] = {
     "a site that begins elsewhere": one_site(address=1),
     "a site of another region": one_site(region=8),
     "half a row": half_a_row,
-    "an object with another word": other_word,
+    "parsers elsewhere in options": parsers_elsewhere,
     "an answer that is missing": no_references,
     "names of other symbols": other_symbols,
 }
