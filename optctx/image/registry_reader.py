@@ -20,13 +20,11 @@ from optctx._native import (
 )
 from optctx.image.abi import OptionType, element_size, parse_vtable_name
 from optctx.image.facts import mangled_names
-from optctx.image.facts.fact import Found
 from optctx.image.facts.mangled_names import (
     OPT_OF_UNSIGNED,
     OPTION_VALUE_OF_UNSIGNED,
     REGISTERED_OPTIONS,
     TOP_LEVEL,
-    TopLevel,
 )
 from optctx.image.loaded import Image
 from optctx.image.memory import WORD, checking, load_words
@@ -166,12 +164,7 @@ def read_registry(image: Image) -> ImageRegistry:
     """
     top_level, registered = image.findings.need(TOP_LEVEL), image.findings.need(REGISTERED_OPTIONS)
     with checking(image.path):
-        return _read(image, call_pointer(registered.address, _subcommand(top_level)))
-
-
-def _subcommand(found: Found[TopLevel]) -> int:
-    """Find the SubCommand that every option belongs to which names no other one."""
-    return call_pointer(found.address) if found.form == "call" else found.address
+        return _read(image, call_pointer(registered.address, call_pointer(top_level.address)))
 
 
 def _read(image: Image, registry: int) -> ImageRegistry:
