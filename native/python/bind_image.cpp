@@ -10,6 +10,7 @@
 #include <cxxabi.h>
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -41,14 +42,15 @@ void* virtual_function(std::uintptr_t object, unsigned index) {
     return (*reinterpret_cast<void* const* const*>(object))[index];
 }
 
-std::string text_of(const image::RawStringRef& text, const char* what) {
-    return image::Snapshot().load_text(reinterpret_cast<std::uintptr_t>(text.data), text.size, what);
+std::string text_of(image::Snapshot& memory, const image::RawStringRef& text, const char* what) {
+    return memory.load_text(reinterpret_cast<std::uintptr_t>(text.data), text.size, what);
 }
 
 std::vector<std::string> categories(const image::RawOption& option) {
+    image::Snapshot memory;
     std::vector<std::string> names;
     for (std::uint32_t i = 0; i < option.category_count; ++i)
-        names.push_back(text_of(*option.categories[i], "the name of a category"));
+        names.push_back(text_of(memory, *option.categories[i], "the name of a category"));
     return names;
 }
 
@@ -87,25 +89,39 @@ void call_all(const std::vector<std::vector<std::uintptr_t>>& calls) {
     }
 }
 
-// Call unsigned f() const, T& f(unsigned) const and StringRef f(unsigned) const through an object's vtable. The objects
-// are LLVM's own, even if the caller is inside a scope.
+// Calls `Result f(Arguments...) const` through an object's vtable. The object is LLVM's own: call while a LiveView
+// lives.
+template <class Result, class... Arguments>
+Result call_virtual(std::uintptr_t object, unsigned index, Arguments... arguments) {
+    return reinterpret_cast<Result (*)(std::uintptr_t, Arguments...)>(virtual_function(object, index))(object,
+                                                                                                       arguments...);
+}
 
 unsigned call_virtual_uint(std::uintptr_t object, unsigned index) {
     const views::LiveView live;
-    return reinterpret_cast<unsigned (*)(std::uintptr_t)>(virtual_function(object, index))(object);
+    return call_virtual<unsigned>(object, index);
 }
 
-std::uintptr_t call_virtual_pointer(std::uintptr_t object, unsigned index, unsigned argument) {
-    using Function = std::uintptr_t (*)(std::uintptr_t, unsigned);
+// What a cl::generic_parser_base lists: name, help text, and the first word of what each choice stores. `functions`:
+// the indexes of getNumOptions, getOption, getDescription and getOptionValue.
+using Choice = std::tuple<std::string, std::string, std::uintptr_t>;
+std::vector<Choice> read_choices(std::uintptr_t parser, const std::array<unsigned, 4>& functions) {
+    constexpr unsigned most = 4096;
     const views::LiveView live;
-    return reinterpret_cast<Function>(virtual_function(object, index))(object, argument);
-}
-
-std::string call_virtual_text(std::uintptr_t object, unsigned index, unsigned argument) {
-    using Function = image::RawStringRef (*)(std::uintptr_t, unsigned);
-    const views::LiveView live;
-    return text_of(reinterpret_cast<Function>(virtual_function(object, index))(object, argument),
-                   "the text of a choice");
+    const auto [number, name, help, value] = functions;
+    const auto count = call_virtual<unsigned>(parser, number);
+    if (count > most) throw image::Misfit("there are " + std::to_string(count));
+    image::Snapshot memory;
+    std::vector<Choice> choices;
+    for (unsigned i = 0; i < count; ++i) {
+        // OptionValue<T>: {vtable, T, bool}
+        const auto* stored = call_virtual<const std::uintptr_t*>(parser, value, i);
+        choices.emplace_back(
+            text_of(memory, call_virtual<image::RawStringRef>(parser, name, i), "the name of a choice"),
+            text_of(memory, call_virtual<image::RawStringRef>(parser, help, i), "the help text of a choice"),
+            stored[1]);
+    }
+    return choices;
 }
 
 }  // namespace
@@ -262,6 +278,6 @@ void add_image(nb::module_& m) {
     m.def("call_pointer", &call_pointer, "function"_a, "argument"_a = 0);
     m.def("call_all", &call_all, "calls"_a);
     m.def("call_virtual_uint", &call_virtual_uint, "object"_a, "index"_a);
-    m.def("call_virtual_pointer", &call_virtual_pointer, "object"_a, "index"_a, "argument"_a);
-    m.def("call_virtual_text", &call_virtual_text, "object"_a, "index"_a, "argument"_a);
+    m.def("read_choices", &read_choices, "parser"_a, "functions"_a,
+          "(name, help text, first word of what it stores) of each choice that a parser lists.");
 }

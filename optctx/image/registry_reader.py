@@ -56,7 +56,7 @@ class _Parser(NamedTuple):
 
     at: int
     vtable: int
-    indexes: tuple[int, ...]
+    functions: tuple[int, int, int, int]
 
 
 class _OptionClass(NamedTuple):
@@ -150,8 +150,7 @@ def _find_parser(image: Image, words: Sequence[int], begin: int) -> Any:
         table = _vtable_at(image, words[index])
         slots = {} if table is None else _slots(image, table, words[index])
         if _CHOOSING[0] in slots:
-            indexes = tuple(slots[name] for name in _CHOOSING)
-            return index * WORD, words[index] - image.base, indexes
+            return index * WORD, words[index] - image.base, tuple(slots[name] for name in _CHOOSING)
     return None
 
 
@@ -293,7 +292,7 @@ def _read_option(
         if words[parser.at // WORD] != parser.vtable + image.base:
             raise MisfitError(f"the parser of the option {names[0]} is not that of its class")
         if of.type.kind in (Kind.enumeration, Kind.list, Kind.bits, Kind.other):
-            option.choices = Choices(address + parser.at, *parser.indexes)
+            option.choices = Choices(address + parser.at, parser.functions)
     if size is not None:
         option.callback = has_callback(image, words)
     return option

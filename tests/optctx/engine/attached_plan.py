@@ -46,7 +46,7 @@ def decided(engine: Engine) -> dict[str, Any]:
                 option.names, at(option.address), option.size, option.type, option.callback,
                 at(option.variable), option.variable_size, names.get(option.alias_of),
                 option.set_default_index, option.flag_default_index, option.heap_size, _stored(option, base),
-                option.choices and option.choices.helps(),
+                option.choices and [text for _, text, _ in option.choices.read()],
             )
             for option in engine.survey.options
         ],
