@@ -21,7 +21,7 @@ from optctx.errors import UnsupportedImageError
 from optctx.image.facts.mangled_names import GUARD
 from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
-from optctx.image.storage_beside import PointerTable, Printing, ReportingObject, find_pointers
+from optctx.image.storage_beside import PointerTable, Printing, find_pointers
 from optctx.image.survey import Survey
 
 _REACH = 4096  # bytes; more than an element of an array has
@@ -206,7 +206,7 @@ def _decides(image: Image, site: Site, printing: Printing) -> bool:
     return not site.takes_address and image.name_of(site.function) == printing.asked
 
 
-def _check_reporting(path: str, reporting: list[ReportingObject], refusals: list[SiteRefusal]) -> None:
+def _check_reporting(path: str, reporting: list[Symbol], refusals: list[SiteRefusal]) -> None:
     places = {part.address for part in reporting}
     for refusal in refusals:
         if refusal.region in places:
