@@ -96,9 +96,7 @@ class Processor(Protocol):
     def tactic_name(self, tactic: int) -> str:
         """Return the name of a tactic, for reports."""
 
-    def thunk(
-        self, target: int, entry: int, before: int, after: int, skip_answer: int, switch: int = 0
-    ) -> bytes:
+    def thunk(self, target: int, entry: int, before: int, after: int, skip_answer: int, switch: int) -> bytes:
         """Make position-independent code that runs instead of `target`.
 
         It calls `before(entry, arguments)`, which may change the six integer arguments. If the answer is

@@ -6,7 +6,6 @@ How a value of each type is laid out: native/image/layouts.hpp.
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import NamedTuple
 
 from optctx._native import Kind
@@ -68,7 +67,6 @@ class OptionType(NamedTuple):
         return self.supported and self.kind != Kind.other
 
 
-@cache  # thousands of options have a few dozen types
 def parse_vtable_name(name: str, enumerated: bool) -> OptionType:
     """Return the type behind a vtable symbol. `enumerated`: the option's parser has a list of choices."""
     if name == mangled_names.ALIAS:

@@ -84,14 +84,8 @@ class RegisteredOption:
         size: int | None,  # None: on the heap
         option_type: OptionType,
         value_offset: int,  # from the object to the value, or to the pointer that cl::location is
-        choices: Choices | None = None,
-        callback: bool = False,
         variable: int = 0,  # what cl::location points at, 0 without external storage
         variable_size: int | None = None,
-        alias_of: int = 0,  # address of the option an alias stands for
-        set_default_index: int = 0,
-        flag_default_index: int = 0,
-        heap_size: int | None = None,  # of one on the heap, where static storage has others of its class
     ) -> None:
         self.names = names
         self.address = address
@@ -99,13 +93,12 @@ class RegisteredOption:
         self.type = option_type
         self.value_offset = value_offset
         self.place = Place(variable, 0) if variable else Place(address, value_offset)
-        self.choices = choices
-        self.callback = callback
         self.variable_size = variable_size
-        self.alias_of = alias_of
-        self.set_default_index = set_default_index
-        self.flag_default_index = flag_default_index
-        self.heap_size = heap_size
+        self.choices: Choices | None = None
+        self.callback = False
+        self.alias_of = 0  # address of the option an alias stands for
+        self.set_default_index = self.flag_default_index = 0
+        self.heap_size: int | None = None  # of one on the heap, where static storage has others of its class
         self._stored: tuple[list[str], list[int], int] | None = None
 
     @property

@@ -281,9 +281,7 @@ def _read_option(
     variable, variable_size = 0, None
     if of.type.external:
         variable, variable_size = _find_variable(image, names[0], of.type, held)
-    option = RegisteredOption(
-        names, address, size, of.type, offset, variable=variable, variable_size=variable_size
-    )
+    option = RegisteredOption(names, address, size, of.type, offset, variable, variable_size)
     if of.type.alias:
         option.alias_of = held
         return option

@@ -30,7 +30,7 @@ class Plan:
     """
 
     def __init__(
-        self, options: dict[int, RegisteredOption], references: References, printing: Printing | None = None
+        self, options: dict[int, RegisteredOption], references: References, printing: Printing | None
     ) -> None:
         self.options = options
         self.references = references
@@ -71,7 +71,7 @@ def make_plan(survey: Survey, references: References) -> Plan:
     if printing is not None and _is_stuck(references, uses, printing.types.address):
         no_printing = f"{image.path}: {printing.asked} cannot be redirected"
         printing = None
-    plan = Plan(_decide(survey, references, uses, printing), references, printing=printing)
+    plan = Plan(_decide(survey, references, uses, printing), references, printing)
     if no_printing:
         plan.unavailable[DEBUG_OUTPUT] = no_printing
     for option in plan.options.values():

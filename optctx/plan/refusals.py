@@ -48,7 +48,7 @@ def refuse(
     state: list[StateBeside],
     missing: set[str],
     uses: Mapping[int, Uses],
-    on_heap: Collection[int] = (),
+    on_heap: Collection[int],
 ) -> None:
     """Refuse the options that contexts cannot set.
 
