@@ -28,7 +28,7 @@ using namespace optctx;
 namespace {
 
 struct Trampolines {
-    std::vector<arch::Trampoline> all;
+    std::vector<arch::Change> all;
 };
 
 struct Sites {
@@ -214,7 +214,7 @@ void add_sites(nb::module_& m) {
             [](const Trampolines& t) {
                 nb::list made;
                 for (const auto& each : t.all)
-                    made.append(nb::make_tuple(each.site, to_bytes(each.before), to_bytes(each.code)));
+                    made.append(nb::make_tuple(each.address, to_bytes(each.before), to_bytes(each.code)));
                 return nb::iter(made);
             },
             nb::sig("def __iter__(self) -> collections.abc.Iterator[tuple[int, bytes, bytes]]"),
@@ -232,15 +232,14 @@ void add_sites(nb::module_& m) {
             "__init__",
             [](patch::Transaction* self, const nb::iterable& sites, std::uintptr_t begin, std::uintptr_t end,
                const Trampolines* trampolines) {
-                std::vector<patch::Site> converted;
-                if (trampolines != nullptr)
-                    for (const auto& each : trampolines->all) converted.push_back({each.site, each.before, each.code});
+                std::vector<arch::Change> changes;
+                if (trampolines != nullptr) changes = trampolines->all;
                 for (const nb::handle site : sites) {
                     const auto [address, before, code] =
                         nb::cast<std::tuple<std::uintptr_t, nb::bytes, nb::bytes>>(site);
-                    converted.push_back({address, from_bytes(before), from_bytes(code)});
+                    changes.push_back({address, from_bytes(before), from_bytes(code)});
                 }
-                new (self) patch::Transaction(std::move(converted), begin, end);
+                new (self) patch::Transaction(std::move(changes), begin, end);
             },
             nb::sig("def __init__(self, sites: collections.abc.Iterable[tuple[int, bytes, bytes]], text_begin: int, "
                     "text_end: int, trampolines: Trampolines | None = None) -> None"),

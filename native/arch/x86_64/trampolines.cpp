@@ -159,12 +159,12 @@ void check(const image::Library& image, std::span<const PackedSite> sites) {
     for (const PackedSite& site : sites) instruction_of(image, site);
 }
 
-std::vector<Trampoline> trampolines(const image::Library& image, std::span<const PackedSite> sites,
-                                    std::span<const std::uint32_t> words, std::span<const std::uint8_t> loads,
-                                    std::int32_t thread_offset) {
+std::vector<Change> trampolines(const image::Library& image, std::span<const PackedSite> sites,
+                                std::span<const std::uint32_t> words, std::span<const std::uint8_t> loads,
+                                std::int32_t thread_offset) {
     if (words.size() != sites.size() || loads.size() != sites.size())
         throw image::Misfit("expected a word of the view for each site");
-    std::vector<Trampoline> made;
+    std::vector<Change> made;
     made.reserve(sites.size());
     for (std::size_t i = 0; i < sites.size(); ++i) {
         const Instruction code = instruction_of(image, sites[i]);
