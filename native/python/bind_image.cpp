@@ -3,7 +3,6 @@
 #include "image/library.hpp"
 #include "image/memory.hpp"
 #include "image/registry.hpp"
-#include "image/spans.hpp"
 #include "python/bindings.hpp"
 #include "python/bytes.hpp"
 
@@ -187,6 +186,8 @@ void add_image(nb::module_& m) {
             },
             "address"_a, "size"_a, "What the file says is there before anything has run; zeros in .bss.")
         .def("contains", &image::Library::contains, "address"_a)
+        .def("pointers_into", &image::Library::pointers_into, "spans"_a,
+             "(its address, what it points at) of each pointer in the image's data into one of the spans.")
         .def_prop_ro(
             "identity",
             [](const image::Library& i) {
@@ -211,7 +212,6 @@ void add_image(nb::module_& m) {
         },
         "(path, base) of every shared library in this process.");
     nb::class_<image::Span>(m, "Span").def(nb::init<std::uintptr_t, std::size_t>(), "begin"_a, "size"_a);
-    m.def("find_data_pointers", &image::find_data_pointers, "image"_a, "spans"_a);
     nb::class_<image::RawOption>(m, "RawOption", "The common part of a cl::Option object, read in place.")
         .def_prop_ro("vtable", [](const image::RawOption& o) { return reinterpret_cast<std::uintptr_t>(o.vtable); })
         .def_ro("occurrences", &image::RawOption::occurrences)

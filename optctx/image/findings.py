@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from optctx._native import Library, Span, Symbol, find_data_pointers
+from optctx._native import Library, Span, Symbol
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.fact import Fact, Family, Form, Found, expected
 
@@ -148,7 +148,7 @@ class Findings:
         base = self._library.base
         places = self.recall("pointers", address - base)
         if places is None:
-            places = tuple(at - base for at, _ in find_data_pointers(self._library, [Span(address, 1)]))
+            places = tuple(at - base for at, _ in self._library.pointers_into([Span(address, 1)]))
             self.keep("pointers", address - base, places)
         return [(place + base, address) for place in places]
 

@@ -11,7 +11,7 @@ import ctypes
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from optctx._native import Kind, Span, Symbol, call_pointer, find_data_pointers
+from optctx._native import Kind, Span, Symbol, call_pointer
 from optctx.errors import UnsupportedImageError
 from optctx.image.abi import OptionType
 from optctx.image.facts.mangled_names import (
@@ -105,7 +105,7 @@ def find_pointers(image: Image, spans: list[tuple[int, int]]) -> Pointers:
     """Find the pointers in the image's data that lead into the (address, bytes) spans."""
     tables: dict[tuple[int, int], list[tuple[int, int]]] = {}
     nameless = []
-    for at, target in find_data_pointers(image, [Span(begin, size) for begin, size in spans]):
+    for at, target in image.pointers_into([Span(begin, size) for begin, size in spans]):
         symbol = image.object_at(at)
         if symbol is not None:
             tables.setdefault((symbol.address, symbol.size), []).append((at - symbol.address, target))
