@@ -56,7 +56,6 @@ class RegisteredOption:
     """
 
     __slots__ = (
-        "_stored",
         "address",
         "alias_of",
         "callback",
@@ -71,6 +70,7 @@ class RegisteredOption:
         "set_default_index",
         "size",
         "slot",
+        "stored",
         "type",
         "value_offset",
         "value_slot",
@@ -99,7 +99,7 @@ class RegisteredOption:
         self.alias_of = 0  # address of the option an alias stands for
         self.set_default_index = self.flag_default_index = 0
         self.heap_size: int | None = None  # of one on the heap, where static storage has others of its class
-        self._stored: tuple[list[str], list[int], int] | None = None
+        self.stored: tuple[list[str], list[int], int] | None = None  # see `stored_choices`
 
     @property
     def name(self) -> str:
@@ -117,12 +117,12 @@ class RegisteredOption:
         """
         if self.choices is None:
             return [], [], 4
-        if self._stored is None:
+        if self.stored is None:
             choices = self.choices.read()
             words = [word for _, _, word in choices]
             size = WORD if self.type.registry_parser else _enum_size(words)
-            self._stored = [name for name, _, _ in choices], [word % (1 << 8 * size) for word in words], size
-        return self._stored
+            self.stored = [name for name, _, _ in choices], [word % (1 << 8 * size) for word in words], size
+        return self.stored
 
     # What a plan decides
 

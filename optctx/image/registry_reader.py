@@ -30,7 +30,7 @@ from optctx.image.loaded import Image
 from optctx.image.memory import WORD, checking, load_words
 from optctx.image.options import Choices, RegisteredOption
 
-_PLACES, _CLASSES = "places of options", "classes of options"  # questions that are kept
+_PLACES, _CLASSES, _CHOICES = "places of options", "classes of options", "choices"  # what is kept
 _VTABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
 _SMALLEST = 0xA0  # bytes of an option with a value, its default and a parser; on the heap nothing says more
 _LIST = 0x50  # bytes of a list before its parser
@@ -177,10 +177,13 @@ def _read(image: Image, registry: int) -> ImageRegistry:
     offset, sizes = _places(image, addresses)
     objects = load_options([(at, size or _SMALLEST) for at, size in zip(addresses, sizes, strict=True)])
     classes = _Classes(image, offset)
+    choices = image.findings.recall(_CHOICES, offset) or {}
     options = [
         _read_option(image, classes, offset, own, at, size, whole)
         for (at, own), size, whole in zip(names.items(), sizes, objects, strict=True)
     ]
+    for option in options:
+        option.stored = choices.get(option.address - image.base) if option.choices is not None else None
     _prove_aliases(options)
     _measure_heap(image, classes, options)
     return ImageRegistry(layout, registry, offset, options)
@@ -206,6 +209,19 @@ def registered_elsewhere(image: Image, registry: ImageRegistry, name: str) -> st
             library = os.path.basename(symbol_near(address)[1])
             return library or ("" if is_placeholder(address) else "code outside LLVM")
     return ""
+
+
+def keep_choices(image: Image, registry: ImageRegistry) -> None:
+    """Keep what the options' parsers list: to ask LLVM reads pages of its library that nothing else needs.
+
+    Leaves out options on the heap, and registries of passes, which other libraries may add to.
+    """
+    stored = {
+        option.address - image.base: option.stored_choices()
+        for option in registry.options
+        if option.choices is not None and option.size is not None and not option.type.registry_parser
+    }
+    image.findings.keep(_CHOICES, registry.value_offset, stored)
 
 
 def _prove_aliases(options: list[RegisteredOption]) -> None:
