@@ -89,7 +89,6 @@ def _by_option(executed: dict[int, int]) -> tuple[Counter[str], int]:
     """(option -> reads, number of instructions that read)."""
     engine = attach()
     options, sites = reader_index(engine).options, engine.plan.references.sites
-    assert sites is not None  # the thread engine has decoded the code
     found: Counter[str] = Counter()
     ran = 0
     for site, reader in zip(sites, engine.plan.readers.by_site, strict=True):

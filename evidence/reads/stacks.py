@@ -7,8 +7,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from optctx import Log, record
-from optctx._native import rewrite
-from optctx.arch.processor import Site
+from optctx._native import Library, Site, rewrite
 from optctx.arch.x86_64.sites import Tactic
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
@@ -46,9 +45,9 @@ class MadeCode(NamedTuple):
 
 def made_code(engine: Engine) -> MadeCode:
     """Describe what runs instead of LLVM's instructions, which an engine that records has redirected."""
-    sites = list(engine.plan.references.sites or ())
+    sites, image = list(engine.plan.references.sites), engine.image
     begin_of = engine.transaction.trampoline_of
-    sizes = [(site.address, _trampoline_size(site)) for site in sites if site.tactic == Tactic.CALL]
+    sizes = [(site.address, _trampoline_size(image, site)) for site in sites if site.tactic == Tactic.CALL]
     sizes += [(address, len(code)) for address, _, code in engine.hooks.calls]
     return MadeCode(
         # Where a call returns to is one past its last byte.
@@ -71,9 +70,10 @@ def _use_at(site: Site) -> int:
     return _LOAD_VIEW_AND_WORD + (_SKIP_RED_ZONE_AND_PUSH if site.tactic == Tactic.SAVED else 0)
 
 
-def _trampoline_size(site: Site) -> int:
+def _trampoline_size(image: Library, site: Site) -> int:
     """Return the bytes of the site's trampoline, without the jump back."""
-    code = rewrite(site.code, site.operand_at, site.scratch, site.offset)
+    before = image.initial_bytes(site.address, site.length)
+    code = rewrite(before, site.operand_at, site.scratch, site.offset)
     return _use_at(site) + len(code) + (_POP_AND_BACK if site.tactic == Tactic.SAVED else 0)
 
 

@@ -8,7 +8,6 @@ from typing import ClassVar, Literal
 from evidence.reads.contexts import reaches_in
 from evidence.strategies.reach import Reach
 from evidence.strategies.scoped import LlvmContextStrategy
-from optctx._native import demangle
 from optctx.engine.attach import attached
 from optctx.errors import OptctxError
 
@@ -36,7 +35,7 @@ class LibraryOptionsStrategy(LlvmContextStrategy):
     def __enter__(self) -> LibraryOptionsStrategy:
         """Raises OptctxError in a process that has attached for another use."""
         if attached() is None:
-            Reach(lambda site: has_context(demangle(site.function)), self.others).attach()
+            Reach(has_context, self.others).attach()
             _modelled.append(self.others)
         if self.others not in _modelled:
             raise OptctxError(

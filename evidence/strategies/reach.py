@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import ctypes
-from array import array
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 from unittest.mock import patch
 
-from optctx._native import Ownership, Region, Role, read_checked
-from optctx.arch.processor import Site, Sites
+from optctx._native import NO_READER, Ownership, Readers, Region, Role, Site, Sites, demangle, read_checked
 from optctx.engine import engine
 from optctx.engine.attach import attach
+from optctx.image.loaded import Image
 from optctx.image.survey import Survey
 from optctx.plan.plan import Plan, make_plan
-from optctx.plan.references import NO_READER, Readers, References
+from optctx.plan.references import References
 
 
 class Reach(NamedTuple):
-    """A model of another LLVM. `sees`: whether a read of an option sees the values of contexts. `others`:
-    what all other reads see, the values of the `process`, or the `registered` ones, whatever is set for the
-    process.
+    """A model of another LLVM. `sees`: whether the reads of a function (demangled) see the values of
+    contexts. `others`: what all other reads see, the values of the `process`, or the `registered` ones,
+    whatever is set for the process.
     """
 
-    sees: Callable[[Site], bool]
+    sees: Callable[[str], bool]
     others: Literal["process", "registered"] = "process"
 
     def attach(self) -> None:
@@ -38,17 +37,17 @@ class Reach(NamedTuple):
 
     def _plan(self, survey: Survey, references: References) -> Plan:
         plan = _NarrowPlan(make_plan(survey, references))
-        plan.keep(self._narrow(plan, plan.references.sites))
+        plan.keep(self._narrow(survey.image, plan, plan.references.sites))
         return plan
 
-    def _narrow(self, plan: _NarrowPlan, sites: Sites) -> Sites:
+    def _narrow(self, image: Image, plan: _NarrowPlan, sites: Sites) -> Sites:
         """Choose the sites that are redirected under the model."""
         of_options = {*plan.options, *(option.place.region for option in plan.options.values())}
         uses = sites.uses()
         frozen: dict[int, int] = {}  # region -> slot of the copy
 
         def is_redirected(site: Site) -> bool:
-            if self.sees(site):
+            if self.sees(demangle(image.name_of(site.function))):
                 return True
             region = plan.regions[plan.slots[site.region]]
             is_plain = region.scoped and region.ownership == Ownership.none and not uses[site.region].writes
@@ -59,7 +58,7 @@ class Reach(NamedTuple):
             plan.shown_elsewhere[site.address] = frozen[site.region]
             return True
 
-        return sites.where(is_redirected, of_options)
+        return Sites([site for site in sites if site.region not in of_options or is_redirected(site)])
 
 
 class _NarrowPlan(Plan):
@@ -81,16 +80,15 @@ class _NarrowPlan(Plan):
         self.references = self.references._replace(sites=sites)
         alike = (Role.runtime, Role.decision)  # their words are the same for all who load them
         read = {at: slot for at, slot in self.slots.items() if self.regions[slot].role not in alike}
-        seeing = sites.where(lambda site: site.address not in self.shown_elsewhere)
-        self.readers = Readers.of(sites.image, seeing, read)
+        seeing = [site for site in sites if site.address not in self.shown_elsewhere]
+        self.readers = Readers(Sites(seeing), read)
         of_each = iter(self.readers.by_site)
-        self.readers.by_site = array(
-            "I", (NO_READER if site.address in self.shown_elsewhere else next(of_each) for site in sites)
-        )
+        self.readers.by_site = [
+            NO_READER if site.address in self.shown_elsewhere else next(of_each) for site in sites
+        ]
 
-    def words(self) -> tuple[array[int], bytes]:
+    def words(self) -> tuple[list[int], list[int]]:
         words, loads = super().words()
-        assert self.references.sites is not None  # a redirected plan
         for at, site in enumerate(self.references.sites):
             words[at] = self.shown_elsewhere.get(site.address, words[at])
         return words, loads

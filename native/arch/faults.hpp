@@ -10,10 +10,6 @@
 
 namespace optctx::arch {
 
-enum class Attempt { read, write, fetch };
-
-// Of a SIGSEGV: what the instruction attempted.
-Attempt attempt_of(const ucontext_t& context) noexcept;
 // The address of the interrupted instruction.
 std::uintptr_t instruction_of(const ucontext_t& context) noexcept;
 

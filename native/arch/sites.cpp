@@ -3,44 +3,42 @@
 #include "image/memory.hpp"
 
 #include <map>
-#include <tuple>
 #include <unordered_set>
 
 namespace optctx::arch {
 
-Readers group_readers(std::span<const PackedSite> sites,
-                      const std::unordered_map<std::uint64_t, std::uint32_t>& slots) {
+Readers group_readers(std::span<const PackedSite> sites, const Slots& slots) {
     Readers found;
     found.of_site.reserve(sites.size());
-    std::map<std::tuple<std::uint32_t, std::uint32_t, std::int32_t, std::uint32_t>, std::uint32_t> known;
+    std::map<Reader, std::uint32_t> known;
     for (const PackedSite& site : sites) {
         const auto slot = slots.find(site.region);
         if (slot == slots.end()) {
             found.of_site.push_back(no_reader);
             continue;
         }
+        if (site.offset < 0) throw image::Misfit("expected an address in a region, found one before it");
         const bool takes_address = (site.uses & takes_address_bit) != 0;
-        const PackedReader reader{slot->second, site.function, takes_address ? site.offset : 0,
-                                  static_cast<std::uint32_t>(site.uses & (takes_address_bit | reads_bit))};
-        const auto next = static_cast<std::uint32_t>(found.readers.size());
-        const auto [at, is_new] = known.try_emplace({reader.slot, reader.function, reader.offset, reader.uses}, next);
-        if (is_new) found.readers.push_back(reader);
+        const Reader reader{slot->second, site.function, takes_address ? static_cast<std::uint32_t>(site.offset) : 0,
+                            takes_address, (site.uses & reads_bit) != 0};
+        const auto [at, is_new] = known.try_emplace(reader, static_cast<std::uint32_t>(found.all.size()));
+        if (is_new) found.all.push_back(reader);
         found.of_site.push_back(at->second);
     }
     return found;
 }
 
-Words words_of(std::span<const PackedSite> sites, const std::unordered_map<std::uint64_t, std::uint32_t>& slots,
-               std::span<const std::uint32_t> readers, std::uint32_t first) {
-    if (readers.size() != sites.size()) throw image::Misfit("expected a reader for each site");
+Words words_of(std::span<const PackedSite> sites, const Slots& slots, const Readers& readers, std::uint32_t first) {
+    if (readers.of_site.size() != sites.size()) throw image::Misfit("expected a reader for each site");
     Words found;
     found.words.reserve(sites.size());
     found.loads.reserve(sites.size());
     for (std::size_t i = 0; i < sites.size(); ++i) {
-        const bool has_reader = readers[i] != no_reader;
+        const std::uint32_t reader = readers.of_site[i];
+        const bool has_reader = reader != no_reader;
         const auto slot = slots.find(sites[i].region);
         if (!has_reader && slot == slots.end()) throw image::Misfit("expected a slot for the region of each site");
-        found.words.push_back(has_reader ? first + readers[i] : slot->second);
+        found.words.push_back(has_reader ? first + reader : slot->second);
         found.loads.push_back(has_reader && (sites[i].uses & takes_address_bit) != 0);
     }
     return found;

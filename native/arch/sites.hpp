@@ -3,6 +3,7 @@
 
 #include "arch/trampolines.hpp"
 
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <unordered_map>
@@ -11,24 +12,28 @@
 
 namespace optctx::arch {
 
+using Slots = std::unordered_map<std::uint64_t, std::uint32_t>;  // by address of the region
+
 constexpr std::uint32_t no_reader = 0xFFFFFFFF;
 
-// As optctx/plan/references.py unpacks it.
-struct PackedReader {
+// The instructions of one function that refer to one region in one way. Each reader has its own word of a view, so that
+// a thread can detect the first of them that executes (views/poison.hpp) at no cost to other readers and threads.
+struct Reader {
     std::uint32_t slot;
     std::uint32_t function;  // number of the symbol
-    std::int32_t offset;     // of the address that is taken, in bytes into the region; 0 where none is
-    std::uint32_t uses;      // of PackedSite, without writes
+    std::uint32_t offset;    // of the address that is taken, in bytes into the region; 0 where none is
+    bool takes_address;      // loads an address from where its word points, for later use
+    bool reads;              // false: only writes
+    friend auto operator<=>(const Reader&, const Reader&) = default;
 };
-static_assert(sizeof(PackedReader) == 16);
 
 struct Readers {
-    std::vector<PackedReader> readers;   // in the order of the sites
+    std::vector<Reader> all;             // in the order of the sites
     std::vector<std::uint32_t> of_site;  // index of a reader, or no_reader
 };
 
-// `slots`: by region, from the image's base. Sites of other regions have no reader.
-Readers group_readers(std::span<const PackedSite> sites, const std::unordered_map<std::uint64_t, std::uint32_t>& slots);
+// Sites of regions that have no slot have no reader. Throws Misfit.
+Readers group_readers(std::span<const PackedSite> sites, const Slots& slots);
 
 // For each site the word of the view that it goes through: that of its reader, from `first` on, or the slot of its
 // region. Throws Misfit if there is neither. `loads`: 1 where it leads to an address that the site takes.
@@ -36,8 +41,7 @@ struct Words {
     std::vector<std::uint32_t> words;
     std::vector<std::uint8_t> loads;
 };
-Words words_of(std::span<const PackedSite> sites, const std::unordered_map<std::uint64_t, std::uint32_t>& slots,
-               std::span<const std::uint32_t> readers, std::uint32_t first);
+Words words_of(std::span<const PackedSite> sites, const Slots& slots, const Readers& readers, std::uint32_t first);
 
 // What the sites of one region do with it.
 struct Uses {
@@ -46,7 +50,7 @@ struct Uses {
     bool takes_address = false;
     std::vector<std::uint32_t> functions;  // numbers of symbols, each once, in the order of the code
 };
-// By region, from the image's base, in the order of the code.
+// By address of the region, in the order of the code.
 std::vector<std::pair<std::uint64_t, Uses>> group_uses(std::span<const PackedSite> sites);
 
 }  // namespace optctx::arch

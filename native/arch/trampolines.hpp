@@ -10,9 +10,9 @@
 
 namespace optctx::arch {
 
-// One instruction that refers to the region at `region`, `offset` bytes into it, as optctx/arch/processor.py packs it.
+// One instruction that refers to the region at `region`, `offset` bytes into it. Thousands live as long as the process.
 struct PackedSite {
-    std::uint64_t address;  // from the image's base, in bytes; so is `region`
+    std::uint64_t address;
     std::uint64_t region;
     std::int32_t offset;
     std::uint32_t function;   // number of the symbol
@@ -26,9 +26,10 @@ struct PackedSite {
 static_assert(sizeof(PackedSite) == 32);
 constexpr std::uint8_t writes_bit = 1, takes_address_bit = 2, reads_bit = 4;
 
-struct Trampoline {
-    std::uintptr_t site;
-    std::vector<std::uint8_t> before;  // the instruction
+// What is done to code that runs: see patch/code.hpp.
+struct Change {
+    std::uintptr_t address;            // of one whole instruction, at least jump_size bytes long
+    std::vector<std::uint8_t> before;  // its bytes
     std::vector<std::uint8_t> code;    // what runs instead, without the jump back
 };
 
@@ -40,9 +41,9 @@ void check(const image::Library& image, std::span<const PackedSite> sites);
 // site that takes an address, to that address. `thread_offset`: of the view pointer from the thread pointer, in bytes.
 //
 // Throws Misfit as `check` does.
-std::vector<Trampoline> trampolines(const image::Library& image, std::span<const PackedSite> sites,
-                                    std::span<const std::uint32_t> words, std::span<const std::uint8_t> loads,
-                                    std::int32_t thread_offset);
+std::vector<Change> trampolines(const image::Library& image, std::span<const PackedSite> sites,
+                                std::span<const std::uint32_t> words, std::span<const std::uint8_t> loads,
+                                std::int32_t thread_offset);
 
 // Bytes from the start of the site's trampoline to the instruction that uses the word of the view.
 std::size_t use_at(const PackedSite& site) noexcept;

@@ -129,6 +129,18 @@ void Library::check_loaded() const {
         throw Misfit(path_ + ": the file is not the library that is loaded (build ids differ)");
 }
 
+std::vector<std::pair<std::uintptr_t, std::uintptr_t>> Library::pointers_into(const std::vector<Span>& spans) const {
+    const SpanIndex index(spans);
+    std::vector<std::pair<std::uintptr_t, std::uintptr_t>> found;
+    const auto* entries = at<Elf64_Rela>(rela_offset_, rela_count_);
+    for (std::uint64_t i = 0; i < rela_count_; ++i) {
+        if (ELF64_R_TYPE(entries[i].r_info) != R_X86_64_RELATIVE) continue;
+        const std::uintptr_t target = base_ + static_cast<std::uintptr_t>(entries[i].r_addend);
+        if (index.contains(target)) found.emplace_back(base_ + entries[i].r_offset, target);
+    }
+    return found;
+}
+
 void Library::stay_loaded() const {
     if (dlopen(path_.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) == nullptr)
         throw Misfit(path_ + ": no longer loaded");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "image/memory.hpp"
+#include "image/spans.hpp"
 #include "image/symbols.hpp"
 #include "os/os.hpp"
 
@@ -51,9 +52,9 @@ public:
     std::vector<std::vector<Symbol>> functions_named(const SymbolIndex::Patterns& patterns) const {
         return symbols_.functions_named(patterns);
     }
-    // Calls `visit(address of the pointer, what it points at)` for each R_X86_64_RELATIVE relocation.
-    template <class Visit>
-    void visit_relative_relocations(const Visit& visit) const;
+    // (its address, what it points at) of each pointer in the image's data, set up by the loader, into one of the
+    // spans: sorted and disjoint.
+    std::vector<std::pair<std::uintptr_t, std::uintptr_t>> pointers_into(const std::vector<Span>& spans) const;
     // The code in the file; its first byte is loaded at `text_begin()`. The code in memory may have been patched.
     const std::uint8_t* text() const { return at<std::uint8_t>(text_offset_, text_end_ - text_begin_); }
     // The file's contents for an address, before any relocation: zeros in .bss.
@@ -88,14 +89,6 @@ private:
     std::uint64_t rela_count_ = 0;
     SymbolIndex symbols_;
 };
-
-template <class Visit>
-void Library::visit_relative_relocations(const Visit& visit) const {
-    const auto* entries = at<Elf64_Rela>(rela_offset_, rela_count_);
-    for (std::uint64_t i = 0; i < rela_count_; ++i)
-        if (ELF64_R_TYPE(entries[i].r_info) == R_X86_64_RELATIVE)
-            visit(base_ + entries[i].r_offset, base_ + static_cast<std::uintptr_t>(entries[i].r_addend));
-}
 
 template <class T>
 const T* Library::at(std::uint64_t offset, std::uint64_t count) const {

@@ -2,13 +2,32 @@
 #pragma once
 
 #include "image/library.hpp"
-#include "image/registry_layouts.hpp"
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace optctx::image {
+
+// How the map lies in memory.
+struct RegistryLayout {
+    enum class Kind : std::uint8_t { string_map, tombstones, sentinels, bitmap };
+
+    const char* name;
+    Kind kind;
+    std::uint8_t epoch;  // bytes of DebugEpochBase before the map's own: only with ABI-breaking checks
+};
+
+// walk_registry tries them in this order.
+inline constexpr RegistryLayout registry_layouts[] = {
+    {"StringMap", RegistryLayout::Kind::string_map, 0},  // up to LLVM 21; never has an epoch
+    {"DenseMap with epoch", RegistryLayout::Kind::tombstones, 8},
+    {"DenseMap", RegistryLayout::Kind::tombstones, 0},  // LLVM 22, and 23 at first
+    {"DenseMap without tombstones, with epoch", RegistryLayout::Kind::sentinels, 8},
+    {"DenseMap without tombstones", RegistryLayout::Kind::sentinels, 0},  // LLVM 23 (Triton 3.8)
+    {"DenseMap with bitmap and epoch", RegistryLayout::Kind::bitmap, 8},
+    {"DenseMap with bitmap", RegistryLayout::Kind::bitmap, 0},  // LLVM 23 (jaxlib 0.10) and 24
+};
 
 struct RegisteredOption {
     std::string key;

@@ -1,7 +1,5 @@
-// Spans of storage: a test for addresses inside them, and the pointers in an image's own data that lead there.
+// Spans of storage, and a test for addresses inside them.
 #pragma once
-
-#include "image/library.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -55,9 +53,5 @@ private:
     std::uintptr_t width_ = 0;
     std::vector<bool> touched_;  // by granule from `low_`: a span overlaps it
 };
-
-// Pointers in the image's data, set up by the loader, that point into `spans`.
-std::vector<std::pair<std::uintptr_t, std::uintptr_t>> find_data_pointers(const Library& image,
-                                                                          const std::vector<Span>& spans);
 
 }  // namespace optctx::image

@@ -73,8 +73,6 @@ Symbol SymbolIndex::symbol(std::uint32_t number) const {
     return {base_ + entry.st_value, entry.st_size, strings_ + entry.st_name, number};
 }
 
-std::size_t SymbolIndex::size() const { return names()->count; }
-
 std::optional<Symbol> SymbolIndex::numbered(std::uint32_t number) const {
     if (number == 0 || number >= count_ || !counts(symbols_[number])) return std::nullopt;
     return symbol(number);
@@ -98,7 +96,6 @@ void SymbolIndex::add(Names& names, std::uint32_t number) const {
     if (names.places[place] != 0) return;
     names.places[place] = number;
     names.tags[place] = tag_of(hash);
-    ++names.count;
 }
 
 std::optional<Symbol> SymbolIndex::named(std::string_view name) const {

@@ -32,7 +32,6 @@ public:
     // Takes `count` symbols at `symbols`, whose names are in `strings`, of a library loaded at `base`. Called once.
     void open(const Elf64_Sym* symbols, std::size_t count, const char* strings, std::uintptr_t base);
 
-    std::size_t size() const;
     std::optional<Symbol> named(std::string_view name) const;
     // The symbol at that index of the table, if it is a function or an object that this library defines.
     std::optional<Symbol> numbered(std::uint32_t number) const;
@@ -61,7 +60,6 @@ public:
 private:
     using Numbers = std::vector<std::uint32_t>;  // indices of the symbol table
     struct Names {
-        std::size_t count = 0;           // distinct ones
         Numbers places;                  // an open-addressing hash table, a power of two long; 0 is a free place
         std::vector<std::uint8_t> tags;  // a byte of the hash in each place, which spares reading most other names
     };

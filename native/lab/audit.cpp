@@ -1,7 +1,7 @@
 #include "lab/audit.hpp"
 
 #include "arch/faults.hpp"
-#include "arch/stepping.hpp"
+#include "lab/stepping.hpp"
 #include "lab/watched.hpp"
 #include "os/os.hpp"
 #include "os/signals.hpp"
@@ -47,8 +47,9 @@ void wait_for_handlers() {
     while (busy.load() != 0) std::this_thread::yield();
 }
 
-bool allowed(const Page& page, arch::Attempt attempt) {
-    return attempt == arch::Attempt::read || (attempt == arch::Attempt::write && page.usual == os::Access::read_write);
+bool allowed(const Page& page, lab::stepping::Attempt attempt) {
+    return attempt == lab::stepping::Attempt::read ||
+           (attempt == lab::stepping::Attempt::write && page.usual == os::Access::read_write);
 }
 
 void note(Session& audit, std::uintptr_t instruction, std::uintptr_t address, bool write) {
@@ -71,13 +72,13 @@ bool on_fault(const siginfo_t& info, ucontext_t& context) noexcept {
     if (audit == nullptr || info.si_code != SEGV_ACCERR) return false;
     const auto address = reinterpret_cast<std::uintptr_t>(info.si_addr);
     const Page* page = audit->watched.page_at(address);
-    const arch::Attempt attempt = arch::attempt_of(context);
+    const lab::stepping::Attempt attempt = lab::stepping::attempt_of(context);
     if (page == nullptr || !allowed(*page, attempt)) return false;
     const std::uintptr_t instruction = arch::instruction_of(context);
-    if (!active.load()) return arch::stepping::retry(instruction);  // the fault happened while the audit was on
-    note(*audit, instruction, address, attempt == arch::Attempt::write);
+    if (!active.load()) return lab::stepping::retry(instruction);  // the fault happened while the audit was on
+    note(*audit, instruction, address, attempt == lab::stepping::Attempt::write);
     if (audit->watched.open(*page)) {
-        if (!arch::stepping::begin(context, page->begin)) audit->failed = true;
+        if (!lab::stepping::begin(context, page->begin)) audit->failed = true;
         return true;
     }
     // The system refuses to open one page: give up the audit, not the process.
@@ -88,9 +89,9 @@ bool on_fault(const siginfo_t& info, ucontext_t& context) noexcept {
 
 bool on_trap(const siginfo_t& info, ucontext_t& context) noexcept {
     const Busy here;
-    if (!arch::stepping::ended_by(info, context)) return false;
+    if (!lab::stepping::ended_by(info, context)) return false;
     Session* audit = session.load();
-    arch::stepping::end(context, [audit](std::uintptr_t address) {
+    lab::stepping::end(context, [audit](std::uintptr_t address) {
         const Page* page = audit->watched.page_at(address);
         if (page != nullptr && active.load() && !audit->watched.close(*page)) audit->failed = true;
     });

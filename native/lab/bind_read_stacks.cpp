@@ -27,7 +27,7 @@ using Stack = std::tuple<std::uint32_t, std::vector<std::uintptr_t>, bool>;
 
 std::shared_ptr<lab::ReadStacks> make(const values::Space& space, const std::vector<Call>& calls,
                                       const std::vector<Use>& uses, std::pair<std::uintptr_t, std::uintptr_t> thunks) {
-    arch::MadeCode made;
+    lab::MadeCode made;
     for (const auto& [begin, end, site] : calls) made.calls.push_back({begin, end, site});
     for (const auto& [address, site, scratch, saved] : uses) made.uses.push_back({address, site, scratch, saved});
     std::sort(made.calls.begin(), made.calls.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });

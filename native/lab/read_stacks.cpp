@@ -18,7 +18,7 @@ constinit thread_local const Started* of_this_thread = nullptr;
 
 }  // namespace
 
-ReadStacks::ReadStacks(unsigned image, std::size_t readers, arch::MadeCode made)
+ReadStacks::ReadStacks(unsigned image, std::size_t readers, MadeCode made)
     : image_(image),
       made_(std::move(made)),
       known_(readers),
@@ -47,7 +47,7 @@ void ReadStacks::keep(std::size_t reader, ucontext_t& context) noexcept {
         complete_ = false;
         return;
     }
-    const arch::Unwound found = arch::unwind(context, made_, room);
+    const Unwound found = unwind(context, made_, room);
     known_[reader] = true;
     entries_.push_back(
         {static_cast<std::uint32_t>(reader), static_cast<std::uint32_t>(found.count), used_, found.whole});

@@ -1,7 +1,7 @@
 // The call stack of the first read of each reader.
 #pragma once
 
-#include "arch/unwinding.hpp"
+#include "lab/unwinding.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ public:
         bool whole;                                 // false if outer frames are missing
     };
 
-    ReadStacks(unsigned image, std::size_t readers, arch::MadeCode made);
+    ReadStacks(unsigned image, std::size_t readers, MadeCode made);
     // From `start` to `stop`, what this thread reads while it is recorded is kept in `stacks`. Blocks nest.
     static void start(std::shared_ptr<ReadStacks> stacks);
     static void stop() noexcept;
@@ -35,11 +35,11 @@ private:
         bool whole;
     };
     static void on_first_read(unsigned image, std::size_t reader, ucontext_t& context) noexcept;
-    // Called in a signal handler, as arch::unwind is. Does nothing for a reader that has a stack already.
+    // Called in a signal handler, as unwind is. Does nothing for a reader that has a stack already.
     void keep(std::size_t reader, ucontext_t& context) noexcept;
 
     unsigned image_;
-    arch::MadeCode made_;
+    MadeCode made_;
     std::vector<bool> known_;  // by reader
     std::vector<Entry> entries_;
     std::unique_ptr<std::uintptr_t[]> addresses_;

@@ -16,11 +16,11 @@ Transaction::Bytes::Bytes(std::span<const std::uint8_t> bytes) : size_(static_ca
     std::copy(bytes.begin(), bytes.end(), bytes_.begin());
 }
 
-Transaction::Transaction(std::vector<Site> sites, std::uintptr_t text_begin, std::uintptr_t text_end) {
-    std::sort(sites.begin(), sites.end(), [](const Site& a, const Site& b) { return a.address < b.address; });
+Transaction::Transaction(std::vector<arch::Change> changes, std::uintptr_t text_begin, std::uintptr_t text_end) {
+    std::ranges::sort(changes, {}, &arch::Change::address);
     std::size_t size = 0;
-    sites_.reserve(sites.size());
-    for (const Site& site : sites) {
+    sites_.reserve(changes.size());
+    for (const arch::Change& site : changes) {
         if (site.before.size() < arch::jump_size)
             throw std::runtime_error("the instruction at " + os::hex(site.address) + " is too short for a jump");
         if (site.address < text_begin || site.address + site.before.size() > text_end)
@@ -32,7 +32,7 @@ Transaction::Transaction(std::vector<Site> sites, std::uintptr_t text_begin, std
     check_bytes(&Placed::before);
     trampolines_ = os::map_near(text_begin, text_end, std::max<std::size_t>(size, 1));
     used_ = size;
-    write_trampolines(sites);
+    write_trampolines(changes);
 }
 
 void Transaction::check_overlap() const {
@@ -42,13 +42,13 @@ void Transaction::check_overlap() const {
                                      os::hex(sites_[i].address) + " overlap");
 }
 
-void Transaction::write_trampolines(const std::vector<Site>& sites) {
+void Transaction::write_trampolines(const std::vector<arch::Change>& changes) {
     std::uintptr_t at = trampolines_.address();
     std::uint8_t* out = trampolines_.data();
-    for (std::size_t i = 0; i < sites.size(); ++i) {
+    for (std::size_t i = 0; i < changes.size(); ++i) {
         Placed& placed = sites_[i];
         placed.trampoline = at;
-        std::vector<std::uint8_t> code = sites[i].code;
+        std::vector<std::uint8_t> code = changes[i].code;
         arch::append_jump(code, at + code.size() + arch::jump_size, placed.address + placed.before.size());
         std::memcpy(out, code.data(), code.size());
         out += code.size();

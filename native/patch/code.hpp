@@ -2,6 +2,7 @@
 #pragma once
 
 #include "arch/faults.hpp"
+#include "arch/trampolines.hpp"
 #include "os/fork_locks.hpp"
 #include "os/os.hpp"
 
@@ -16,13 +17,7 @@ namespace optctx::patch {
 // Held from the first changed byte to the last, so that fork waits: no thread in a child would finish the change.
 inline auto& changing = *new os::ForkSafeMutex(os::Rank::code);
 
-struct Site {
-    std::uintptr_t address;            // of one whole instruction, at least arch::jump_size bytes long
-    std::vector<std::uint8_t> before;  // its bytes
-    std::vector<std::uint8_t> code;    // what runs instead, without the jump back
-};
-
-// Owns the trampolines of an image and the original bytes of its sites.
+// Owns the trampolines of an image and the original bytes of its sites: where code is changed.
 //
 // Other threads may execute the code at the same time. Each site is one instruction, replaced by one jump at the same
 // address, so no thread can be inside it. All sites change at once (os::Replacement).
@@ -30,7 +25,7 @@ class Transaction {
 public:
     // Checks that memory holds the expected bytes and that no two sites overlap. Writes the trampolines near
     // [text_begin, text_end). Changes no code.
-    Transaction(std::vector<Site> sites, std::uintptr_t text_begin, std::uintptr_t text_end);
+    Transaction(std::vector<arch::Change> changes, std::uintptr_t text_begin, std::uintptr_t text_end);
     Transaction(const Transaction&) = delete;
     Transaction& operator=(const Transaction&) = delete;
 
@@ -66,7 +61,7 @@ private:
         Bytes after;
     };
     void check_overlap() const;
-    void write_trampolines(const std::vector<Site>& sites);
+    void write_trampolines(const std::vector<arch::Change>& changes);
     void check_bytes(Bytes Placed::* expected) const;
     void replace(Bytes Placed::* before, Bytes Placed::* after) const;
 

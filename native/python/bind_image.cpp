@@ -3,14 +3,13 @@
 #include "image/library.hpp"
 #include "image/memory.hpp"
 #include "image/registry.hpp"
-#include "image/spans.hpp"
-#include "image/words.hpp"
 #include "python/bindings.hpp"
 #include "python/bytes.hpp"
 
 #include <cxxabi.h>
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -42,14 +41,15 @@ void* virtual_function(std::uintptr_t object, unsigned index) {
     return (*reinterpret_cast<void* const* const*>(object))[index];
 }
 
-std::string text_of(const image::RawStringRef& text, const char* what) {
-    return image::Snapshot().load_text(reinterpret_cast<std::uintptr_t>(text.data), text.size, what);
+std::string text_of(image::Snapshot& memory, const image::RawStringRef& text, const char* what) {
+    return memory.load_text(reinterpret_cast<std::uintptr_t>(text.data), text.size, what);
 }
 
 std::vector<std::string> categories(const image::RawOption& option) {
+    image::Snapshot memory;
     std::vector<std::string> names;
     for (std::uint32_t i = 0; i < option.category_count; ++i)
-        names.push_back(text_of(*option.categories[i], "the name of a category"));
+        names.push_back(text_of(memory, *option.categories[i], "the name of a category"));
     return names;
 }
 
@@ -88,25 +88,39 @@ void call_all(const std::vector<std::vector<std::uintptr_t>>& calls) {
     }
 }
 
-// Call unsigned f() const, T& f(unsigned) const and StringRef f(unsigned) const through an object's vtable. The objects
-// are LLVM's own, even if the caller is inside a scope.
+// Calls `Result f(Arguments...) const` through an object's vtable. The object is LLVM's own: call while a LiveView
+// lives.
+template <class Result, class... Arguments>
+Result call_virtual(std::uintptr_t object, unsigned index, Arguments... arguments) {
+    return reinterpret_cast<Result (*)(std::uintptr_t, Arguments...)>(virtual_function(object, index))(object,
+                                                                                                       arguments...);
+}
 
 unsigned call_virtual_uint(std::uintptr_t object, unsigned index) {
     const views::LiveView live;
-    return reinterpret_cast<unsigned (*)(std::uintptr_t)>(virtual_function(object, index))(object);
+    return call_virtual<unsigned>(object, index);
 }
 
-std::uintptr_t call_virtual_pointer(std::uintptr_t object, unsigned index, unsigned argument) {
-    using Function = std::uintptr_t (*)(std::uintptr_t, unsigned);
+// What a cl::generic_parser_base lists: name, help text, and the first word of what each choice stores. `functions`:
+// the indexes of getNumOptions, getOption, getDescription and getOptionValue.
+using Choice = std::tuple<std::string, std::string, std::uintptr_t>;
+std::vector<Choice> read_choices(std::uintptr_t parser, const std::array<unsigned, 4>& functions) {
+    constexpr unsigned most = 4096;
     const views::LiveView live;
-    return reinterpret_cast<Function>(virtual_function(object, index))(object, argument);
-}
-
-std::string call_virtual_text(std::uintptr_t object, unsigned index, unsigned argument) {
-    using Function = image::RawStringRef (*)(std::uintptr_t, unsigned);
-    const views::LiveView live;
-    return text_of(reinterpret_cast<Function>(virtual_function(object, index))(object, argument),
-                   "the text of a choice");
+    const auto [number, name, help, value] = functions;
+    const auto count = call_virtual<unsigned>(parser, number);
+    if (count > most) throw image::Misfit("there are " + std::to_string(count));
+    image::Snapshot memory;
+    std::vector<Choice> choices;
+    for (unsigned i = 0; i < count; ++i) {
+        // OptionValue<T>: {vtable, T, bool}
+        const auto* stored = call_virtual<const std::uintptr_t*>(parser, value, i);
+        choices.emplace_back(
+            text_of(memory, call_virtual<image::RawStringRef>(parser, name, i), "the name of a choice"),
+            text_of(memory, call_virtual<image::RawStringRef>(parser, help, i), "the help text of a choice"),
+            stored[1]);
+    }
+    return choices;
 }
 
 }  // namespace
@@ -142,6 +156,13 @@ void add_image(nb::module_& m) {
         .def("numbered", &image::Library::numbered, "number"_a,
              "The function or object in that place of the symbol table, or None.")
         .def(
+            "name_of",
+            [](const image::Library& i, std::uint32_t number) {
+                const auto symbol = i.numbered(number);
+                return symbol ? std::string(symbol->name) : std::string();
+            },
+            "number"_a, "The mangled name of what is there; empty for nothing.")
+        .def(
             "files", [](const image::Library& i) { return i.symbols().files(); },
             "[(number, name)] of each source file in the symbol table. The local symbols of a file follow it.")
         .def_prop_ro(
@@ -165,6 +186,8 @@ void add_image(nb::module_& m) {
             },
             "address"_a, "size"_a, "What the file says is there before anything has run; zeros in .bss.")
         .def("contains", &image::Library::contains, "address"_a)
+        .def("pointers_into", &image::Library::pointers_into, "spans"_a,
+             "(its address, what it points at) of each pointer in the image's data into one of the spans.")
         .def_prop_ro(
             "identity",
             [](const image::Library& i) {
@@ -189,7 +212,6 @@ void add_image(nb::module_& m) {
         },
         "(path, base) of every shared library in this process.");
     nb::class_<image::Span>(m, "Span").def(nb::init<std::uintptr_t, std::size_t>(), "begin"_a, "size"_a);
-    m.def("find_data_pointers", &image::find_data_pointers, "image"_a, "spans"_a);
     nb::class_<image::RawOption>(m, "RawOption", "The common part of a cl::Option object, read in place.")
         .def_prop_ro("vtable", [](const image::RawOption& o) { return reinterpret_cast<std::uintptr_t>(o.vtable); })
         .def_ro("occurrences", &image::RawOption::occurrences)
@@ -229,11 +251,20 @@ void add_image(nb::module_& m) {
         "address"_a, "size"_a, "what"_a,
         "Bytes of memory whose layout is in doubt, `what` they are taken for; MisfitError if they cannot be read.");
     m.def(
-        "words_match",
-        [](const image::Library& i, const std::vector<std::uintptr_t>& objects, const nb::bytes& checks) {
-            return image::words_match(i, objects, unpacked<image::WordCheck>(checks));
+        "load_options",
+        [](const std::vector<std::pair<std::uintptr_t, std::size_t>>& places) {
+            image::Snapshot memory;
+            std::vector<std::uint8_t> bytes;
+            nb::list found;
+            for (const auto& [address, size] : places) {
+                bytes.resize(std::min(size, image::most_bytes));
+                memory.load_bytes(address, bytes.data(), bytes.size(), "an option");
+                found.append(to_bytes(bytes));
+            }
+            return found;
         },
-        "image"_a, "objects"_a, "checks"_a, "Whether every packed check of words of the objects (addresses) holds.");
+        nb::sig("def load_options(places: collections.abc.Sequence[tuple[int, int]]) -> list[bytes]"), "places"_a,
+        "The bytes of each option at (address, size); MisfitError if they cannot be read.");
     m.def("trim_heap", &os::trim_heap, "Give the heap's free pages back to the system.");
     m.def("read_words", &read_words, "address"_a, "count"_a);
     m.def(
@@ -247,6 +278,6 @@ void add_image(nb::module_& m) {
     m.def("call_pointer", &call_pointer, "function"_a, "argument"_a = 0);
     m.def("call_all", &call_all, "calls"_a);
     m.def("call_virtual_uint", &call_virtual_uint, "object"_a, "index"_a);
-    m.def("call_virtual_pointer", &call_virtual_pointer, "object"_a, "index"_a, "argument"_a);
-    m.def("call_virtual_text", &call_virtual_text, "object"_a, "index"_a, "argument"_a);
+    m.def("read_choices", &read_choices, "parser"_a, "functions"_a,
+          "(name, help text, first word of what it stores) of each choice that a parser lists.");
 }

@@ -16,6 +16,7 @@
 #include <nanobind/stl/unordered_map.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -27,12 +28,145 @@ using namespace optctx;
 namespace {
 
 struct Trampolines {
-    std::vector<arch::Trampoline> all;
+    std::vector<arch::Change> all;
 };
+
+struct Sites {
+    std::vector<arch::PackedSite> all;  // by address
+};
+
+void move(std::vector<arch::PackedSite>& sites, std::uintptr_t by) {
+    for (arch::PackedSite& each : sites) {
+        each.address += by;
+        each.region += by;
+    }
+}
+
+template <std::uint8_t bit>
+bool uses(const arch::PackedSite& site) {
+    return (site.uses & bit) != 0;
+}
+
+template <class Row>
+nb::iterator iterate(const std::vector<Row>& rows) {
+    return nb::iter(nb::cast(rows));
+}
+
+void add_site(nb::module_& m) {
+    using Site = arch::PackedSite;
+    nb::class_<Site>(m, "Site", "An instruction that refers to the byte at `offset` in the region at `region`.")
+        .def(
+            "__init__",
+            [](Site* self, std::uint64_t address, std::uint64_t region, std::int32_t offset, std::uint32_t function,
+               std::uint8_t length, std::uint8_t tactic, std::uint8_t scratch, std::uint8_t operand_at, bool writes,
+               bool takes_address, bool reads) {
+                const auto bits = static_cast<std::uint8_t>((writes ? arch::writes_bit : 0) |
+                                                            (takes_address ? arch::takes_address_bit : 0) |
+                                                            (reads ? arch::reads_bit : 0));
+                new (self) Site{address, region, offset, function, length, tactic, scratch, operand_at, bits, {}};
+            },
+            "address"_a, "region"_a, "offset"_a, "function"_a, "length"_a, "tactic"_a, "scratch"_a, "operand_at"_a,
+            "writes"_a, "takes_address"_a, "reads"_a)
+        .def_ro("address", &Site::address)
+        .def_ro("region", &Site::region)
+        .def_ro("offset", &Site::offset)
+        .def_ro("function", &Site::function, "Number of the symbol.")
+        .def_ro("length", &Site::length, "Bytes of the instruction.")
+        .def_ro("tactic", &Site::tactic, "How its trampoline gets a register: a number of the processor's own.")
+        .def_ro("scratch", &Site::scratch, "Number of that register.")
+        .def_ro("operand_at", &Site::operand_at, "Index, in the instruction, of what names the operand.")
+        .def_prop_ro("writes", &uses<arch::writes_bit>)
+        .def_prop_ro("takes_address", &uses<arch::takes_address_bit>)
+        .def_prop_ro("reads", &uses<arch::reads_bit>,
+                     "Also if it takes the address, through which later code may read.");
+}
+
+void add_all_sites(nb::module_& m) {
+    nb::class_<Sites>(m, "Sites", "Sites of one image, in order of address.")
+        .def(
+            "__init__",
+            [](Sites* self, std::vector<arch::PackedSite> sites) {
+                std::ranges::sort(sites, {}, &arch::PackedSite::address);
+                new (self) Sites{std::move(sites)};
+            },
+            "sites"_a, "Take sites, which can be in any order.")
+        .def_static(
+            "unpack",
+            [](std::uintptr_t base, const nb::bytes& rows) {
+                Sites sites{unpacked<arch::PackedSite>(rows)};
+                move(sites.all, base);
+                return sites;
+            },
+            "base"_a, "rows"_a, "What `pack` gave, for the image at `base`; MisfitError for rows that are cut off.")
+        .def(
+            "pack",
+            [](const Sites& s, std::uintptr_t base) {
+                std::vector<arch::PackedSite> sites = s.all;
+                move(sites, -base);
+                return to_bytes(sites);
+            },
+            "base"_a, "Rows of 32 bytes whose addresses count from `base`, the same in every process.")
+        .def("__len__", [](const Sites& s) { return s.all.size(); })
+        .def(
+            "__iter__", [](const Sites& s) { return iterate(s.all); },
+            nb::sig("def __iter__(self) -> collections.abc.Iterator[Site]"))
+        .def(
+            "check", [](const Sites& s, const image::Library& i) { arch::check(i, s.all); }, "image"_a,
+            "MisfitError if the library's file does not have these instructions, but for where they begin.")
+        .def(
+            "uses",
+            [](const Sites& s) {
+                nb::dict uses;
+                for (auto& [region, found] : arch::group_uses(s.all))
+                    uses[nb::int_(region)] = nb::cast(std::move(found));
+                return uses;
+            },
+            nb::sig("def uses(self) -> dict[int, Uses]"), "What the sites of each region, by its address, do with it.")
+        .def(
+            "words",
+            [](const Sites& s, const arch::Slots& slots, const arch::Readers& readers, std::uint32_t first) {
+                auto found = arch::words_of(s.all, slots, readers, first);
+                return std::pair(std::move(found.words), std::move(found.loads));
+            },
+            "slots"_a, "readers"_a, "first"_a,
+            "For each site its word of the view, and 1 where that leads to an address that it takes. `slots`: by "
+            "address of a region; `first`: the word of the first reader.");
+    nb::class_<arch::Uses>(m, "Uses", "What the sites of one region do with it.")
+        .def_ro("writes", &arch::Uses::writes)
+        .def_ro("writes_head", &arch::Uses::writes_head, "At the first byte: a constructor does.")
+        .def_ro("takes_address", &arch::Uses::takes_address)
+        .def_prop_ro(
+            "functions", [](const arch::Uses& u) { return nb::tuple(nb::cast(u.functions)); },
+            nb::sig("def functions(self) -> tuple[int, ...]"), "Numbers of symbols, in the order of the code.");
+}
+
+void add_readers(nb::module_& m) {
+    m.attr("NO_READER") = arch::no_reader;
+    nb::class_<arch::Reader>(m, "Reader", "The instructions of one function that refer to one region in one way.")
+        .def_ro("slot", &arch::Reader::slot)
+        .def_ro("function", &arch::Reader::function, "Number of the symbol.")
+        .def_ro("offset", &arch::Reader::offset, "Of the address that is taken, in the region; 0 where none is.")
+        .def_ro("takes_address", &arch::Reader::takes_address)
+        .def_ro("reads", &arch::Reader::reads, "Otherwise these instructions only write.");
+    nb::class_<arch::Readers>(m, "Readers", "Every reader of an image, in the order of the code.")
+        .def(
+            "__init__",
+            [](arch::Readers* self, const Sites& sites, const arch::Slots& slots) {
+                new (self) arch::Readers(arch::group_readers(sites.all, slots));
+            },
+            "sites"_a, "slots"_a, "Group sites. `slots`: by address of a region; sites of others have no reader.")
+        .def(
+            "__iter__", [](const arch::Readers& r) { return iterate(r.all); },
+            nb::sig("def __iter__(self) -> collections.abc.Iterator[Reader]"))
+        .def_rw("by_site", &arch::Readers::of_site, "The index of the reader of each site, or NO_READER.");
+}
 
 }  // namespace
 
 void add_sites(nb::module_& m) {
+    add_site(m);
+    add_all_sites(m);
+    add_readers(m);
     nb::class_<arch::FunctionReferences>(m, "FunctionReferences", "Candidate references of one function.")
         .def_ro("function", &arch::FunctionReferences::function)
         .def_ro("places", &arch::FunctionReferences::places);
@@ -73,13 +207,6 @@ void add_sites(nb::module_& m) {
         },
         "instruction"_a, "operand_at"_a, "scratch"_a, "offset"_a,
         "The instruction with its operand `offset` bytes past the register `scratch`.");
-    m.def(
-        "check_sites",
-        [](const image::Library& i, const nb::bytes& sites) { arch::check(i, unpacked<arch::PackedSite>(sites)); },
-        "image"_a, "sites"_a,
-        "MisfitError if the library's file does not have the instructions that the packed sites say, but for where "
-        "they "
-        "begin.");
     nb::class_<Trampolines>(m, "Trampolines", "What runs instead of thousands of instructions.")
         .def("__len__", [](const Trampolines& t) { return t.all.size(); })
         .def(
@@ -87,72 +214,32 @@ void add_sites(nb::module_& m) {
             [](const Trampolines& t) {
                 nb::list made;
                 for (const auto& each : t.all)
-                    made.append(nb::make_tuple(each.site, to_bytes(each.before), to_bytes(each.code)));
+                    made.append(nb::make_tuple(each.address, to_bytes(each.before), to_bytes(each.code)));
                 return nb::iter(made);
             },
             nb::sig("def __iter__(self) -> collections.abc.Iterator[tuple[int, bytes, bytes]]"),
             "(address, bytes of the instruction, what runs instead) of each.");
     m.def(
         "trampolines",
-        [](const image::Library& i, const nb::bytes& sites, const nb::bytes& words, const nb::bytes& loads,
-           std::int32_t thread_offset) {
-            return Trampolines{arch::trampolines(i, unpacked<arch::PackedSite>(sites), unpacked<std::uint32_t>(words),
-                                                 bytes_of(loads), thread_offset)};
+        [](const image::Library& i, const Sites& sites, const std::vector<std::uint32_t>& words,
+           const std::vector<std::uint8_t>& loads, std::int32_t thread_offset) {
+            return Trampolines{arch::trampolines(i, sites.all, words, loads, thread_offset)};
         },
         "image"_a, "sites"_a, "words"_a, "loads"_a, "thread_offset"_a,
-        "What runs instead of each packed site; MisfitError if the library's file does not have such instructions.");
-    m.def(
-        "group_readers",
-        [](const nb::bytes& sites, const std::unordered_map<std::uint64_t, std::uint32_t>& slots) {
-            const auto found = arch::group_readers(unpacked<arch::PackedSite>(sites), slots);
-            return nb::make_tuple(to_bytes(found.readers), to_bytes(found.of_site));
-        },
-        nb::sig("def group_readers(sites: bytes, slots: dict[int, int]) -> tuple[bytes, bytes]"), "sites"_a, "slots"_a,
-        "(packed readers, index of the reader of each packed site). `slots`: by region, from the image's base.");
-    m.def(
-        "site_words",
-        [](const nb::bytes& sites, const std::unordered_map<std::uint64_t, std::uint32_t>& slots,
-           const nb::bytes& readers, std::uint32_t first) {
-            const auto found =
-                arch::words_of(unpacked<arch::PackedSite>(sites), slots, unpacked<std::uint32_t>(readers), first);
-            return nb::make_tuple(to_bytes(found.words), to_bytes(found.loads));
-        },
-        nb::sig("def site_words(sites: bytes, slots: dict[int, int], readers: bytes, first: int) -> "
-                "tuple[bytes, bytes]"),
-        "sites"_a, "slots"_a, "readers"_a, "first"_a,
-        "For each packed site (the word of the view that it goes through, whether that leads to an address that it "
-        "takes). `readers`: what `group_readers` gave; `first`: the word of the first one.");
-    nb::class_<arch::Uses>(m, "Uses", "What the sites of one region do with it.")
-        .def_ro("writes", &arch::Uses::writes)
-        .def_ro("writes_head", &arch::Uses::writes_head, "At the first byte: a constructor does.")
-        .def_ro("takes_address", &arch::Uses::takes_address)
-        .def_prop_ro(
-            "functions", [](const arch::Uses& u) { return nb::tuple(nb::cast(u.functions)); },
-            nb::sig("def functions(self) -> tuple[int, ...]"), "Numbers of symbols, in the order of the code.");
-    m.def(
-        "group_uses",
-        [](const nb::bytes& sites, std::uintptr_t base) {
-            nb::dict uses;
-            for (auto& [region, found] : arch::group_uses(unpacked<arch::PackedSite>(sites)))
-                uses[nb::int_(region + base)] = nb::cast(std::move(found));
-            return uses;
-        },
-        nb::sig("def group_uses(sites: bytes, base: int) -> dict[int, Uses]"), "sites"_a, "base"_a,
-        "By the address of a region, what the packed sites of an image at `base` do with it.");
+        "What runs instead of each site; MisfitError if the library's file does not have such instructions.");
     nb::class_<patch::Transaction>(m, "Transaction", "Redirected instructions of one image: prepare, commit, undo.")
         .def(
             "__init__",
             [](patch::Transaction* self, const nb::iterable& sites, std::uintptr_t begin, std::uintptr_t end,
                const Trampolines* trampolines) {
-                std::vector<patch::Site> converted;
-                if (trampolines != nullptr)
-                    for (const auto& each : trampolines->all) converted.push_back({each.site, each.before, each.code});
+                std::vector<arch::Change> changes;
+                if (trampolines != nullptr) changes = trampolines->all;
                 for (const nb::handle site : sites) {
                     const auto [address, before, code] =
                         nb::cast<std::tuple<std::uintptr_t, nb::bytes, nb::bytes>>(site);
-                    converted.push_back({address, from_bytes(before), from_bytes(code)});
+                    changes.push_back({address, from_bytes(before), from_bytes(code)});
                 }
-                new (self) patch::Transaction(std::move(converted), begin, end);
+                new (self) patch::Transaction(std::move(changes), begin, end);
             },
             nb::sig("def __init__(self, sites: collections.abc.Iterable[tuple[int, bytes, bytes]], text_begin: int, "
                     "text_end: int, trampolines: Trampolines | None = None) -> None"),

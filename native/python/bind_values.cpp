@@ -158,22 +158,15 @@ void add_space(nb::module_& m) {
             "make",
             [](unsigned image, std::vector<values::Region> regions, std::vector<std::uint32_t> set_default,
                std::uintptr_t add_occurrence, const Reporting& reporting, const StreamFunctions& functions,
-               const nb::bytes& readers) {
-                std::vector<views::Reader> converted;
-                for (const auto& each : unpacked<arch::PackedReader>(readers)) {
-                    if (each.offset < 0) throw image::Misfit("expected an address in a region, found one before it");
-                    converted.push_back({each.slot, static_cast<std::size_t>(each.offset),
-                                         (each.uses & arch::takes_address_bit) != 0,
-                                         (each.uses & arch::reads_bit) != 0});
-                }
+               const arch::Readers& readers) {
                 return make_space(image, std::move(regions), std::move(set_default), add_occurrence, reporting,
-                                  functions, std::move(converted));
+                                  functions, readers.all);
             },
             "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a, "reporting"_a, "stream_functions"_a,
             "readers"_a, nb::rv_policy::reference,
             "Make a space for an image whose reads go through views. It is never freed: threads inside contexts and "
             "LLVM itself may hold addresses. `reporting`: slots of the objects through which LLVM reports; "
-            "`stream_functions`: (bytes of the stream's virtual functions, index of write_impl). `readers`: packed.")
+            "`stream_functions`: (bytes of the stream's virtual functions, index of write_impl).")
         .def(
             "default_address",
             [](const values::Space& s, std::uint32_t slot) {

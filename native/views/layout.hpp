@@ -2,6 +2,7 @@
 // readers take, and finally the view's owner and reads.
 #pragma once
 
+#include "arch/sites.hpp"
 #include "os/os.hpp"
 #include "views/reads.hpp"
 #include "views/view.hpp"
@@ -16,14 +17,7 @@ class Context;
 
 namespace optctx::views {
 
-// The instructions of one function that refer to one region in one way. Each reader has its own word, so that a thread
-// can detect the first of them that executes (views/poison.hpp) at no cost to other readers and threads.
-struct Reader {
-    std::uint32_t slot;
-    std::size_t offset;  // of the taken address, in bytes from the start of the region
-    bool takes_address;  // loads an address from where its word points, for later use
-    bool reads;          // false: only writes
-};
+using arch::Reader;
 
 class Layout {
 public:

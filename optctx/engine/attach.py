@@ -14,7 +14,7 @@ from optctx.engine.published import publish
 from optctx.errors import OptionTypeError, ScopeError, UnsupportedImageError, shown
 from optctx.image.facts.interceptions import missing_features
 from optctx.image.loaded import Image
-from optctx.image.registry_reader import keep_registry
+from optctx.image.registry_reader import keep_choices
 from optctx.image.survey import Survey, survey
 from optctx.locks import Rank, is_held, lock_held_by_fork
 from optctx.wording import counted
@@ -152,7 +152,7 @@ def _keep(found: _Attachment, engine: Engine) -> None:
         missing_features(engine.image)  # facts that are asked for later, when the index of symbols is gone
     if found.kept is not None:
         if found.kept.wanted and findings.changed:
-            keep_registry(engine.image, engine.survey.registry)
+            keep_choices(engine.image, engine.survey.registry)
             found.kept.save()
         engine.kept = found.kept.state
     found.kept = None

@@ -6,6 +6,7 @@ LLVM's option reads are redirected, and every thread reads storage of its own.
 from __future__ import annotations
 
 import time
+from array import array
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ from optctx.arch import CannotDecodeError, processor
 from optctx.engine.published import aliases_of, resolve
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.interceptions import BINDING, SHARED_MACHINES
+from optctx.image.loaded import Image
 from optctx.image.memory import checking
 from optctx.image.options import RegisteredOption
 from optctx.image.survey import Survey
@@ -116,7 +118,7 @@ class Engine:
             (feature, why) for feature, why in hooks.unavailable.items() if feature not in _SAID_ELSEWHERE
         )
         clock.lap("entrances")
-        sites = _trampolines(self.plan, index)
+        sites = _trampolines(image, self.plan)
         self.transaction = Transaction([*hooks.calls, *hooks.starts], image.text_begin, image.text_end, sites)
         clock.lap("trampolines")
 
@@ -130,7 +132,7 @@ class Engine:
             self.survey.functions.add_occurrence,
             (slots[0], slots[1], slots[2]),
             self.survey.stream_table,
-            self.plan.readers.packed,
+            self.plan.readers,
         )
         _scope_printing(self.space, self.plan)
         if self.intercepts:
@@ -156,9 +158,9 @@ class Engine:
 
     def prepare_recording(self) -> None:
         """Let recordings that begin from now on detect LLVM's reads. A second call does nothing."""
-        sites = self.plan.references.sites
-        of_sites = self.plan.readers.by_site.tobytes()
-        prepare_recording(self.space, self.transaction, self.image.base, sites.packed, of_sites)
+        base, of_sites = self.image.base, array("I", self.plan.readers.by_site)
+        rows = self.plan.references.sites.pack(base)
+        prepare_recording(self.space, self.transaction, base, rows, of_sites.tobytes())
 
     def report(self) -> dict[str, Any]:
         """Report on the code for `info()`, as plain data."""
@@ -219,8 +221,7 @@ def _scope_printing(space: Space, plan: Plan) -> None:
         space.scope_debugging(debug, debug_only, printing.types.type_size)
 
 
-def _trampolines(plan: Plan, index: int) -> Trampolines:
-    """Build the trampolines of all sites of the image with this index."""
-    sites = plan.references.sites
+def _trampolines(image: Image, plan: Plan) -> Trampolines:
+    """Build the trampolines of all sites."""
     words, loads = plan.words()
-    return trampolines(sites.image, sites.packed, words.tobytes(), loads, thread_offset(index))
+    return trampolines(image, plan.references.sites, words, loads, thread_offset(image.index))

@@ -8,8 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from optctx._native import OCCURRENCES_AT, POSITION_AT, Kind, demangle
-from optctx.arch.processor import Site
+from optctx._native import OCCURRENCES_AT, POSITION_AT, Kind, Site, demangle
 from optctx.engine.attach import is_default
 from optctx.engine.engine import Engine
 from optctx.facts.origins import Origins
@@ -121,12 +120,13 @@ class _Readers:
     def _count_all(self) -> None:
         """Counts the instructions of each option's own storage, and of what leads to it or is a copy."""
         own, beside = self._storage(), self._beside()
-        for site in self._code.sites or ():
+        for site in self._code.sites:
+            function = self._image.name_of(site.function)
             for option in own.get(site.region, ()):
                 doings = _doings(site, site.region == option.address)
-                self._count(option, site.function, site.number, doings, copy=False)
+                self._count(option, function, site.function, doings, copy=False)
             for option in beside.get(site.region, ()):
-                self._count(option, site.function, site.number, [_doing(site)], copy=True)
+                self._count(option, function, site.function, [_doing(site)], copy=True)
         for refusal in self._code.refusals:
             for option in own.get(refusal.region, ()):
                 symbol = self._image.named(refusal.function)

@@ -1,20 +1,15 @@
-"""The types of options, from the mangled names of their vtables, and proofs that they hold what these say.
+"""The types of options, from the mangled names of their vtables (Itanium C++ ABI).
 
-Facts of the Itanium C++ ABI and of libstdc++: a copy-on-write std::string is one pointer to its characters;
-{length, capacity, owners} stand before them. A std::vector is {begin, end, end of storage}. For the rest see
-native/image/layouts.hpp. Nothing follows a pointer in an option before it is proven.
+How a value of each type is laid out: native/image/layouts.hpp.
 """
 
 from __future__ import annotations
 
 import re
-import time
-from functools import cache
 from typing import NamedTuple
 
-from optctx._native import Kind, MisfitError, read_checked
+from optctx._native import Kind
 from optctx.image.facts import mangled_names
-from optctx.image.memory import WORD, load_words
 
 _NAMES = {
     Kind.boolean: "bool",
@@ -72,7 +67,6 @@ class OptionType(NamedTuple):
         return self.supported and self.kind != Kind.other
 
 
-@cache  # thousands of options have a few dozen types
 def parse_vtable_name(name: str, enumerated: bool) -> OptionType:
     """Return the type behind a vtable symbol. `enumerated`: the option's parser has a list of choices."""
     if name == mangled_names.ALIAS:
@@ -108,81 +102,3 @@ def type_name(kind: Kind) -> str:
 def element_size(kind: Kind) -> int:
     """Return the bytes of a list element, or 0 if its type does not determine them."""
     return _SIZES.get(kind, 0)
-
-
-MANY_PARTS = frozenset((Kind.string, Kind.list, Kind.bits))  # what has pointers in it
-
-_MOST = 1 << 24  # bytes of a text or of a vector
-_ATTEMPTS = 100  # another thread may be setting the option, which takes LLVM some microseconds
-_VECTOR, _LIST_DEFAULTS, _LIST_POSITIONS, _BITS_POSITIONS = 3, 3 * WORD, 7 * WORD, WORD
-_POSITION = 4  # bytes
-_SHARED_POINTER = 2 * WORD  # bytes
-_STRING_HEAD = 3 * WORD  # bytes before the characters of a string
-
-
-def prove_contents(name: str, option_type: OptionType, address: int, size: int | None) -> None:
-    """Prove that an option's value has its type. Raises MisfitError if it keeps failing.
-
-    `address`: of the value. `size`: in bytes, if the value is in a named variable.
-    """
-    for attempt in range(_ATTEMPTS):
-        try:
-            return _prove(option_type, address, size)
-        except MisfitError as error:
-            if attempt == _ATTEMPTS - 1:
-                raise MisfitError(f"the value of the option {name} is not of its type: {error}") from error
-            time.sleep(0)
-
-
-def _prove(option_type: OptionType, address: int, size: int | None) -> None:
-    kind = option_type.kind
-    if not option_type.supported:
-        return
-    if kind == Kind.string:
-        _prove_string(address)
-    elif kind == Kind.list:
-        _prove_list(option_type.element, address)
-    elif kind == Kind.bits:
-        _prove_vector(address + _BITS_POSITIONS, _POSITION)
-    elif not option_type.external:
-        return  # in the object itself, which has been read
-    elif kind != Kind.other:
-        read_checked(address, element_size(kind) or WORD, "a value")
-    elif size == _SHARED_POINTER:
-        for at in load_words(address, 2, "a shared pointer"):
-            load_words(at, 2 if at else 0, "what a shared pointer owns")
-
-
-def _string_length(characters: int) -> int:
-    """Return the length of the string that has its characters there. Raises MisfitError if none has."""
-    if characters < _STRING_HEAD:
-        raise MisfitError(f"expected the characters of a string, found the address {characters:#x}")
-    length, capacity, _ = load_words(characters - _STRING_HEAD, 3, "the head of a string")
-    if not length <= capacity <= _MOST:
-        raise MisfitError(f"expected a string at {characters:#x}, found {length} of {capacity} characters")
-    return length
-
-
-def _prove_string(address: int) -> None:
-    (characters,) = load_words(address, 1, "a string")
-    length = _string_length(characters)
-    if read_checked(characters, length + 1, "the characters of a string")[-1:] != b"\0":
-        raise MisfitError(f"expected a string at {address:#x}, found one that does not end")
-
-
-def _prove_list(element: Kind, address: int) -> None:
-    begin, end = _prove_vector(address, element_size(element) or 1)
-    _prove_vector(address + _LIST_DEFAULTS, WORD)
-    _prove_vector(address + _LIST_POSITIONS, _POSITION)
-    if element == Kind.string:
-        for at in range(begin, end, WORD):
-            _prove_string(at)
-
-
-def _prove_vector(address: int, element: int) -> tuple[int, int]:
-    """Prove a vector and return (begin, end) of its elements. `element`: bytes of one."""
-    begin, end, storage = load_words(address, _VECTOR, "a vector")
-    if not (begin <= end <= storage and (end - begin) % element == 0 and end - begin <= _MOST):
-        raise MisfitError(f"expected a vector at {address:#x}, found one from {begin:#x} to {end:#x}")
-    read_checked(begin, end - begin, "the elements of a vector")
-    return begin, end

@@ -6,10 +6,10 @@ for the next process. Where the file itself shows that an answer fits, the answe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from optctx._native import Library, Span, Symbol, find_data_pointers
+from optctx._native import Library, Span, Symbol
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.fact import Fact, Family, Form, Found, expected
 
@@ -102,16 +102,25 @@ class Findings:
     def find_object(self, fact: Fact[Form]) -> Symbol | None:
         """Find a variable with its size, if nothing else is at its address."""
         found = self.find(fact)
-        if found is None:
+        return None if found is None else self.object_of(found.symbol)
+
+    def object_of(self, name: str) -> Symbol | None:
+        """Find the variable with this mangled name, if nothing else is at its address."""
+        named = self.symbol(name)
+        if named is None:
             return None
-        symbol = self.object_at(found.address)
-        return symbol if symbol is not None and symbol.address == found.address else None
+        symbol = self.object_at(named.address)
+        return symbol if symbol is not None and symbol.address == named.address else None
 
     def find_members(self, families: Iterable[Family]) -> dict[Family, list[Symbol]]:
         """Find every function of each family, by address. The first time is a pass over all names."""
-        asked = list(families)
-        found = self._families_of([(family.prefix, family.infix) for family in asked])
-        return dict(zip(asked, found, strict=True))
+        asked = {family: (family.prefix, family.infix) for family in families}
+        missing = [pattern for pattern in asked.values() if pattern not in self._families]
+        if missing:
+            for pattern, symbols in zip(missing, self._library.functions_named(missing), strict=True):
+                self._families[pattern] = tuple(symbol.number for symbol in symbols)
+            self.changed = True
+        return {family: self._members(pattern) for family, pattern in asked.items()}
 
     def lacking(self, facts: Iterable[Fact[Any] | Family]) -> str:
         """Say which of the facts are missing, as the reason of a refusal; empty if there are all."""
@@ -124,15 +133,6 @@ class Findings:
             if not (members[fact] if isinstance(fact, Family) else self.find(fact) is not None)
         ]
         return f"{expected(missing)}, found none" if missing else ""
-
-    def _families_of(self, patterns: Sequence[_Pattern]) -> list[list[Symbol]]:
-        """Find, for each (prefix, infix), the functions named with that prefix and, later, the infix."""
-        missing = [each for each in patterns if each not in self._families]
-        if missing:
-            for pattern, symbols in zip(missing, self._library.functions_named(missing), strict=True):
-                self._families[pattern] = tuple(symbol.number for symbol in symbols)
-            self.changed = True
-        return [self._members(pattern) for pattern in patterns]
 
     def _members(self, pattern: _Pattern) -> list[Symbol]:
         prefix, infix = pattern
@@ -148,7 +148,7 @@ class Findings:
         base = self._library.base
         places = self.recall("pointers", address - base)
         if places is None:
-            places = tuple(at - base for at, _ in find_data_pointers(self._library, [Span(address, 1)]))
+            places = tuple(at - base for at, _ in self._library.pointers_into([Span(address, 1)]))
             self.keep("pointers", address - base, places)
         return [(place + base, address) for place in places]
 

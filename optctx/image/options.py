@@ -3,59 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import NamedTuple
 
-from optctx._native import MisfitError, call_virtual_pointer, call_virtual_text, call_virtual_uint
+from optctx._native import read_choices
 from optctx.arch.processor import NumberedFunctions
 from optctx.image.abi import OptionType
-from optctx.image.memory import WORD, checking, load_words
-
-_MOST_CHOICES = 4096
+from optctx.image.memory import WORD, checking
 
 
 class Choices(NamedTuple):
     """The generic_parser_base of an enum option: its address, and where its virtual functions are."""
 
     parser: int
-    count_index: int
-    name_index: int
-    help_index: int
-    value_index: int
+    functions: tuple[int, int, int, int]  # getNumOptions, getOption, getDescription, getOptionValue
 
-    def names(self) -> list[str]:
-        """List the choices in LLVM's order. Here and below: raises UnsupportedImageError."""
-        return self._texts(self.name_index)
+    def read(self) -> list[tuple[str, str, int]]:
+        """Return (name, help text, word that it stores) of each choice, in LLVM's order.
 
-    def helps(self) -> list[str]:
-        """List what LLVM says of each choice."""
-        return self._texts(self.help_index)
+        Raises UnsupportedImageError.
+        """
+        with checking(f"the choices of the option at {self.parser:#x}"):
+            return read_choices(self.parser, self.functions)
 
-    def stored(self, size: int = 0) -> tuple[int, list[int]]:
-        """Return (bytes of the enum, the integer that each choice stores)."""
-        # OptionValue<T>: {vtable, T value, bool valid}
-        with self._checking():
-            addresses = [
-                call_virtual_pointer(self.parser, self.value_index, i) + WORD for i in range(self._count())
-            ]
-            words = [load_words(address, 1, "the value of a choice")[0] for address in addresses]
-        raw = [word.to_bytes(WORD, "little") for word in words]
-        if not size:
-            size = 1 if raw and all(r[1] == 1 and r[4] != 1 for r in raw) else 4
-        return size, [int.from_bytes(r[:size], "little") for r in raw]
 
-    def _texts(self, index: int) -> list[str]:
-        with self._checking():
-            return [call_virtual_text(self.parser, index, i) for i in range(self._count())]
-
-    def _checking(self) -> AbstractContextManager[None]:
-        return checking(f"the choices of the option at {self.parser:#x}")
-
-    def _count(self) -> int:
-        count = call_virtual_uint(self.parser, self.count_index)
-        if count > _MOST_CHOICES:
-            raise MisfitError(f"there are {count}")
-        return count
+def _enum_size(words: list[int]) -> int:
+    """Return the bytes of an enum, by the words of all its values: {value, whether there is one}."""
+    raw = [word.to_bytes(WORD, "little") for word in words]
+    return 1 if raw and all(r[1] == 1 and r[4] != 1 for r in raw) else 4
 
 
 class Place(NamedTuple):
@@ -82,7 +56,6 @@ class RegisteredOption:
     """
 
     __slots__ = (
-        "_stored",
         "address",
         "alias_of",
         "callback",
@@ -97,6 +70,7 @@ class RegisteredOption:
         "set_default_index",
         "size",
         "slot",
+        "stored",
         "type",
         "value_offset",
         "value_slot",
@@ -110,15 +84,8 @@ class RegisteredOption:
         size: int | None,  # None: on the heap
         option_type: OptionType,
         value_offset: int,  # from the object to the value, or to the pointer that cl::location is
-        choices: Choices | None = None,
-        callback: bool = False,
         variable: int = 0,  # what cl::location points at, 0 without external storage
         variable_size: int | None = None,
-        alias_of: int = 0,  # address of the option an alias stands for
-        set_default_index: int = 0,
-        flag_default_index: int = 0,
-        heap_size: int | None = None,  # of one on the heap, where static storage has others of its class
-        stored: tuple[list[str], list[int], int] | None = None,
     ) -> None:
         self.names = names
         self.address = address
@@ -126,14 +93,13 @@ class RegisteredOption:
         self.type = option_type
         self.value_offset = value_offset
         self.place = Place(variable, 0) if variable else Place(address, value_offset)
-        self.choices = choices
-        self.callback = callback
         self.variable_size = variable_size
-        self.alias_of = alias_of
-        self.set_default_index = set_default_index
-        self.flag_default_index = flag_default_index
-        self.heap_size = heap_size
-        self._stored = stored
+        self.choices: Choices | None = None
+        self.callback = False
+        self.alias_of = 0  # address of the option an alias stands for
+        self.set_default_index = self.flag_default_index = 0
+        self.heap_size: int | None = None  # of one on the heap, where static storage has others of its class
+        self.stored: tuple[list[str], list[int], int] | None = None  # see `stored_choices`
 
     @property
     def name(self) -> str:
@@ -151,10 +117,12 @@ class RegisteredOption:
         """
         if self.choices is None:
             return [], [], 4
-        if self._stored is None:  # asked first before anything attaches: checked reads fail during an audit
-            size, stored = self.choices.stored(WORD if self.type.registry_parser else 0)
-            self._stored = self.choices.names(), stored, size
-        return self._stored
+        if self.stored is None:
+            choices = self.choices.read()
+            words = [word for _, _, word in choices]
+            size = WORD if self.type.registry_parser else _enum_size(words)
+            self.stored = [name for name, _, _ in choices], [word % (1 << 8 * size) for word in words], size
+        return self.stored
 
     # What a plan decides
 

@@ -1,42 +1,43 @@
-"""Reads every registered option of an image, and proves what it holds."""
+"""Reads every registered option of an image, and proves what it is: its type follows from its class."""
 
 from __future__ import annotations
 
 import os
 import re
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from optctx._native import (
     Kind,
     MisfitError,
+    Symbol,
     call_pointer,
+    load_options,
     option_at,
     read_checked,
     symbol_near,
     walk_registry,
 )
-from optctx.image.abi import MANY_PARTS, OptionType, parse_vtable_name, prove_contents
+from optctx.image.abi import OptionType, element_size, parse_vtable_name
 from optctx.image.facts import mangled_names
-from optctx.image.facts.fact import Found
 from optctx.image.facts.mangled_names import (
     OPT_OF_UNSIGNED,
     OPTION_VALUE_OF_UNSIGNED,
     REGISTERED_OPTIONS,
     TOP_LEVEL,
-    TopLevel,
 )
-from optctx.image.kept_registry import pack_registry, question_of, unpack_registry
 from optctx.image.loaded import Image
 from optctx.image.memory import WORD, checking, load_words
 from optctx.image.options import Choices, RegisteredOption
 
-_QUESTION = "registry"
+_PLACES, _CLASSES, _CHOICES = "places of options", "classes of options", "choices"  # what is kept
 _VTABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
 _SMALLEST = 0xA0  # bytes of an option with a value, its default and a parser; on the heap nothing says more
 _LIST = 0x50  # bytes of a list before its parser
 _DEFAULT = 0x10  # of cl::MiscFlags
 _HEAD = 0x50  # bytes of an Option before its value can come
 _EARLIEST, _SAMPLE = 0x60 // WORD, 24  # words: where a value's default can begin; what is looked at for it
+_CHOOSING = ("getNumOptions", "getOptionEj", "getDescription", "getOptionValueEj")  # as in `Choices`
 
 
 class ImageRegistry(NamedTuple):
@@ -48,45 +49,113 @@ class ImageRegistry(NamedTuple):
     options: list[RegisteredOption]
 
 
-class Vtable(NamedTuple):
-    name: str
-    slots: dict[str, int]  # part of a mangled function name -> index
+class _Parser(NamedTuple):
+    """A parser that lists choices, in each option of a class: bytes to it, bytes from the image's base to its
+    virtual functions, and which of them `Choices` calls.
+    """
+
+    at: int
+    vtable: int
+    functions: tuple[int, int, int, int]
 
 
-class Vtables:
-    """Vtables of options and parsers by the address that objects hold."""
+class _OptionClass(NamedTuple):
+    """What the options with the same virtual functions have in common.
 
-    def __init__(self, image: Image) -> None:
-        self._image = image
-        self._known: dict[int, Vtable | None] = {}
+    `members`: what such an option consists of: its class, or its parser if it leads to any object.
+    """
 
-    def get(self, address: int) -> Vtable | None:
-        if address not in self._known:
-            self._known[address] = self._read(address)
-        return self._known[address]
+    type: OptionType
+    members: str
+    set_default_index: int
+    flag_default_index: int
+    parser: _Parser | None
 
-    def _read(self, address: int) -> Vtable | None:
-        symbol = self._image.object_at(address) if self._image.contains(address) else None
-        if (
-            symbol is None
-            or not symbol.name.startswith(mangled_names.VTABLE)
-            or address < symbol.address + _VTABLE_HEAD
-        ):
-            return None
-        slots = {}
-        words = load_words(address, (symbol.address + symbol.size - address) // WORD, symbol.name)
-        for index, word in enumerate(words):
-            function = self._image.function_at(word) if self._image.contains(word) else None
-            if function is None:
-                break  # the head of a second base's table
-            for part in mangled_names.VIRTUAL_FUNCTIONS:
-                if part in function.name:
-                    slots[part] = index
-        return Vtable(symbol.name, slots)
+
+class _Classes:
+    """The classes of the options of an image. What its file decides of them is kept for the next process."""
+
+    def __init__(self, image: Image, value_offset: int) -> None:
+        self._image, self._offset = image, value_offset
+        self._kept: dict[tuple[int, int], Any] = image.findings.recall(_CLASSES, value_offset) or {}
+        self._known: dict[tuple[int, int], _OptionClass] = {}
+
+    def of(self, name: str, address: int, words: Sequence[int], size: int | None) -> _OptionClass:
+        """Return the class of an option that has these words there. Raises MisfitError."""
+        key = words[0], size or 0
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._make(name, address, words, size or 0)
+        return known
+
+    def sizes(self) -> dict[str, int]:
+        """Return the bytes of an option in static storage, by what it consists of."""
+        return {known.members: size for (_, size), known in self._known.items() if size}
+
+    def _make(self, name: str, address: int, words: Sequence[int], size: int) -> _OptionClass:
+        image, vtable = self._image, words[0]
+        symbol = _vtable_at(image, vtable)
+        if symbol is None or vtable != symbol.address + _VTABLE_HEAD:
+            raise MisfitError(f"the virtual functions of the option {name} are not a table of the library")
+        place = vtable - image.base, size
+        if place not in self._kept:
+            slots = _slots(image, symbol, vtable)
+            own = slots.get("setDefault", 0), slots.get("getValueExpectedFlagDefault", 0)
+            found = _find_parser(image, words, self._offset // WORD)
+            of_type = parse_vtable_name(symbol.name, found is not None)
+            self._kept[place] = (*own, found, of_type.kind == Kind.list and self._is_list(address))
+            image.findings.keep(_CLASSES, self._offset, self._kept)
+        set_default, flag_default, found, is_list = self._kept[place]
+        of_type = parse_vtable_name(symbol.name, found is not None)
+        if of_type.kind == Kind.list and not is_list:
+            of_type = of_type._replace(supported=False)
+        members = symbol.name
+        if of_type == OptionType(Kind.other, external=True):
+            match = re.fullmatch(mangled_names.OPT, symbol.name)
+            members = match["parser"] if match is not None else members
+        parser = None if found is None else _Parser(*found)
+        return _OptionClass(of_type, members, set_default, flag_default, parser)
+
+    def _is_list(self, address: int) -> bool:
+        """Tell whether the parser of a list begins where it does in one whose layout is known."""
+        *_, parser = load_words(address + self._offset, _LIST // WORD + 1, "a list")
+        return _vtable_at(self._image, parser) is not None
+
+
+def _vtable_at(image: Image, address: int) -> Symbol | None:
+    """Find the table that an object with virtual functions holds the address of."""
+    symbol = image.findings.object_at(address) if image.contains(address) else None
+    if symbol is None or address < symbol.address + _VTABLE_HEAD:
+        return None
+    return symbol if symbol.name.startswith(mangled_names.VTABLE) else None
+
+
+def _slots(image: Image, table: Symbol, address: int) -> dict[str, int]:
+    """Find virtual functions: a part of the mangled name -> index."""
+    slots = {}
+    words = load_words(address, (table.address + table.size - address) // WORD, table.name)
+    for index, word in enumerate(words):
+        function = image.function_at(word) if image.contains(word) else None
+        if function is None:
+            break  # the head of a second base's table
+        for part in mangled_names.VIRTUAL_FUNCTIONS:
+            if part in function.name:
+                slots[part] = index
+    return slots
+
+
+def _find_parser(image: Image, words: Sequence[int], begin: int) -> Any:
+    """Find, from that word on, a parser that lists choices. Returns what `_Parser` is made of, or None."""
+    for index in range(begin, len(words)):
+        table = _vtable_at(image, words[index])
+        slots = {} if table is None else _slots(image, table, words[index])
+        if _CHOOSING[0] in slots:
+            return index * WORD, words[index] - image.base, tuple(slots[name] for name in _CHOOSING)
+    return None
 
 
 def read_registry(image: Image) -> ImageRegistry:
-    """Walk LLVM's registry and prove what every option holds and points at, with reads that cannot fault.
+    """Walk LLVM's registry and prove what every option is, with reads that cannot fault.
 
     Leaves out the options of other libraries, which can be unloaded.
 
@@ -94,12 +163,7 @@ def read_registry(image: Image) -> ImageRegistry:
     """
     top_level, registered = image.findings.need(TOP_LEVEL), image.findings.need(REGISTERED_OPTIONS)
     with checking(image.path):
-        return _read(image, call_pointer(registered.address, _subcommand(top_level)))
-
-
-def _subcommand(found: Found[TopLevel]) -> int:
-    """Find the SubCommand that every option belongs to which names no other one."""
-    return call_pointer(found.address) if found.form == "call" else found.address
+        return _read(image, call_pointer(registered.address, call_pointer(top_level.address)))
 
 
 def _read(image: Image, registry: int) -> ImageRegistry:
@@ -109,19 +173,19 @@ def _read(image: Image, registry: int) -> ImageRegistry:
         beside = not image.contains(address) and symbol_near(address)[1]
         if not beside and not is_placeholder(address):
             names[address] = (*names.get(address, ()), name)
-    named = [(own, address) for address, own in names.items()]
-    kept = image.findings.recall(_QUESTION, question_of(image, layout, named))
-    if kept is not None and (known := unpack_registry(image, named, kept)) is not None:
-        found = ImageRegistry(layout, registry, *known)
-        for option in found.options:
-            if option.type.external or option.type.kind in MANY_PARTS:
-                _prove_value(option)
-        return found
-    offset = _probe_value_offset(image, list(names))
-    vtables = Vtables(image)
-    options = [read_option(image, vtables, offset, own, address) for own, address in named]
+    addresses = list(names)
+    offset, sizes = _places(image, addresses)
+    objects = load_options([(at, size or _SMALLEST) for at, size in zip(addresses, sizes, strict=True)])
+    classes = _Classes(image, offset)
+    choices = image.findings.recall(_CHOICES, offset) or {}
+    options = [
+        _read_option(image, classes, offset, own, at, size, whole)
+        for (at, own), size, whole in zip(names.items(), sizes, objects, strict=True)
+    ]
+    for option in options:
+        option.stored = choices.get(option.address - image.base) if option.choices is not None else None
     _prove_aliases(options)
-    _measure_heap(image, vtables, options)
+    _measure_heap(image, classes, options)
     return ImageRegistry(layout, registry, offset, options)
 
 
@@ -147,12 +211,17 @@ def registered_elsewhere(image: Image, registry: ImageRegistry, name: str) -> st
     return ""
 
 
-def keep_registry(image: Image, registry: ImageRegistry) -> None:
-    """Keep it with what else is known of the library's file."""
-    named = [(option.names, option.address) for option in registry.options]
-    packed = pack_registry(image, registry.value_offset, registry.options)
-    if packed is not None:
-        image.findings.keep(_QUESTION, question_of(image, registry.layout, named), packed)
+def keep_choices(image: Image, registry: ImageRegistry) -> None:
+    """Keep what the options' parsers list: to ask LLVM reads pages of its library that nothing else needs.
+
+    Leaves out options on the heap, and registries of passes, which other libraries may add to.
+    """
+    stored = {
+        option.address - image.base: option.stored_choices()
+        for option in registry.options
+        if option.choices is not None and option.size is not None and not option.type.registry_parser
+    }
+    image.findings.keep(_CHOICES, registry.value_offset, stored)
 
 
 def _prove_aliases(options: list[RegisteredOption]) -> None:
@@ -168,25 +237,33 @@ def _prove_aliases(options: list[RegisteredOption]) -> None:
             raise MisfitError(f"the alias {option.name} leads to no option")
 
 
-def _measure_heap(image: Image, vtables: Vtables, options: list[RegisteredOption]) -> None:
+def _measure_heap(image: Image, classes: _Classes, options: list[RegisteredOption]) -> None:
     """Find the sizes of options on the heap from those in static storage whose members are the same."""
-    sizes = {_members(vtables, each): each.size for each in options if each.size is not None}
+    sizes = classes.sizes()
     for option in options:
         if option.size is None:
-            option.heap_size = sizes.get(_members(vtables, option))
+            words = load_words(option.address, _SMALLEST // WORD, "an option")
+            option.heap_size = sizes.get(classes.of(option.name, option.address, words, None).members)
             if option.heap_size is not None:
                 words = load_words(option.address, option.heap_size // WORD, "an option")
                 option.callback = has_callback(image, words)
 
 
-def _members(vtables: Vtables, option: RegisteredOption) -> str:
-    """Name what an option consists of: its class, or its parser if it leads to an object of any class."""
-    vtable = vtables.get(option_at(option.address).vtable)
-    assert vtable is not None  # the option has been read
-    match = re.fullmatch(mangled_names.OPT, vtable.name)
-    if match is not None and option.type == OptionType(Kind.other, external=True):
-        return match["parser"]
-    return vtable.name
+def _places(image: Image, addresses: list[int]) -> tuple[int, list[int | None]]:
+    """Return (the offset of values, the size of each option in static storage), which the file decides."""
+    base, contains = image.base, image.contains
+    places = tuple(at - base if contains(at) else None for at in addresses)
+    kept = image.findings.recall(_PLACES, places)
+    if kept is None:
+        kept = _probe_value_offset(image, addresses), tuple(_size(image, at) for at in addresses)
+        image.findings.keep(_PLACES, places, kept)
+    offset, sizes = kept
+    return offset, sizes
+
+
+def _size(image: Image, address: int) -> int | None:
+    symbol = image.object_at(address) if image.contains(address) else None
+    return symbol.size if symbol is not None and symbol.address == address else None
 
 
 def _probe_value_offset(image: Image, addresses: list[int]) -> int:
@@ -202,80 +279,52 @@ def _probe_value_offset(image: Image, addresses: list[int]) -> int:
     raise MisfitError(f"no offset holds the value in all {len(samples)} opt<unsigned> objects")
 
 
-def read_option(
-    image: Image, vtables: Vtables, offset: int, names: tuple[str, ...], address: int
+def _read_option(
+    image: Image,
+    classes: _Classes,
+    offset: int,
+    names: tuple[str, ...],
+    address: int,
+    size: int | None,
+    whole: bytes,
 ) -> RegisteredOption:
     """Read one option whose head is proven. Raises MisfitError for what does not fit."""
-    symbol = image.object_at(address) if image.contains(address) else None
-    size = symbol.size if symbol is not None and symbol.address == address else None
-    vtable = vtables.get(option_at(address).vtable)
-    if vtable is None:
-        raise MisfitError(f"the virtual functions of the option {names[0]} are not a table of the library")
     if size is not None and (size < max(_HEAD, offset + WORD) or size % WORD):
         raise MisfitError(f"the option {names[0]} has {size} bytes")
-    words = load_words(address, (size or _SMALLEST) // WORD, "an option")
-    choices = _find_choices(vtables, address, words, offset)
-    option_type = parse_vtable_name(vtable.name, choices is not None)
+    words = memoryview(whole).cast("Q")
+    of = classes.of(names[0], address, words, size)
+    held = words[offset // WORD]  # the value, or what leads to it
     variable, variable_size = 0, None
-    if option_type.external:
-        variable, variable_size = _find_variable(image, names[0], words[offset // WORD])
-    option = RegisteredOption(
-        names, address, size, option_type, offset, variable=variable, variable_size=variable_size
-    )
-    if option_type.alias:
-        option.alias_of = words[offset // WORD]
+    if of.type.external:
+        variable, variable_size = _find_variable(image, names[0], of.type, held)
+    option = RegisteredOption(names, address, size, of.type, offset, variable, variable_size)
+    if of.type.alias:
+        option.alias_of = held
         return option
-    option.set_default_index = vtable.slots.get("setDefault", 0)
-    option.flag_default_index = vtable.slots.get("getValueExpectedFlagDefault", 0)
-    if option_type.kind in (Kind.enumeration, Kind.list, Kind.bits, Kind.other):
-        option.choices = choices
-    if option_type.kind == Kind.list:
-        _prove_list_layout(vtables, option)
+    option.set_default_index, option.flag_default_index = of.set_default_index, of.flag_default_index
+    if (parser := of.parser) is not None:
+        if words[parser.at // WORD] != parser.vtable + image.base:
+            raise MisfitError(f"the parser of the option {names[0]} is not that of its class")
+        if of.type.kind in (Kind.enumeration, Kind.list, Kind.bits, Kind.other):
+            option.choices = Choices(address + parser.at, parser.functions)
     if size is not None:
         option.callback = has_callback(image, words)
-    _prove_value(option)
     return option
 
 
-def _prove_value(option: RegisteredOption) -> None:
-    if not option.type.alias:
-        prove_contents(option.name, option.type, option.place.address, option.variable_size)
-
-
-def _prove_list_layout(vtables: Vtables, option: RegisteredOption) -> None:
-    """Prove that the list's parser begins where it does in a list whose layout is known."""
-    *_, parser = load_words(option.place.address, _LIST // WORD + 1, "a list")
-    if vtables.get(parser) is None:
-        option.type = option.type._replace(supported=False)
-
-
-def _find_variable(image: Image, name: str, address: int) -> tuple[int, int | None]:
+def _find_variable(image: Image, name: str, of_type: OptionType, address: int) -> tuple[int, int | None]:
     """Return (address, size) of the variable behind cl::location; no size if no named object is there."""
-    variable = image.object_at(address) if image.contains(address) else None
-    if variable is None or variable.address != address:
-        return address, None
-    read_checked(address, variable.size, f"the variable of {name}")
-    return address, variable.size
+    variable = image.findings.object_at(address) if image.contains(address) else None
+    size = variable.size if variable is not None and variable.address == address else None
+    if of_type.kind != Kind.other or size is not None:
+        read_checked(address, size or element_size(of_type.kind) or WORD, f"the variable of {name}")
+    return address, size
 
 
-def has_callback(image: Image, words: list[int]) -> bool:
+def has_callback(image: Image, words: Sequence[int]) -> bool:
     """Return whether setting the option calls anything that does something."""
-    *_, manager, invoker = words  # std::function is the last member: {functor, functor, manager, invoker}
-    function = image.function_at(invoker) if image.contains(invoker) else None
-    idle = function is not None and re.search(mangled_names.IDLE_CALLBACK, function.name)
-    return manager != 0 and not idle
-
-
-def _find_choices(vtables: Vtables, address: int, words: list[int], offset: int) -> Choices | None:
-    for index in range(offset // WORD, len(words)):
-        vtable = vtables.get(words[index])
-        if vtable is not None and "getNumOptions" in vtable.slots:
-            slots = vtable.slots
-            return Choices(
-                address + index * WORD,
-                slots["getNumOptions"],
-                slots["getOptionEj"],
-                slots["getDescription"],
-                slots["getOptionValueEj"],
-            )
-    return None
+    manager, invoker = words[-2], words[-1]  # std::function is the last member: {..., manager, invoker}
+    if manager == 0:
+        return False
+    function = image.findings.function_at(invoker) if image.contains(invoker) else None
+    return function is None or not re.search(mangled_names.IDLE_CALLBACK, function.name)

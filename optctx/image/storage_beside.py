@@ -11,7 +11,7 @@ import ctypes
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from optctx._native import Kind, Span, Symbol, call_pointer, find_data_pointers
+from optctx._native import Kind, Span, Symbol, call_pointer
 from optctx.errors import UnsupportedImageError
 from optctx.image.abi import OptionType
 from optctx.image.facts.mangled_names import (
@@ -52,15 +52,13 @@ class StateBeside(NamedTuple):
 
 def find_state_beside(image: Image) -> tuple[list[StateBeside], set[str]]:
     """Return (the variables found, names of options that lack one of theirs)."""
-    findings = image.findings
     found: list[StateBeside] = []
     missing: set[str] = set()
     whole: list[tuple[str, tuple[str, ...]]] = [*ONCE.items(), *((name, ()) for name in PLAIN)]
     parts = [(name, serves, _POINTER, _POINTER) for name, serves in DEFAULTS.items()]
     for name, serves, at, size in [*parts, *((name, serves, 0, 0) for name, serves in whole)]:
-        named = findings.symbol(name)
-        symbol = findings.object_at(named.address) if named is not None else None
-        if named is None or symbol is None or symbol.address != named.address:
+        symbol = image.findings.object_of(name)
+        if symbol is None:
             missing.update(serves)
             continue
         initial = image.initial_bytes(symbol.address + at, size or symbol.size)
@@ -107,7 +105,7 @@ def find_pointers(image: Image, spans: list[tuple[int, int]]) -> Pointers:
     """Find the pointers in the image's data that lead into the (address, bytes) spans."""
     tables: dict[tuple[int, int], list[tuple[int, int]]] = {}
     nameless = []
-    for at, target in find_data_pointers(image, [Span(begin, size) for begin, size in spans]):
+    for at, target in image.pointers_into([Span(begin, size) for begin, size in spans]):
         symbol = image.object_at(at)
         if symbol is not None:
             tables.setdefault((symbol.address, symbol.size), []).append((at - symbol.address, target))
@@ -119,13 +117,6 @@ def find_pointers(image: Image, spans: list[tuple[int, int]]) -> Pointers:
 _TABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
 
 
-class ReportingObject(NamedTuple):
-    """`address` is absolute; `size` in bytes."""
-
-    address: int
-    size: int
-
-
 class StreamTable(NamedTuple):
     """The stream's virtual functions: bytes that they take, and the index of raw_fd_ostream::write_impl."""
 
@@ -133,7 +124,7 @@ class StreamTable(NamedTuple):
     write_index: int
 
 
-def find_reporting(image: Image) -> list[ReportingObject]:
+def find_reporting(image: Image) -> list[Symbol]:
     """Find the stream of errs(), the handler of fatal errors and its data, in this order.
 
     Raises UnsupportedImageError with what is not as expected.
@@ -146,7 +137,7 @@ def find_reporting(image: Image) -> list[ReportingObject]:
             raise UnsupportedImageError(f"{image.path}: expected {fact.what} to be an object, found none")
         with checking(image.path):
             load_words(symbol.address, symbol.size // WORD, fact.what)
-        found.append(ReportingObject(symbol.address, symbol.size))
+        found.append(symbol)
     # The stream is made at the first call; from then on it is where its symbol says.
     made = call_pointer(image.findings.need(ERRS).address)
     with checking(image.path):
@@ -157,7 +148,7 @@ def find_reporting(image: Image) -> list[ReportingObject]:
     )
 
 
-def find_stream_table(image: Image, stream: ReportingObject) -> StreamTable:
+def find_stream_table(image: Image, stream: Symbol) -> StreamTable:
     """Find the vtable that the stream uses. Raises UnsupportedImageError if it is not raw_fd_ostream's."""
     with checking(image.path):
         (begin,) = load_words(stream.address, 1, "llvm::errs()")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from optctx._native import ParserFunction
+from optctx._native import ParserFunction, Symbol
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.fact import Family
 from optctx.image.facts.interceptions import (
@@ -26,7 +26,6 @@ from optctx.image.options import RegisteredOption
 from optctx.image.registry_reader import ImageRegistry, read_registry
 from optctx.image.storage_beside import (
     Printing,
-    ReportingObject,
     StateBeside,
     StreamTable,
     find_printing,
@@ -51,7 +50,7 @@ class Survey(NamedTuple):
     registry: ImageRegistry
     state: list[StateBeside]
     missing: set[str]
-    reporting: list[ReportingObject]
+    reporting: list[Symbol]
     printing: Printing | None
     no_printing: str
     stream_table: StreamTable

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_right
 from collections.abc import Mapping
 
-from optctx._native import Kind, Ownership, Region, Role, Uses
+from optctx._native import Kind, Ownership, Readers, Region, Role, Sites, Uses
 from optctx.arch.processor import NumberedFunctions
 from optctx.image.facts.interceptions import DEBUG_OUTPUT
 from optctx.image.options import RegisteredOption
 from optctx.image.storage_beside import Printing, StateBeside
 from optctx.image.survey import Survey
 from optctx.lazy import lazy
-from optctx.plan.references import Readers, References
+from optctx.plan.references import References
 from optctx.plan.refusals import refuse
 
 # Looking up a member of an enumeration takes longer than comparing it.
@@ -31,7 +30,7 @@ class Plan:
     """
 
     def __init__(
-        self, options: dict[int, RegisteredOption], references: References, printing: Printing | None = None
+        self, options: dict[int, RegisteredOption], references: References, printing: Printing | None
     ) -> None:
         self.options = options
         self.references = references
@@ -48,9 +47,9 @@ class Plan:
         """By slot of a region: the option that it belongs to. For a plan that is complete."""
         return {slot: option for option in self.options.values() for slot in option.slots}
 
-    def words(self) -> tuple[array[int], bytes]:
+    def words(self) -> tuple[list[int], list[int]]:
         """Return for each site the word of its view, and whether that leads to an address that it takes."""
-        return self.references.sites.words(self.slots, self.readers.by_site, len(self.regions))
+        return self.references.sites.words(self.slots, self.readers, len(self.regions))
 
     def sees_reads(self, option: RegisteredOption) -> bool:
         """Return whether it can be known if LLVM reads the option: those that print it reads everywhere."""
@@ -72,7 +71,7 @@ def make_plan(survey: Survey, references: References) -> Plan:
     if printing is not None and _is_stuck(references, uses, printing.types.address):
         no_printing = f"{image.path}: {printing.asked} cannot be redirected"
         printing = None
-    plan = Plan(_decide(survey, references, uses, printing), references, printing=printing)
+    plan = Plan(_decide(survey, references, uses, printing), references, printing)
     if no_printing:
         plan.unavailable[DEBUG_OUTPUT] = no_printing
     for option in plan.options.values():
@@ -96,14 +95,14 @@ def make_plan(survey: Survey, references: References) -> Plan:
         for slot in set().union(*(option.slots for option in printing.options)):
             plan.regions[slot].shared = True
     if not uses.keys() <= plan.slots.keys():
-        sites = sites.of_regions(plan.slots)
+        sites = Sites([site for site in sites if site.region in plan.slots])
         plan.references = references._replace(sites=sites)
     # The words of the others are the same for all who load them.
     others = {part.address for part in survey.reporting}
     if printing is not None:
         others.add(printing.types.address)
     read = {region: slot for region, slot in plan.slots.items() if region not in others}
-    plan.readers = Readers.of(sites.image, sites, read)
+    plan.readers = Readers(sites, read)
     return plan
 
 

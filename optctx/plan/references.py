@@ -4,26 +4,24 @@ A loop over an array compares with an address past its end, which may be that of
 own end (`DataLayout::reset` of LLVM 15), or some bytes more if the loop's pointer stays at a member of the
 elements (`shouldScheduleAdjacent` of LLVM 15, for PowerPC). Redirected, such a loop never ends. An address of
 an option's storage in a function that also refers to an array beside it is refused, and the option with it.
-
-A reader is the instructions of one function that refer to one region in one way.
 """
 
 from __future__ import annotations
 
-import struct
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
-from optctx._native import Library, Symbol, group_readers
+from optctx._native import Site, Sites, Symbol
 from optctx.arch import processor
-from optctx.arch.processor import Site, SiteRefusal, Sites
+from optctx.arch.processor import SiteRefusal
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.mangled_names import GUARD
 from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
-from optctx.image.storage_beside import PointerTable, Printing, ReportingObject, find_pointers
+from optctx.image.storage_beside import PointerTable, Printing, find_pointers
 from optctx.image.survey import Survey
 
 _REACH = 4096  # bytes; more than an element of an array has
@@ -39,7 +37,7 @@ def find_ends(
     `sizes`: bytes of every region by its address. Options and variables are not arrays; `tables` are. A table
     is in the library only because some instruction refers to it, so its only reference is its own.
     """
-    taking = sites.taking_addresses()
+    taking = [site for site in sites if site.takes_address]
     arrays: dict[int, Symbol] = {}
     beside: dict[int, set[int]] = {}  # region -> addresses of arrays
     for region in {site.region for site in taking}:
@@ -49,17 +47,18 @@ def find_ends(
             ):
                 arrays[symbol.address] = symbol
                 beside.setdefault(region, set()).add(symbol.address)
-    referred = _referred(image, arrays, {site.number for site in taking if site.region in beside})
-    references = sites.counts()
+    referred = _referred(image, arrays, {site.function for site in taking if site.region in beside})
+    references = Counter(site.region for site in sites)
     unsure = []
     for site in taking:
         ambiguous = any(
             _may_be_an_end(site, arrays[array], offsets)
             for array in beside.get(site.region, ())
-            if (offsets := referred.get((site.number, array)))
+            if (offsets := referred.get((site.function, array)))
         )
         if ambiguous and not (site.region in tables and references[site.region] == 1):
-            unsure.append(SiteRefusal(site.address, site.region, site.function, site.code, _REASON))
+            function, code = image.name_of(site.function), image.initial_bytes(site.address, site.length)
+            unsure.append(SiteRefusal(site.address, site.region, function, code, _REASON))
     return unsure
 
 
@@ -162,21 +161,19 @@ def _decode(
     tables = [(table.address, table.size) for table in pointers.tables]
     spans = sorted([*spans, *others, *tables])
     found = processor().find_references_to(image, spans, pointers.windows())
-    sites = found.sites
-    refusals = found.refusals + find_ends(image, sites, dict(spans), {address for address, _ in tables})
+    refusals = found.refusals + find_ends(image, found.sites, dict(spans), {address for address, _ in tables})
     unsure = {each.address for each in refusals}
-    if unsure:
-        sites = sites.where(lambda site: site.address not in unsure)
+    sites = [site for site in found.sites if site.address not in unsure]
     if printing is not None:  # other functions that refer to the list change it, process-wide
         types = printing.types.address
-        sites = sites.where(lambda site: _decides(site, printing), {types})
+        sites = [site for site in sites if site.region != types or _decides(image, site, printing)]
         refusals = [each for each in refusals if each.region != types or each.function == printing.asked]
-    return References(sites, refusals, pointers.tables, pointers.loose(found.accesses))
+    return References(Sites(sites), refusals, pointers.tables, pointers.loose(found.accesses))
 
 
 def _pack(base: int, references: References) -> Any:
     return (
-        references.sites.packed,
+        references.sites.pack(base),
         tuple(
             (each.address - base, each.region - base, each.function, each.code, each.reason)
             for each in references.refusals
@@ -190,10 +187,10 @@ def _pack(base: int, references: References) -> Any:
 
 
 def _unpack(image: Image, kept: Any) -> References:
-    packed, refusals, tables, loose = kept
+    rows, refusals, tables, loose = kept
     base = image.base
-    sites = Sites(image, packed)
-    sites.check()
+    sites = Sites.unpack(base, rows)
+    sites.check(image)
     return References(
         sites,
         [SiteRefusal(address + base, region + base, *rest) for address, region, *rest in refusals],
@@ -205,11 +202,11 @@ def _unpack(image: Image, kept: Any) -> References:
     )
 
 
-def _decides(site: Site, printing: Printing) -> bool:
-    return site.function == printing.asked and not site.takes_address
+def _decides(image: Image, site: Site, printing: Printing) -> bool:
+    return not site.takes_address and image.name_of(site.function) == printing.asked
 
 
-def _check_reporting(path: str, reporting: list[ReportingObject], refusals: list[SiteRefusal]) -> None:
+def _check_reporting(path: str, reporting: list[Symbol], refusals: list[SiteRefusal]) -> None:
     places = {part.address for part in reporting}
     for refusal in refusals:
         if refusal.region in places:
@@ -228,51 +225,3 @@ def _spans(options: list[RegisteredOption]) -> list[tuple[int, int]]:
         if option.variable_size is not None:
             spans.add((option.variable, option.variable_size))
     return sorted(spans)
-
-
-NO_READER = 0xFFFFFFFF
-_PACKED = struct.Struct("<IIiI")  # arch::PackedReader of native/arch/sites.hpp
-_TAKES_ADDRESS, _READS = 2, 4
-_ADDRESSES = 1 << 64  # of which options on the heap may be before the library
-
-
-class Reader(NamedTuple):
-    """`offset`: of the address that is taken, in bytes into the region in `slot`; 0 where none is."""
-
-    slot: int
-    function: str  # mangled
-    takes_address: bool
-    offset: int
-    reads: bool  # otherwise these instructions only write
-
-
-class Readers:
-    """Every reader of an image, in the order of the code: words of one function are close together.
-
-    Thousands live as long as the process, 16 bytes each. Iterating makes a `Reader` each time. `by_site`: the
-    index of the reader of each site, or NO_READER.
-    """
-
-    def __init__(self, image: Library, packed: bytes, by_site: array[int]) -> None:
-        self._image, self._packed, self.by_site = image, packed, by_site
-
-    @classmethod
-    def of(cls, image: Library, sites: Sites, slots: Mapping[int, int]) -> Readers:
-        """Group sites into readers. `slots`: by address of a region; sites of others have no reader."""
-        by_place = {(address - image.base) % _ADDRESSES: slot for address, slot in slots.items()}
-        packed, of_site = group_readers(sites.packed, by_place)
-        return cls(image, packed, array("I", of_site))
-
-    def __len__(self) -> int:
-        return len(self._packed) // _PACKED.size
-
-    def __iter__(self) -> Iterator[Reader]:
-        for slot, number, offset, uses in _PACKED.iter_unpack(self._packed):
-            function = self._image.numbered(number)
-            name = function.name if function is not None else ""
-            yield Reader(slot, name, bool(uses & _TAKES_ADDRESS), offset, bool(uses & _READS))
-
-    @property
-    def packed(self) -> bytes:
-        """For `Space.make`."""
-        return self._packed

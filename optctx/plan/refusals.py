@@ -31,8 +31,6 @@ COPIED_FOR_GOOD = dict.fromkeys(
     ),
     "LLVM copies it for good, at first use, into an object that the whole process shares",
 )
-# What reading the code shows; named here for a library whose code is not decoded.
-_UNREAD_FIRST_USE = ("stats", "stats-json")
 _HEAP = "its Option object is on the heap, where no instruction names it"
 _CALLBACK = "setting it runs a callback, whose effect belongs to the whole process"
 _CACHED = "LLVM copies it once into a variable that the whole process shares and that was not found"
@@ -42,7 +40,6 @@ _LAYOUT = "its type, such as a std::set, has a layout that is not known here"
 _FIRST_USE = "the function that reads it also constructs it"
 _WRITTEN_CLASS = "LLVM itself writes to it, and its class cannot be copied byte by byte"
 _OTHER = Kind.other  # looking up a member of an enumeration takes longer than comparing it
-_CLASS = "its class cannot be copied byte by byte"
 
 
 def refuse(
@@ -51,7 +48,7 @@ def refuse(
     state: list[StateBeside],
     missing: set[str],
     uses: Mapping[int, Uses],
-    on_heap: Collection[int] = (),
+    on_heap: Collection[int],
 ) -> None:
     """Refuse the options that contexts cannot set.
 
@@ -61,8 +58,6 @@ def refuse(
     for option in options.values():
         if option.address not in on_heap and (reason := _reason_in_itself(option)):
             option.refuse(reason)
-        if code.sites is None:
-            option.refuse(_reason_without_code(option))
     _refuse_by_code(options, code, uses)
     _refuse_by_state(options, code, state, missing)
 
@@ -78,14 +73,6 @@ def _reason_in_itself(option: RegisteredOption) -> str:
         return _LAYOUT
     if option.type.external and option.variable_size is None:
         return _LOCATION
-    return ""
-
-
-def _reason_without_code(option: RegisteredOption) -> str:
-    if option.name in _UNREAD_FIRST_USE:
-        return _FIRST_USE
-    if option.type.kind == _OTHER and not option.type.external and not option.type.alias:
-        return _CLASS
     return ""
 
 

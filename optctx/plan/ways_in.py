@@ -20,7 +20,6 @@ from optctx._native import (
     Subject,
     attributes_switch,
     configure_machines,
-    find_data_pointers,
     interceptors,
     pack_interception,
     place_code,
@@ -62,7 +61,7 @@ def find_entrances(image: Image, targets: Mapping[int, str]) -> list[Entrance]:
     if kept is None:
         spans = [Span(address, 1) for address in sorted(targets)]
         found = list(processor().find_branches(image, targets))
-        found += [Entrance(at, target) for at, target in find_data_pointers(image, spans)]
+        found += [Entrance(at, target) for at, target in image.pointers_into(spans)]
         kept = tuple((each.address - base, each.target - base, each.code, each.is_jump) for each in found)
         findings.keep(_ENTRANCES, question, kept)
     return [Entrance(at + base, target + base, code, is_jump) for at, target, code, is_jump in kept]

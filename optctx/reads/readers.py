@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from optctx._native import Reader
 from optctx.engine.engine import Engine
 from optctx.image.options import RegisteredOption
 from optctx.lazy import lazy
-from optctx.plan.references import Reader
 
 
 class ReaderIndex:
@@ -32,8 +32,9 @@ class ReaderIndex:
         """Map the name of an option to the functions, among those of the readers, that read it (mangled)."""
         found: dict[str, dict[str, None]] = {}
         for reader in readers:
+            function = self._engine.image.name_of(self._readers[reader].function)
             for option in self.options[reader]:
-                found.setdefault(option.name, {})[self._readers[reader].function] = None
+                found.setdefault(option.name, {})[function] = None
         return {name: list(functions) for name, functions in found.items()}
 
     def of(self, names: Iterable[str]) -> list[int]:

@@ -110,7 +110,7 @@ def python_types(option_type: OptionType) -> tuple[type, ...]:
 
 def choice_help(choices: Choices | None) -> dict[str, str]:
     """Map each choice to LLVM's description of it. Empty if the option has no choices."""
-    return {} if choices is None else dict(zip(choices.names(), choices.helps(), strict=True))
+    return {} if choices is None else {name: text for name, text, _ in choices.read()}
 
 
 def value_text(value: Value) -> str:

@@ -182,7 +182,7 @@ def expectation(option: RegisteredOption, texts: Sequence[str]) -> str:
     """Say what the option takes, or suggest the choice nearest to the given text. May be empty."""
     kind = option.type.kind
     if option.choices is not None:
-        return _choices(list(option.choices.names()), texts)
+        return _choices(option.stored_choices()[0], texts)
     split = [part for text in texts for part in text.split() if part.startswith("-") and len(part) > 1]
     if split and not split[0][1:].isdigit() and " " in texts[-1]:
         return "write each option as a word of its own"

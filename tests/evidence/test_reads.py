@@ -110,13 +110,15 @@ def test_every_stack_is_whole_begins_at_a_reader_and_goes_on_at_calls() -> None:
     assert len(found) > 400
     saved = {
         reader
-        for site, reader in zip(plan.references.sites or (), plan.readers.by_site, strict=True)
+        for site, reader in zip(plan.references.sites, plan.readers.by_site, strict=True)
         if site.tactic == Tactic.SAVED and site.reads
     }
     assert sum(read.reader in saved for read in found) > 50  # whose trampolines save a register
     functions = [image.function_at(read.addresses[0]) for read in found]
     assert all(read.whole for read in found)
-    assert [each and each.name for each in functions] == [readers[read.reader].function for read in found]
+    assert [each and each.name for each in functions] == [
+        image.name_of(readers[read.reader].function) for read in found
+    ]
     redirected = {site for _, _, site in stacks.made_code(attach()).calls}
     of_llvm = [
         [address for address in read.addresses if image.text_begin <= address < image.text_end]

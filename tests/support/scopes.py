@@ -19,7 +19,6 @@ from optctx._native import call_pointer
 from optctx.compiling import Job, Result, compile_job
 from optctx.engine.attach import attach
 from optctx.image.facts.mangled_names import REGISTERED_OPTIONS, TOP_LEVEL
-from optctx.image.registry_reader import _subcommand
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 from tests.support.processes import SECONDS, wait_until_asleep
 from tests.support.runs import run_module_passes, stores
@@ -225,7 +224,7 @@ def reset_all() -> None:
 def registered_options() -> int:
     """The address of the map that `cl::getRegisteredOptions` gives on this thread."""
     need = attach().image.findings.need
-    return call_pointer(need(REGISTERED_OPTIONS).address, _subcommand(need(TOP_LEVEL)))
+    return call_pointer(need(REGISTERED_OPTIONS).address, call_pointer(need(TOP_LEVEL).address))
 
 
 def parse_module() -> None:

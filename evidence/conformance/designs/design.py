@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from evidence.strategies.library_options import CONTEXTS, has_context
-from optctx._native import demangle
-from optctx.arch.processor import Site
 from optctx.facts import OptionFacts
 
 HasContext = Callable[[str], bool]  # of a function of LLVM, demangled
@@ -104,13 +102,3 @@ def _fault(design: Design, option: OptionFacts, no_field: bool, has_one: HasCont
         return None
     readers = sorted({reader.function for reader in option.readers or () if not has_one(reader.function)})
     return Fault(option.name, "no context", "; ".join(readers)) if readers else None
-
-
-class Model:
-    """Which reads see the values of contexts in such an LLVM: for `Reach`."""
-
-    def __init__(self, has_one: HasContext) -> None:
-        self._has_one = has_one
-
-    def __call__(self, site: Site) -> bool:
-        return self._has_one(demangle(site.function))

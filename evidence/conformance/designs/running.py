@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from evidence.conformance.cache import ReferenceCache
-from evidence.conformance.designs.design import Design, Fault, HasContext, Model
+from evidence.conformance.designs.design import Design, Fault, HasContext
 from evidence.conformance.job import Job, Outcome
 from evidence.conformance.judging import Settings, run_all
 from evidence.conformance.scoped import Mode, run_scoped, shuffled
@@ -59,7 +59,7 @@ def run_design(
     # Some jobs end their process under any design. They would take the others with them.
     well = [i for i, known in enumerate(expected) if known is not None and known.kind not in ("died", "late")]
     order = [well[i] for i in shuffled(len(well), how.seed) if judged[well[i]].runs]
-    Mode.reach = None if design.contexts is None else Reach(Model(has_one))
+    Mode.reach = None if design.contexts is None else Reach(has_one)
     try:
         limit = 3 * how.timeout
         run = run_all(jobs, order, limit)

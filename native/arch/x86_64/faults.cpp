@@ -9,22 +9,12 @@
 namespace optctx::arch {
 namespace {
 
-// Page-fault error code (Intel SDM vol. 3A, 4.7).
-constexpr greg_t by_write = 2;
-constexpr greg_t by_fetch = 16;
-
 constexpr std::array<int, 16> places{REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
                                      REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 
 }  // namespace
 
 const unsigned general_registers = places.size();
-
-Attempt attempt_of(const ucontext_t& context) noexcept {
-    const greg_t error = context.uc_mcontext.gregs[REG_ERR];
-    if ((error & by_fetch) != 0) return Attempt::fetch;
-    return (error & by_write) != 0 ? Attempt::write : Attempt::read;
-}
 
 std::uintptr_t instruction_of(const ucontext_t& context) noexcept {
     return static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RIP]);

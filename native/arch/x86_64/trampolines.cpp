@@ -91,14 +91,13 @@ bool is_register(const PackedSite& site, Instruction code) {
 // The instruction of a site, in the library's file, after everything is checked that the bytes themselves can tell.
 Instruction instruction_of(const image::Library& image, const PackedSite& site) {
     const auto misfit = [&](const char* why) {
-        return image::Misfit("the site " + std::to_string(site.address) + " bytes into the library " + why);
+        return image::Misfit("the site " + std::to_string(site.address - image.base()) + " bytes into the library " +
+                             why);
     };
-    const std::uintptr_t address = image.base() + site.address;
-    const std::uintptr_t size = image.text_end() - image.text_begin();
-    if (address - image.text_begin() >= size || site.length > image.text_end() - address)
-        throw misfit("is outside the code");
+    const std::uintptr_t begin = site.address - image.text_begin(), size = image.text_end() - image.text_begin();
+    if (begin >= size || site.length > size - begin) throw misfit("is outside the code");
     if (site.length < jump_size || site.length > longest_instruction) throw misfit("has no room for a jump");
-    const Instruction code{image.text() + (address - image.text_begin()), site.length};
+    const Instruction code{image.text() + begin, site.length};
     const std::size_t at = site.operand_at;
     if (at == 0 || at + 1 + displacement_size > site.length || (code[at] & 0xC7) != 0x05)
         throw misfit("has no operand that is relative to it");
@@ -160,16 +159,16 @@ void check(const image::Library& image, std::span<const PackedSite> sites) {
     for (const PackedSite& site : sites) instruction_of(image, site);
 }
 
-std::vector<Trampoline> trampolines(const image::Library& image, std::span<const PackedSite> sites,
-                                    std::span<const std::uint32_t> words, std::span<const std::uint8_t> loads,
-                                    std::int32_t thread_offset) {
+std::vector<Change> trampolines(const image::Library& image, std::span<const PackedSite> sites,
+                                std::span<const std::uint32_t> words, std::span<const std::uint8_t> loads,
+                                std::int32_t thread_offset) {
     if (words.size() != sites.size() || loads.size() != sites.size())
         throw image::Misfit("expected a word of the view for each site");
-    std::vector<Trampoline> made;
+    std::vector<Change> made;
     made.reserve(sites.size());
     for (std::size_t i = 0; i < sites.size(); ++i) {
         const Instruction code = instruction_of(image, sites[i]);
-        made.push_back({image.base() + sites[i].address, Code(code.begin(), code.end()),
+        made.push_back({sites[i].address, Code(code.begin(), code.end()),
                         trampoline(code, sites[i], words[i], loads[i] != 0, thread_offset)});
     }
     return made;

@@ -54,7 +54,7 @@ _ALIGN = bytes.fromhex("4883e4f0")  # and rsp, -16
 _LEAVE, _RETURN = b"\xc9", b"\xc3"
 
 
-def thunk(target: int, entry: int, before: int, after: int, skip_answer: int, switch: int = 0) -> bytes:
+def thunk(target: int, entry: int, before: int, after: int, skip_answer: int, switch: int) -> bytes:
     """See `Processor`."""
     passed = branch_to(target, is_jump=True)
     rest = [

@@ -17,13 +17,15 @@ from typing import TYPE_CHECKING
 from optctx._native import (
     FunctionReferences,
     Library,
+    Site,
+    Sites,
     Span,
     find_references_in,
     find_references_to_each,
     locate,
     rewrite,
 )
-from optctx.arch.processor import CannotDecodeError, CodeReferences, Site, SiteRefusal, Sites
+from optctx.arch.processor import CannotDecodeError, CodeReferences, SiteRefusal
 from optctx.arch.x86_64.decoder import decoder
 from optctx.arch.x86_64.decoding import LONGEST, Reference
 from optctx.errors import UnsupportedImageError
@@ -44,12 +46,11 @@ _DISPLACEMENT = struct.Struct("<i")
 _ZERO = bytes(_DISPLACEMENT.size)
 
 
-def _check_rewrite(site: Site) -> None:
-    """Decode the instruction that will run instead. It must be the same one, on the intended memory.
+def _check_rewrite(site: Site, before: bytes, function: str) -> None:
+    """Decode what will run instead of the instruction. It must be the same one, on the intended memory.
 
     Raises UnsupportedImageError if it is not.
     """
-    before = site.code
     code = rewrite(before, site.operand_at, site.scratch, site.offset)
     at = site.operand_at + 1
     same = len(before) == len(code) and _DISPLACEMENT.unpack_from(code, at) == (site.offset,)
@@ -60,7 +61,7 @@ def _check_rewrite(site: Site) -> None:
         difference = decoder().difference(before, code, site.address, site.scratch, site.offset)
     if difference:
         raise UnsupportedImageError(
-            f"the instruction {before.hex()} at {site.address:#x} in {site.function} "
+            f"the instruction {before.hex()} at {site.address:#x} in {function} "
             f"could not be rewritten: {code.hex()} {difference}"
         )
 
@@ -94,7 +95,7 @@ def find_references_to(
     """See `Processor`. One scan proposes the places for both."""
     to_spans, to_others = find_references_to_each(image, [_native_spans(spans), _native_spans(others)])
     refusals: list[SiteRefusal] = []
-    sites = Sites.of(image, _judged(image, to_spans, _Regions(spans), refusals))
+    sites = Sites([*_judged(image, to_spans, _Regions(spans), refusals)])
     accesses = [
         (reference.target, reference.memory_bytes)
         for references in to_others
@@ -115,7 +116,7 @@ def _judged(
                 continue
             outcome = judge(reference, region, name, number)
             if isinstance(outcome, Site):
-                _check_rewrite(outcome)
+                _check_rewrite(outcome, reference.code, name)
                 yield outcome
             else:
                 refusals.append(outcome)
@@ -207,17 +208,16 @@ def judge(
     def site(tactic: Tactic, scratch: int, writes: bool, takes_address: bool, reads: bool) -> Site:
         return Site(
             reference.address,
-            code,
             begin,
             offset,
-            function,
+            number,
+            len(code),
             tactic,
             scratch,
             reference.modrm_at,
             writes,
             takes_address,
             reads,
-            number,
         )
 
     if reference.branches:

@@ -7,7 +7,7 @@ called in the names of their vtables.
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from optctx._native import Kind
 from optctx.image.facts.fact import Fact, named
@@ -53,13 +53,8 @@ PLAIN: Final = (
 )
 
 
-# The registry. How a symbol leads to the SubCommand: by calling it, or at once.
-TopLevel = Literal["call", "object"]
-_TOP_LEVEL: tuple[tuple[str, TopLevel], ...] = (
-    ("_ZN4llvm2cl10SubCommand11getTopLevelEv", "call"),
-    ("_ZL18TopLevelSubCommand", "object"),
-)
-TOP_LEVEL: Final = Fact("llvm::cl::SubCommand::getTopLevel", _TOP_LEVEL)
+# The registry: the SubCommand that every option belongs to which names no other one, and its options.
+TOP_LEVEL: Final = named("llvm::cl::SubCommand::getTopLevel", "_ZN4llvm2cl10SubCommand11getTopLevelEv")
 REGISTERED_OPTIONS: Final = named(
     "llvm::cl::getRegisteredOptions", "_ZN4llvm2cl20getRegisteredOptionsERNS0_10SubCommandE"
 )

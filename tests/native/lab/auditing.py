@@ -6,8 +6,7 @@ import pathlib
 import signal
 from collections.abc import Callable, Sequence
 
-from optctx._native import Transaction
-from optctx.arch.processor import Site
+from optctx._native import Site, Transaction
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine, _trampolines
 from tests.support.processes import handler_of
@@ -29,7 +28,7 @@ def attach_without(choose: Callable[[Engine], Sequence[Site]]) -> tuple[Engine, 
     engine = attach()
     missed = choose(engine)
     left_alone = {site.address for site in missed}
-    code = [part for part in _trampolines(engine.plan, engine.index) if part[0] not in left_alone]
+    code = [part for part in _trampolines(engine.image, engine.plan) if part[0] not in left_alone]
     engine.transaction.undo()
     engine.transaction = Transaction(code, engine.image.text_begin, engine.image.text_end)
     engine.transaction.commit()

@@ -102,19 +102,19 @@ def test_one_site_that_was_missed_is_reported_with_function_option_and_address(k
         return [
             next(
                 site
-                for site in engine.plan.references.sites or ()
+                for site in engine.plan.references.sites
                 if (site.region, site.offset) == place
                 and site.writes == (kind == "write")
-                and demangle(site.function).startswith(function)
+                and demangle(engine.image.name_of(site.function)).startswith(function)
             )
         ]
 
-    _, [missed] = attach_without(choose)
+    engine, [missed] = attach_without(choose)
     with OptionContext({"unroll-count": 4}), audit() as seen:
         result = compilation()
     assert kind == "write" or result == 1  # what LLVM has, not what the context says
     [access] = seen.accesses
-    assert access.function == demangle(missed.function)
+    assert access.function == demangle(engine.image.name_of(missed.function))
     assert access.option == option
     assert (access.instruction, access.address) == (missed.address, missed.region + missed.offset)
     assert access.write == missed.writes
@@ -123,7 +123,7 @@ def test_one_site_that_was_missed_is_reported_with_function_option_and_address(k
 
 @alone
 def test_with_nothing_redirected_every_read_is_reported() -> None:
-    engine, missed = attach_without(lambda engine: list(engine.plan.references.sites or ())[1:])
+    engine, missed = attach_without(lambda engine: list(engine.plan.references.sites)[1:])
     sites = {site.address: site for site in missed}
     owners = {}
     for option in engine.options.values():

@@ -30,7 +30,7 @@ def make_plan() -> Plan:
 def prepare() -> tuple[Sites, int, int]:
     """What attaching would redirect, and where the library's code begins and ends; nothing is attached."""
     image = llvmlite_image()
-    sites = list(_trampolines(make_plan(), image.index))
+    sites = list(_trampolines(image, make_plan()))
     assert len(sites) > 5000
     assert changed_code() == []
     return sites, image.text_begin, image.text_end

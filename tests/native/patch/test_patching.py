@@ -329,14 +329,14 @@ def test_every_trampoline_runs_the_original_instruction_on_this_threads_storage(
         )
 
     saved = addresses = 0
-    plan, index = make_plan(), llvmlite_image().index
-    assert plan.references.sites is not None
+    plan, image = make_plan(), llvmlite_image()
     assert plan.printing is not None
-    identity = identity_view(index)
+    identity = identity_view(image.index)
     for site, word, loads_address in zip(plan.references.sites, *plan.words(), strict=True):
-        old = Decoder(64, site.code, ip=site.address).decode()
+        before = image.initial_bytes(site.address, site.length)
+        old = Decoder(64, before, ip=site.address).decode()
         *code, back = decode(transaction.trampoline_of(site.address))
-        assert back.near_branch_target == site.address + len(site.code)
+        assert back.near_branch_target == site.address + site.length
         if len(code) != 3:  # a register is kept on the stack, below the red zone
             saved += 1
             skip, push, *code, pop, restore = code
@@ -348,7 +348,7 @@ def test_every_trampoline_runs_the_original_instruction_on_this_threads_storage(
         scratch = view.op0_register
         assert view.code == slot.code == Code.MOV_R64_RM64
         assert (view.segment_prefix, view.memory_base) == (Register.FS, Register.NONE)
-        assert view.memory_displacement == thread_offset(index) % 2**64
+        assert view.memory_displacement == thread_offset(image.index) % 2**64
         assert slot.op0_register == slot.memory_base == new.memory_base == scratch
         assert (slot.memory_displacement, new.memory_index) == (8 * word, Register.NONE)
         (storage,) = read_words(identity + 8 * word, 1)

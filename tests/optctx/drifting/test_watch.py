@@ -18,7 +18,7 @@ from llvmlite import binding
 
 import optctx
 from optctx import DriftEvent, OptionContext, ScopeError, UnsupportedImageError, drift, watch
-from optctx._native import Span, find_data_pointers, read_words, watchers
+from optctx._native import Span, read_words, watchers
 from optctx.engine.attach import attach
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED
@@ -277,7 +277,7 @@ def test_detaching_ends_no_watcher_and_after_the_last_nothing_is_left() -> None:
 
 def tables() -> list[tuple[int, int]]:
     engine = attach()
-    return find_data_pointers(engine.image, [Span(engine.survey.functions.add_occurrence, 1)])
+    return engine.image.pointers_into([Span(engine.survey.functions.add_occurrence, 1)])
 
 
 @forked

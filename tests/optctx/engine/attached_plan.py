@@ -30,7 +30,8 @@ def decided(engine: Engine) -> dict[str, Any]:
     """Survey, plan and code. Addresses count from the library's base. Those on the heap are left out, and
     so is the library's path.
     """
-    base, contains = engine.image.base, engine.image.contains
+    image = engine.image
+    base, contains = image.base, image.contains
     words, loads = engine.plan.words()
     plan, sites = engine.plan, engine.plan.references.sites
 
@@ -45,7 +46,7 @@ def decided(engine: Engine) -> dict[str, Any]:
                 option.names, at(option.address), option.size, option.type, option.callback,
                 at(option.variable), option.variable_size, names.get(option.alias_of),
                 option.set_default_index, option.flag_default_index, option.heap_size, _stored(option, base),
-                option.choices and option.choices.helps(),
+                option.choices and [text for _, text, _ in option.choices.read()],
             )
             for option in engine.survey.options
         ],
@@ -61,17 +62,27 @@ def decided(engine: Engine) -> dict[str, Any]:
         "set_default": plan.set_default,
         "served": {slot: [option.names for option in served] for slot, served in plan.served.items()},
         "unavailable": {name: why.replace(engine.image.path, "") for name, why in plan.unavailable.items()},
-        "sites": [site._replace(address=site.address - base, region=site.region - base) for site in sites],
+        "sites": [
+            (
+                site.address - base, image.initial_bytes(site.address, site.length), site.region - base,
+                site.offset, image.name_of(site.function), site.tactic, site.scratch, site.operand_at,
+                site.writes, site.takes_address, site.reads, site.function,
+            )
+            for site in sites
+        ],
         "refusals": [refusal._replace(address=refusal.address - base, region=refusal.region - base)
                      for refusal in plan.references.refusals],
         "tables": [(at(each.address), each.size, [(place, at(to)) for place, to in each.pointers])
                    for each in plan.references.tables],
         "loose": [at(address) for address in plan.references.loose],
-        "readers": list(plan.readers),
+        "readers": [
+            (each.slot, image.name_of(each.function), each.takes_address, each.offset, each.reads)
+            for each in plan.readers
+        ],
         "words": (list(words), list(loads)),
         "trampolines": [
             (address - base, *code)
-            for address, *code in trampolines(sites.image, sites.packed, words.tobytes(), loads, _PLACE)
+            for address, *code in trampolines(image, sites, words, loads, _PLACE)
         ],
         "hooks": [(address - base, code) for address, code, _ in engine.hooks.calls],
     }  # fmt: skip
@@ -92,7 +103,7 @@ def changed(engine: Engine) -> list[int]:
     """Where instructions of LLVM's code are changed, from the library's base. Nothing else of the code is."""
     image = engine.image
     code = [
-        *_trampolines(engine.plan, engine.index),
+        *_trampolines(engine.image, engine.plan),
         *engine.hooks.calls,
         *engine.hooks.starts,
     ]
@@ -118,7 +129,7 @@ def report() -> str:
         {
             "state": engine.kept,
             "decided": digests(parts),
-            "sites": len(engine.plan.references.sites or ()),
+            "sites": len(engine.plan.references.sites),
         }
     )
 

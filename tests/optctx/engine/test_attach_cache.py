@@ -20,7 +20,7 @@ import pytest
 from llvmlite.binding import ffi
 
 from optctx import loaded_image
-from optctx._native import MisfitError
+from optctx._native import MisfitError, Sites
 from optctx.engine import kept
 from optctx.engine.attach import _Attachment, _prepare, attach
 from optctx.engine.engine import Clock
@@ -145,15 +145,15 @@ def half_a_row(data: Any) -> Any:
     return (*rest, {**answers, "references": (question, (packed[:-16], *others))})
 
 
-def other_word(data: Any) -> Any:
-    """Another word in an object, so that nothing of what is said of the options can be believed."""
+def parsers_elsewhere(data: Any) -> Any:
+    """Options have no parsers there, so that nothing of what is said of their classes can be believed."""
     *rest, answers = data
-    question, (offset, types, rows, checks) = answers["registry"]
-    checks = checks[:8] + bytes([checks[8] ^ 8]) + checks[9:]
-    *before, alias, set_default, flag_default, heap_size, stored = rows[0]
-    row = (*before, alias, set_default + 1, flag_default, heap_size, stored)
-    rows = (row, *rows[1:])
-    return (*rest, {**answers, "registry": (question, (offset, types, rows, checks))})
+    question, classes = answers["classes of options"]
+    elsewhere = {
+        place: (set_default + 1, flag_default, parser and (parser[0] + 8, *parser[1:]), is_list)
+        for place, (set_default, flag_default, parser, is_list) in classes.items()
+    }
+    return (*rest, {**answers, "classes of options": (question, elsewhere)})
 
 
 def no_references(data: Any) -> Any:
@@ -173,7 +173,7 @@ PLANTED: dict[str, Callable[[Any], Any]] = {
     "a site that begins elsewhere": one_site(address=1),
     "a site of another region": one_site(region=8),
     "half a row": half_a_row,
-    "an object with another word": other_word,
+    "parsers elsewhere in options": parsers_elsewhere,
     "an answer that is missing": no_references,
     "names of other symbols": other_symbols,
 }
@@ -191,11 +191,11 @@ WRONG_SITES: list[tuple[dict[str, int], str]] = [
 
 
 def test_a_site_that_the_code_contradicts_is_refused() -> None:
-    sites = attach().plan.references.sites
-    assert sites is not None
+    engine = attach()
+    rows = engine.plan.references.sites.pack(engine.image.base)
     for changes, why in WRONG_SITES:
         with pytest.raises(MisfitError, match=why):
-            type(sites)(sites.image, other_site(sites.packed, **changes)).check()
+            Sites.unpack(engine.image.base, other_site(rows, **changes)).check(engine.image)
 
 
 # Files that are damaged
@@ -300,10 +300,8 @@ def attach_to_both(home: Home, copy: pathlib.Path, expected: str) -> None:
     ctypes.CDLL(str(copy))
     other = attach(loaded_image(str(copy)))
     assert (other.kept, attach().kept) == (expected, "used")
-    sites, own = other.plan.references.sites, attach().plan.references.sites
-    assert sites is not None
-    assert own is not None
-    assert sites.packed == own.packed
+    rows, own = (each.plan.references.sites.pack(each.image.base) for each in (other, attach()))
+    assert rows == own
 
 
 def test_another_file_of_the_same_library_is_another_library(

@@ -9,7 +9,7 @@ import resource
 import struct
 
 from optctx import loaded_image
-from optctx._native import Span, find_branches, find_data_pointers, find_references_to_each
+from optctx._native import Span, find_branches, find_references_to_each
 from optctx.children.limits import address_space
 from optctx.image.loaded import Image
 from tests.support.alone import alone
@@ -38,7 +38,7 @@ def test_any_bytes_of_the_headers_and_tables_may_be_wrong(tmp_path: pathlib.Path
             spans = [Span(data or base, 4)]
             find_references_to_each(image, [spans])
             find_branches(image, [function or base])
-            find_data_pointers(image, spans)
+            image.pointers_into(spans)
             image.functions_named([("_Z", "")])
         except RuntimeError as error:
             if str(copy) not in str(error):

@@ -51,10 +51,11 @@ def test_an_address_that_may_be_the_end_of_another_object_is_refused(tmp_path: p
         assert not found.refusals
         refusals = find_ends(image, found.sites, dict(spans), tables)
         unsure = {refusal.address for refusal in refusals}
-        sites = found.sites.where(lambda site: site.address not in unsure)
+        sites = [site for site in found.sites if site.address not in unsure]
         for refusal in refusals:
             assert "the end of an array beside" in refusal.reason
-        return {(s.function, s.region) for s in sites}, {(r.function, r.region) for r in refusals}
+        redirected: set[object] = {(image.name_of(site.function), site.region) for site in sites}
+        return redirected, {(refusal.function, refusal.region) for refusal in refusals}
 
     sites, refusals = settled()
     assert sites == {

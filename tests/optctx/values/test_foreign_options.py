@@ -122,9 +122,11 @@ def test_llvms_setters_reach_it_inside_scopes_too(library: pathlib.Path) -> None
 def test_an_alias_of_an_alias_is_a_name_of_the_option_that_both_lead_to() -> None:
     of = {"own": 0, "alias": 1, "alias-of-alias": 2}  # name -> address of what it stands for
     made = {
-        address: RegisteredOption((name,), address, None, OptionType(Kind.uint32), 0, alias_of=target)
-        for address, (name, target) in enumerate(of.items(), 1)
+        address: RegisteredOption((name,), address, None, OptionType(Kind.uint32), 0)
+        for address, name in enumerate(of, 1)
     }
+    for option, target in zip(made.values(), of.values(), strict=True):
+        option.alias_of = target
     assert aliases_of(made) == {1: ["alias", "alias-of-alias"]}
 
 

@@ -1,4 +1,4 @@
-// Single-steps one instruction of this thread while protected pages are open.
+// What an instruction that faulted attempted, and a single step of it while protected pages are open.
 #pragma once
 
 #include <signal.h>
@@ -6,7 +6,12 @@
 
 #include <cstdint>
 
-namespace optctx::arch::stepping {
+namespace optctx::lab::stepping {
+
+enum class Attempt { read, write, fetch };
+
+// Of a SIGSEGV: what the instruction attempted.
+Attempt attempt_of(const ucontext_t& context) noexcept;
 
 // Lets the interrupted instruction use the page at `page`, which has been opened. A trap follows the instruction. May
 // be called again before that: an instruction can touch several pages. Returns false for more pages than can be closed
@@ -30,4 +35,4 @@ void end(ucontext_t& context, Close close) noexcept {
 // Whether an instruction that faulted on a page that is open by now may run again. True only once in a row.
 bool retry(std::uintptr_t instruction) noexcept;
 
-}  // namespace optctx::arch::stepping
+}  // namespace optctx::lab::stepping

@@ -1,7 +1,11 @@
-#include "arch/stepping.hpp"
+#include "lab/stepping.hpp"
 
-namespace optctx::arch::stepping {
+namespace optctx::lab::stepping {
 namespace {
+
+// Page-fault error code (Intel SDM vol. 3A, 4.7).
+constexpr greg_t by_write = 2;
+constexpr greg_t by_fetch = 16;
 
 constexpr greg_t trap_flag = 1 << 8;
 constexpr greg_t debug_exception = 1;  // Intel SDM vol. 3A, 6.15: #DB, not #BP, which int3 raises
@@ -19,6 +23,12 @@ struct Step {
 __attribute__((tls_model("initial-exec"))) constinit thread_local Step step{};
 
 }  // namespace
+
+Attempt attempt_of(const ucontext_t& context) noexcept {
+    const greg_t error = context.uc_mcontext.gregs[REG_ERR];
+    if ((error & by_fetch) != 0) return Attempt::fetch;
+    return (error & by_write) != 0 ? Attempt::write : Attempt::read;
+}
 
 bool begin(ucontext_t& context, std::uintptr_t page) noexcept {
     if (step.count == 0) step.masked = sigismember(&context.uc_sigmask, SIGTRAP) == 1;
@@ -55,4 +65,4 @@ bool retry(std::uintptr_t instruction) noexcept {
     return true;
 }
 
-}  // namespace optctx::arch::stepping
+}  // namespace optctx::lab::stepping

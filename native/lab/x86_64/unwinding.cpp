@@ -1,7 +1,7 @@
 // libgcc unwinds from the handler through the signal frame into the interrupted code. The signal frame's registers are
 // those of the context, so changing the context decides where the walk goes on. Where it meets code that optctx made,
 // the context gets the registers of the next frame that has unwind information, and another walk begins there.
-#include "arch/unwinding.hpp"
+#include "lab/unwinding.hpp"
 
 #include "arch/faults.hpp"
 
@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace optctx::arch {
+namespace optctx::lab {
 namespace {
 
 constexpr std::uintptr_t red_zone = 128;
@@ -96,7 +96,7 @@ bool undo(const MadeCode& made, ucontext_t& context) {
     set_register(registers, REG_RIP, at->site);
     if (!at->saved) return true;
     const std::uintptr_t stack = get(registers, REG_RSP);
-    set_general_register(context, at->scratch, load(stack));
+    arch::set_general_register(context, at->scratch, load(stack));
     set_register(registers, REG_RSP, stack + word + red_zone);
     return true;
 }
@@ -129,4 +129,4 @@ Unwound unwind(ucontext_t& context, const MadeCode& made, std::span<std::uintptr
     return {walk.count, whole};
 }
 
-}  // namespace optctx::arch
+}  // namespace optctx::lab

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace optctx::arch {
+namespace optctx::lab {
 
 // Code that optctx made has no unwind information. This says what its frames look like.
 struct MadeCode {
@@ -42,4 +42,4 @@ struct Unwound {
 // `uses` of `made`; it is changed and restored. Allocates nothing.
 Unwound unwind(ucontext_t& context, const MadeCode& made, std::span<std::uintptr_t> addresses) noexcept;
 
-}  // namespace optctx::arch
+}  // namespace optctx::lab
