@@ -47,6 +47,7 @@ struct CopyPlan {
     std::size_t bytes = 0;
     // Blocks are reused but never freed: LLVM may have kept an address into them.
     std::vector<std::unique_ptr<values::Block>> idle{};
+    std::size_t blocks = 0;       // idle or not
     std::vector<std::size_t> at;  // by slot: bytes from the start of the block
     // In the block of the written regions, the words that LLVM writes: strings that it may assign to, other values of
     // options and variables, from `state_from` on state beside options, and from `occurrences_from` on the occurrence
@@ -98,7 +99,12 @@ CopyPlan& plan_of(const values::Space& space) {
 
 std::unique_ptr<values::Block> take_block(CopyPlan& plan) {
     const std::lock_guard lock(plans.mutex);
-    if (plan.idle.empty()) return std::make_unique<values::Block>(plan.bytes);
+    if (plan.idle.empty()) {
+        plan.idle.reserve(plan.blocks + 1);  // for all of them: giving one back cannot fail
+        auto block = std::make_unique<values::Block>(plan.bytes);
+        ++plan.blocks;
+        return block;
+    }
     std::unique_ptr<values::Block> block = std::move(plan.idle.back());
     plan.idle.pop_back();
     return block;
