@@ -32,8 +32,6 @@ nb::object ask(Callback which, Arguments&&... arguments) {
     return callbacks::ask(which, nb::make_tuple(std::forward<Arguments>(arguments)...));
 }
 
-using SharedContext = std::shared_ptr<contexts::Context>;
-
 // The native part of every OptionContext object.
 struct Scope {
     PyObject_HEAD PyObject* native;  // null until `_give`
@@ -232,8 +230,6 @@ void add_base(nb::handle module) {
     marks::prepare();
     scopes::retain_mark = [](scopes::Mark& mark) noexcept { marks::object_of(mark).inc_ref(); };
 }
-
-std::shared_ptr<contexts::Context> native_of(nb::handle self) { return nb::cast<SharedContext>(given_native(self)); }
 
 nb::object task_owner(std::optional<unsigned> image) {
     const nb::object task = task_scope::get();

@@ -20,7 +20,6 @@ void add_base(nanobind::handle module);
 extern const blocks::Kind scope;
 // The same, but `judge` is left to the caller.
 extern const blocks::Kind unjudged;
-std::shared_ptr<contexts::Context> native_of(nanobind::handle scope);
 // Returns the OptionContext of the innermost scope that the running task is in, of one image or of any. None outside.
 nanobind::object task_owner(std::optional<unsigned> image);
 // Returns the activation of the running task's scope in an image, if it is of this OptionContext and was entered on

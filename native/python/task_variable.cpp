@@ -113,11 +113,6 @@ bool is_running(nb::handle token) {
     return false;
 }
 
-bool is_innermost(nb::handle token, nb::handle mark) {
-    const nb::object context = context_of(token);
-    return context.is_valid() && context.attr("get")(nb::handle(variable)).is(mark);
-}
-
 bool reset_elsewhere(nb::handle token, nb::handle mark) {
     try {
         const nb::object context = context_of(token);

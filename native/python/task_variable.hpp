@@ -19,8 +19,6 @@ bool reset(nanobind::handle token);
 // Whether the contextvars.Context in which the token was made is the current one, or one that the current one was
 // entered from.
 bool is_running(nanobind::handle token);
-// Whether the contextvars.Context in which the token was made still has this mark, and none that was set after it.
-bool is_innermost(nanobind::handle token, nanobind::handle mark);
 // Does the same as `reset` if another contextvars.Context is current, inside the one where the token was made. Returns
 // false, with nothing done, if that one runs further out on this thread. If the current one is a copy that has `mark`,
 // restores the mark there too.
