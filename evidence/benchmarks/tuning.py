@@ -29,7 +29,7 @@ from optctx.compiling import Job
 from optctx.errors import OptctxError
 from optctx.lab.command.inputs import read_input
 from optctx.lab.command.main import guarded
-from optctx.lab.report.commands import tool_target
+from optctx.lab.repeat import tool_target
 from optctx.lab.space import Choices, Integers, Value, Values, text_of
 from optctx.lab.tuning import Limits, Search, Space, Study, parse_space, tune
 from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, search_plan

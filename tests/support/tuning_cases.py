@@ -121,7 +121,7 @@ def tuned_by_time(**settings: Any) -> Study:
 
 
 def kept(file: pathlib.Path) -> int:
-    """Trials in a file, as `optctx report` sees them."""
+    """Trials in a file."""
     try:
         return len(read_trials(str(file)).trials)
     except OptctxError:  # not made yet

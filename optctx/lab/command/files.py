@@ -12,8 +12,8 @@ from optctx.outputs import hindrance
 from optctx.wording import did_you_mean, nearest
 
 # Arguments that name files, of any command.
-_READ = ("file", "files", "kept", "old", "new", "harness", "again", "load")
-_WRITTEN = ("keep", "best", "emit_ir", "report", "output")
+_READ = ("file", "files", "old", "new", "harness", "again", "load")
+_WRITTEN = ("keep", "best", "emit_ir", "output")
 _MAY_REPLACE = {"emit_ir": "file", "best": "load"}
 
 

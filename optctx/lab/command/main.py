@@ -45,7 +45,6 @@ COMMANDS = {
     "tune": "search option values for the best compilation of a file",
     "time": "measure whether options make a function faster",
     "reduce": "find the fewest options under which a compilation still fails",
-    "report": "show a kept experiment again, in any form",
     "check-link": "compare the options that modules were compiled with",
 }
 

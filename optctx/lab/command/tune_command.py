@@ -23,15 +23,11 @@ from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import OptctxError, shown
 from optctx.facts import trusted
-from optctx.lab import report
-from optctx.lab.command.console import complain, note, printed, progress_bar, put, say, show
+from optctx.lab.command.console import note, printed, progress_bar, put, say, show
 from optctx.lab.command.files import check_writable
 from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try, out
 from optctx.lab.command.inputs import note_skipped
-from optctx.lab.report import Source
-from optctx.lab.report.ending import ending
-from optctx.lab.report.tables import as_data, as_rows, as_table, summary
-from optctx.lab.report.texts import figure_text
+from optctx.lab.repeat import Source
 from optctx.lab.settings import group, positive, setting
 from optctx.lab.space import DEFAULT, PASSES, Space, overrides_of, parse_space
 from optctx.lab.sweep.plan import Limits
@@ -43,6 +39,7 @@ from optctx.lab.tuning.marking import check_marking, marked_and_tried
 from optctx.lab.tuning.objectives import objective_named
 from optctx.lab.tuning.propose import propose
 from optctx.lab.tuning.search import Search, need_optuna
+from optctx.lab.tuning.tables import as_data, as_rows, as_table, ending, figure_text, summary
 from optctx.outputs import hindrance, write_whole
 
 _PROPOSED = 8  # options, where none is given
@@ -89,15 +86,12 @@ class Results:
         'write the module with the best options as attributes "optctx"',
         metavar="FILE",
     )
-    report: str | None = setting(None, "write a page that needs no network", metavar="FILE.html")
     wrong: str | None = setting(
         None, "where to put what reproduces wrong results (beside FILE of --keep)", metavar="FOLDER"
     )
 
     def check(self, objectives: int) -> None:
         """Raise OptctxError for a file or folder that nothing could be written to in the end."""
-        if self.report:
-            report.check_report(self.report)
         for flag, path in (("--best", self.best), ("--emit-ir", self.emit_ir)):
             if path and objectives > 1:
                 raise OptctxError(
@@ -150,7 +144,6 @@ def _search(given: Arguments, opened: list[Tuning], stack: ExitStack) -> None:
     source = Source.of(given.file, tuning.job, options=base.args(), **clang)
     with tuning:
         opened.append(tuning)
-        tuning.note("source", dataclasses.asdict(source))
         try:
             columns = TimeElapsedColumn(), TextColumn("best: {task.fields[best]}", markup=False)
             with progress_bar("tuning", columns) as shown.step:
@@ -158,29 +151,22 @@ def _search(given: Arguments, opened: list[Tuning], stack: ExitStack) -> None:
                 study = tuning.run()
         except (KeyboardInterrupt, OptctxError):
             if tuning.begun:
-                try:
-                    _report(tuning.study, results, source)
-                except OptctxError as error:  # hides neither an interrupt nor an error
-                    complain(str(error))
                 print_study(tuning.study, given.out, source)
             raise
     try:
         print_study(study, given.out, source, results.best, ask=True)
     finally:  # also where standard output takes no more, as in `| head`
-        _write(study, results, source, tuning.job, base, given.limits)
+        _write(study, results, tuning.job, base, given.limits)
     if hint and given.out.format == "table":
         say("", *hint.splitlines())
 
 
-def _write(
-    study: Study, results: Results, source: Source, job: Job, base: OptionContext, limits: Limits
-) -> None:
+def _write(study: Study, results: Results, job: Job, base: OptionContext, limits: Limits) -> None:
     """Write the files that were asked for. `base`: the set of all trials. Raises OptctxError."""
     winner = study.winner or study.base
     options = overrides_of(winner.options)
-    if results.best:  # before what takes more of a disk
+    if results.best:
         OptionContext(options).save(results.best, passes=winner.passes)
-    _report(study, results, source)
     if results.emit_ir:
         job = dataclasses.replace(job, passes=winner.passes)
         write_whole(results.emit_ir, marked_and_tried(job, base.derive(options), limits))
@@ -311,11 +297,6 @@ def _kept_space(path: str, given: Input, wanted: Space) -> Space:
                 "give it with --try, or name another file"
             )
     return space
-
-
-def _report(study: Study, results: Results, source: Source) -> None:
-    if results.report:
-        report.write_report(study, results.report, source=source)
 
 
 def _how_to_go_on(where: str | None, opened: list[Tuning]) -> str:

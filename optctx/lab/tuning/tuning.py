@@ -14,8 +14,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ParamSpec
 
-import msgspec
-
 from optctx.compiling import Job
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.settings import identity
@@ -201,49 +199,31 @@ class Tuning:
         """How far the study is: "8 of 12 trials", those of earlier runs among them."""
         return progress(len(self._trials), self.total)
 
-    def note(self, name: str, value: Any) -> None:
-        """Keep something of JSON's types with the trials. Raises OptctxError outside the `with` block."""
-        self._check_entered()
-        self._file.note(name, value)
-
     def run(self) -> Study:
         """Search until a limit is reached or the space has been tried. Call it once.
 
         Raises Interrupted on Ctrl-C, once the base is compiled; `study` has what was found by then. Raises
         OptctxError for another call after that, and outside the `with` block.
         """
-        self._check_entered()
+        if not self._entered:
+            raise OptctxError("this Tuning is not running; use it inside its `with` block")
         if self.begun:
             raise OptctxError(
                 "a Tuning searches once; to go on with a search, give another one its file (keep=) and "
                 "resume=True"
             )
         try:
-            try:
-                self._run()
-            except KeyboardInterrupt:
-                self._ended = self._ended or INTERRUPTED
-                if self.begun:
-                    self._note_study()
-                raise
-            self._note_study()
+            self._run()
         except KeyboardInterrupt:
+            self._ended = self._ended or INTERRUPTED
             if not self.begun:
                 raise
             raise Interrupted(self.study) from None
         return self.study
 
-    def _check_entered(self) -> None:
-        if not self._entered:
-            raise OptctxError("this Tuning is not running; use it inside its `with` block")
-
-    def _note_study(self) -> None:
-        self.note("study", msgspec.to_builtins(replace(self.study, trials=(), file="")))
-
     def _run(self) -> None:
         self._started = time.monotonic()
         self._base = self._compile_base()
-        self._note_study()
         self._assessor.know(self._trials.values())
         make = partial(Asking, self._space, self._goals, self._search, blocks=self._assessor.measures)
         self._asking = go_on(make, {n: (trial, self._values(trial)) for n, trial in self._trials.items()})

@@ -147,6 +147,6 @@ def test_the_command_line_has_at_most_57_flags() -> None:
 @alone
 def test_only_the_given_command_is_imported() -> None:
     assert main(["show", "unroll-count", "-o", "/dev/null"]) == 0
-    tools = ("optctx.lab.sweep", "optctx.lab.tuning", "optctx.lab.timing", "optuna", "jinja2")
+    tools = ("optctx.lab.sweep", "optctx.lab.tuning", "optctx.lab.timing", "optuna")
     found = [name for name in sys.modules if name.endswith("_command") or name.startswith(tools)]
     assert found == ["optctx.lab.command.show_command"]

@@ -1,7 +1,8 @@
-"""A study as a table for people, and as data and rows for programs."""
+"""A study as a table for people, with the lines that compile its best; and as data and rows for programs."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -9,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from optctx.lab.report.texts import change_text, figure_text
-from optctx.lab.trials import STATES, Trial, tables
+from optctx.lab.repeat import Source, arguments_of, reproduction, shown_lines, unknown_options
+from optctx.lab.trials import STATES, Goal, Trial, tables
 from optctx.lab.trials.tables import record, settings_text
 from optctx.lab.tuning.results import Study
 from optctx.tables import Table
-from optctx.wording import counted
+from optctx.wording import counted, time_unit
 
 
 def as_data(study: Study) -> dict[str, Any]:
@@ -81,6 +82,38 @@ def summary(study: Study, top: int | None = None) -> list[str]:
         return [*lines, ", ".join(counts)]
     why = f"ended after {study.ended}" if study.ended[0].isdigit() else f"ended: {study.ended}"
     return [*lines, f"{', '.join(counts)}; {why}"]
+
+
+def ending(study: Study, source: Source, saved: str | None, *, ask: bool) -> list[str]:
+    """Lines for clang, for opt and llc, for Numba, and on the file of the best set. Empty without a best.
+
+    `saved`: the file that the best set is written to. `ask`: whether clang is asked which options it knows.
+    """
+    trial = study.winner
+    if trial is None:
+        return []
+    lines = reproduction(trial, source)
+    clang, *tools = shown_lines(lines.front, lines.opt, lines.llc, lines.clang)
+    unknown = unknown_options(source.clang, arguments_of(trial, source)) if ask and lines.clang else []
+    note = f"{source.clang} does not know {', '.join(unknown)}: its LLVM is another one"
+    where = (
+        f"the best set is in {saved}, for --load" if saved else "--best FILE keeps the best set, for --load"
+    )
+    return [clang, *([note] if unknown else []), *tools, f"Numba: {lines.numba}", where]
+
+
+def figure_text(figure: float, goal: Goal) -> str:
+    """A figure of an objective as people read it."""
+    if goal.unit == "seconds":
+        size, unit = time_unit(figure)
+        return f"{figure / size:.4g} {unit}"
+    whole = abs(figure) < 1e15 and figure == math.floor(figure)
+    return str(int(figure)) if whole else f"{figure:.6g}"
+
+
+def change_text(figure: float, base: float) -> str:
+    """How far a figure is from the base's: "-12.3%"; "" if the base has none to compare with."""
+    return f"{(figure - base) / abs(base):+.1%}" if base else ""
 
 
 def _best_lines(study: Study, so_far: str) -> list[str]:

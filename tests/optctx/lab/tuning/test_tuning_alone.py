@@ -1,4 +1,4 @@
-"""`optctx tune FILE` alone, what it ends with, and `optctx report`: a kept study without compilations."""
+"""`optctx tune FILE` alone, and what it ends with."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import shlex
 import shutil
 import subprocess
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -19,16 +18,14 @@ from optctx import OptionContext
 from optctx.compiling import FreshProcess, Job
 from optctx.lab.command import tune_command
 from optctx.lab.command.main import main
-from optctx.lab.report.ending import unknown_options
-from optctx.lab.report.kept import read_kept
-from optctx.lab.report.tables import summary
+from optctx.lab.repeat import unknown_options
 from optctx.lab.space import parse_dimension, parse_space
 from optctx.lab.trials import Goal, Trial, read_trials
 from optctx.lab.tuning import Command, Study
+from optctx.lab.tuning.tables import summary
 from optctx.process import all_arguments
 from tests.support.ir_texts import SCALE
 from tests.support.processes import run_python
-from tests.support.rows import rows
 from tests.support.tuning_cases import JOB, SUM, tuned
 
 KERNEL = """
@@ -55,15 +52,13 @@ def test_a_file_is_enough(
     assert named is not None
     options = OptionContext.load(best)
     assert sorted(named[1].split()) == sorted(all_arguments(options))
-    study = read_kept(str(kept)).study
-    assert study is not None
-    assert study.best is not None
     # Without any one of them it is worse, and together they are what the trial has: in fresh processes.
     [front] = [line for line in out.splitlines() if line.startswith("opt and llc: clang ")]
     subprocess.run(front.removeprefix("opt and llc: ").split(" && ")[0], shell=True, cwd=tmp_path, check=True)
     job = Job((tmp_path / "scale.bc").read_bytes())
     code = fresh.compile(replace(job, options=tuple(named[1].split()))).code
-    assert hashlib.sha256(code).hexdigest() == study.best.attributes["digest"]
+    digests = [trial.digest for trial in read_trials(str(kept)).trials.values()]
+    assert hashlib.sha256(code).hexdigest() in digests
     for left in named[1].split():
         fewer = tuple(each for each in named[1].split() if each != left)
         assert len(fresh.compile(replace(job, options=fewer)).code) > len(code)
@@ -81,28 +76,21 @@ def test_a_file_is_enough(
     assert "times the base" in capfd.readouterr().out
 
 
-def test_nothing_that_a_file_names_is_run(
+def test_no_option_of_a_file_is_tried_that_no_search_proposes(
     kept: pathlib.Path,
     tmp_path: pathlib.Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """Not the compiler of its source, and no option that no search proposes."""
     monkeypatch.chdir(tmp_path)
-    program, strange = tmp_path / "clang", tmp_path / "strange.journal"
-    program.write_text("#!/bin/sh\ntouch run\n")
-    program.chmod(0o755)
-    text = kept.read_text()
-    strange.write_text(text.replace('"clang":"clang"', '"clang":"./clang"'))
-    assert strange.read_text() != text
-    assert main(["report", "strange.journal", "--report", "page.html"]) == 0
+    strange, text = tmp_path / "strange.journal", kept.read_text()
     strange.write_text(text.replace('"unroll-count=1,2,4"', '"coro-elide-info-output-file=remarks"'))
     words = ["tune", str(kept.parent / "scale.ll"), *TRY[2:], "--keep", "strange.journal", "--resume"]
     assert main([*words, "--propose", "1"]) == 2
     assert (
         "it tries 'coro-elide-info-output-file=remarks', which no search proposes" in capfd.readouterr().err
     )
-    assert sorted(os.listdir()) == ["clang", "page.html", "strange.journal"]
+    assert os.listdir() == ["strange.journal"]
 
 
 def test_a_search_over_proposed_options_goes_on_with_the_same_try(
@@ -180,20 +168,6 @@ def test_the_tools_are_imported_on_first_use() -> None:
     run_python(code)
 
 
-def exported(storage: str) -> list[Any]:
-    """The trials in a storage of Optuna's, which nothing holds open before or after."""
-    from optuna.storages import RDBStorage
-
-    file = pathlib.Path(storage.removeprefix("sqlite:///"))
-    links = [pathlib.Path("/proc/self/fd", each) for each in os.listdir("/proc/self/fd")]
-    assert file not in [link.readlink() for link in links if link.is_symlink()]
-    opened = RDBStorage(storage)
-    found = opened.get_all_trials(opened.get_study_id_from_name("optctx"))
-    opened.remove_session()
-    opened.engine.dispose()
-    return found
-
-
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """A kept study of six trials."""
@@ -202,92 +176,6 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     words = ["tune", str(folder / "scale.ll"), *TRY, "--keep", str(folder / "night.journal")]
     assert main([*words, "-o", str(folder / "printed"), "-q"]) == 0
     return folder / "night.journal"
-
-
-def test_a_kept_study_is_reported_as_the_search_did(
-    kept: pathlib.Path, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    before = kept.read_bytes()
-    page, storage = tmp_path / "night.html", f"sqlite:///{tmp_path}/night.db"
-    reported = {}
-    for form in ("table", "json", "csv"):
-        assert main(["report", str(kept), "--format", form]) == 0
-        reported[form] = capfd.readouterr().out
-    words = ["report", str(kept), "--report", str(page), "--optuna", storage, "--format", "json"]
-    assert main(words) == 0
-    assert capfd.readouterr() == (reported["json"], "optctx: the study 'optctx' has 6 trials there\n")
-    assert kept.read_bytes() == before
-    data = json.loads(reported["json"])
-    assert (data["finished"], len(data["trials"]), data["best"]["state"]) == (True, 6, "ok")
-    assert reported["csv"].startswith("number,file,passes,unroll-count,force-vector-width,state,")
-    assert len(reported["csv"].splitlines()) == 8
-    assert "Best by size: trial " in page.read_text()
-    trials = read_trials(str(kept)).trials
-    assert {trial.number: trial.value for trial in exported(storage)} == {
-        number: trial.objectives["size"] for number, trial in trials.items()
-    }
-    assert main(["report", str(kept), "--optuna", storage]) == 2  # it is there already
-    assert "cannot write the study to" in capfd.readouterr().err
-    again = ["tune", str(kept.parent / "scale.ll"), *TRY, "--keep", str(kept), "--resume"]
-    assert main(again) == 0
-    assert capfd.readouterr().out == reported["table"]
-
-
-@pytest.mark.parametrize("command", ["sweep", "rank"])
-def test_a_kept_sweep_and_ranking_are_reported_as_their_commands_did(
-    command: str, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """With the bases, as a page, and with gaps for what had not ended as a study of Optuna's."""
-    (tmp_path / "scale.ll").write_text(SCALE)
-    file, cut, page = (tmp_path / name for name in ("night.journal", "cut.journal", "night.html"))
-    words = [command, str(tmp_path / "scale.ll"), *TRY[:4], "--keep", str(file)]
-    words += ["--only", "unroll-count"] if command == "rank" else []
-
-    def out(*given: str) -> str:
-        assert main([*given]) == 0
-        # A ranking that goes on has compiled nothing.
-        return re.sub(r'"compilations": \d+', "", capfd.readouterr().out)
-
-    shown = out(*words)
-    assert "unroll-count" in shown
-    assert out("report", str(file), "--report", str(page)) == shown
-    assert "Best by size: trial " in page.read_text()
-    for form in ("json", "csv"):
-        own = out(*words, "--resume", "--format", form)
-        assert out("report", str(file), "--format", form) == own
-    lines = file.read_bytes().splitlines(keepends=True)
-    [end] = [line for line in lines if b'"op_code":6' in line and b'"trial_id":1,' in line]
-    cut.write_bytes(b"".join(line for line in lines if line != end))
-    storage = f"sqlite:///{tmp_path}/night.db"
-    out("report", str(cut), "--optuna", storage)
-    trials = exported(storage)
-    assert [trial.state.name for trial in trials[:3]] == ["COMPLETE", "FAIL", "COMPLETE"]
-    assert trials[1].user_attrs["error"] == "it had not ended"
-
-
-STRANGE = [
-    (
-        '"goals":[{',
-        '"goals":[7,{',
-        "its note 'study' is wrong (Expected `object`, got `int` - at `$.goals[0]`)",
-    ),
-    ('"pipelines":["default<O3>"]', '"pipelines":[]', "its study has no pipeline"),
-    ('"objectives":{"size":', '"objectives":{"speed":', "has not the figures of its study"),
-    ('"experiment":"tune"', '"experiment":"sweep"', "it does not say what it is of"),
-]
-
-
-@rows(("old", "new", "words"), STRANGE)
-def test_a_file_of_a_stranger_is_one_error(
-    old: str, new: str, words: str, kept: pathlib.Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    file, text = kept.parent / "strange.journal", kept.read_text()
-    assert old in text
-    file.write_text(text.replace(old, new))
-    status = main(["report", str(file)])
-    out, err = capfd.readouterr()
-    assert (status, out, err.count("\n")) == (2, "", 1)
-    assert words in err
 
 
 def test_a_notebook_shows_whole_options() -> None:
