@@ -32,7 +32,7 @@ from optctx.lab.command.main import guarded
 from optctx.lab.repeat import tool_target
 from optctx.lab.space import Choices, Integers, Value, Values, text_of
 from optctx.lab.tuning import Limits, Search, Space, Study, parse_space, tune
-from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, search_plan
+from optctx.lab.tuning.evaluate import Candidate, Evaluator, search_plan
 from optctx.lab.tuning.search import make_sampler, quiet
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def _without_a_search(report: Report, job: Job, space: Space, tools: _Tools) -> 
 
 def _through_helper(job: Job, space: Space, points: Sequence[Mapping[str, str]]) -> None:
     plan = search_plan(job, space, Limits(jobs=_PROCESSORS, memory=None), noted=True)
-    with LocalEvaluator(plan) as evaluator:
+    with Evaluator(plan) as evaluator:
         evaluator.base()
         for number, options in enumerate(points):
             evaluator.submit(Candidate(number, tuple(options.items())))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import pathlib
 from collections.abc import Sequence
 from typing import Any
@@ -11,11 +10,9 @@ from typing import Any
 from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import OptctxError
-from optctx.lab.sweep.plan import Answer, Plan
 from optctx.lab.timing import Array, Harness, Tolerance, Value
 from optctx.lab.trials import read_trials
 from optctx.lab.tuning import Limits, Objective, RunTime, Search, Size, Space, Study, Tuning, parse_space
-from optctx.lab.tuning.evaluate import Candidate, evaluate
 from tests.support.ir_texts import SCALE
 
 TINY = "define i32 @f(i32 %a) {\n  %b = add i32 %a, 1\n  ret i32 %b\n}\n"
@@ -70,13 +67,6 @@ def cut_short(after: int, **arguments: Any) -> None:
     except StopError:
         return
     raise AssertionError("it ended by itself")
-
-
-def deadly(plan: Plan, candidate: Candidate) -> Answer:
-    """Compile as workers do, but for one value, with which no worker survives."""
-    if candidate.options.get("unroll-count") == "3":
-        os._exit(1)
-    return evaluate(plan, candidate)
 
 
 # Sums of floats come out otherwise where vectors add them in another order.

@@ -49,7 +49,7 @@ _CALLED = ("time", "callgrind")  # goals that call the code
 
 @dataclass(frozen=True)
 class Tune:
-    """What a search goes by, and where it runs."""
+    """What a search goes by."""
 
     title: ClassVar[str] = "goal"
 
@@ -65,12 +65,6 @@ class Tune:
         "call) or command; repeat for a Pareto front (time if there is a harness, or size)",
         metavar="GOAL[:max]",
         several=True,
-    )
-    cluster: str | None = setting(
-        None,
-        "compile and measure on the Dask cluster of this scheduler, such as tcp://10.0.0.1:8786 (pip install "
-        "'optctx[cluster]')",
-        metavar="ADDRESS",
     )
 
 
@@ -139,7 +133,7 @@ def _search(given: Arguments, opened: list[Tuning], stack: ExitStack) -> None:
     shown, results = _Progress(), given.results
     base = stack.enter_context(given.base.context())
     read = given.input.under(given.base)
-    tuning, hint = _tuning(given, read, shown, stack)
+    tuning, hint = _tuning(given, read, shown)
     clang = {"clang": read.clang, "clang_options": read.clang_options}
     source = Source.of(given.file, tuning.job, options=base.args(), **clang)
     with tuning:
@@ -172,13 +166,11 @@ def _write(study: Study, results: Results, job: Job, base: OptionContext, limits
         write_whole(results.emit_ir, marked_and_tried(job, base.derive(options), limits))
 
 
-def _tuning(given: Arguments, read: Input, shown: _Progress, stack: ExitStack) -> tuple[Tuning, str]:
+def _tuning(given: Arguments, read: Input, shown: _Progress) -> tuple[Tuning, str]:
     """The search, after everything that can be judged before anything is compiled; and a harness to fill in,
     if the search goes by size for want of one.
     """
     own, keep, limits, measuring = given.own, given.keep, given.limits, given.measuring
-    if own.cluster and limits.jobs:
-        raise OptctxError("--jobs is for this machine, and --cluster for others; take one of them out")
     goals = _goals_of(own.by, measuring)
     given.results.check(len(goals))
     space = parse_space(given.varied.tries, read.pipelines)  # now rather than after minutes of work
@@ -194,11 +186,6 @@ def _tuning(given: Arguments, read: Input, shown: _Progress, stack: ExitStack) -
     elif wanted:
         space = _proposed(job, space, objectives, wanted, limits, given.search.seconds)
     shown.goals = [each.goal for each in objectives]
-    executor = None
-    if own.cluster:
-        from optctx.lab.tuning.dask import dask_executor
-
-        executor = stack.enter_context(dask_executor(own.cluster))
     made = Tuning(
         job,
         space,
@@ -206,7 +193,6 @@ def _tuning(given: Arguments, read: Input, shown: _Progress, stack: ExitStack) -
         given.search,
         **vars(keep),
         limits=limits,
-        executor=executor,
         wrong=given.results.wrong,
         on_trial=shown.add,
     )

@@ -23,7 +23,7 @@ _TIMES_BASE = 20
 
 @dataclass(frozen=True)
 class Limits:
-    """What compilations may take. `jobs`: at once, None for one per processor; an executor decides itself.
+    """What compilations may take. `jobs`: at once, None for one per processor.
 
     `timeout`: seconds for each; None is 20 times what the base takes, at least 10, and 120 for the base.
     `memory`: bytes of address space for each, beyond what LLVM itself takes; None is no limit.
@@ -64,7 +64,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Plan:
-    """What all compilations of an experiment share. No handles, so it can be sent to another machine."""
+    """What all compilations of an experiment share. No handles, so it can be sent to another process."""
 
     jobs: tuple[Job, ...]
     arguments: tuple[str, ...]  # set process-wide before anything is compiled

@@ -13,9 +13,8 @@ from optctx.lab.sweep.plan import Answer, Plan
 from optctx.lab.sweep.sweep import trial_of
 from optctx.lab.timing import Case, Outcome
 from optctx.lab.trials import Trial
-from optctx.lab.tuning.evaluate import Candidate
+from optctx.lab.tuning.evaluate import Candidate, Evaluator
 from optctx.lab.tuning.objectives import Called, Found, Measure, Measured, Objective, Static
-from optctx.lab.tuning.workers import Evaluator
 
 Prune = Callable[[int, int, float], bool]
 _RUN = ("time", "intermediate", "reproduce")  # attributes that come of running

@@ -12,7 +12,7 @@ from optctx.compiling import Job
 from optctx.errors import OptctxError
 from optctx.lab.sweep.plan import Answer, Limits, Plan
 from optctx.lab.timing.harness import opened_module
-from optctx.lab.tuning.evaluate import LocalEvaluator
+from optctx.lab.tuning.evaluate import Evaluator
 from optctx.process import all_arguments, option_name, why_attributes_cannot_count
 
 _POLICY = ("error", "tuning", "")  # of `attributes_policy`: tuning options alone, none by name
@@ -112,7 +112,7 @@ def _escaped(text: str) -> str:
 def _compiled(job: Job, attributes: tuple[str, ...], context: OptionContext, limits: Limits) -> Answer:
     """Raises OptctxError if it does not come to an object."""
     alone = replace(job, options=(), emit="object")
-    with LocalEvaluator(Plan((alone,), all_arguments(context), attributes, limits)) as evaluator:
+    with Evaluator(Plan((alone,), all_arguments(context), attributes, limits)) as evaluator:
         answer = evaluator.base()
     if answer.state != "ok":
         raise OptctxError(f"cannot write the best set as attributes of functions: {answer.error}")

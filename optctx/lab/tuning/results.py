@@ -20,7 +20,7 @@ class Study:
     words; "interrupted" after Ctrl-C; "" while it runs, and after an error. `total`: how many trials the
     whole search has, where its budget or its space tells. `space`: its dimensions as texts. `compiled`: how
     many compilations it took in this run; `emitted`: for how many of them the code generator ran, because the
-    passes had not given an equal module before. `refused` and `lost`: workers of a cluster, in words.
+    passes had not given an equal module before.
     """
 
     goals: tuple[Goal, ...]
@@ -41,8 +41,6 @@ class Study:
     file: str = ""  # where it is kept
     confirmation: Mapping[str, Any] | None = None  # of a gain in run time: the second check
     minimised: Mapping[str, str] | None = None  # the options that the best trial stands on, if that was asked
-    refused: tuple[str, ...] = ()
-    lost: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Short: a study has thousands of trials."""

@@ -63,8 +63,8 @@ class Search:
     """How a space is searched. The first limit that is reached ends it; a trial that runs then is finished.
     No compilation takes longer than `seconds`.
 
-    `seed`: the same one gives the same trials, if the figures are the same, on any number of threads or
-    workers. `pruner` needs the one objective `RunTime`, on this machine. `window`: a sampler knows nothing of
+    `seed`: the same one gives the same trials, if the figures are the same, on any number of threads.
+    `pruner` needs the one objective `RunTime`. `window`: a sampler knows nothing of
     trials that are under way, so the search depends on it; where nothing is measured, "random" and "grid"
     need to know nothing, and keep everything busy that compiles. `trials` are those of the whole study,
     earlier runs among them; 100, if no other limit is given. `seconds` are of this run. `patience`: trials in

@@ -26,7 +26,7 @@ def as_data(study: Study) -> dict[str, Any]:
     """
     best, so_far = study.best, study.best_so_far
     found = msgspec.to_builtins(replace(study, trials=()))
-    renamed = {"goals": "objectives", "file": "study", "refused": "refused_workers", "lost": "lost_workers"}
+    renamed = {"goals": "objectives", "file": "study"}
     return {
         **{renamed.get(name, name): value for name, value in found.items()},
         "base": record(study.base),
@@ -76,8 +76,6 @@ def summary(study: Study, top: int | None = None) -> list[str]:
     ]
     if top is not None and (rows := len(study.ranked)) > top:
         counts.append(f"{top} of {rows} rows shown")
-    lines += [f"refused {words}" for words in study.refused]
-    lines += [f"lost {words}; what it did was done again" for words in study.lost]
     if so_far:
         return [*lines, ", ".join(counts)]
     why = f"ended after {study.ended}" if study.ended[0].isdigit() else f"ended: {study.ended}"

@@ -8,7 +8,6 @@ import math
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -24,12 +23,11 @@ from optctx.lab.timing.processors import machine, processor_model
 from optctx.lab.trials import Goal, Kept, Trial, Trials, identity_of, open_trials, versions
 from optctx.lab.tuning.asking import Asking, go_on
 from optctx.lab.tuning.assess import Assessor
-from optctx.lab.tuning.evaluate import BASE, Candidate, LocalEvaluator, search_plan
+from optctx.lab.tuning.evaluate import BASE, Candidate, Evaluator, search_plan
 from optctx.lab.tuning.objectives import CompilationTime, Objective, RunTime, Size, Static, emit_for
 from optctx.lab.tuning.results import INTERRUPTED, Front, Study, progress
 from optctx.lab.tuning.search import MOST_TRIALS, Search, check_pruner, check_sampler, need_optuna
 from optctx.lab.tuning.winner import Winner
-from optctx.lab.tuning.workers import Evaluator, RemoteEvaluator
 from optctx.lazy import lazy
 
 P = ParamSpec("P")
@@ -55,19 +53,13 @@ class Tuning:
         search: How, and until when.
         limits: What compilations may take. For `CompilationTime` there is one at a time.
         keep: A file that keeps each trial as it ends. resume: Go on with the trials that are there.
-        executor: Compile and measure by the workers of this `concurrent.futures` executor instead, such as
-            Dask's `Client.get_executor()`. Each worker attaches on its own. One that has another LLVM,
-            llvmlite or optctx is refused (`Study.refused`), and, where run times are compared, one with
-            another processor than the worker that measured the base. A search that ends early cancels what
-            has not begun, but not in a process pool before Python 3.12, which does up to `window` tasks more.
-            A trial that ends two workers, the second time alone, has "crashed".
         wrong: The folder in which a wrong result leaves what reproduces it; by default beside `keep`.
         on_trial: Called with each trial as it ends, on this thread.
 
     Raises OptctxError before anything is compiled for a module, pipeline or target that LLVM refuses, for a
     base that crashes, without Optuna, and for a file that is of something else; as OptionContext does for
     options and values. Raises it during the search if the helper process is killed, if the file cannot be
-    written or is deleted, and if no worker can be used.
+    written or is deleted.
 
     Once the base is compiled, Ctrl-C raises Interrupted, a KeyboardInterrupt. Its `partial` is the Study so
     far.
@@ -83,7 +75,6 @@ class Tuning:
         limits: Limits = Limits(),  # noqa: B008  frozen
         keep: str | None = None,
         resume: bool = False,
-        executor: Executor | None = None,
         wrong: str | None = None,
         on_trial: Callable[[Trial], None] = lambda trial: None,
     ) -> None:
@@ -96,8 +87,6 @@ class Tuning:
         check_sampler(search.sampler, space, len(self._goals))
         check_pruner(search.pruner, self._goals, isinstance(self._objectives[0], RunTime))
         timed = any(isinstance(each, CompilationTime) for each in self._objectives)
-        if executor is not None:
-            _check_remote(search, timed=timed)
         self._space, self._search = space, search
         limits = limits.within(search.seconds)
         self._plan = search_plan(
@@ -108,9 +97,7 @@ class Tuning:
             noted=True,
             repeats=_REPEATS if timed else 1,
         )
-        self._evaluator: Evaluator = (
-            LocalEvaluator(self._plan) if executor is None else RemoteEvaluator(self._plan, executor)
-        )
+        self._evaluator = Evaluator(self._plan)
         self._keep, self._resume = keep, resume
         self._on_trial = on_trial
         self._known: ByReads[Answer] = ByReads()  # what equal compilations have given
@@ -156,7 +143,6 @@ class Tuning:
     def study(self) -> Study:
         """What was found so far. Call it after the base has been compiled, in `on_trial` at the earliest."""
         assert self._base is not None, "nothing has been compiled yet"
-        model = self._evaluator.model
         return Study(
             goals=self._goals,
             base=self._base,
@@ -166,7 +152,7 @@ class Tuning:
             pruner=self._search.pruner,
             space=tuple(self._space.texts()),
             pipelines=self._plan.pipelines,
-            machine={**machine(), **({"measured on": model} if model else {})},
+            machine=machine(),
             versions={
                 **versions(),
                 "python": platform.python_version(),
@@ -180,8 +166,6 @@ class Tuning:
             file=self._keep or "",
             confirmation=self._winner.confirmation if self._winner else None,
             minimised=self._winner.options if self._winner else None,
-            refused=tuple(self._evaluator.refused),
-            lost=tuple(self._evaluator.lost),
         )
 
     @property
@@ -339,8 +323,7 @@ class Tuning:
         jobs = {str(place): replace(self.job, passes=each) for place, each in enumerate(self._plan.pipelines)}
         more: dict[str, Any] = {}
         # Multiples of the base's time on one processor say nothing of another one.
-        timed = any(isinstance(each, RunTime) for each in self._objectives)
-        if timed and isinstance(self._evaluator, LocalEvaluator):
+        if any(isinstance(each, RunTime) for each in self._objectives):
             more["processor"] = processor_model()
         return identity_of(
             "tune",
@@ -387,20 +370,6 @@ def _searching(make: Callable[P, Tuning]) -> Callable[P, Study]:
 
 
 tune = _searching(Tuning)
-
-
-def _check_remote(search: Search, *, timed: bool) -> None:
-    """Raise OptctxError for what other processes cannot do."""
-    if timed:
-        raise OptctxError(
-            "the objective 'compile-time' is of compilations one at a time on one machine; leave the cluster "
-            "or executor out"
-        )
-    if search.pruner != "none":
-        raise OptctxError(
-            "a pruner compares trials while they are measured, on one machine; leave out the pruner, or the "
-            "cluster or executor"
-        )
 
 
 def _distinct(objectives: Sequence[Objective]) -> tuple[Objective, ...]:

@@ -11,9 +11,8 @@ from optctx.lab.sweep.plan import Answer
 from optctx.lab.timing.results import Interval, is_gain
 from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.assess import Assessor
-from optctx.lab.tuning.evaluate import Candidate
+from optctx.lab.tuning.evaluate import Candidate, Evaluator
 from optctx.lab.tuning.objectives import RunTime, as_fast, interval_of
-from optctx.lab.tuning.workers import Evaluator
 
 _CONFIRMED = 3  # trials that are checked again, until one is a gain
 

@@ -22,7 +22,7 @@ from tests.support.timing_kernels import SUM, compiled, sum_harness
 
 # What optctx imports or could import, besides the modules of Python's library.
 INSTALLED = [
-    *("capstone", "cloudpickle", "cma", "dask", "distributed", "hypothesis", "llvmlite"),
+    *("capstone", "cloudpickle", "cma", "hypothesis", "llvmlite"),
     *("matplotlib", "numba", "numpy", "optctx", "optuna", "pytest", "rich", "scipy", "sqlalchemy"),
 ]
 # `posix` is built in.

@@ -18,7 +18,7 @@ from optctx.lab.sweep.plan import Answer, Asked, Limits, Plan
 from optctx.lab.sweep.worker import _compile
 from optctx.lab.trials import Trial
 from optctx.lab.tuning import parse_space
-from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, search_plan
+from optctx.lab.tuning.evaluate import Candidate, Evaluator, search_plan
 from optctx.process import all_arguments
 from tests.support.ir_texts import LOWERED, SCALE
 from tests.support.rows import rows
@@ -62,7 +62,7 @@ def _plan(job: Job, *settings: str) -> Plan:
 def _answers(job: Job, points: list[dict[str, str]], *settings: str) -> list[Answer]:
     """In turn, on one thread."""
     found = []
-    with LocalEvaluator(_plan(job, *settings)) as evaluator:
+    with Evaluator(_plan(job, *settings)) as evaluator:
         evaluator.base()
         for number, point in enumerate(points):
             evaluator.submit(Candidate(number, tuple(point.items())))

@@ -6,7 +6,6 @@ import hashlib
 import os
 import pathlib
 import time
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -31,7 +30,7 @@ from optctx.lab.tuning import (
     Trial,
     parse_space,
 )
-from optctx.lab.tuning.evaluate import end_helpers, search_plan
+from optctx.lab.tuning.evaluate import search_plan
 from optctx.lab.tuning.results import Front
 from optctx.process import all_arguments
 from tests.support.endless import LIST, endless
@@ -186,17 +185,6 @@ def test_each_of_three_compilations_has_the_limit_and_the_fastest_or_the_first_w
     expected = several[counts]
     assert process.answers() == [late if isinstance(expected, Death) else replace(expected, number=7)]
     assert (len(waiting), limits) == (left, [5.0] * (3 - left))
-
-
-def test_a_pool_of_processes_gives_the_same_trials() -> None:
-    arguments = {"sampler": "random", "trials": 6, "timeout": 20.0}
-    space = parse_space(["unroll-count=1..8", "force-vector-width=2,3,4"])
-    here = tuned(JOB, space, **arguments)
-    with ProcessPoolExecutor(2) as pool:
-        there = tuned(JOB, space, executor=pool, **arguments)
-        pool.submit(end_helpers).result()
-    assert told(here) == told(there)
-    assert "crashed" in {trial.state for trial in here.trials}
 
 
 def test_limits_end_a_search() -> None:

@@ -18,7 +18,7 @@ from optctx.lab.sweep.plan import Answer
 from optctx.lab.timing import Confirmation, Interval, Outcome, read_case
 from optctx.lab.trials import Trial
 from optctx.lab.tuning import Command, Dimension, RunTime, Size, Space, parse_space, propose
-from optctx.lab.tuning.evaluate import LocalEvaluator
+from optctx.lab.tuning.evaluate import Evaluator
 from optctx.lab.tuning.objectives import Callgrind, objective_named
 from optctx.lab.tuning.winner import Winner, minimised
 from tests.support.ir_texts import SCALE
@@ -189,7 +189,7 @@ def test_a_best_trial_that_takes_too_long_the_next_time_is_no_gain() -> None:
     trial = Trial(
         0, {"unroll-count": "2"}, "", "ok", {"time": 0.5}, attributes={"digest": "x", "time": ratio}
     )
-    evaluator, one = Mock(LocalEvaluator), Interval(1.0, 1.0, 1.0)
+    evaluator, one = Mock(Evaluator), Interval(1.0, 1.0, 1.0)
     evaluator.answers.return_value = [Answer("timed out")]
     evaluator.session.side_effect = OptctxError("the base cannot be measured")
     evaluator.confirm.return_value = Confirmation(False, one, None, one, Mock(), Outcome("failed"))

@@ -19,7 +19,7 @@ from optctx.errors import Interrupted, OptctxError
 from optctx.lab.trials import TrialFile
 from optctx.lab.tuning import Instructions, Study, Trial, Tuning, parse_space
 from optctx.lab.tuning.assess import Assessor
-from optctx.lab.tuning.evaluate import LocalEvaluator
+from optctx.lab.tuning.evaluate import Evaluator
 from tests.support.processes import SECONDS, of_session, wait_for
 from tests.support.rows import rows
 from tests.support.tuning_cases import JOB, TINY, cut_short, kept, loops, told, tuned, tuning_of
@@ -113,7 +113,7 @@ def test_an_interrupt_while_measuring_ends_leaves_no_process(monkeypatch: pytest
     with pytest.raises(KeyboardInterrupt), tuning_of(JOB, loops(), trials=1) as tuning:
         tuning.run()
     evaluator = tuning._evaluator
-    assert isinstance(evaluator, LocalEvaluator)
+    assert isinstance(evaluator, Evaluator)
     wait_for(lambda: evaluator.pool.end is not None)
 
 
