@@ -10,7 +10,6 @@ that state.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -35,16 +34,14 @@ from optctx.lab.timing import Harness, Measuring, NoHarnessError, find_harness
 from optctx.lab.timing.harness_text import harness_place
 from optctx.lab.trials import Goal, Trial, read_trials
 from optctx.lab.tuning import Objective, Study, Tuning
-from optctx.lab.tuning.marking import check_marking, marked_and_tried
 from optctx.lab.tuning.objectives import objective_named
 from optctx.lab.tuning.propose import propose
 from optctx.lab.tuning.search import Search, need_optuna
 from optctx.lab.tuning.tables import as_data, as_rows, as_table, ending, figure_text, summary
-from optctx.outputs import hindrance, write_whole
+from optctx.outputs import hindrance
 
 _PROPOSED = 8  # options, where none is given
 _ROWS = 10  # of the table
-_CALLED = ("time", "callgrind")  # goals that call the code
 
 
 @dataclass(frozen=True)
@@ -61,8 +58,8 @@ class Tune:
     )
     by: tuple[str, ...] = setting(
         (),
-        "size, instructions, compile-time, time (of one call of --entry), callgrind (instructions of one "
-        "call) or command; repeat for a Pareto front (time if there is a harness, or size)",
+        "size, instructions, compile-time, time (of one call of --entry) or command; repeat for a Pareto "
+        "front (time if there is a harness, or size)",
         metavar="GOAL[:max]",
         several=True,
     )
@@ -75,24 +72,18 @@ class Results:
     title: ClassVar[str] = "results"
 
     best: str | None = setting(None, "write the best options, for --load", metavar="FILE")
-    emit_ir: str | None = setting(
-        None,
-        'write the module with the best options as attributes "optctx"',
-        metavar="FILE",
-    )
     wrong: str | None = setting(
         None, "where to put what reproduces wrong results (beside FILE of --keep)", metavar="FOLDER"
     )
 
     def check(self, objectives: int) -> None:
         """Raise OptctxError for a file or folder that nothing could be written to in the end."""
-        for flag, path in (("--best", self.best), ("--emit-ir", self.emit_ir)):
-            if path and objectives > 1:
-                raise OptctxError(
-                    f"several objectives have no best set to write; take {flag} out, or name one objective"
-                )
-            if path:
-                check_writable(path)
+        if self.best and objectives > 1:
+            raise OptctxError(
+                "several objectives have no best set to write; take --best out, or name one objective"
+            )
+        if self.best:
+            check_writable(self.best)
         if self.wrong is not None:
             folder = self.wrong
             while folder and not os.path.lexists(folder):
@@ -150,20 +141,16 @@ def _search(given: Arguments, opened: list[Tuning], stack: ExitStack) -> None:
     try:
         print_study(study, given.out, source, results.best, ask=True)
     finally:  # also where standard output takes no more, as in `| head`
-        _write(study, results, tuning.job, base, given.limits)
+        _write_best(study, results.best)
     if hint and given.out.format == "table":
         say("", *hint.splitlines())
 
 
-def _write(study: Study, results: Results, job: Job, base: OptionContext, limits: Limits) -> None:
-    """Write the files that were asked for. `base`: the set of all trials. Raises OptctxError."""
-    winner = study.winner or study.base
-    options = overrides_of(winner.options)
-    if results.best:
-        OptionContext(options).save(results.best, passes=winner.passes)
-    if results.emit_ir:
-        job = dataclasses.replace(job, passes=winner.passes)
-        write_whole(results.emit_ir, marked_and_tried(job, base.derive(options), limits))
+def _write_best(study: Study, path: str | None) -> None:
+    """Write the file of `--best`, if it was asked for. Raises OptctxError."""
+    if path:
+        winner = study.winner or study.base
+        OptionContext(overrides_of(winner.options)).save(path, passes=winner.passes)
 
 
 def _tuning(given: Arguments, read: Input, shown: _Progress) -> tuple[Tuning, str]:
@@ -176,8 +163,6 @@ def _tuning(given: Arguments, read: Input, shown: _Progress) -> tuple[Tuning, st
     space = parse_space(given.varied.tries, read.pipelines)  # now rather than after minutes of work
     job = read.job(given.file, pipelines=True)
     note_skipped({given.file: job})
-    if given.results.emit_ir:
-        check_marking(job.ir)
     objectives, hint = _objectives_of(goals, measuring, given.file, job, helping=not space.dimensions)
     wanted = own.propose or (0 if space.dimensions else _PROPOSED)
     kept = keep.keep if keep.resume else None
@@ -225,7 +210,7 @@ def _objectives_of(
     """
     if not goals and (measuring.harness or measuring.entry or os.path.exists(harness_place(file))):
         goals = ["time"]
-    called = any(goal.partition(":")[0] in _CALLED for goal in goals)
+    called = any(goal.partition(":")[0] == "time" for goal in goals)
     harness, hint = Harness("main"), ""
     if called or (helping and not goals):
         try:

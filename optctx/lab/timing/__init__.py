@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from optctx.importing import later
 from optctx.lab.timing.bench import Bench, check
 from optctx.lab.timing.cases import Case, read_case
-from optctx.lab.timing.counting import run_command
 from optctx.lab.timing.harness import Array, Harness, Kind, Value
 from optctx.lab.timing.harness_text import NoHarnessError, find_harness, harness_of
 from optctx.lab.timing.measuring import Measuring
@@ -21,7 +20,6 @@ from optctx.lab.timing.results import (
     Timing,
     Tolerance,
 )
-from optctx.lab.timing.rounds import Stop
 from optctx.lab.timing.settings_compared import Compared, Row, compare_settings
 
 if TYPE_CHECKING:
@@ -47,7 +45,6 @@ __all__ = [
     "Outcome",
     "ProcessorLock",
     "Row",
-    "Stop",
     "Timing",
     "Tolerance",
     "Value",
@@ -59,7 +56,6 @@ __all__ = [
     "harness_of",
     "processors",
     "read_case",
-    "run_command",
 ]
 
 if not TYPE_CHECKING:  # it needs Numba

@@ -38,8 +38,7 @@ _NAME = "optctx"  # of the study, of who writes, and of what optctx keeps of a t
 
 # Optuna's numbers.
 _STUDY, _STUDY_NOTE, _BEGIN, _END, _TRIAL_NOTE = 0, 2, 4, 6, 8
-_RUNNING, _STATES = 0, {"ok": 1, "pruned": 2}
-_FAILED = 3
+_RUNNING, _COMPLETE, _FAILED = 0, 1, 3
 _DIRECTIONS = {"minimise": 1, "maximise": 2}
 
 
@@ -111,7 +110,7 @@ class TrialFile(Trials):
             _line(
                 _END,
                 trial_id=trial.number,
-                state=_STATES.get(trial.state, _FAILED),
+                state=_COMPLETE if trial.state == "ok" else _FAILED,
                 values=[trial.objectives[goal.name] for goal in self._goals] if trial.state == "ok" else None,
                 datetime_complete=_now(),
             ),

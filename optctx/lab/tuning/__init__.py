@@ -4,7 +4,6 @@ from optctx.lab.space import Choices, Dimension, Floats, Integers, Space, parse_
 from optctx.lab.sweep import Limits
 from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.objectives import (
-    Callgrind,
     Command,
     CompilationTime,
     Function,
@@ -19,7 +18,6 @@ from optctx.lab.tuning.search import Search
 from optctx.lab.tuning.tuning import Tuning, tune
 
 __all__ = [
-    "Callgrind",
     "Choices",
     "Command",
     "CompilationTime",

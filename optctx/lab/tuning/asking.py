@@ -9,24 +9,22 @@ trials).
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from optctx.lab.space import Dimension, Floats, Space, Value, text_of
 from optctx.lab.trials import Goal, Trial
 from optctx.lab.trials.trialfile import distribution
 from optctx.lab.tuning.evaluate import Candidate
-from optctx.lab.tuning.search import Search, make_pruner, make_sampler, quiet
+from optctx.lab.tuning.search import Search, make_sampler, quiet
 
 if TYPE_CHECKING:
     import optuna
 
-_NAME = "optctx"  # of the study in memory
 _INDEPENDENT = 10_000  # trials under way, where no point depends on another's figures
 _SAME = 10  # points that are known, in a row, before one is drawn by chance
 _DRAWS = 1000  # of these
-_MOST_STEPS = 1 << 31
 _LISTED = 200_000  # points of a space that is searched for the last ones to try
 
 Key = tuple[tuple[str, str], ...]
@@ -39,7 +37,6 @@ class _Asked:
     values: dict[str, Value]
     result: Trial | None = None
     told: bool = False  # to the sampler
-    reported: set[int] = field(default_factory=set)  # steps that the pruner knows
 
 
 class Asking:
@@ -70,8 +67,7 @@ class Asking:
             self._study = optuna.create_study(
                 directions=["minimize" if goal.sign > 0 else "maximize" for goal in goals],
                 sampler=make_sampler(search.sampler, search.seed),
-                pruner=make_pruner(search.pruner),
-                study_name=_NAME,  # by which hyperband picks brackets
+                pruner=optuna.pruners.NopPruner(),
             )
         self._dice = random.Random(search.seed)
         self._grid: Iterator[dict[str, Value]] | None = None
@@ -97,9 +93,8 @@ class Asking:
     def ask(self) -> Candidate | None:
         """The next point, under the next number; None if every point of the space has been tried."""
         due = self._asked[self._told : self._needed]
-        self._report_again(due)
         for each in due:
-            self._tell(each.trial, each.result, each.reported)
+            self._tell(each.trial, each.result)
             each.told = True
             self._told += 1
         for _ in range(_SAME if self._grid is None else 0):
@@ -126,24 +121,6 @@ class Asking:
         """Enter what came out of a trial, in any order."""
         self._by_number[trial.number].result = trial
 
-    def report(self, number: int, step: int, figure: float) -> bool:
-        """Enter what is known of a trial that is being measured. Returns whether the pruner stops it."""
-        asked = self._by_number[number]
-        asked.reported.add(step)
-        asked.trial.report(figure, step)
-        return bool(asked.trial.should_prune())
-
-    def _report_again(self, trials: Sequence[_Asked]) -> None:
-        """Of trials that were measured in another process: in the order of that time, because a pruner
-        compares them.
-        """
-        steps = sorted({step for each in trials for step in _intermediate(each.result)})
-        for step in steps:
-            for each in trials:
-                figure = _intermediate(each.result).get(step)
-                if figure is not None and step not in each.reported:
-                    self.report(each.candidate.number, step, figure)
-
     @property
     def _needed(self) -> int:
         """How many trials have to be told before the next one is asked for."""
@@ -166,22 +143,16 @@ class Asking:
         self._known[_key(values)] = self._by_number[candidate.number] = asked
         return candidate
 
-    def _tell(
-        self, trial: optuna.Trial, result: Trial | None, reported: Collection[int] = frozenset()
-    ) -> None:
+    def _tell(self, trial: optuna.Trial, result: Trial | None) -> None:
         """Tell the sampler. It learns to avoid what is pruned, and ignores what fails: so a crash is pruned.
 
-        `result`: None of a point that another trial is about to try. `reported`: steps that are known.
+        `result`: None of a point that another trial is about to try.
         """
         from optuna.trial import TrialState
 
         if result is None:
             self._study.tell(trial, state=TrialState.FAIL)
             return
-        if len(self._goals) == 1:
-            for step, figure in _intermediate(result).items():
-                if step not in reported:  # of another trial that has tried the same
-                    trial.report(figure, step)
         if result.state == "ok":
             self._study.tell(trial, [result.objectives[goal.name] for goal in self._goals])
         else:
@@ -197,18 +168,6 @@ class Asking:
         if self._space.count <= _LISTED:
             left = [each for each in self._space.points() if _key(each) not in self._known]
             yield from [self._dice.choice(left)] if left else []
-
-
-def _intermediate(trial: Trial | None) -> dict[int, float]:
-    """Figures by step, of a trial that was measured with a pruner. A file may have anything there."""
-    found = trial.attributes.get("intermediate") if trial is not None else None
-    pairs = found if isinstance(found, list) else []
-    pairs = [pair for pair in pairs if isinstance(pair, list) and len(pair) == 2]
-    return {
-        step: float(figure)
-        for step, figure in pairs
-        if type(step) is int and 0 <= step < _MOST_STEPS and type(figure) in (int, float)
-    }
 
 
 def go_on(make: Callable[[], Asking], trials: Mapping[int, tuple[Trial, Mapping[str, Value]]]) -> Asking:

@@ -10,7 +10,7 @@ from optctx.compiling import Emit, Job
 from optctx.lab.space import PASSES, Space, overrides_of
 from optctx.lab.sweep.plan import Answer, Asked, Limits, Plan, make_plan
 from optctx.lab.sweep.process import SweepProcess
-from optctx.lab.timing import Confirmation, Interval, Stop
+from optctx.lab.timing import Confirmation, Interval
 from optctx.lab.tuning.objectives import Measure, Measured, RunTime
 
 
@@ -83,11 +83,9 @@ class Evaluator(SweepProcess):
         place = self.plan.pipelines.index(candidate.pipeline(self.plan))
         self.ask([(candidate.number, Asked(place, candidate.options))])
 
-    def session(
-        self, objective: Measured, base: bytes, stop: Stop | None = None
-    ) -> AbstractContextManager[Measure]:
+    def session(self, objective: Measured, base: bytes) -> AbstractContextManager[Measure]:
         """Measure as the objective's own session does. Raises OptctxError if the base cannot be run."""
-        return objective.session(base, stop)
+        return objective.session(base)
 
     def confirm(
         self, objective: RunTime, base: bytes, code: bytes, first: Interval, seed: int

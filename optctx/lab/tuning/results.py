@@ -32,7 +32,6 @@ class Study:
     pipelines: tuple[str, ...]
     machine: Mapping[str, Any]
     versions: Mapping[str, str]
-    pruner: str = "none"
     seconds: float = 0.0  # wall time of this run
     compiled: int = 0
     emitted: int = 0

@@ -1,6 +1,6 @@
 """How a space is searched, and until when: one record for Python, the flags and a study's identity.
 
-The searches and pruners by name are made of Optuna's, which is optional.
+The samplers by name are made of Optuna's, which is optional.
 """
 
 from __future__ import annotations
@@ -8,32 +8,24 @@ from __future__ import annotations
 import contextlib
 import importlib
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from optctx.errors import OptctxError, shown
+from optctx.errors import OptctxError
 from optctx.lab.settings import Number, checked, no_such, positive, setting
 from optctx.lab.settings import seconds as read_seconds
-from optctx.lab.space import Choices, Space, number_of
-from optctx.lab.trials import Goal
+from optctx.lab.space import Choices, Space
 from optctx.lab.tuning.results import Front
 from optctx.wording import counted
 
 if TYPE_CHECKING:
-    from optuna.pruners import BasePruner
     from optuna.samplers import BaseSampler
 
 MOST_TRIALS = 100_000  # of a study: what is read back in a minute or two
 _TRIALS = 100  # where no limit is given
 _WINDOW = 8
 SAMPLERS = ("tpe", "cmaes", "nsga2", "random", "grid")
-PRUNERS = ("none", "median", "percentile", "halving", "hyperband", "threshold")
-_PERCENTILE = 25.0  # of the trials so far, the best of which go on
-_NUMBERS = {
-    "percentile": "a part in percent behind the colon, such as percentile:25",
-    "threshold": "the figure beyond which a trial is stopped, such as threshold:1.5",
-}
 _LARGEST_GRID = 1_000_000  # points, which are held in memory
 
 
@@ -42,29 +34,13 @@ def _check_sampler_name(name: str) -> None:
         raise no_such("sampler", name, SAMPLERS)
 
 
-def _pruner(text: str) -> tuple[str, float | None]:
-    """Its name, and the number behind the colon. Raises OptctxError."""
-    name, colon, rest = text.partition(":")
-    if name not in PRUNERS:
-        raise no_such("pruner", name, PRUNERS)
-    number = number_of(rest)
-    if name not in _NUMBERS:
-        if colon:
-            raise OptctxError(f"the pruner {name!r} takes no number, found {shown(text)}; write {name}")
-        return name, None
-    fits = number is not None and (name == "threshold" or 0 < number < 100)
-    if fits or (name == "percentile" and not colon):
-        return name, number
-    raise OptctxError(f"cannot read the pruner {shown(text)}: expected {_NUMBERS[name]}")
-
-
 @dataclass(frozen=True)
 class Search:
     """How a space is searched. The first limit that is reached ends it; a trial that runs then is finished.
     No compilation takes longer than `seconds`.
 
     `seed`: the same one gives the same trials, if the figures are the same, on any number of threads.
-    `pruner` needs the one objective `RunTime`. `window`: a sampler knows nothing of
+    `window`: a sampler knows nothing of
     trials that are under way, so the search depends on it; where nothing is measured, "random" and "grid"
     need to know nothing, and keep everything busy that compiles. `trials` are those of the whole study,
     earlier runs among them; 100, if no other limit is given. `seconds` are of this run. `patience`: trials in
@@ -82,14 +58,6 @@ class Search:
         metavar="NAME",
         same=True,
         check=_check_sampler_name,
-    )
-    pruner: str = setting(
-        "none",
-        "stop slow trials between rounds of a run time: median, percentile:25, halving, hyperband or "
-        "threshold:1.5 (%(default)s)",
-        metavar="NAME",
-        same=True,
-        check=_pruner,
     )
     seed: int = setting(
         0,
@@ -202,39 +170,6 @@ def make_sampler(name: str, seed: int) -> BaseSampler:
     kinds: dict[str, Any] = {"tpe": samplers.TPESampler, "nsga2": samplers.NSGAIISampler}
     sampler: BaseSampler = kinds.get(name, samplers.RandomSampler)(seed=seed)
     return sampler
-
-
-def check_pruner(text: str, goals: Sequence[Goal], timed: bool) -> None:
-    """Raise OptctxError for a pruner that has nothing to go by: a run time alone has figures before its last.
-
-    `timed`: whether the first goal is one.
-    """
-    name, _ = _pruner(text)
-    if name == "none" or (len(goals) == 1 and timed):
-        return
-    names = " and ".join(repr(goal.name) for goal in goals)
-    why = "which has no rounds to stop between" if len(goals) == 1 else "which are several"
-    raise OptctxError(
-        f"the pruner {name!r} stops trials between the rounds of a run time, and the search is by {names}, "
-        f"{why}; search by 'time' alone, or leave the pruner out"
-    )
-
-
-def make_pruner(text: str) -> BasePruner:
-    """The pruner of a run time, such as "percentile:25". Raises OptctxError for one that is none."""
-    from optuna import pruners
-
-    name, number = _pruner(text)
-    if name == "percentile":
-        return pruners.PercentilePruner(_PERCENTILE if number is None else number)
-    if name == "threshold":
-        return pruners.ThresholdPruner(upper=number)
-    kinds: dict[str, type[BasePruner]] = {
-        "median": pruners.MedianPruner,
-        "halving": pruners.SuccessiveHalvingPruner,
-        "hyperband": pruners.HyperbandPruner,
-    }
-    return kinds.get(name, pruners.NopPruner)()
 
 
 @contextlib.contextmanager

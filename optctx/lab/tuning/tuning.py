@@ -26,7 +26,7 @@ from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.evaluate import BASE, Candidate, Evaluator, search_plan
 from optctx.lab.tuning.objectives import CompilationTime, Objective, RunTime, Size, Static, emit_for
 from optctx.lab.tuning.results import INTERRUPTED, Front, Study, progress
-from optctx.lab.tuning.search import MOST_TRIALS, Search, check_pruner, check_sampler, need_optuna
+from optctx.lab.tuning.search import MOST_TRIALS, Search, check_sampler, need_optuna
 from optctx.lab.tuning.winner import Winner
 from optctx.lazy import lazy
 
@@ -85,7 +85,6 @@ class Tuning:
         if not space.dimensions:
             raise OptctxError("there is nothing to search: give options with --try NAME=VALUES")
         check_sampler(search.sampler, space, len(self._goals))
-        check_pruner(search.pruner, self._goals, isinstance(self._objectives[0], RunTime))
         timed = any(isinstance(each, CompilationTime) for each in self._objectives)
         self._space, self._search = space, search
         limits = limits.within(search.seconds)
@@ -117,7 +116,6 @@ class Tuning:
             self._objectives,
             self._evaluator,
             wrong or ("wrong-results" if keep is None else f"{keep}.wrong"),
-            None if search.pruner == "none" else lambda *known: self._asking.report(*known),
         )
         self._stack = ExitStack()
         self._entered = False
@@ -149,7 +147,6 @@ class Tuning:
             trials=tuple(self._trials[number] for number in sorted(self._trials)),
             sampler=self._search.sampler,
             seed=self._search.seed,
-            pruner=self._search.pruner,
             space=tuple(self._space.texts()),
             pipelines=self._plan.pipelines,
             machine=machine(),

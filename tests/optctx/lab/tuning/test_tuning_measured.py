@@ -19,7 +19,7 @@ from optctx.lab.timing import Confirmation, Interval, Outcome, read_case
 from optctx.lab.trials import Trial
 from optctx.lab.tuning import Command, Dimension, RunTime, Size, Space, parse_space, propose
 from optctx.lab.tuning.evaluate import Evaluator
-from optctx.lab.tuning.objectives import Callgrind, objective_named
+from optctx.lab.tuning.objectives import objective_named
 from optctx.lab.tuning.winner import Winner, minimised
 from tests.support.ir_texts import SCALE
 from tests.support.tuning_cases import (
@@ -27,7 +27,6 @@ from tests.support.tuning_cases import (
     JOB,
     KERNEL,
     LOOSE,
-    SUM,
     TINY,
     cut_short,
     loops,
@@ -111,31 +110,6 @@ def test_a_command_gives_the_figure(tmp_path: pathlib.Path, capfd: pytest.Captur
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.long
-def test_a_slow_trial_is_stopped_and_kept(tmp_path: pathlib.Path) -> None:
-    """One addition after the other is several times slower than what -O2 makes of the loop."""
-    arguments = {
-        "job": KERNEL,
-        "space": parse_space(["force-vector-width=1,4", "force-vector-interleave=1,4"]),
-        "objectives": (RunTime(harness=HARNESS, tolerance=LOOSE, seconds=1.0),),
-        "sampler": "grid",
-        "pruner": "threshold:1.8",
-        "keep": str(tmp_path / "night.db"),
-    }
-    study = tuned(**arguments)
-    (slow,) = (trial for trial in study.trials if tuple(trial.options.values()) == ("1", "1"))
-    assert (slow.state, slow.objectives, slow.attributes["time"]["rounds"]) == ("pruned", {}, 5)
-    assert "ok" in {trial.state for trial in study.trials}
-    assert "times the base after 5 rounds" in slow.error
-    ((step, ratio),) = slow.attributes["intermediate"]
-    assert step == 5
-    assert ratio > 1.8
-    again = tuned(**arguments, resume=True)
-    assert (again.trials, again.compiled) == (study.trials, 0)
-    with pytest.raises(OptctxError, match="differs in pruner"):
-        tuned(**{**arguments, "pruner": "none"}, resume=True)
-
-
 def test_equal_objects_are_measured_once_and_not_again_after_a_resume(tmp_path: pathlib.Path) -> None:
     log, script = tmp_path / "log", tmp_path / "score.sh"
     script.write_text(f'echo x >> {log}\nwc -c < "$1"\n')
@@ -155,17 +129,6 @@ def test_equal_objects_are_measured_once_and_not_again_after_a_resume(tmp_path: 
     assert log.read_text().count("x") <= len(found) + 1
     assert told(study) == told(tuned(**arguments))
     assert len(study.trials) == 12
-
-
-@pytest.mark.long
-def test_callgrind_counts_a_call(tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "sum.o"
-    path.write_bytes(compile_job(Job(SUM, "default<O0>")).code)
-    found, again = (Callgrind(harness=HARNESS)._counted(str(path)) for _ in range(2))
-    assert found.state == "ok"
-    # A load, two additions or so, and a jump for each of 1000 elements.
-    assert 4 * 1000 < found.figure < 5 * 1000
-    assert again == found, "nothing but the calls is counted"
 
 
 def test_minimising_keeps_what_matters() -> None:

@@ -1,20 +1,16 @@
-"""Samplers, pruners and the order of trials, without compilations."""
+"""Samplers and the order of trials, without compilations."""
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
 
 import pytest
 
-from optctx.errors import OptctxError
-from optctx.lab.tuning import Choices, Dimension, Floats, Goal, Integers, RunTime, Size, Space, Trial
+from optctx.lab.tuning import Choices, Dimension, Floats, Goal, Integers, Space, Trial
 from optctx.lab.tuning.asking import Asking, go_on
-from optctx.lab.tuning.evaluate import Candidate
-from optctx.lab.tuning.search import PRUNERS, SAMPLERS, Search, make_pruner
+from optctx.lab.tuning.search import SAMPLERS, Search
 from tests.support.rows import rows
-from tests.support.tuning_cases import HARNESS, JOB, loops, tuned
 
 SIZE = [Goal("size", "bytes")]
 WIDE = Space(
@@ -98,84 +94,3 @@ def test_a_sampler_learns_to_avoid_what_crashes() -> None:
     search.result(Trial(asked.number, dict(asked.point), "", "crashed", {}))
     search.ask()
     assert [trial.state.name for trial in search._study.trials] == ["PRUNED", "RUNNING"]
-
-
-# Pruners
-
-NAMED = [name for name in PRUNERS if name not in ("none", "threshold")] + ["threshold:2.5", "percentile:50"]
-ROUNDS = (5, 10, 15, 20)
-
-
-def pruned_by(pruner: str) -> Asking:
-    return Asking(
-        WIDE, [Goal("time", "times the base")], Search("tpe", pruner, seed=3, window=8), blocks=True
-    )
-
-
-def figure(candidate: Candidate, step: int) -> float:
-    """One that no machine changes: large numbers are slow, and first rounds are off by a little."""
-    point = dict(candidate.point)
-    return int(point["a"]) / 100 + int(point["b"]) / 80 + 1 / step
-
-
-def measured(search: Asking, count: int) -> list[Trial]:
-    """So many more trials, as `Bench.measure` goes about it: all of a block, in rounds."""
-    done: list[Trial] = []
-    while len(done) < count:
-        block = [found for _ in range(8) if (found := search.ask()) is not None]
-        steps: dict[int, list[list[float]]] = {each.number: [] for each in block}
-        living = block
-        for step in ROUNDS:
-            for each in living:
-                steps[each.number].append([step, figure(each, step)])
-            living = [each for each in living if not search.report(each.number, step, figure(each, step))]
-        for each in block:
-            figures = {"time": figure(each, ROUNDS[-1])} if each in living else {}
-            attributes = {"intermediate": steps[each.number]}
-            state = "ok" if figures else "pruned"
-            trial = Trial(each.number, dict(each.point), "", state, figures, attributes=attributes)  # type: ignore[arg-type]
-            search.result(trial)
-            done.append(trial)
-    return done
-
-
-@rows("pruner", NAMED)
-def test_a_search_with_a_pruner_saves_rounds_and_goes_on_as_it_would_have(pruner: str) -> None:
-    whole = measured(pruned_by(pruner), 32)
-    assert {trial.state for trial in whole} == {"ok", "pruned"}
-    assert sum(len(trial.attributes["intermediate"]) for trial in whole) < 32 * len(ROUNDS)
-    begun = pruned_by(pruner)
-    first = measured(begun, 16)
-    assert first == whole[:16]
-    # Through a journal, which has JSON
-    stored = [
-        Trial(t.number, t.options, "", t.state, t.objectives, attributes=json.loads(json.dumps(t.attributes)))
-        for t in first
-    ]
-    going_on = go_on(
-        lambda: pruned_by(pruner), {trial.number: (trial, begun.values_of(trial.number)) for trial in stored}
-    )
-    assert measured(going_on, 16) == whole[16:]
-
-
-@rows(
-    ("pruner", "expected"),
-    [
-        ("medium", "did you mean 'median'|there is no pruner 'medium'"),
-        ("median:3", "takes no number"),
-        ("threshold", "such as threshold:1.5"),
-        ("percentile:200", "such as percentile:25"),
-        ("median", "the search is by 'size', which has no rounds to stop between"),
-        ("median", "'time' and 'size', which are several"),
-    ],
-)
-def test_pruners_that_cannot_be_are_refused(pruner: str, expected: str) -> None:
-    several = "which are several" in expected
-    objectives = (RunTime(harness=HARNESS), Size()) if several else (Size(),)
-    with pytest.raises(OptctxError, match=expected):
-        tuned(JOB, loops(), objectives, pruner=pruner)
-
-
-def test_a_threshold_is_a_limit_above_and_none_stops_nothing() -> None:
-    assert make_pruner("threshold:1.5")._upper == 1.5  # type: ignore[attr-defined]
-    assert {trial.state for trial in measured(pruned_by("none"), 16)} == {"ok"}
