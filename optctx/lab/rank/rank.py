@@ -140,11 +140,6 @@ def _given(values: Sequence[str]) -> dict[str, list[str]]:
     """Option -> the values to try. Raises OptctxError for what cannot be read or listed, or LLVM refuses."""
     dimensions = [parse_dimension(setting) for setting in values]
     for each in dimensions:
-        if each.condition is not None:
-            raise OptctxError(
-                f"cannot rank {each.name!r} under a condition: options are tried one at a time; leave the "
-                "condition out"
-            )
         if each.values.count > _MOST_LISTED:
             raise OptctxError(
                 f"cannot try {each.values} for {each.name!r}: expected at most {_MOST_LISTED:,} values; give "

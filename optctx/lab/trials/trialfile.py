@@ -371,10 +371,10 @@ def distribution(values: Values) -> tuple[str, dict[str, Any]]:
     """Return what Optuna calls these values, and the arguments that describe them."""
     if isinstance(values, Choices):
         return "Categorical", {"choices": values.texts}
-    kind, high = "Int" if isinstance(values, Integers) else "Float", values.high
-    if values.step is not None:
+    if isinstance(values, Integers):
         high = values.at(int(values.count) - 1)
-    return kind, {"low": values.low, "high": high, "step": values.step, "log": values.log}
+        return "Int", {"low": values.low, "high": high, "step": values.step, "log": values.log}
+    return "Float", {"low": values.low, "high": values.high, "step": None, "log": values.log}
 
 
 def _encoded(values: Values) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from optctx.lab.space import Dimension, Floats, Space, Value, text_of
+from optctx.lab.space import Dimension, Space, Value, text_of
 from optctx.lab.trials import Goal, Trial
 from optctx.lab.trials.trialfile import distribution
 from optctx.lab.tuning.evaluate import Candidate
@@ -131,9 +131,9 @@ class Asking:
         def suggested(each: Dimension) -> Value:
             kind, attributes = distribution(each.values)
             value: Value = getattr(trial, f"suggest_{kind.lower()}")(each.name, **attributes)
-            return each.values.nearest(float(value)) if isinstance(each.values, Floats) else value
+            return value
 
-        return self._space.walk(suggested)
+        return {each.name: suggested(each) for each in self._space.dimensions}
 
     def _enter(self, trial: optuna.Trial, values: dict[str, Value], number: int | None = None) -> Candidate:
         following = self._asked[-1].candidate.number + 1 if self._asked else 0

@@ -269,7 +269,7 @@ class Tuning:
         """How many trials the whole search has, where its limits or its space tell."""
         points = self._space.count
         if points <= _LISTED:
-            points = len(self._space.points())  # conditions make it fewer
+            points = len(self._space.points())
         most = min(points, math.inf if self._search.most == MOST_TRIALS else self._search.most)
         return None if most == math.inf else max(int(most), len(self._trials))
 
@@ -338,7 +338,9 @@ class Tuning:
         texts = {**({PASSES: trial.passes} if self._space.pipelines else {}), **trial.options}
         kinds: dict[type, type] = {Integers: int, Floats: float, Choices: str}
         try:
-            values = self._space.walk(lambda each: kinds[type(each.values)](texts[each.name]))
+            values = {
+                each.name: kinds[type(each.values)](texts[each.name]) for each in self._space.dimensions
+            }
         except (KeyError, ValueError):
             values = {}
         figures = set(trial.objectives) == {goal.name for goal in self._goals}

@@ -25,7 +25,7 @@ SPACE = Space(
     (
         Dimension("unroll-count", Integers(1, 64, log=True)),
         Dimension("enable-gvn-hoist", Choices(("default", "true", "false"))),
-        Dimension("a", Floats(0.5, 2.5, 0.5)),
+        Dimension("a", Floats(0.5, 2.5)),
     )
 )
 PARTS = {"format": 1, "experiment": "sweep", "space": SPACE.texts(), "input": {"a.ll": "0123"}}
