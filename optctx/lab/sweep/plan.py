@@ -81,11 +81,6 @@ class Plan:
         """Of the jobs."""
         return tuple(job.passes for job in self.jobs)
 
-    @property
-    def emit_once(self) -> bool:
-        """Whether equal modules are emitted once. What they read has to be known, and no time to count."""
-        return bool(self.noted) and self.repeats == 1
-
     def refused(self, place: int, error: str) -> OptctxError:
         """The error for a job that LLVM refuses."""
         return OptctxError(f"{self.names[place]}: {error}" if self.names else error)
@@ -162,7 +157,6 @@ class Answer:
     code: bytes = b""  # the object, if the plan asks for it
     ir: str | None = None
     read: frozenset[str] | None = None  # those of `Plan.noted` that LLVM read; None if unknown
-    emitted: bool = True  # False: an equal module was emitted before, and `seconds` has the time of then
 
     @property
     def figures(self) -> dict[str, float]:

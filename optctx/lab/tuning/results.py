@@ -19,8 +19,7 @@ class Study:
     `base`: the compilation with no option of the space set. `ended`: why the search came to its end, in
     words; "interrupted" after Ctrl-C; "" while it runs, and after an error. `total`: how many trials the
     whole search has, where its budget or its space tells. `space`: its dimensions as texts. `compiled`: how
-    many compilations it took in this run; `emitted`: for how many of them the code generator ran, because the
-    passes had not given an equal module before.
+    many compilations it took in this run.
     """
 
     goals: tuple[Goal, ...]
@@ -34,7 +33,6 @@ class Study:
     versions: Mapping[str, str]
     seconds: float = 0.0  # wall time of this run
     compiled: int = 0
-    emitted: int = 0
     ended: str = ""
     total: int | None = None
     file: str = ""  # where it is kept

@@ -107,7 +107,7 @@ class Tuning:
         self._started = time.monotonic()
         self._limit = ""  # what was reached, after which nothing more is asked for
         self._ended = ""
-        self._compiled = self._emitted = 0
+        self._compiled = 0
         self._waiting: dict[int, Candidate] = {}  # submitted
         self._done: list[tuple[Candidate, Answer]] = []  # compiled, without figures
         self._winner: Winner | None = None
@@ -157,7 +157,6 @@ class Tuning:
             },
             seconds=time.monotonic() - self._started,
             compiled=self._compiled,
-            emitted=self._emitted,
             ended=self._ended,
             total=self.total,
             file=self._keep or "",
@@ -292,7 +291,6 @@ class Tuning:
         for answer in self._evaluator.answers():
             times = self._plan.repeats if answer.state == "ok" else 1  # the first without output ends them
             self._compiled += times
-            self._emitted += times if answer.emitted else 0
             candidate = self._waiting.pop(answer.number)
             self._know(candidate, answer)
             self._done.append((candidate, answer))
