@@ -1,8 +1,5 @@
 """Run time of compiled code, measured honestly; outputs compared."""
 
-from typing import TYPE_CHECKING
-
-from optctx.importing import later
 from optctx.lab.timing.bench import Bench, check
 from optctx.lab.timing.cases import Case, read_case
 from optctx.lab.timing.harness import Array, Harness, Kind, Value
@@ -22,14 +19,10 @@ from optctx.lab.timing.results import (
 )
 from optctx.lab.timing.settings_compared import Compared, Row, compare_settings
 
-if TYPE_CHECKING:
-    from optctx.lab.timing.numba_call import Call, call_of
-
 __all__ = [
     "Array",
     "Bench",
     "Budget",
-    "Call",
     "Case",
     "Clock",
     "Compared",
@@ -48,7 +41,6 @@ __all__ = [
     "Timing",
     "Tolerance",
     "Value",
-    "call_of",
     "check",
     "compare_settings",
     "conditions",
@@ -57,6 +49,3 @@ __all__ = [
     "processors",
     "read_case",
 ]
-
-if not TYPE_CHECKING:  # it needs Numba
-    __getattr__, __dir__ = later(__name__, {"optctx.lab.timing.numba_call": ("Call", "call_of")})
