@@ -12,7 +12,7 @@ from optctx.outputs import hindrance
 from optctx.wording import did_you_mean, nearest
 
 # Arguments that name files, of any command.
-_READ = ("file", "files", "old", "new", "harness", "again", "load")
+_READ = ("file", "files", "old", "harness", "again", "load")
 _WRITTEN = ("keep", "best", "output")
 _MAY_REPLACE = {"best": "load"}
 

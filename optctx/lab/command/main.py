@@ -35,9 +35,7 @@ from optctx.outputs import OUT_OF, write_whole
 
 # In the order of the help. What a command takes and does is in a module with its name (see `_add_command`).
 COMMANDS = {
-    "options": "list LLVM's options",
-    "show": "show everything about one option",
-    "diff": "show what changed between the options of two LLVMs",
+    "options": "look LLVM's options up: all, some or one, or what changed since another LLVM",
     "info": "show what optctx found in LLVM",
     "record": "show which options LLVM reads for a file",
     "sweep": "compile files under every combination of option values",
@@ -211,7 +209,7 @@ def make_parser(only: str = "") -> tuple[Parser, argparse._SubParsersAction[Pars
         prog="optctx",
         description="Give each compilation its own LLVM options: compile under many values, see what LLVM "
         "reads, and look options up. `optctx COMMAND --help` explains a command.",
-        example="optctx show unroll-count\noptctx record kernel.ll --set unroll-count=4\n"
+        example="optctx options unroll-count\noptctx record kernel.ll --set unroll-count=4\n"
         "optctx sweep kernel.ll --try unroll-count=1,2,4,8",
     )
     add_said(parser)

@@ -78,7 +78,7 @@ NO_FILE: list[tuple[str | bytes, ...]] = [
 ]
 # Arguments that are no UTF-8. The last is refused by what LLVM reads.
 NO_TEXT: list[tuple[str | bytes, ...]] = [
-    ("show", b"\xff"),
+    ("options", b"\xff"),
     (b"\xff",),
     ("sweep", "FILE", "--set", b"unroll-count=\xff"),
     ("sweep", "FILE", "--set", b"\xff=1"),

@@ -51,7 +51,7 @@ COMMANDS: dict[str, list[str]] = {
     "check-link, a line": ["check-link", "parsed.ll"],
     "check-link, stamps": ["check-link", "four.ll", "eight.ll"],
     "no such file": ["record", EVIL],
-    "no such option": ["show", EVIL],
+    "no such option": ["options", EVIL],
     "no such command": [EVIL],
     "no such argument": ["options", f"--{EVIL}"],
 }
