@@ -43,7 +43,6 @@ COMMANDS = {
     "tune": "search option values for the best compilation of a file",
     "time": "measure whether options make a function faster",
     "reduce": "find the fewest options under which a compilation still fails",
-    "check-link": "compare the options that modules were compiled with",
 }
 
 _MOST_OPTIONS = 5000  # LLVM has 2,600; argparse takes quadratic time
@@ -56,7 +55,7 @@ DONE, FAILED, WRONG, EARLY = range(4)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. `argv`: the arguments without the program's name, by default those of this process.
 
-    Returns the exit status: 0; 1 if a check failed, such as `sweep --verify` and `check-link`; 2 for bad
+    Returns the exit status: 0; 1 if a check failed, such as `sweep --verify`; 2 for bad
     arguments or input; 3 where it ended early for no fault of the arguments, such as a full disk; 130 after
     Ctrl-C, 143 after SIGTERM, 129 after SIGHUP. Raises SystemExit, as argparse does, for --help and
     --version.

@@ -31,7 +31,6 @@ COMMANDS = [  # one for each kind of process that commands start
     "sweep module.ll --try unroll-count=1,2 --verify",
     "sweep module.bc --cpu haswell --try unroll-count=1",
     "record module.bc",
-    "check-link module.bc",
 ]
 
 

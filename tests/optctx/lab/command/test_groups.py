@@ -57,7 +57,6 @@ def test_options_of_a_file_count_below_those_of_the_command_line(
         ("sweep x --try", "tries"),
         ("record x --set", "settings"),
         ("time x --against", "against"),
-        ("check-link x --link-options", "link_options"),
         ("tune x --clang-options", "clang_options"),
     ],
 )
