@@ -13,7 +13,7 @@ from optctx.wording import did_you_mean, nearest
 
 # Arguments that name files, of any command.
 _READ = ("file", "files", "old", "harness", "again", "load")
-_WRITTEN = ("keep", "best", "output")
+_WRITTEN = ("keep", "storage", "best", "output")
 _MAY_REPLACE = {"best": "load"}
 
 

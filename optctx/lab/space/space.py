@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -89,16 +88,6 @@ class Space:
                 raise OptctxError(
                     f"{targets[target]!r} and {each.name!r} are the same option; take one of them out"
                 )
-
-    def holds(self, values: Mapping[str, Value]) -> bool:
-        """Whether these are a point of the space: dimension -> value."""
-        return values.keys() == set(self.names) and all(
-            each.values.holds(values[each.name]) for each in self.dimensions
-        )
-
-    def pick(self, dice: random.Random) -> dict[str, Value]:
-        """A random point."""
-        return {each.name: each.values.pick(dice) for each in self.dimensions}
 
     def points(self, most: int | None = None) -> list[dict[str, Value]]:
         """Every point, or the first `most`; the last dimension changes fastest.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -41,19 +40,6 @@ class Integers:
         """The number that is so many steps above the lowest."""
         return self.low + place * self.step
 
-    def holds(self, value: object) -> bool:
-        return (
-            isinstance(value, int)
-            and not isinstance(value, bool)
-            and self.low <= value <= self.high
-            and (value - self.low) % self.step == 0
-        )
-
-    def pick(self, dice: random.Random) -> Value:
-        if self.log:
-            return min(self.high, int(math.exp(dice.uniform(math.log(self.low), math.log(self.high + 1)))))
-        return dice.randrange(self.low, self.high + 1, self.step)
-
     def __str__(self) -> str:
         step = f":step={self.step}" if self.step != 1 else ""
         return f"{self.low}..{self.high}{':log' if self.log else ''}{step}"
@@ -61,7 +47,7 @@ class Integers:
 
 @dataclass(frozen=True)
 class Floats:
-    """Numbers from `low` to `high`, both included, for a search: a grid has no end of them."""
+    """Numbers from `low` to `high`, both included, for a search. A grid cannot list them."""
 
     low: float
     high: float
@@ -81,15 +67,6 @@ class Floats:
             f"cannot list the values of {self}: a range of decimal numbers is for a search; write the "
             f"values, such as {self.low!r},{self.high!r}"
         )
-
-    def holds(self, value: object) -> bool:
-        return isinstance(value, float) and self.low <= value <= self.high
-
-    def pick(self, dice: random.Random) -> Value:
-        if self.log:
-            picked = math.exp(dice.uniform(math.log(self.low), math.log(self.high)))
-            return min(self.high, max(self.low, picked))
-        return dice.uniform(self.low, self.high)
 
     def __str__(self) -> str:
         return f"{self.low!r}..{self.high!r}{':log' if self.log else ''}"
@@ -111,12 +88,6 @@ class Choices:
 
     def each(self) -> Iterator[Value]:
         return iter(self.texts)
-
-    def holds(self, value: object) -> bool:
-        return value in self.texts
-
-    def pick(self, dice: random.Random) -> Value:
-        return dice.choice(self.texts)
 
     def __str__(self) -> str:
         return ",".join(self.texts)

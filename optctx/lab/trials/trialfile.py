@@ -1,4 +1,4 @@
-"""The file that keeps an experiment, trial by trial: a grid, a ranking and a search alike.
+"""The file that keeps a grid or a ranking, trial by trial.
 
 It is a journal of Optuna's (JournalFileBackend, one operation a line), so `optuna-dashboard FILE` shows it
 while it grows, with the same numbers. It is written and read here, without Optuna: a file may come from a

@@ -13,9 +13,9 @@ from optctx.lab.tuning.objectives import (
     Size,
 )
 from optctx.lab.tuning.propose import propose
-from optctx.lab.tuning.results import Study
+from optctx.lab.tuning.results import Tuned
 from optctx.lab.tuning.search import Search
-from optctx.lab.tuning.tuning import Tuning, tune
+from optctx.lab.tuning.tuning import tune
 
 __all__ = [
     "Choices",
@@ -33,9 +33,8 @@ __all__ = [
     "Search",
     "Size",
     "Space",
-    "Study",
     "Trial",
-    "Tuning",
+    "Tuned",
     "parse_space",
     "propose",
     "tune",

@@ -46,7 +46,7 @@ def test_files_may_have_any_name_and_streams_any_encoding(
         assert f"{len(NAMES)} combinations, 1 different object\n" in ended.out
         return
     assert len({row["file"] for row in json.loads(ended.out)}) == len(NAMES)
-    words = ("--try", "unroll-count=1,2", "--by", "size", "--keep", paths[0] + b".journal", "--resume")
+    words = ("--try", "unroll-count=1,2", "--by", "size", "--storage", paths[0] + b".journal")
     for _ in range(2):
         ended = command_line("tune", paths[0], *words, variables=variables)
         assert (ended.status, ended.err) == (0, "")
@@ -173,5 +173,5 @@ def test_files_are_written_also_where_the_reader_of_standard_output_has_ended(
         os.close(writing)
         assert (done.returncode, done.stderr) == (0, b"")
 
-    run("tune", kernel, "--try", "unroll-count=1", "--by=size", "--keep=kept", "-q", "--best=best.toml")
+    run("tune", kernel, "--try", "unroll-count=1", "--by=size", "--storage=kept", "-q", "--best=best.toml")
     assert {each.name for each in tmp_path.iterdir()} == {"best.toml", "kept"}

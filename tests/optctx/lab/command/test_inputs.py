@@ -127,7 +127,7 @@ def test_no_file_is_written_twice_or_over_what_is_read(
         ("sweep", *given, "-o", "link"): "cannot write link for --output: it is read; name another file",
         ("sweep", "link", "--keep", "./tiny.ll"): "cannot write ./tiny.ll for --keep: it is read",
         ("sweep", *given, "--keep", "a", "-o", "a"): "cannot write a for --output: --keep writes it",
-        ("tune", *given, "--best", "a", "--keep", "a"): "cannot write a for --best: --keep writes it",
+        ("tune", *given, "--best", "a", "--storage", "a"): "cannot write a for --best: --storage writes it",
     }.items():
         assert main(list(words)) == 2
         assert expected in capfd.readouterr().err
@@ -141,7 +141,7 @@ def test_no_file_is_written_twice_or_over_what_is_read(
         (*time, "--harness", "other.toml", "--output", "other.toml"),
         ("time", "--again", "other.toml", "--output", "other.toml"),
         (*time, "--load", "other.toml", "--output", "other.toml"),
-        ("tune", *given, "--load", "other.toml", "--keep", "other.toml"),
+        ("tune", *given, "--load", "other.toml", "--storage", "other.toml"),
     ):
         assert main(list(words)) == 2
         flag, path = words[-2:]

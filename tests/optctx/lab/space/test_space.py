@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Iterator
 
 import pytest
@@ -91,11 +90,8 @@ def spaces() -> st.SearchStrategy[Space]:
     )
 
 
-@given(spaces(), st.integers(0, 1000))
-def test_a_point_by_chance_is_of_the_space(space: Space, seed: int) -> None:
-    point = space.pick(random.Random(seed))
-    assert space.holds(point)
-    assert point in space.points()
+@given(spaces())
+def test_a_space_has_as_many_points_as_it_counts(space: Space) -> None:
     assert len(space.points()) == space.count
 
 
@@ -112,8 +108,6 @@ def test_a_grid_lists_points_in_order_and_no_more_than_are_asked_for() -> None:
     first = [{"unroll-count": 1, "enable-gvn-hoist": text} for text in ("false", "true")]
     assert space.points(100)[:2] == space.points(2) == first
     assert len(space.points(100)) == 6
-    assert all(space.holds(each) for each in space.points())
-    assert not space.holds({"unroll-count": 1})
     assert parse_space(space.texts()) == space
     many = Integers(1, 1 << 50)
     assert Space((Dimension("a", many), Dimension("b", many))).points(1) == [{"a": 1, "b": 1}]

@@ -13,7 +13,7 @@ import pytest
 from optctx import OptionContext
 from optctx.lab.command import tune_command
 from optctx.lab.command.main import main
-from optctx.lab.tuning import Tuning
+from optctx.lab.tuning.tuning import _Run
 from optctx.lab.tuning.winner import Winner
 from tests.support.tuning_cases import HARNESS, SUM, TINY
 
@@ -54,18 +54,18 @@ def test_text_and_json_say_how_far_a_search_by_run_time_came(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     study = str(tmp_path / "night.journal")
-    words = [*timed, "--keep", study, "--resume"]
+    words = [*timed, "--storage", study]
     # Before the first trial
     with monkeypatch.context() as patch:
-        patch.setattr(Tuning, "_ask", interrupted)
+        patch.setattr(_Run, "_ask", interrupted)
         out, err = run(words, capfd)
-    assert err == f"optctx: interrupted after 0 of 4 trials; they are in {study}: go on with --resume\n"
+    assert err == f"optctx: interrupted after 0 of 4 trials; they are in {study}: the same command goes on\n"
     assert out.splitlines()[-1] == "interrupted after 0 of 4 trials"
     assert not UNTRUE.search(out)
     # Between trials
     after(3, interrupted, monkeypatch)
     out, err = run(words, capfd)
-    assert err == f"optctx: interrupted after 3 of 4 trials; they are in {study}: go on with --resume\n"
+    assert err == f"optctx: interrupted after 3 of 4 trials; they are in {study}: the same command goes on\n"
     assert not UNTRUE.search(out)
     best, last = out.splitlines()[-2:]
     assert re.fullmatch(
@@ -97,7 +97,7 @@ def test_a_study_that_vanishes_midway_is_an_error(
     for at, work in ((2, file.unlink), (6, replace_it)):
         after(at, work, monkeypatch)
         words = ["tune", str(tmp_path / "tiny.ll"), "--try", "unroll-count=1..6"]
-        assert main([*words, "--keep", str(file)]) == 3
+        assert main([*words, "--storage", str(file)]) == 3
         out, err = capfd.readouterr()
         [line] = err.splitlines()
         assert line.startswith(f"optctx: cannot write to {str(file)!r}: it was deleted, moved or replaced")

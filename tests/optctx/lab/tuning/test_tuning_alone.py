@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import pathlib
 import re
 import shlex
@@ -20,8 +18,8 @@ from optctx.lab.command import tune_command
 from optctx.lab.command.main import main
 from optctx.lab.repeat import unknown_options
 from optctx.lab.space import parse_dimension, parse_space
-from optctx.lab.trials import Goal, Trial, read_trials
-from optctx.lab.tuning import Command, Study
+from optctx.lab.trials import Goal, Trial
+from optctx.lab.tuning import Command, Tuned
 from optctx.lab.tuning.tables import summary
 from optctx.process import all_arguments
 from tests.support.ir_texts import SCALE
@@ -44,7 +42,7 @@ def test_a_file_is_enough(
     """It proposes, goes by size, names the fewest options, and prints a harness to go by time with."""
     source, kept, best = (tmp_path / name for name in ("scale.c", "night.journal", "best.toml"))
     source.write_text(KERNEL)
-    words = ["tune", str(source), "--trials", "30", "--keep", str(kept)]
+    words = ["tune", str(source), "--trials", "30", "--storage", str(kept)]
     assert main([*words, "--best", str(best)]) == 0
     out, err = capfd.readouterr()
     assert "optctx: trying 8 options that change the size: " in err
@@ -57,13 +55,11 @@ def test_a_file_is_enough(
     subprocess.run(front.removeprefix("opt and llc: ").split(" && ")[0], shell=True, cwd=tmp_path, check=True)
     job = Job((tmp_path / "scale.bc").read_bytes())
     code = fresh.compile(replace(job, options=tuple(named[1].split()))).code
-    digests = [trial.digest for trial in read_trials(str(kept)).trials.values()]
-    assert hashlib.sha256(code).hexdigest() in digests
     for left in named[1].split():
         fewer = tuple(each for each in named[1].split() if each != left)
         assert len(fresh.compile(replace(job, options=fewer)).code) > len(code)
     # Once more: what was proposed is not proposed again.
-    assert main([*words, "--resume", "--format", "json"]) == 0
+    assert main([*words, "--format", "json"]) == 0
     again = json.loads(capfd.readouterr().out)
     assert (again["compiled"], len(again["trials"])) == (len(again["minimised"]), 30) or again[
         "compiled"
@@ -76,38 +72,21 @@ def test_a_file_is_enough(
     assert "times the base" in capfd.readouterr().out
 
 
-def test_no_option_of_a_file_is_tried_that_no_search_proposes(
-    kept: pathlib.Path,
-    tmp_path: pathlib.Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    strange, text = tmp_path / "strange.journal", kept.read_text()
-    strange.write_text(text.replace('"unroll-count=1,2,4"', '"coro-elide-info-output-file=remarks"'))
-    words = ["tune", str(kept.parent / "scale.ll"), *TRY[2:], "--keep", "strange.journal", "--resume"]
-    assert main([*words, "--propose", "1"]) == 2
-    assert (
-        "it tries 'coro-elide-info-output-file=remarks', which no search proposes" in capfd.readouterr().err
-    )
-    assert os.listdir() == ["strange.journal"]
-
-
 def test_a_search_over_proposed_options_goes_on_with_the_same_try(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Also where a full disk has left an empty file."""
+    """Also where there is an empty file."""
     source, kept = tmp_path / "scale.ll", tmp_path / "night.journal"
     source.write_text(SCALE)
     kept.touch()
     proposed = [parse_dimension("force-vector-width=1,4")]
     monkeypatch.setattr(tune_command, "propose", lambda *given, **named: proposed)
-    words = ["tune", str(source), "--propose", "1", "--by", "size", "--keep", str(kept), "--resume"]
+    words = ["tune", str(source), "--propose", "1", "--by", "size", "--storage", str(kept)]
     assert main([*words, "--try", "unroll-count=1,2"]) == 0
     monkeypatch.delattr(tune_command, "propose")
     assert main([*words, "--try", "unroll-count=1,2", "--format", "json"]) == 0
     assert main([*words, "--try", "unroll-count=1,2,4"]) == 2
-    expected = f"cannot resume from '{kept}': its search does not try unroll-count=1,2,4; repeat"
+    expected = f"cannot continue the study 'scale.ll' in '{kept}': it does not try unroll-count=1,2,4; repeat"
     assert expected in capfd.readouterr().err
 
 
@@ -168,18 +147,8 @@ def test_the_tools_are_imported_on_first_use() -> None:
     run_python(code)
 
 
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """A kept study of six trials."""
-    folder = tmp_path_factory.mktemp("kept")
-    (folder / "scale.ll").write_text(SCALE)
-    words = ["tune", str(folder / "scale.ll"), *TRY, "--keep", str(folder / "night.journal")]
-    assert main([*words, "-o", str(folder / "printed"), "-q"]) == 0
-    return folder / "night.journal"
-
-
 def test_a_notebook_shows_whole_options() -> None:
     trial = Trial(7, {"unroll-count": "<4>", "other": "1"}, "verify", "ok", {"size": 8.0})
     base, goals = Trial(-1, {}, "verify", "ok", {"size": 9.0}), (Goal("size", "object bytes"),)
-    study = Study(goals, base, (trial,), "tpe", 0, (), ("verify",), {}, {}, ended="1 trial")
-    assert "<td>7</td><td>8</td><td>&lt;4&gt;</td><td>1</td>" in study._repr_html_()
+    found = Tuned(goals, base, (trial,), "tpe", (), ("verify",), {}, {}, ended="1 trial")
+    assert "<td>7</td><td>8</td><td>&lt;4&gt;</td><td>1</td>" in found._repr_html_()

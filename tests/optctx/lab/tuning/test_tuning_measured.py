@@ -6,6 +6,7 @@ import json
 import pathlib
 import sys
 from dataclasses import replace
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -20,7 +21,7 @@ from optctx.lab.trials import Trial
 from optctx.lab.tuning import Command, Dimension, RunTime, Size, Space, parse_space, propose
 from optctx.lab.tuning.evaluate import Evaluator
 from optctx.lab.tuning.objectives import objective_named
-from optctx.lab.tuning.winner import Winner, minimised
+from optctx.lab.tuning.winner import Winner
 from tests.support.ir_texts import SCALE
 from tests.support.tuning_cases import (
     HARNESS,
@@ -55,17 +56,17 @@ def test_a_run_time_is_searched_for_gains_alone() -> None:
 def test_run_times_of_another_processor_are_not_of_the_same_search(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = {
+    arguments: dict[str, Any] = {
         "job": KERNEL,
         "space": parse_space(["force-vector-width=1"]),
         "objectives": (RunTime(harness=HARNESS, tolerance=LOOSE, seconds=0.1),),
         "sampler": "grid",
-        "keep": str(tmp_path / "night.journal"),
+        "storage": str(tmp_path / "night.journal"),
     }
     tuned(**arguments)
     monkeypatch.setattr("optctx.lab.tuning.tuning.processor_model", lambda: "another one")
     with pytest.raises(OptctxError, match="a tune that differs in processor; repeat"):
-        tuned(**arguments, resume=True)
+        tuned(**arguments)
 
 
 def test_a_wrong_result_is_a_row_with_a_file_that_shows_it_again(
@@ -110,10 +111,10 @@ def test_a_command_gives_the_figure(tmp_path: pathlib.Path, capfd: pytest.Captur
     assert capfd.readouterr() == ("", "")
 
 
-def test_equal_objects_are_measured_once_and_not_again_after_a_resume(tmp_path: pathlib.Path) -> None:
+def test_equal_objects_are_measured_once_and_not_again_by_the_next_search(tmp_path: pathlib.Path) -> None:
     log, script = tmp_path / "log", tmp_path / "score.sh"
     script.write_text(f'echo x >> {log}\nwc -c < "$1"\n')
-    arguments = {
+    arguments: dict[str, Any] = {
         "job": JOB,
         # The second option changes nothing in this module, but LLVM reads it.
         "space": parse_space(["force-vector-width=1,2", "inline-threshold=100,200,300,400,500,600"]),
@@ -121,27 +122,14 @@ def test_equal_objects_are_measured_once_and_not_again_after_a_resume(tmp_path: 
         "sampler": "grid",
         "trials": 12,
     }
-    cut_short(8, **arguments, keep=str(tmp_path / "night.db"))
+    cut_short(8, **arguments, storage=str(tmp_path / "night.journal"))
     assert log.read_text().count("x") <= 3  # the base's object and two
-    study = tuned(**arguments, keep=str(tmp_path / "night.db"), resume=True)
+    study = tuned(**arguments, storage=str(tmp_path / "night.journal"))
     found = {trial.attributes["digest"] for trial in (study.base, *study.trials)}
     # The base is measured by each run; nothing else is measured twice.
     assert log.read_text().count("x") <= len(found) + 1
     assert told(study) == told(tuned(**arguments))
     assert len(study.trials) == 12
-
-
-def test_minimising_keeps_what_matters() -> None:
-    def compile(options: object) -> Answer:
-        assert isinstance(options, dict)
-        size = 100 - 10 * ("a" in options) - 20 * ("b" in options and "c" in options)
-        return Answer("ok", object_size=size, digest=f"{size}")
-
-    everything = dict.fromkeys("abcde", "1")
-    best = compile(everything)
-    left, answer = minimised(everything, best, compile, lambda other: other.object_size <= 70)
-    assert left == dict.fromkeys("abc", "1")
-    assert answer.object_size == 70
 
 
 def test_a_best_trial_that_takes_too_long_the_next_time_is_no_gain() -> None:
@@ -156,7 +144,7 @@ def test_a_best_trial_that_takes_too_long_the_next_time_is_no_gain() -> None:
     evaluator.answers.return_value = [Answer("timed out")]
     evaluator.session.side_effect = OptctxError("the base cannot be measured")
     evaluator.confirm.return_value = Confirmation(False, one, None, one, Mock(), Outcome("failed"))
-    winner = Winner(evaluator, Mock(), RunTime().goal, seed=0, varied=False, fewest=True)
+    winner = Winner(Mock(), evaluator, Mock(), RunTime().goal, seed=0, varied=False, fewest=True)
     winner.confirm([trial], RunTime())
     assert winner.confirmation is not None
     assert (winner.confirmation["gain"], winner.options) == (False, None)
