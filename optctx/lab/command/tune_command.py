@@ -140,7 +140,7 @@ def run(given: Arguments) -> None:
         except Interrupted as interrupt:
             partial: Tuned = interrupt.partial
             print_found(partial, out, source)
-            raise KeyboardInterrupt(_how_to_go_on(given, partial)) from None
+            raise KeyboardInterrupt(_how_to_go_on(partial)) from None
         except EndedEarlyError as error:
             if error.partial is not None:
                 print_found(error.partial, out, source)
@@ -169,11 +169,9 @@ def _searched(given: Arguments, prepared: _Prepared) -> Tuned:
         )
 
 
-def _how_to_go_on(given: Arguments, found: Tuned) -> str:
+def _how_to_go_on(found: Tuned) -> str:
     words = f"interrupted after {progress(len(found.trials), found.total)}"
-    if given.kept.storage is None:
-        return words
-    return f"{words}; they are in {given.kept.storage}: the same command goes on"
+    return f"{words}; they are in {found.storage}: the same command goes on" if found.storage else words
 
 
 def _write_best(found: Tuned, path: str | None) -> None:

@@ -29,7 +29,7 @@ SAID = {
     "sweep": (2, "interrupted after 2 trials; {kept} keeps them: go on with --resume"),
     "rank": (3, "interrupted after 3 of 4 values; {kept} keeps them: go on with --resume"),
     # They are kept in order, and what is compiled by then in the end.
-    "tune": (0, "interrupted after [012] of 4 trials; they are in {kept}: the same command goes on"),
+    "tune": (0, "interrupted after [012] of 4 trials; they are in '{kept}': the same command goes on"),
     "reduce": (0, "interrupted.*"),
 }
 

@@ -54,18 +54,19 @@ def test_text_and_json_say_how_far_a_search_by_run_time_came(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     study = str(tmp_path / "night.journal")
+    goes_on = f"they are in {study!r}: the same command goes on"
     words = [*timed, "--storage", study]
     # Before the first trial
     with monkeypatch.context() as patch:
         patch.setattr(_Run, "_ask", interrupted)
         out, err = run(words, capfd)
-    assert err == f"optctx: interrupted after 0 of 4 trials; they are in {study}: the same command goes on\n"
+    assert err == f"optctx: interrupted after 0 of 4 trials; {goes_on}\n"
     assert out.splitlines()[-1] == "interrupted after 0 of 4 trials"
     assert not UNTRUE.search(out)
     # Between trials
     after(3, interrupted, monkeypatch)
     out, err = run(words, capfd)
-    assert err == f"optctx: interrupted after 3 of 4 trials; they are in {study}: the same command goes on\n"
+    assert err == f"optctx: interrupted after 3 of 4 trials; {goes_on}\n"
     assert not UNTRUE.search(out)
     best, last = out.splitlines()[-2:]
     assert re.fullmatch(
