@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find native -name '*.[ch]pp') optctx/include/optctx/interface.h CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-long cluster lint docs docs-test wheels images registries numba bench conformance answers fuzz probe soak mutants sanitize stub upstream clean
+.PHONY: demo test test-long lint docs docs-test wheels images registries numba bench conformance answers fuzz probe soak mutants sanitize stub upstream clean
 
 demo: $(VENV)/.built
 	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
@@ -24,10 +24,6 @@ test: $(VENV)/.tests
 # named and is exit status 3 (tests/long/__main__.py).
 test-long: $(VENV)/.tests
 	$(BIN)/python -m tests.long $(STAGES)
-
-# Searches on a Dask cluster of several processes, of which some are stopped, killed or have another library.
-cluster: $(VENV)/.tests
-	$(BIN)/pytest -m cluster tests/optctx/lab/tuning/test_tuning_cluster.py
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

@@ -6,10 +6,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-__all__ = ["OFFLINE", "loaded"]
+__all__ = ["loaded"]
 
-# Every request ends in an error, which the console of the page has.
-OFFLINE = ("--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=127.0.0.1:9")
 # Of the graphics driver about itself: drawing without a graphics card is slow.
 _SLOW = "GL Driver Message (OpenGL, Performance,"
 

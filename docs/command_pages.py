@@ -15,7 +15,7 @@ STATUS = """
 | exit status | what it says |
 | --- | --- |
 | 0 | done |
-| 1 | a check failed: `sweep --verify` or `check-link` found a difference |
+| 1 | a check failed: `sweep --verify` found a difference, `time` no gain |
 | 2 | bad arguments or input; nothing was done |
 | 3 | ended early for no fault of the arguments: a full disk, a helper that was killed, no more memory |
 | 130, 143, 129 | Ctrl-C, SIGTERM, SIGHUP; what was found until then is printed |

@@ -95,7 +95,7 @@ def page_of(file: Path) -> Path | None:
         return file
     if path.parent == Path("design") and path.suffix == ".md":
         return HERE / "design" / ("index.md" if path.name == "README.md" else path.name)
-    return HERE / PAGES[path.name] if str(path) in PAGES else None
+    return HERE / PAGES[str(path)] if str(path) in PAGES else None
 
 
 def setup(app: Sphinx) -> None:

@@ -16,7 +16,7 @@ from optctx.hosts.llvmlite.compiling import native_api
 from optctx.image.facts.mangled_names import PARSE_OPTIONS, PARSE_PARAMETERS, RESET_OPTIONS
 from optctx.reads.recording import noting, read_in
 from optctx.reads.unread import NOT_RUN
-from optctx.travelling.attributes import Attributes, attributes_policy, why_attributes_cannot_count
+from optctx.travelling.attributes import Attributes, attributes_policy
 from optctx.values import registry
 from optctx.values.registry import find
 from optctx.values.texts import Texts, text_form
@@ -34,7 +34,6 @@ __all__ = [
     "reset_process_options",
     "set_process_options",
     "thread_arguments",
-    "why_attributes_cannot_count",
 ]
 
 

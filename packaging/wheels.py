@@ -32,7 +32,6 @@ IN_A_WHEEL = (
     "optctx/include/cmake/",
     "optctx/include/pkgconfig/",
     "optctx/values/judgements.tsv",
-    "optctx/lab/report/page.html",
     "optctx/lib/",
 )
 IN_NO_WHEEL = ("evidence/", "tests/", "native/", "docs/", "examples/")

@@ -17,11 +17,10 @@ from contextlib import AbstractContextManager
 
 from llvmlite import binding
 
-from evidence.benchmarks._callgrind import is_missing, run_python_counted
+from evidence.benchmarks._callgrind import counted, is_missing, run_python_counted
 from evidence.benchmarks._module import compile_native, module_text
 from evidence.benchmarks._report import Report, Spread, spread
 from optctx import OptionContext, attach, record
-from optctx.lab.timing.x86_64.callgrind import counted
 
 _STATES = (
     "untouched",

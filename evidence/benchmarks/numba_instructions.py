@@ -11,10 +11,9 @@ import os
 import sys
 from contextlib import ExitStack
 
-from evidence.benchmarks._callgrind import is_missing, run_python_counted
+from evidence.benchmarks._callgrind import counted, is_missing, run_python_counted
 from evidence.benchmarks._report import Report
 from evidence.benchmarks.numba_compile import BASELINE, LIMITS, OWN, compile_once, prepared
-from optctx.lab.timing.x86_64.callgrind import counted
 
 _WARM, _COUNTED = 2, 2  # rounds
 _WAYS = (BASELINE, *LIMITS, OWN)

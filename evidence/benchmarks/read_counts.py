@@ -16,11 +16,10 @@ from pathlib import Path
 
 from llvmlite import binding
 
-from evidence.benchmarks._callgrind import is_missing, run_python_counted
+from evidence.benchmarks._callgrind import counted, is_missing, run_python_counted
 from evidence.benchmarks._module import compile_native, module_text
 from evidence.benchmarks._report import Report
 from optctx.engine.attach import attach
-from optctx.lab.timing.x86_64.callgrind import counted
 from optctx.reads.readers import reader_index
 
 _SHOWN = 25

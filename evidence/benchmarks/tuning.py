@@ -29,11 +29,12 @@ from optctx.compiling import Job
 from optctx.errors import OptctxError
 from optctx.lab.command.inputs import read_input
 from optctx.lab.command.main import guarded
-from optctx.lab.report.commands import tool_target
+from optctx.lab.repeat import tool_target
 from optctx.lab.space import Choices, Integers, Value, Values, text_of
-from optctx.lab.tuning import Limits, Search, Space, Study, parse_space, tune
-from optctx.lab.tuning.evaluate import Candidate, LocalEvaluator, search_plan
-from optctx.lab.tuning.search import make_sampler, quiet
+from optctx.lab.tuning import Limits, Search, Space, Tuned, parse_space, tune
+from optctx.lab.tuning.evaluate import Candidate, Evaluator, search_plan
+from optctx.lab.tuning.search import make_sampler
+from optctx.lab.tuning.studies import quiet
 
 if TYPE_CHECKING:
     import optuna
@@ -110,7 +111,7 @@ def main() -> int:
 def _search(report: Report, job: Job, space: Space, sampler: str, where: str) -> _Cost:
     with tempfile.TemporaryDirectory() as folder, _counted() as cost:
         study = _tune(
-            job, space, sampler, str(Path(folder, "night.db")) if where == "kept in a file" else None
+            job, space, sampler, str(Path(folder, "night.journal")) if where == "kept in a file" else None
         )
     name = f"{sampler}, {where}"
     report.line(f"{name}: {study.compiled} compilations, s", cost.text())
@@ -118,9 +119,9 @@ def _search(report: Report, job: Job, space: Space, sampler: str, where: str) ->
     return cost
 
 
-def _tune(job: Job, space: Space, sampler: str, file: str | None) -> Study:
+def _tune(job: Job, space: Space, sampler: str, file: str | None) -> Tuned:
     search = Search(sampler, trials=_TRIALS)
-    return tune(job, space, search=search, limits=Limits(jobs=_PROCESSORS), keep=file)
+    return tune(job, space, search=search, limits=Limits(jobs=_PROCESSORS), storage=file)
 
 
 def kernel_job() -> Job:
@@ -157,7 +158,9 @@ def _by_hand(tools: _Tools, space: Space, sampler: str) -> None:
     import optuna
 
     with tempfile.TemporaryDirectory() as folder, quiet():
-        study = optuna.create_study(sampler=make_sampler(sampler, 0), storage=f"sqlite:///{folder}/night.db")
+        study = optuna.create_study(
+            sampler=make_sampler(sampler, 0, space), storage=f"sqlite:///{folder}/night.db"
+        )
 
         def objective(trial: optuna.Trial) -> float:
             options = {
@@ -190,7 +193,7 @@ def _without_a_search(report: Report, job: Job, space: Space, tools: _Tools) -> 
 
 def _through_helper(job: Job, space: Space, points: Sequence[Mapping[str, str]]) -> None:
     plan = search_plan(job, space, Limits(jobs=_PROCESSORS, memory=None), noted=True)
-    with LocalEvaluator(plan) as evaluator:
+    with Evaluator(plan) as evaluator:
         evaluator.base()
         for number, options in enumerate(points):
             evaluator.submit(Candidate(number, tuple(options.items())))

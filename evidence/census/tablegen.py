@@ -7,11 +7,12 @@ which say so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import keyword
+import re
+from collections.abc import Iterable, Sequence
 from math import isfinite
 
-from optctx.facts import OptionFacts
-from optctx.lab.lookup import identifiers
+from optctx.facts import UNKNOWN, OptionFacts
 
 _HEAD = """\
 // {title}
@@ -46,13 +47,36 @@ def as_tablegen(library: str, options: Sequence[OptionFacts], title: str) -> str
     """The text of a .td file that declares the options of one library. `title`: for its first line."""
     name = library[:1].upper() + library[1:]
     head = _HEAD.format(title=" ".join(title.split()), library=name)
-    members = identifiers(options)
+    members = _identifiers(options)
     return head + "".join(f"{_record(members[option.name], option)}\n" for option in options)
+
+
+def by_library(options: Iterable[OptionFacts]) -> dict[str, list[OptionFacts]]:
+    """Library -> its options, libraries in order of name, "unknown" last."""
+    found: dict[str, list[OptionFacts]] = {}
+    for option in options:
+        found.setdefault(option.library, []).append(option)
+    return {name: found[name] for name in sorted(found, key=lambda name: (name == UNKNOWN, name))}
 
 
 def has_field(option: OptionFacts) -> bool:
     """Whether LLVM's file has a field for an option of such a type."""
     return _fields(option) is not None
+
+
+def _identifiers(options: Iterable[OptionFacts]) -> dict[str, str]:
+    """Name of an option -> a name for a member of a class, unique among all."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for option in options:
+        word = re.sub(r"\W", "_", option.name, flags=re.ASCII)
+        if not word or word[0].isdigit():
+            word = f"_{word}"
+        while keyword.iskeyword(word) or word in taken:
+            word += "_"
+        taken.add(word)
+        found[option.name] = word
+    return found
 
 
 def _record(member: str, option: OptionFacts) -> str:

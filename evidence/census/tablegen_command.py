@@ -6,10 +6,9 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from evidence.census.tablegen import as_tablegen
+from evidence.census.tablegen import as_tablegen, by_library
 from optctx.errors import OptctxError
 from optctx.facts import facts
-from optctx.lab.lookup import by_library
 from optctx.outputs import write_whole
 
 if TYPE_CHECKING:

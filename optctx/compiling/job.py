@@ -34,7 +34,6 @@ Prepare = Callable[["ContextRef"], None]
 TARGET = ("triple", "cpu", "features", "opt_level", "reloc", "code_model")
 _SUPPORTED: tuple[CodeModel, ...] = ("default", "small")  # by every target
 # Of the job, the module after its passes, and the job's target machine: the IR and the code that it asks for.
-Emitter = Callable[["Job", "ModuleRef", "TargetMachine"], tuple[str | None, bytes]]
 
 
 @dataclass(frozen=True)
@@ -136,7 +135,7 @@ def _as_it_is(context: ContextRef) -> None:
     """Prepare nothing."""
 
 
-def emit_all(job: Job, module: ModuleRef, machine: TargetMachine) -> tuple[str | None, bytes]:
+def _emit(job: Job, module: ModuleRef, machine: TargetMachine) -> tuple[str | None, bytes]:
     """What the job asks for, by LLVM's printer and its code generator."""
     ir = str(module) if job.emit in ("ir", "both") else None  # before emission, which changes the module
     if job.emit in ("object", "both"):
@@ -151,19 +150,17 @@ def compile_unchecked(
     job: Job,
     check: CheckTarget = unchecked,
     prepare: Prepare = _as_it_is,
-    emit: Emitter = emit_all,
 ) -> Result:
     """Compile as `compile_job` does, but for checking the target.
 
     LLVM prints a message for a processor or feature that it does not know, and may exit, as it does for a
     code model that the target does not have. `check` is called before LLVM sees those that the job names.
-    `prepare` is called with the job's own LLVMContext, before anything is in it; `emit` with the module,
-    after the passes.
+    `prepare` is called with the job's own LLVMContext, before anything is in it.
     """
     initialise_targets()
     started = time.perf_counter()
     try:
-        ir, code, instructions = run_in_task(native_api().image, _compile, job, check, prepare, emit)
+        ir, code, instructions = run_in_task(native_api().image, _compile, job, check, prepare)
     except OptctxError as error:
         return Result(error=str(error), seconds=time.perf_counter() - started)
     return Result(ir, code, instructions, seconds=time.perf_counter() - started)
@@ -175,7 +172,7 @@ def pipeline_error(job: Job) -> str:
     try:
         # No processor: the job's may belong to the target that its own module names.
         empty = replace(job, ir="", cpu="", features="", code_model="default", emit="none")
-        run_in_task(native_api().image, _compile, empty, unchecked, _as_it_is, emit_all)
+        run_in_task(native_api().image, _compile, empty, unchecked, _as_it_is)
     except PassPipelineError as error:
         return str(error)
     except OptctxError:  # an error of a pass, which options may change
@@ -183,7 +180,7 @@ def pipeline_error(job: Job) -> str:
     return ""
 
 
-def _compile(job: Job, check: CheckTarget, prepare: Prepare, emit: Emitter) -> tuple[str | None, bytes, int]:
+def _compile(job: Job, check: CheckTarget, prepare: Prepare) -> tuple[str | None, bytes, int]:
     """(IR, code, number of instructions)."""
     with (
         _prepared(job, prepare) as module,
@@ -191,7 +188,7 @@ def _compile(job: Job, check: CheckTarget, prepare: Prepare, emit: Emitter) -> t
     ):
         run_passes(module, job.passes, target_machine=machine)
         instructions = instruction_count(module)  # before emission, which changes the module
-        return *emit(job, module, machine), instructions
+        return *_emit(job, module, machine), instructions
 
 
 def _prepared(job: Job, prepare: Prepare) -> ModuleRef:

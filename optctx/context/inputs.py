@@ -134,8 +134,7 @@ def given_options(options: object) -> dict[str, object]:
             f"the class {options.__name__}; make an instance" if isinstance(options, type) else shown(options)
         )
         raise OptionTypeError(
-            "options are an instance of a dataclass, as `optctx options --format python` declares it, found "
-            f"{what}"
+            f"options are an instance of a dataclass whose fields are options, found {what}"
         )
     found: dict[str, object] = {}
     for name, value in _given(options):

@@ -7,12 +7,11 @@ Names are imported on first use: importing the package alone loads none of the t
 
 from optctx.importing import later
 
-__all__ = ["Limits", "Search", "parse_space", "tune", "write_report"]
+__all__ = ["Limits", "Search", "parse_space", "tune"]
 
 __getattr__, __dir__ = later(
     __name__,
     {
-        "optctx.lab.report": ("write_report",),
         "optctx.lab.space": ("parse_space",),
         "optctx.lab.tuning": ("Limits", "Search", "tune"),
     },

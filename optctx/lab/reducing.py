@@ -96,6 +96,7 @@ def reduce_options(
     job: Job,
     keeps: Callable[[Job], bool] | str | None = None,
     *,
+    values: bool = True,
     limits: Limits = Limits(),  # noqa: B008  frozen
     progress: Callable[[str], object] = lambda words: None,
 ) -> Reduced:
@@ -105,6 +106,7 @@ def reduce_options(
         keeps: Says whether a job still has the property, on several threads; or a command such as
             "PROGRAM {object}", which exits with status 0 for an object that has it. By default the property
             is the failure of the job.
+        values: Whether integers move towards their registered values, too.
         limits: What one compilation may take, and one run of the command; and how many tries run at once.
             The base is the compilation without options. A job that takes too long is reduced to one that
             runs for ten times as long at least: on the border of the limit, another machine or less load
@@ -140,7 +142,8 @@ def reduce_options(
             if bare is not None and bare.state == "failed" and bare.is_like(failure):
                 raise OptctxError(bare.words)
             test = partial(_fails_like, compiled, failure)
-        search = _Search(pool, job, test, progress, _having(words is not None, failure, limit), job.options)
+        having = _having(words is not None, failure, limit)
+        search = _Search(pool, job, test, progress, having, job.options, values)
         try:
             options = search.run(given)
         except KeyboardInterrupt:
@@ -195,8 +198,8 @@ def _exits_well(
 class _Search:
     """Tries smaller options of one job, several at a time.
 
-    `best`: the smallest so far that have the property. `words`: what having it is, for an error. `known`:
-    options that were tried, and whether they have it.
+    `best`: the smallest so far that have the property. `words`: what having it is, for an error.
+    `values`: whether integers are moved. `known`: options that were tried, and whether they have it.
     """
 
     pool: ThreadPoolExecutor
@@ -205,6 +208,7 @@ class _Search:
     progress: Callable[[str], object]
     words: str
     best: Options
+    values: bool = True
     known: dict[Options, bool] = field(default_factory=dict)
 
     def run(self, given: Options) -> Options:
@@ -219,7 +223,8 @@ class _Search:
         before: Options = ()
         options = given
         while before != options:  # another value may make an option needless
-            before, options = options, self._nearest(self._fewest(options))
+            before, options = options, self._fewest(options)
+            options = self._nearest(options) if self.values else options
         return options
 
     def _fewest(self, options: Options) -> Options:

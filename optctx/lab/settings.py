@@ -1,7 +1,7 @@
-"""Records whose fields say all of a setting: its flag, help and check, and whether a study depends on it.
+"""Records whose fields say all of a setting: its flag, help and check.
 
 A command takes its arguments from such a record, in which others are groups of flags. Python takes its
-parameters from it, a kept experiment what it has to be equal in, and the site its tables.
+parameters from it, and the site its tables.
 """
 
 from __future__ import annotations
@@ -41,8 +41,6 @@ class Setting:
     """The option can be repeated, and the field is a tuple."""
     options: bool = False
     """Its value is options of LLVM or of clang, which begin with a dash."""
-    same: bool = False
-    """A kept experiment goes on only with an equal value."""
     check: Callable[[Any], None] | None = None
     """Raises OptctxError for a value that cannot be used, wherever it comes from."""
 
@@ -196,11 +194,6 @@ def checked(record: R) -> R:
         if each.check is not None:
             each.check(value)
     return record
-
-
-def identity(record: Any) -> Mapping[str, Any]:
-    """The fields in which an experiment that goes on has to be equal."""
-    return {name: getattr(record, name) for name, each in settings(type(record)).items() if each.same}
 
 
 def no_such(what: str, name: str, known: Iterable[str]) -> OptctxError:

@@ -10,10 +10,12 @@ Numba: functions that plain Numba decorates compile as before.
 """
 
 from optctx.context.inputs import use_decorator
-from optctx.numba import required  # noqa: F401  # refuse what cannot work  # isort: split
-from optctx.numba.decorators import apply_context, cfunc, jit, njit
-from optctx.numba.ufuncs import guvectorize, vectorize
+from optctx.numba import (
+    required,  # noqa: F401  # refuse what cannot work  # isort: split
+    ufuncs,  # noqa: F401  # what stands for universal functions
+)
+from optctx.numba.decorators import apply_context, jit, njit
 
-__all__ = ["cfunc", "guvectorize", "jit", "njit", "vectorize"]
+__all__ = ["jit", "njit"]
 
 use_decorator(apply_context)

@@ -1,4 +1,4 @@
-"""`njit`, `jit` and `cfunc` with LLVM options, and contexts as decorators of functions that Numba compiles.
+"""`njit` and `jit` with LLVM options, and contexts as decorators of functions that Numba compiles.
 
 Errors name the place of the decorator.
 """
@@ -7,24 +7,17 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import numba
-from numba.core import sigutils
-from numba.core.ccallback import CFunc
 from numba.core.registry import CPUDispatcher
 
-from optctx.context import OptionContext, current
-from optctx.context.lookups import seen
-from optctx.engine.attach import attach
+from optctx.context import OptionContext
 from optctx.errors import OptctxError, OptionTypeError, level_outside, shown
-from optctx.numba.cache import OptionsCache
 from optctx.numba.dispatcher import OptionsDispatcher
 from optctx.numba.following import FOLLOWING, FollowingDispatcher, Mode
 from optctx.numba.target import OptionsTarget, target_of
-from optctx.travelling.attaching import compiles_outside
 
 Options = Mapping[str, object] | OptionContext | str | None
 
@@ -35,13 +28,13 @@ _AROUND = "inside `with OptionContext(...):`, use numba."
 _NUMBAS = {"njit": numba.njit, "jit": numba.jit}
 
 
-def check_arguments(decorator: str, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+def _check_arguments(decorator: str, args: tuple[Any, ...], named: dict[str, Any]) -> None:
     """Raise OptionTypeError for options in place of signatures, and for a target other than "cpu"."""
     if args and isinstance(args[0], Mapping):
-        refuse(decorator, f"LLVM options are given by name: options={shown(args[0])}")
+        _refuse(decorator, f"LLVM options are given by name: options={shown(args[0])}")
     for name in ("_target", "target"):
         if named.get(name, "cpu") != "cpu":
-            refuse(
+            _refuse(
                 decorator,
                 f"LLVM options need Numba's target 'cpu', found {name}={shown(named[name])}; {_AROUND}"
                 f"{decorator} with signatures",
@@ -49,19 +42,10 @@ def check_arguments(decorator: str, args: tuple[Any, ...], named: dict[str, Any]
     named.pop("_target", None)
 
 
-def target_for(decorator: str, options: object) -> OptionsTarget:
-    """The target for a decorator's options; None: the values in force here, if LLVM may compile under them.
-
-    Errors begin with the place of the decorator.
-    """
-    if options is None:
-        if seen(attach(), f"use {decorator}") is None:
-            compiles_outside(attach())  # LLVM will work in a scope of the target's
-        options = current()
-    if isinstance(options, str) and options == "context":
-        refuse(decorator, f'options="context" is for njit and jit alone; {_AROUND}{decorator}')
+def _target_for(decorator: str, options: object) -> OptionsTarget:
+    """The target for a decorator's options. Errors begin with the place of the decorator."""
     if not isinstance(options, Mapping):  # an OptionContext is one, too
-        refuse(
+        _refuse(
             decorator,
             "options are a mapping from option name to value, such as {'unroll-count': 4}, or an "
             f"OptionContext, found {shown(options)}",
@@ -74,7 +58,7 @@ def target_for(decorator: str, options: object) -> OptionsTarget:
         raise error.with_traceback(None) from error.__cause__
 
 
-def refuse(decorator: str, why: str) -> NoReturn:
+def _refuse(decorator: str, why: str) -> NoReturn:
     """Raise OptionTypeError with the place of the decorator."""
     raise OptionTypeError(f"{_here(decorator)}: {why}")
 
@@ -113,16 +97,16 @@ def jit(*args: Any, options: Options = None, **named: Any) -> Any:
 
 
 def _decorated(decorator: str, options: Options, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    check_arguments(decorator, args, named)
+    _check_arguments(decorator, args, named)
     if named.get("forceobj"):
-        refuse(
+        _refuse(
             decorator,
             "object mode has no LLVM options: Numba compiles its loops when they run; leave out forceobj",
         )
     if options is None or options == "context":
         following = _NUMBAS[decorator](*args, _target=FOLLOWING, **named)
         return _finished(following, "each" if options else "first")
-    target = target_for(decorator, options)
+    target = _target_for(decorator, options)
     return _finished(_NUMBAS[decorator](*args, _target=target.name, **named), "first")
 
 
@@ -150,58 +134,5 @@ def apply_context(context: OptionContext, function: Any) -> Any:
         return target_of(context).dispatcher_class.like(function).publish()
     raise OptionTypeError(
         f"cannot put {shown(function)} inside {shown(context)}: a context compiles functions of numba.njit "
-        "and numba.jit, and this is of another kind; use its decorator in optctx.numba with options=..."
+        "and numba.jit, and this is of another kind; decorate it inside `with OptionContext(...):`"
     )
-
-
-class OptionsCFunc(CFunc):  # type: ignore[misc]
-    """A callback that Numba compiles, when it is made, under the values of one target."""
-
-    def __init__(self, target: OptionsTarget, *args: Any, **named: Any) -> None:
-        self._targetdescr = target
-        super().__init__(*args, **named)
-
-    @property
-    def llvm_options(self) -> OptionContext:
-        """The values under which this callback is compiled."""
-        return self._targetdescr.context
-
-    def enable_caching(self) -> None:
-        self._cache = OptionsCache(self._pyfunc, self._targetdescr)
-
-    def compile(self) -> None:
-        with self._targetdescr.compiling():
-            super().compile()
-
-
-def cfunc(
-    sig: Any,
-    locals: Mapping[str, Any] = MappingProxyType({}),
-    cache: bool = False,
-    pipeline_class: Any = None,
-    *,
-    options: Options = None,
-    **named: Any,
-) -> Callable[[Any], OptionsCFunc]:
-    """Decorate a function as `numba.cfunc` does, and compile it, with all that it calls, under LLVM options.
-
-    Args:
-        sig, locals, cache, pipeline_class, named: As for `numba.cfunc`.
-        options: Option name -> value, or an OptionContext. None: the values that are in force where the
-            decorator runs.
-
-    Raises as `njit` does.
-    """
-    check_arguments("cfunc", (sig,), named)
-    target = target_for("cfunc", options)
-    signature = sigutils.normalize_signature(sig)
-    more = {} if pipeline_class is None else {"pipeline_class": pipeline_class}
-
-    def decorate(function: Any) -> OptionsCFunc:
-        made = OptionsCFunc(target, function, signature, locals=dict(locals), options=named, **more)
-        if cache:
-            made.enable_caching()
-        made.compile()
-        return made
-
-    return decorate

@@ -46,7 +46,6 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
 
     options = cpu.CPUTargetOptions  # Numba's own options, such as `fastmath`
     context_class: type[OptionsContext]
-    dispatcher_base: type[OptionsDispatcher] = OptionsDispatcher
     _numbers = itertools.count()
 
     def __init__(self, context: OptionContext) -> None:
@@ -59,7 +58,7 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
         self._specialised: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         hardware = type(f"Options{self.name[7:]}", (CPU,), {})
         self.dispatcher_class: type[OptionsDispatcher] = type(
-            "OptionsDispatcher", (self.dispatcher_base,), {"targetdescr": self, "__module__": __name__}
+            "OptionsDispatcher", (OptionsDispatcher,), {"targetdescr": self, "__module__": __name__}
         )
         target_registry[self.name] = hardware
         dispatcher_registry[hardware] = self.dispatcher_class

@@ -85,12 +85,6 @@ def reset_policy(engine: Engine) -> None:
     _policies.pop(engine.index, None)
 
 
-def why_attributes_cannot_count() -> str:
-    """Return the reason, as half a sentence; "" where they can. Attaches, and changes nothing else."""
-    engine = engine_attach.attach()
-    return "" if engine.intercepts else engine.not_intercepted
-
-
 def attributes_policy() -> tuple[str, ...]:
     """Return the setting for llvmlite's LLVM, for a cache key; `("ignore",)` if attributes do not count."""
     engine = engine_attach.made()

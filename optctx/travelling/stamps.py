@@ -229,7 +229,7 @@ def stamped_overrides(engine: Engine, module: object, trust: Trust) -> list[tupl
     if len(different) > _MOST_DIFFERENT:
         raise LinkMismatchError(
             f"{whose}: it was linked of modules that were compiled with {len(different)} different sets of "
-            "options; `optctx check-link` shows them"
+            "options; compare these before they are linked (optctx.check_link)"
         )
     return [
         (stamp, trusted_overrides(engine, stamp.options, called(stamp.producer), trust))
@@ -259,7 +259,7 @@ def agreed(found: Sequence[tuple[Stamp, Layers]]) -> Layers:
                 f"cannot take the options of a linked module: {called(first.producer)} and "
                 f"{called(stamp.producer)} in it were compiled with different ones, "
                 f"{_differences(layers, other)}; compile them with the same options, or make a context by "
-                "hand (`optctx check-link` shows every difference)"
+                "hand (optctx.check_link, before they are linked, shows every difference)"
             )
     return layers
 

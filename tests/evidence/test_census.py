@@ -14,10 +14,9 @@ import pytest
 
 from evidence.census import command as census_command
 from evidence.census.counts import flags, totals
-from evidence.census.tablegen import as_tablegen
+from evidence.census.tablegen import as_tablegen, by_library
 from evidence.main import main
 from optctx.facts import Facts, OptionFacts, facts
-from optctx.lab.lookup import by_library
 from tests.support.processes import output_of
 from tests.support.rows import rows
 

@@ -77,11 +77,10 @@ def stages(seed: int) -> tuple[Stage, ...]:
     tool = (sys.executable, "-m")
     pytest, often = (*tool, "pytest", "-q"), ("--minutes", "10", "--seed", str(seed))
     everywhere = (*pytest, "-n", "auto")
-    drawn = ("-m", "hypothesis and not cluster and not long", "--hypothesis-profile", "long")
+    drawn = ("-m", "hypothesis and not long", "--hypothesis-profile", "long")
     found = [
         Stage("long", (*everywhere, "-m", "long")),
         Stage("examples", (*everywhere, *drawn)),
-        Stage("cluster", (*pytest, "-m", "cluster")),
         Stage("soak", (*tool, "tests.long.soak", *often)),
         Stage("fuzz", (*tool, "tests.long.fuzz", *often)),
         Stage("numba", (*tool, "tests.long.numba_suite")),

@@ -12,19 +12,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from optctx import OptionContext
-from optctx.compiling import Job
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
-from optctx.lab.report import Source, write_report
 from optctx.outputs import write_whole
 from tests.support.rows import rows
-from tests.support.tuning_studies import study
-
-SOURCE = Source.of("kernel.ll", Job("", "default<O3>"))
-
-
-def report(path: pathlib.Path) -> None:
-    write_report(study(20), path, source=SOURCE)
 
 
 def options(path: pathlib.Path) -> None:
@@ -39,7 +30,6 @@ def exported(path: pathlib.Path) -> None:
 
 
 WRITERS: dict[str, Callable[[pathlib.Path], None]] = {
-    "r.html": report,
     "best.toml": options,
     "options.json": exported,
 }

@@ -155,7 +155,6 @@ def test_the_advice_of_the_tables_works(capfd: pytest.CaptureFixture[str]) -> No
     assert OptionContext({"unroll-count": "4"}).get("unroll-count", int) == 4
     run_passes(refused_objects.module, "default<O3>")
     for typed in (
-        "show unroll-count",
         "options unroll-count",
         f"record {KERNEL} --cpu native --set unroll-count=4 --passes loop-unroll",
         f"record {KERNEL} --set arm-restrict-it=true --features=-avx2 --passes loop-unroll",

@@ -18,7 +18,6 @@ from optctx.errors import OptctxError
 from optctx.lab.command.files import read_file
 from optctx.lab.lookup import MOST_BYTES, load_facts
 from optctx.lab.timing import Harness, read_case
-from optctx.lab.tuning.search import MOST_TRIALS, Search
 from optctx.toml import parse_toml
 from tests.support.facts_files import HEAD as FACTS
 from tests.support.facts_files import OPTION
@@ -46,11 +45,6 @@ def refused_all(works: Sequence[tuple[Callable[[], object], str]]) -> None:
             assert len(str(caught.value)) < 1000
 
     in_child(task)
-
-
-def test_a_study_is_no_longer_than_one_that_can_go_on() -> None:
-    with pytest.raises(OptctxError, match="at most 100,000 trials, found 100001"):
-        Search(trials=MOST_TRIALS + 1)
 
 
 TOML = {

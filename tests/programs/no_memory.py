@@ -12,7 +12,7 @@ from functools import partial
 
 from llvmlite import binding
 
-from optctx import OptionContext, attach, contained, drift
+from optctx import OptctxError, OptionContext, attach, contained, drift
 from tests.support.ir_texts import COUNTED
 from tests.support.runs import machine, stores
 from tests.support.scopes import UNROLLED_ONCE, in_threads, set_option, unrolled
@@ -47,8 +47,8 @@ def fails(allocations: int, work: Callable[[], object]) -> None:
     exhaust_after(allocations)
     try:
         work()
-    except Exception as error:
-        print(allocations, type(error).__name__)
+    except (MemoryError, OptctxError):  # which allocation is which depends on the build
+        print(allocations, "raised")
     finally:
         exhaust_after(-1)
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import pathlib
 from collections.abc import Sequence
 from typing import Any
 
+import optuna
+
 from optctx import OptionContext
 from optctx.compiling import Job
-from optctx.errors import OptctxError
-from optctx.lab.sweep.plan import Answer, Plan
 from optctx.lab.timing import Array, Harness, Tolerance, Value
-from optctx.lab.trials import read_trials
-from optctx.lab.tuning import Limits, Objective, RunTime, Search, Size, Space, Study, Tuning, parse_space
-from optctx.lab.tuning.evaluate import Candidate, evaluate
+from optctx.lab.tuning import Limits, Objective, RunTime, Search, Size, Space, Tuned, parse_space, tune
+from optctx.lab.tuning.studies import Storage, Study
 from tests.support.ir_texts import SCALE
 
 TINY = "define i32 @f(i32 %a) {\n  %b = add i32 %a, 1\n  ret i32 %b\n}\n"
@@ -27,7 +25,7 @@ def loops() -> Space:
     return parse_space(["unroll-count=1..8", "force-vector-width=1,2,4"])
 
 
-def told(study: Study) -> list[tuple[Any, ...]]:
+def told(study: Tuned) -> list[tuple[Any, ...]]:
     """Everything of the trials but times."""
     return [
         (trial.number, dict(trial.options), trial.passes, trial.state, dict(trial.objectives))
@@ -39,27 +37,21 @@ class StopError(Exception):
     """Ends a search from inside."""
 
 
-def tuning_of(job: Job, space: Space, objectives: Sequence[Objective] = (Size(),), **settings: Any) -> Tuning:
-    """A search whose settings are given one by one."""
+def tuned(job: Job, space: Space, objectives: Sequence[Objective] = (Size(),), **settings: Any) -> Tuned:
+    """What a search finds, whose settings are given one by one."""
 
     def taken(record: type[Any]) -> Any:
         names = [field.name for field in dataclasses.fields(record) if field.name in settings]
         return record(**{name: settings.pop(name) for name in names})
 
-    return Tuning(job, space, objectives, taken(Search), limits=taken(Limits), **settings)
-
-
-def tuned(*arguments: Any, **settings: Any) -> Study:
-    """What such a search finds."""
-    with tuning_of(*arguments, **settings) as tuning:
-        return tuning.run()
+    return tune(job, space, objectives, taken(Search), limits=taken(Limits), **settings)
 
 
 def cut_short(after: int, **arguments: Any) -> None:
     """A search that ends by an exception after so many trials."""
     left = after
 
-    def count(trial: object) -> None:
+    def count(trial: object, total: object) -> None:
         nonlocal left
         left -= 1
         if not left:
@@ -70,13 +62,6 @@ def cut_short(after: int, **arguments: Any) -> None:
     except StopError:
         return
     raise AssertionError("it ended by itself")
-
-
-def deadly(plan: Plan, candidate: Candidate) -> Answer:
-    """Compile as workers do, but for one value, with which no worker survives."""
-    if candidate.options.get("unroll-count") == "3":
-        os._exit(1)
-    return evaluate(plan, candidate)
 
 
 # Sums of floats come out otherwise where vectors add them in another order.
@@ -102,7 +87,7 @@ HARNESS = Harness("sum", (Array("f32", (1000,), seed=3), Value(1000)), returns="
 LOOSE = Tolerance(relative=1e-3)
 
 
-def tuned_by_time(**settings: Any) -> Study:
+def tuned_by_time(**settings: Any) -> Tuned:
     """Search by run time, with a certain gain.
 
     One addition after the other, as the base has them, is several times slower than four beside each other.
@@ -120,9 +105,13 @@ def tuned_by_time(**settings: Any) -> Study:
     return study
 
 
-def kept(file: pathlib.Path) -> int:
-    """Trials in a file, as `optctx report` sees them."""
+def kept(file: pathlib.Path, name: str = "optctx") -> int:
+    """Trials that have ended, in a study of Optuna's in a file."""
+    storage = Storage(str(file))
     try:
-        return len(read_trials(str(file)).trials)
-    except OptctxError:  # not made yet
-        return 0
+        if storage.identity(name) is None:  # not made yet
+            return 0
+        study = storage.do(lambda: optuna.load_study(study_name=name, storage=storage._opened()))
+        return len(Study(storage, study).trials())
+    finally:
+        storage.close()

@@ -12,9 +12,9 @@ from optctx.outputs import hindrance
 from optctx.wording import did_you_mean, nearest
 
 # Arguments that name files, of any command.
-_READ = ("file", "files", "kept", "old", "new", "harness", "again", "load")
-_WRITTEN = ("keep", "best", "emit_ir", "report", "output")
-_MAY_REPLACE = {"emit_ir": "file", "best": "load"}
+_READ = ("file", "files", "old", "harness", "again", "load")
+_WRITTEN = ("keep", "storage", "best", "output")
+_MAY_REPLACE = {"best": "load"}
 
 
 def read_file(path: str, expected: str = "LLVM IR", most: int | None = None) -> bytes:
@@ -43,8 +43,7 @@ def check_writable(path: str) -> None:
 def check_distinct(given: Mapping[str, Any]) -> None:
     """Raise OptctxError for a file that a command would write twice, or replace although it reads it.
 
-    `given`: the arguments by name. The module of `--emit-ir` may replace the one that is read, and the
-    options of `--best` those of `--load`.
+    `given`: the arguments by name. The options of `--best` may replace those of `--load`.
     """
     read = [(name, each) for name in _READ for each in _listed(given.get(name))]
     if given.get("harness") == "" and given["file"]:

@@ -172,7 +172,7 @@ class Try:
     tries: tuple[str, ...] = setting(
         (),
         "values to try: a,b,c | 1..16 | 1..1024:log | 0..64:step=8; 'default' leaves the option alone, NAME "
-        "alone tries a flag; ' if OTHER==VALUE' behind them says when they count; repeat for more options",
+        "alone tries a flag; repeat for more options",
         flag="--try",
         metavar="NAME=VALUES",
         several=True,

@@ -67,7 +67,7 @@ def _read(path: str) -> bytes:
 
 def _compile(path: str, target: Job, clang: str, options: str) -> bytes:
     """Compile a source file to bitcode, without optimisation."""
-    from optctx.lab.report.commands import Source, front_words
+    from optctx.lab.repeat import Source, front_words
 
     _read(path)  # raises if it cannot be read; clang's error would name clang
     program = shutil.which(clang)

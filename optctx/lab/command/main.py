@@ -35,9 +35,7 @@ from optctx.outputs import OUT_OF, write_whole
 
 # In the order of the help. What a command takes and does is in a module with its name (see `_add_command`).
 COMMANDS = {
-    "options": "list LLVM's options",
-    "show": "show everything about one option",
-    "diff": "show what changed between the options of two LLVMs",
+    "options": "look LLVM's options up: all, some or one, or what changed since another LLVM",
     "info": "show what optctx found in LLVM",
     "record": "show which options LLVM reads for a file",
     "sweep": "compile files under every combination of option values",
@@ -45,8 +43,6 @@ COMMANDS = {
     "tune": "search option values for the best compilation of a file",
     "time": "measure whether options make a function faster",
     "reduce": "find the fewest options under which a compilation still fails",
-    "report": "show a kept experiment again, in any form",
-    "check-link": "compare the options that modules were compiled with",
 }
 
 _MOST_OPTIONS = 5000  # LLVM has 2,600; argparse takes quadratic time
@@ -59,7 +55,7 @@ DONE, FAILED, WRONG, EARLY = range(4)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. `argv`: the arguments without the program's name, by default those of this process.
 
-    Returns the exit status: 0; 1 if a check failed, such as `sweep --verify` and `check-link`; 2 for bad
+    Returns the exit status: 0; 1 if a check failed, such as `sweep --verify`; 2 for bad
     arguments or input; 3 where it ended early for no fault of the arguments, such as a full disk; 130 after
     Ctrl-C, 143 after SIGTERM, 129 after SIGHUP. Raises SystemExit, as argparse does, for --help and
     --version.
@@ -212,7 +208,7 @@ def make_parser(only: str = "") -> tuple[Parser, argparse._SubParsersAction[Pars
         prog="optctx",
         description="Give each compilation its own LLVM options: compile under many values, see what LLVM "
         "reads, and look options up. `optctx COMMAND --help` explains a command.",
-        example="optctx show unroll-count\noptctx record kernel.ll --set unroll-count=4\n"
+        example="optctx options unroll-count\noptctx record kernel.ll --set unroll-count=4\n"
         "optctx sweep kernel.ll --try unroll-count=1,2,4,8",
     )
     add_said(parser)

@@ -1,24 +1,28 @@
 """List the options of the LLVM that llvmlite loads, with type, process-wide value, scope and help. The scope
 is 'thread' where a context can set the option, 'process' where only the whole process can, and 'unread' where
-nothing in the library reads it. JSON has all that is known, for `optctx diff` too; python is a module with a
-dataclass for each of LLVM's libraries, for OptionContext.from_options.
+nothing in the library reads it. The whole name of an option shows everything about it: default, choices,
+aliases, the functions that read it, and what may set it. JSON has all that is known, for --against too, which
+compares with another LLVM: names that came and went, types, defaults, choices, readers.
 
     optctx options 'unroll-*'
+    optctx options unroll-count
     optctx options inline --type int --format json
-    optctx options --read-by computeUnrollCount
-    optctx options --format python -o llvm_options.py
+    optctx options --format json -o old.json
+    optctx options --against old.json
 """
 
 from __future__ import annotations
 
 import fnmatch
 from dataclasses import dataclass
+from typing import Any
 
 from optctx.errors import OptctxError, shown
 from optctx.facts import Facts, OptionFacts, facts, text
-from optctx.lab.command.console import printed, put, show
+from optctx.lab.command.console import encodable, printed, put, say, show
+from optctx.lab.command.files import read_file
 from optctx.lab.command.groups import Out, out
-from optctx.lab.lookup import as_python, facts_as_json, facts_as_rows
+from optctx.lab.lookup import MOST_BYTES, Difference, compare, facts_as_json, facts_as_rows, load_facts
 from optctx.lab.settings import argument, setting
 from optctx.tables import Table
 from optctx.wording import did_you_mean, nearest
@@ -36,7 +40,9 @@ _FILTERS = ("type", "scope", "library", "read_by")
 class Arguments:
     """What `optctx options` takes."""
 
-    pattern: str = argument("part of a name, or a glob such as 'unroll-*' (every option)", "", nargs="?")
+    name: str = argument(
+        "an option's name, a part of one, or a glob such as 'unroll-*' (every option)", "", nargs="?"
+    )
     type: str | None = setting(
         None, f"only options of one type: {', '.join(_TYPES)}", choices=_TYPES, metavar="TYPE"
     )
@@ -45,34 +51,56 @@ class Arguments:
     read_by: str | None = setting(
         None, "only those that functions with this in their name refer to", metavar="FUNCTION"
     )
-    out: Out = out("table", "json", "csv", "python")
+    old: str | None = setting(
+        None,
+        "show what changed since another LLVM, whose options --format json wrote",
+        flag="--against",
+        metavar="FILE",
+    )
+    out: Out = out()
 
 
 def run(given: Arguments) -> None:
-    """Print the matching options, in order of name. Raises OptctxError if none matches."""
-    form = given.out.format
-    found = facts(readers=form in ("json", "csv") or given.read_by is not None)
-    chosen = found.only(lambda option: _matches(option, given))
-    if not chosen.options:
-        raise _no_match(found, given)
-    match form:
-        case "json":
-            put(facts_as_json(chosen))
-        case "csv":
-            printed("csv", lambda: chosen, lambda: facts_as_rows(chosen))
-        case "python":
-            put(as_python(chosen), end="")
-        case _:
-            headings = ("name", "type", "value", "scope", "help")
-            options = chosen.options
-            rows = [(each.name, each.type, text(each.value), each.scope, each.help) for each in options]
-            show(Table(headings, rows, whole=("name", "type", "scope"), least=("scope", "value")))
+    """Print the options that match, in order of name, or what changed. Raises OptctxError if none matches."""
+    if given.old is not None:
+        data = read_file(given.old, "LLVM's options as JSON", MOST_BYTES)
+        old = load_facts(data, encodable(given.old))
+        _print_difference(compare(*_chosen(given, old, facts())), given.out.format)
+        return
+    # The functions that refer to options take half a second, which a list does without.
+    readers = given.out.format != "table" or given.read_by is not None
+    found = facts(readers=readers)
+    if _is_whole(given, found) and not readers:
+        found = facts()
+    [chosen] = _chosen(given, found)
+    if given.out.format == "json":
+        put(facts_as_json(chosen))
+    elif printed(given.out.format, lambda: chosen, lambda: facts_as_rows(chosen)):
+        return
+    elif _is_whole(given, found):
+        _print_one(chosen.options[0])
+    else:
+        _print_list(chosen)
 
 
-def _matches(option: OptionFacts, given: Arguments) -> bool:
-    wanted = given.pattern.lstrip("-")
-    glob = wanted if any(character in wanted for character in "*?[") else f"*{wanted}*"
-    if not fnmatch.fnmatchcase(option.name, glob):
+def _chosen(given: Arguments, *found: Facts) -> list[Facts]:
+    """The options that match, of each LLVM. Raises OptctxError if there are none."""
+    whole = any(_is_whole(given, each) for each in found)
+    chosen = [each.only(lambda option: _matches(option, given, whole)) for each in found]
+    if not any(each.options for each in chosen):
+        raise _no_match(found[-1], given)
+    return chosen
+
+
+def _is_whole(given: Arguments, found: Facts) -> bool:
+    """Whether an option has this name, and not only a part of it."""
+    return any(option.name == given.name.lstrip("-") for option in found.options)
+
+
+def _matches(option: OptionFacts, given: Arguments, whole: bool) -> bool:
+    wanted = given.name.lstrip("-")
+    exact = whole or any(character in wanted for character in "*?[")
+    if not fnmatch.fnmatchcase(option.name, wanted if exact else f"*{wanted}*"):
         return False
     if given.read_by is not None and not any(given.read_by in function for function in option.read_by):
         return False
@@ -87,6 +115,59 @@ def _no_match(found: Facts, given: Arguments) -> OptctxError:
     filters = {name: getattr(given, name) for name in _FILTERS}
     wanted = [f"--{name.replace('_', '-')} {shown(value)}" for name, value in filters.items() if value]
     among = f" with {' and '.join(wanted)}" if wanted else ""
-    near = did_you_mean(nearest(given.pattern.strip("-*"), [option.name for option in found.options]))
+    near = did_you_mean(nearest(given.name.strip("-*"), [option.name for option in found.options]))
     hint = near or "`optctx options` shows every option"
-    return OptctxError(f"no option matches {shown(given.pattern)}{among}; {hint}")
+    return OptctxError(f"no option matches {shown(given.name)}{among}; {hint}")
+
+
+def _print_list(found: Facts) -> None:
+    headings = ("name", "type", "value", "scope", "help")
+    rows = [(each.name, each.type, text(each.value), each.scope, each.help) for each in found.options]
+    show(Table(headings, rows, whole=("name", "type", "scope"), least=("scope", "value")))
+
+
+def _print_one(option: OptionFacts) -> None:
+    """Every field: a line for each, for each choice and for each function that refers to the option."""
+    shown = {name.replace("_", " "): _lines(name, getattr(option, name)) for name in option.__struct_fields__}
+    width = max(map(len, shown))
+    for label, lines in shown.items():
+        for number, line in enumerate(lines or ["-"]):
+            say(f"{'' if number else label:{width}}  {line}".rstrip())
+
+
+def _lines(name: str, value: Any) -> list[str]:
+    match name:
+        case "choices":
+            return [f"{choice}: {each.help}" if each.help else choice for choice, each in value.items()]
+        case "readers":
+            return list(dict.fromkeys(reader.function for reader in value or ()))
+        case "aliases" | "categories":
+            return [", ".join(value)] if value else []
+        case _:
+            return [text(value)] if value != "" or name in ("default", "value") else []
+
+
+def _print_difference(found: Difference, form: str) -> None:
+    """Print totals, names that came and went, and a table of changes, without readers for people."""
+    rows = [(each.name, each.what, each.old, each.new) for each in found.changes]
+    headings = ("option", "change", "old", "new")
+    if printed(form, lambda: _plain(found), lambda: [headings, *rows]):
+        return
+    for side, each in (("old", found.old), ("new", found.new)):
+        say(f"{side}: {each.title}, {len(each.options):,} names")
+    say("")
+    show(Table(("change", "options"), [(what, f"{n:,}") for what, n in found.totals.items()]))
+    for what, names in (("added", found.added), ("removed", found.removed)):
+        say("", f"{what}: {', '.join(names) or 'none'}")
+    if rows := [row for row in rows if row[1] != "readers"]:
+        say("")
+        show(Table(headings, rows, whole=("option",)))
+
+
+def _plain(found: Difference) -> dict[str, object]:
+    sides = {
+        side: {name: getattr(each, name) for name in ("library", "build_id", "llvm", "llvmlite")}
+        for side, each in (("old", found.old), ("new", found.new))
+    }
+    named = {name: getattr(found, name) for name in ("totals", "added", "removed", "changes")}
+    return {**sides, **named}

@@ -16,7 +16,7 @@ from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.console import printed, say, status
 from optctx.lab.command.groups import Base, File, Input, Out, out
 from optctx.lab.reducing import Reduced, reduce_options
-from optctx.lab.report.commands import Source, shell_lines, shown_lines
+from optctx.lab.repeat import Source, shell_lines, shown_lines
 from optctx.lab.settings import group, setting
 from optctx.lab.sweep.plan import Limits
 

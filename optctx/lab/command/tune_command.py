@@ -4,16 +4,14 @@ says how to call the code, the goal is its size. A trial that crashes LLVM or ta
 that state.
 
     optctx tune kernel.c
-    optctx tune kernel.ll --try unroll-count=1..16 --trials 200 --keep night.journal --resume
+    optctx tune kernel.ll --try unroll-count=1..16 --trials 200 --storage night.journal
     optctx tune kernel.ll --try inline-threshold=1..1000:log --by size --by instructions
 """
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,38 +19,34 @@ from rich.progress import TextColumn, TimeElapsedColumn
 
 from optctx import OptionContext
 from optctx.compiling import Job
-from optctx.errors import OptctxError, shown
-from optctx.facts import trusted
-from optctx.lab import report
-from optctx.lab.command.console import complain, note, printed, progress_bar, put, say, show
+from optctx.errors import EndedEarlyError, Interrupted, OptctxError, shown
+from optctx.lab.command.console import note, printed, progress_bar, put, say, show
 from optctx.lab.command.files import check_writable
-from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try, out
+from optctx.lab.command.groups import Base, File, Input, Out, Try, out
 from optctx.lab.command.inputs import note_skipped
-from optctx.lab.report import Source
-from optctx.lab.report.ending import ending
-from optctx.lab.report.tables import as_data, as_rows, as_table, summary
-from optctx.lab.report.texts import figure_text
+from optctx.lab.repeat import Source
 from optctx.lab.settings import group, positive, setting
-from optctx.lab.space import DEFAULT, PASSES, Space, overrides_of, parse_space
+from optctx.lab.space import PASSES, Space, overrides_of, parse_space
 from optctx.lab.sweep.plan import Limits
 from optctx.lab.timing import Harness, Measuring, NoHarnessError, find_harness
 from optctx.lab.timing.harness_text import harness_place
-from optctx.lab.trials import Goal, Trial, read_trials
-from optctx.lab.tuning import Objective, Study, Tuning
-from optctx.lab.tuning.marking import check_marking, marked_and_tried
+from optctx.lab.trials import Goal, Trial
+from optctx.lab.tuning import Objective, Tuned, tune
 from optctx.lab.tuning.objectives import objective_named
 from optctx.lab.tuning.propose import propose
-from optctx.lab.tuning.search import Search, need_optuna
-from optctx.outputs import hindrance, write_whole
+from optctx.lab.tuning.results import progress
+from optctx.lab.tuning.search import Search
+from optctx.lab.tuning.studies import Storage, need_optuna
+from optctx.lab.tuning.tables import as_data, as_rows, as_table, ending, figure_text, summary
+from optctx.outputs import hindrance
 
 _PROPOSED = 8  # options, where none is given
 _ROWS = 10  # of the table
-_CALLED = ("time", "callgrind")  # goals that call the code
 
 
 @dataclass(frozen=True)
 class Tune:
-    """What a search goes by, and where it runs."""
+    """What a search goes by."""
 
     title: ClassVar[str] = "goal"
 
@@ -64,17 +58,28 @@ class Tune:
     )
     by: tuple[str, ...] = setting(
         (),
-        "size, instructions, compile-time, time (of one call of --entry), callgrind (instructions of one "
-        "call) or command; repeat for a Pareto front (time if there is a harness, or size)",
+        "size, instructions, compile-time, time (of one call of --entry) or command; repeat for a Pareto "
+        "front (time if there is a harness, or size)",
         metavar="GOAL[:max]",
         several=True,
     )
-    cluster: str | None = setting(
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Where Optuna keeps the study."""
+
+    title: ClassVar[str] = "study"
+
+    storage: str | None = setting(
         None,
-        "compile and measure on the Dask cluster of this scheduler, such as tcp://10.0.0.1:8786 (pip install "
-        "'optctx[cluster]')",
-        metavar="ADDRESS",
+        "make or continue a study of Optuna's in a file, or in a database such as sqlite:///night.db",
+        metavar="FILE|URL",
     )
+    study: str | None = setting(None, "its name there (the file's)", metavar="NAME")
+
+    def name(self, file: str) -> str:
+        return os.path.basename(file) if self.study is None else self.study
 
 
 @dataclass(frozen=True)
@@ -84,27 +89,18 @@ class Results:
     title: ClassVar[str] = "results"
 
     best: str | None = setting(None, "write the best options, for --load", metavar="FILE")
-    emit_ir: str | None = setting(
-        None,
-        'write the module with the best options as attributes "optctx"',
-        metavar="FILE",
-    )
-    report: str | None = setting(None, "write a page that needs no network", metavar="FILE.html")
     wrong: str | None = setting(
-        None, "where to put what reproduces wrong results (beside FILE of --keep)", metavar="FOLDER"
+        None, "where to put what reproduces wrong results (beside FILE of --storage)", metavar="FOLDER"
     )
 
     def check(self, objectives: int) -> None:
         """Raise OptctxError for a file or folder that nothing could be written to in the end."""
-        if self.report:
-            report.check_report(self.report)
-        for flag, path in (("--best", self.best), ("--emit-ir", self.emit_ir)):
-            if path and objectives > 1:
-                raise OptctxError(
-                    f"several objectives have no best set to write; take {flag} out, or name one objective"
-                )
-            if path:
-                check_writable(path)
+        if self.best and objectives > 1:
+            raise OptctxError(
+                "several objectives have no best set to write; take --best out, or name one objective"
+            )
+        if self.best:
+            check_writable(self.best)
         if self.wrong is not None:
             folder = self.wrong
             while folder and not os.path.lexists(folder):
@@ -124,107 +120,90 @@ class Arguments(File):
     search: Search = group(Search)
     measuring: Measuring = group(Measuring)
     limits: Limits = group(Limits)
-    keep: Keep = group(Keep)
+    kept: Kept = group(Kept)
     results: Results = group(Results)
     out: Out = out(rows=("top",), default=_ROWS, help="rows of the table (%(default)s)")
 
 
 def run(given: Arguments) -> None:
     """Search, print what was found, and how to go on after Ctrl-C. Raises OptctxError and OSError."""
-    opened: list[Tuning] = []
-    with ExitStack() as stack:
-        try:
-            _search(given, opened, stack)
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(_how_to_go_on(given.keep.keep, opened)) from None
-
-
-def _search(given: Arguments, opened: list[Tuning], stack: ExitStack) -> None:
-    """Search, and show what was found. The search is in `opened` once its file is open."""
     need_optuna()  # now rather than after clang
-    shown, results = _Progress(), given.results
-    base = stack.enter_context(given.base.context())
-    read = given.input.under(given.base)
-    tuning, hint = _tuning(given, read, shown, stack)
-    clang = {"clang": read.clang, "clang_options": read.clang_options}
-    source = Source.of(given.file, tuning.job, options=base.args(), **clang)
-    with tuning:
-        opened.append(tuning)
-        tuning.note("source", dataclasses.asdict(source))
+    results, out = given.results, given.out
+    base = given.base.context()
+    with base:
+        read = given.input.under(given.base)
+        prepared = _prepared(given, read)
+        clang = {"clang": read.clang, "clang_options": read.clang_options}
+        source = Source.of(given.file, prepared.job, options=base.args(), **clang)
         try:
-            columns = TimeElapsedColumn(), TextColumn("best: {task.fields[best]}", markup=False)
-            with progress_bar("tuning", columns) as shown.step:
-                shown.total = tuning.total
-                study = tuning.run()
-        except (KeyboardInterrupt, OptctxError):
-            if tuning.begun:
-                try:
-                    _report(tuning.study, results, source)
-                except OptctxError as error:  # hides neither an interrupt nor an error
-                    complain(str(error))
-                print_study(tuning.study, given.out, source)
+            found = _searched(given, prepared)
+        except Interrupted as interrupt:
+            partial: Tuned = interrupt.partial
+            print_found(partial, out, source)
+            raise KeyboardInterrupt(_how_to_go_on(partial)) from None
+        except EndedEarlyError as error:
+            if error.partial is not None:
+                print_found(error.partial, out, source)
             raise
     try:
-        print_study(study, given.out, source, results.best, ask=True)
+        print_found(found, out, source, results.best, ask=True)
     finally:  # also where standard output takes no more, as in `| head`
-        _write(study, results, source, tuning.job, base, given.limits)
-    if hint and given.out.format == "table":
-        say("", *hint.splitlines())
+        _write_best(found, results.best)
+    if prepared.hint and out.format == "table":
+        say("", *prepared.hint.splitlines())
 
 
-def _write(
-    study: Study, results: Results, source: Source, job: Job, base: OptionContext, limits: Limits
-) -> None:
-    """Write the files that were asked for. `base`: the set of all trials. Raises OptctxError."""
-    winner = study.winner or study.base
-    options = overrides_of(winner.options)
-    if results.best:  # before what takes more of a disk
-        OptionContext(options).save(results.best, passes=winner.passes)
-    _report(study, results, source)
-    if results.emit_ir:
-        job = dataclasses.replace(job, passes=winner.passes)
-        write_whole(results.emit_ir, marked_and_tried(job, base.derive(options), limits))
+def _searched(given: Arguments, prepared: _Prepared) -> Tuned:
+    columns = TimeElapsedColumn(), TextColumn("best: {task.fields[best]}", markup=False)
+    with progress_bar("tuning", columns) as step:
+        return tune(
+            prepared.job,
+            prepared.space,
+            prepared.objectives,
+            given.search,
+            storage=given.kept.storage,
+            study=given.kept.name(given.file),
+            limits=given.limits,
+            wrong=given.results.wrong,
+            on_trial=_Progress([each.goal for each in prepared.objectives], step).add,
+        )
 
 
-def _tuning(given: Arguments, read: Input, shown: _Progress, stack: ExitStack) -> tuple[Tuning, str]:
-    """The search, after everything that can be judged before anything is compiled; and a harness to fill in,
-    if the search goes by size for want of one.
-    """
-    own, keep, limits, measuring = given.own, given.keep, given.limits, given.measuring
-    if own.cluster and limits.jobs:
-        raise OptctxError("--jobs is for this machine, and --cluster for others; take one of them out")
+def _how_to_go_on(found: Tuned) -> str:
+    words = f"interrupted after {progress(len(found.trials), found.total)}"
+    return f"{words}; they are in {found.storage}: the same command goes on" if found.storage else words
+
+
+def _write_best(found: Tuned, path: str | None) -> None:
+    """Write the file of `--best`, if it was asked for. Raises OptctxError."""
+    if path:
+        winner = found.winner or found.base
+        OptionContext(overrides_of(winner.options)).save(path, passes=winner.passes)
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """What is searched. `hint`: a harness to fill in, if the search goes by size for want of one."""
+
+    job: Job
+    space: Space
+    objectives: list[Objective]
+    hint: str
+
+
+def _prepared(given: Arguments, read: Input) -> _Prepared:
+    """The search, after everything that can be judged before anything is compiled."""
+    own, limits, measuring = given.own, given.limits, given.measuring
     goals = _goals_of(own.by, measuring)
     given.results.check(len(goals))
     space = parse_space(given.varied.tries, read.pipelines)  # now rather than after minutes of work
     job = read.job(given.file, pipelines=True)
     note_skipped({given.file: job})
-    if given.results.emit_ir:
-        check_marking(job.ir)
     objectives, hint = _objectives_of(goals, measuring, given.file, job, helping=not space.dimensions)
-    wanted = own.propose or (0 if space.dimensions else _PROPOSED)
-    kept = keep.keep if keep.resume else None
-    if wanted and kept and os.path.exists(kept) and os.path.getsize(kept):
-        space = _kept_space(kept, read, space)
-    elif wanted:
-        space = _proposed(job, space, objectives, wanted, limits, given.search.seconds)
-    shown.goals = [each.goal for each in objectives]
-    executor = None
-    if own.cluster:
-        from optctx.lab.tuning.dask import dask_executor
-
-        executor = stack.enter_context(dask_executor(own.cluster))
-    made = Tuning(
-        job,
-        space,
-        objectives,
-        given.search,
-        **vars(keep),
-        limits=limits,
-        executor=executor,
-        wrong=given.results.wrong,
-        on_trial=shown.add,
-    )
-    return made, hint
+    if wanted := own.propose or (0 if space.dimensions else _PROPOSED):
+        kept = _kept_space(given.kept, given.file, read, space)
+        space = kept or _proposed(job, space, objectives, wanted, limits, given.search.seconds)
+    return _Prepared(job, space, objectives, hint)
 
 
 def _goals_of(texts: Sequence[str], measuring: Measuring) -> list[str]:
@@ -253,7 +232,7 @@ def _objectives_of(
     """
     if not goals and (measuring.harness or measuring.entry or os.path.exists(harness_place(file))):
         goals = ["time"]
-    called = any(goal.partition(":")[0] in _CALLED for goal in goals)
+    called = any(goal.partition(":")[0] == "time" for goal in goals)
     harness, hint = Harness("main"), ""
     if called or (helping and not goals):
         try:
@@ -289,76 +268,59 @@ def _proposed(
     return Space.of([*space.dimensions, *found])
 
 
-def _kept_space(path: str, given: Input, wanted: Space) -> Space:
-    """The space of a search that goes on, in which options were proposed beside those that are `wanted`.
+def _kept_space(kept: Kept, file: str, given: Input, wanted: Space) -> Space | None:
+    """The space of a study that goes on, in which options were proposed beside those that are `wanted`.
 
-    Raises OptctxError, also for an option or a value that is not proposed: the file may be a stranger's.
+    None if there is no such study. Raises OptctxError for one that does not try what is wanted.
     """
-    texts = read_trials(path).identity.get("space")
-    own = [text for text in texts if isinstance(text, str)] if isinstance(texts, list) else []
-    space = parse_space([text for text in own if not text.startswith(f"{PASSES}=")], given.pipelines)
+    opened, name = Storage(kept.storage), kept.name(file)
+    try:
+        identity = opened.identity(name)
+    finally:
+        opened.close()
+    if identity is None:
+        return None
+    texts = [text for text in identity.get("space", ()) if not text.startswith(f"{PASSES}=")]
+    space = parse_space(texts, given.pipelines)
     if other := [text for text in wanted.texts() if text not in space.texts()]:
         raise OptctxError(
-            f"cannot resume from {shown(path)}: its search does not try {other[0]}; repeat its arguments, or "
-            "name another file"
+            f"cannot continue the study {shown(name)} in {opened.named}: it does not try {other[0]}; repeat "
+            "its arguments, or give another name with --study"
         )
-    for each in space.dimensions:
-        if str(each) in wanted.texts() or each.name == PASSES:
-            continue
-        if not all(trusted(each.name, text) for text in each.values.ends if text != DEFAULT):
-            raise OptctxError(
-                f"cannot resume from {shown(path)}: it tries {shown(str(each))}, which no search proposes; "
-                "give it with --try, or name another file"
-            )
     return space
 
 
-def _report(study: Study, results: Results, source: Source) -> None:
-    if results.report:
-        report.write_report(study, results.report, source=source)
-
-
-def _how_to_go_on(where: str | None, opened: list[Tuning]) -> str:
-    after = f" after {opened[0].progress}" if opened else ""
-    if not where or not (opened or os.path.exists(where)):
-        return f"interrupted{after}"
-    kept = f"they are in {where}" if opened else f"{where} keeps what it has"
-    return f"interrupted{after}; {kept}: go on with --resume"
-
-
-def print_study(
-    study: Study, out: Out, source: Source, saved: str | None = None, *, ask: bool = False
+def print_found(
+    found: Tuned, out: Out, source: Source, saved: str | None = None, *, ask: bool = False
 ) -> None:
-    """Print a study as `--format` says: for people, with the lines that compile as the best did.
+    """Print a search as `--format` says: for people, with the lines that compile as the best did.
 
     `saved`: the file that has the best set. `ask`: as for `ending`.
     """
-    if printed(out.format, lambda: as_data(study), lambda: as_rows(study)):
+    if printed(out.format, lambda: as_data(found), lambda: as_rows(found)):
         return
     top = out.top or _ROWS
-    show(as_table(study, top))
-    say(*summary(study, top))
-    if study.finished and (lines := ending(study, source, saved, ask=ask)):
+    show(as_table(found, top))
+    say(*summary(found, top))
+    if found.finished and (lines := ending(found, source, saved, ask=ask)):
         say(*lines)
 
 
 class _Progress:
     """What the line of progress shows: the best figures so far."""
 
-    def __init__(self) -> None:
-        self.goals: list[Goal] = []
-        self.best: dict[str, float] = {}
-        self.total: int | None = None
-        self.step: Callable[..., None] = lambda total, **texts: None
+    def __init__(self, goals: Sequence[Goal], step: Callable[..., None]) -> None:
+        self._goals, self._step = goals, step
+        self._best: dict[str, float] = {}
 
-    def add(self, trial: Trial) -> None:
-        for goal in self.goals:
+    def add(self, trial: Trial, total: int | None) -> None:
+        for goal in self._goals:
             figure = trial.objectives.get(goal.name)
-            if figure is not None and goal.better(figure, self.best.setdefault(goal.name, figure)):
-                self.best[goal.name] = figure
+            if figure is not None and goal.better(figure, self._best.setdefault(goal.name, figure)):
+                self._best[goal.name] = figure
         shown = (
-            f"{goal.unit or goal.name} {figure_text(self.best[goal.name], goal)}"
-            for goal in self.goals
-            if goal.name in self.best
+            f"{goal.unit or goal.name} {figure_text(self._best[goal.name], goal)}"
+            for goal in self._goals
+            if goal.name in self._best
         )
-        self.step(self.total, best=", ".join(shown))
+        self._step(total, best=", ".join(shown))

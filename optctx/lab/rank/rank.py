@@ -11,8 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from importlib import resources
 
-import msgspec
-
 from optctx import OptionContext, current
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
@@ -32,7 +30,6 @@ _LEAST_GROUP, _TIMES_GROUP = 2.5, 10  # seconds that a group may take, and times
 _WINDOW = 3  # compilations for each thread that are under way, or wait for one
 _SCREENED = 0.5  # compilations for each value, with groups (design/rank.md)
 _MOST_LISTED = 10_000  # values of a range
-_LONGEST = 201  # characters of a demangled name in the file: one more than are shown
 _INTERRUPTED, _STOPPED = "because it was interrupted", "because it could not go on"
 
 
@@ -130,15 +127,12 @@ def rank(
             run.begin(base)
             on_estimate(run.estimate())
             try:
-                run.note("before every value was tried")
                 ended = run.go(trials, None if seconds is None else began + seconds)
             except KeyboardInterrupt:
-                run.note(_INTERRUPTED)
                 raise Interrupted(run.ranking(_INTERRUPTED)) from None
             except EndedEarlyError as error:
                 error.partial = run.ranking(_STOPPED)
                 raise
-            run.note(ended)
             return run.ranking(ended)
 
 
@@ -146,11 +140,6 @@ def _given(values: Sequence[str]) -> dict[str, list[str]]:
     """Option -> the values to try. Raises OptctxError for what cannot be read or listed, or LLVM refuses."""
     dimensions = [parse_dimension(setting) for setting in values]
     for each in dimensions:
-        if each.condition is not None:
-            raise OptctxError(
-                f"cannot rank {each.name!r} under a condition: options are tried one at a time; leave the "
-                "condition out"
-            )
         if each.values.count > _MOST_LISTED:
             raise OptctxError(
                 f"cannot try {each.values} for {each.name!r}: expected at most {_MOST_LISTED:,} values; give "
@@ -352,14 +341,10 @@ class _Run:
 
     def ranking(self, ended: str) -> Ranking:
         """The results so far."""
-        return filled(self.outline(ended), (self.trials[number] for number in sorted(self.trials)))
-
-    def outline(self, ended: str) -> Ranking:
-        """What is tried, without results."""
         effects = (
             Effect(each.option, each.type, each.base, each.functions) for each in self.chosen.candidates
         )
-        return Ranking(
+        outline = Ranking(
             goal=self.goal,
             base=self.base,
             read=self.read,
@@ -370,12 +355,4 @@ class _Run:
             ended=ended,
             left=len(self.trials) + self.left,
         )
-
-    def note(self, ended: str) -> None:
-        """Keep what the ranking is made of, beside its trials."""
-        outline = self.outline(ended)
-        short = (
-            replace(each, functions=tuple(name[:_LONGEST] for name in each.functions))
-            for each in outline.effects
-        )
-        self.file.note("ranking", msgspec.to_builtins(replace(outline, effects=tuple(short))))
+        return filled(outline, (self.trials[number] for number in sorted(self.trials)))

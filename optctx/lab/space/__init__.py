@@ -1,6 +1,5 @@
 """The option values that an experiment tries: one grammar for every command and for Python."""
 
-from optctx.lab.space.conditions import Condition, parse_condition
 from optctx.lab.space.space import (
     DEFAULT,
     PASSES,
@@ -18,7 +17,6 @@ __all__ = [
     "DEFAULT",
     "PASSES",
     "Choices",
-    "Condition",
     "Dimension",
     "Floats",
     "Integers",
@@ -28,7 +26,6 @@ __all__ = [
     "Values",
     "number_of",
     "overrides_of",
-    "parse_condition",
     "parse_dimension",
     "parse_space",
     "parse_values",

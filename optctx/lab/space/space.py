@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from optctx import OptionContext, registry
 from optctx.errors import OptctxError, shown
-from optctx.lab.space.conditions import Condition, parse_condition
 from optctx.lab.space.values import Choices, Floats, Integers, Value, Values, parse_values
 
 # As a value: leave the option alone.
 DEFAULT = "default"
 # The dimension whose values are pipelines: LLVM has no option of this name.
 PASSES = "passes"
-# What a search may try: dimension -> text of its value, for those that count.
+# What a search may try: dimension -> text of its value.
 Point = Mapping[str, str]
 
 _FLAG = Choices(("false", "true"))  # the values of a name alone
@@ -29,33 +27,33 @@ _NUMBERS = (*_WHOLE, "float", "double")
 
 @dataclass(frozen=True)
 class Dimension:
-    """One option, or the pipeline, and the values to try. `condition`: when it counts; None is always."""
+    """One option, or the pipeline, and the values to try."""
 
     name: str
     values: Values
-    condition: Condition | None = None
 
     def __str__(self) -> str:
-        return f"{self.name}={self.values}" + (f" if {self.condition}" if self.condition else "")
+        return f"{self.name}={self.values}"
 
 
 @dataclass(frozen=True)
 class Space:
-    """Dimensions in an order in which each stands behind those that its condition asks for.
-
-    Make one with `parse_space` or `Space.of`. Plain data: it can be sent to another process.
-    """
+    """Dimensions in their order. Make one with `parse_space` or `Space.of`. Plain data."""
 
     dimensions: tuple[Dimension, ...]
 
     @classmethod
     def of(cls, dimensions: Sequence[Dimension]) -> Space:
-        """Order the dimensions and check them against LLVM's options.
+        """Check the dimensions against LLVM's options.
 
-        Raises OptctxError for a name that stands twice, a condition about something else or in a circle, a
-        range for an option that is no number, and as OptionContext does for options and values.
+        Raises OptctxError for a name that stands twice, a range for an option that is no number, and as
+        OptionContext does for options and values.
         """
-        space = cls(tuple(_ordered(dimensions)))
+        names = [each.name for each in dimensions]
+        for name in names:
+            if names.count(name) > 1:
+                raise OptctxError(f"option {shown(name)} is set twice; write all its values in one --try")
+        space = cls(tuple(dimensions))
         space.check()
         return space
 
@@ -66,7 +64,7 @@ class Space:
 
     @property
     def count(self) -> float:
-        """How many points there are at most; conditions make it fewer."""
+        """How many points there are."""
         counts = [each.values.count for each in self.dimensions]
         return math.inf if math.inf in counts else math.prod(counts)
 
@@ -91,27 +89,6 @@ class Space:
                     f"{targets[target]!r} and {each.name!r} are the same option; take one of them out"
                 )
 
-    def walk(self, choose: Callable[[Dimension], Value]) -> dict[str, Value]:
-        """Choose a value for each dimension that counts, one after the other. Return the point."""
-        values: dict[str, Value] = {}
-        chosen: dict[str, str] = {}
-        for each in self.dimensions:
-            if each.condition is None or each.condition.holds(chosen):
-                values[each.name] = choose(each)
-                chosen[each.name] = text_of(values[each.name])
-        return values
-
-    def holds(self, values: Mapping[str, Value]) -> bool:
-        """Whether these are a point of the space: dimension -> value, for exactly those that count."""
-        kinds = {each.name: each.values for each in self.dimensions}
-        return self.walk(lambda each: values.get(each.name, "")) == values and all(
-            kinds[name].holds(value) for name, value in values.items()
-        )
-
-    def pick(self, dice: random.Random) -> dict[str, Value]:
-        """A random point."""
-        return self.walk(lambda each: each.values.pick(dice))
-
     def points(self, most: int | None = None) -> list[dict[str, Value]]:
         """Every point, or the first `most`; the last dimension changes fastest.
 
@@ -122,25 +99,16 @@ class Space:
         # Points of the dimensions up to each, from which `most` of all come; the last dimension's first.
         enough = [sys.maxsize if most is None else most]
         for each in reversed(self.dimensions[1:]):
-            enough.append(-(-enough[-1] // (1 if each.condition else int(each.values.count))))
+            enough.append(-(-enough[-1] // int(each.values.count)))
         points: list[dict[str, Value]] = [{}]
         for each in self.dimensions:
-            points = list(itertools.islice(_continued(points, each), enough.pop()))
+            longer = ({**point, each.name: value} for point in points for value in each.values.each())
+            points = list(itertools.islice(longer, enough.pop()))
         return points
 
     def texts(self) -> list[str]:
         """As `parse_space` reads them, but for pipelines."""
         return [str(each) for each in self.dimensions]
-
-
-def _continued(points: Iterable[dict[str, Value]], dimension: Dimension) -> Iterator[dict[str, Value]]:
-    """The points with one more dimension, where it counts."""
-    condition = dimension.condition
-    for point in points:
-        if condition is None or condition.holds({name: text_of(value) for name, value in point.items()}):
-            yield from ({**point, dimension.name: value} for value in dimension.values.each())
-        else:
-            yield point
 
 
 def text_of(value: object) -> str:
@@ -154,9 +122,8 @@ def overrides_of(point: Point) -> dict[str, str]:
 
 
 def parse_dimension(setting: str) -> Dimension:
-    """From "unroll-count=1..16 if unroll-runtime==true", or the name of a flag. Raises OptctxError."""
-    body, _, condition = setting.partition(" if ")
-    name, equals, text = body.partition("=")
+    """From "unroll-count=1..16", or the name of a flag. Raises OptctxError."""
+    name, equals, text = setting.partition("=")
     name = name.strip().lstrip("-")
     if not name or not (equals or _is_flag(name)):
         raise OptctxError(
@@ -165,7 +132,7 @@ def parse_dimension(setting: str) -> Dimension:
     if name == PASSES:
         raise OptctxError(f"{PASSES!r} is no option; write each pipeline with a --passes of its own")
     values = parse_values(text.strip(), setting) if equals else _FLAG
-    return Dimension(name, values, parse_condition(condition, setting) if condition else None)
+    return Dimension(name, values)
 
 
 def _is_flag(name: str) -> bool:
@@ -184,32 +151,6 @@ def parse_space(settings: Sequence[str], pipelines: Sequence[str] = ()) -> Space
     if len(pipelines) > 1:
         dimensions.insert(0, Dimension(PASSES, Choices(tuple(dict.fromkeys(pipelines)))))
     return Space.of(dimensions)
-
-
-def _ordered(dimensions: Sequence[Dimension]) -> list[Dimension]:
-    """Each behind those that its condition asks for; otherwise as they were given."""
-    by_name: dict[str, Dimension] = {}
-    for each in dimensions:
-        if by_name.setdefault(each.name, each) is not each:
-            raise OptctxError(f"option {shown(each.name)} is set twice; write all its values in one --try")
-    ordered: dict[str, Dimension] = {}
-
-    def place(dimension: Dimension, above: tuple[str, ...]) -> None:
-        if dimension.name in above:
-            circle = " and ".join(map(repr, above[above.index(dimension.name) :]))
-            raise OptctxError(f"the condition of {circle} asks for itself; take a condition out")
-        for name in dimension.condition.names if dimension.condition else ():
-            if name not in by_name:
-                raise OptctxError(
-                    f"the condition of {dimension.name!r} asks for {name!r}, which has no values of its own; "
-                    f"give them with --try {name}=..."
-                )
-            place(by_name[name], (*above, dimension.name))
-        ordered.setdefault(dimension.name, dimension)
-
-    for each in dimensions:
-        place(each, ())
-    return list(ordered.values())
 
 
 def _check_type(dimension: Dimension, kind: str) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 
 from optctx.errors import OptctxError, shown
 
@@ -42,19 +40,6 @@ class Integers:
         """The number that is so many steps above the lowest."""
         return self.low + place * self.step
 
-    def holds(self, value: object) -> bool:
-        return (
-            isinstance(value, int)
-            and not isinstance(value, bool)
-            and self.low <= value <= self.high
-            and (value - self.low) % self.step == 0
-        )
-
-    def pick(self, dice: random.Random) -> Value:
-        if self.log:
-            return min(self.high, int(math.exp(dice.uniform(math.log(self.low), math.log(self.high + 1)))))
-        return dice.randrange(self.low, self.high + 1, self.step)
-
     def __str__(self) -> str:
         step = f":step={self.step}" if self.step != 1 else ""
         return f"{self.low}..{self.high}{':log' if self.log else ''}{step}"
@@ -62,58 +47,29 @@ class Integers:
 
 @dataclass(frozen=True)
 class Floats:
-    """Numbers from `low` to `high`, both included. Those of a step are what its decimals say, 0.3 and not
-    0.1 + 0.1 + 0.1.
-    """
+    """Numbers from `low` to `high`, both included, for a search. A grid cannot list them."""
 
     low: float
     high: float
-    step: float | None = None
     log: bool = False
 
     @property
     def count(self) -> float:
-        if self.low == self.high:
-            return 1
-        if self.step is None:
-            return math.inf
-        return (_exact(self.high) - _exact(self.low)) // _exact(self.step) + 1
+        return math.inf
 
     @property
     def ends(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((repr(self.low), repr(self.high))))
 
     def each(self) -> Iterator[Value]:
-        """Raises OptctxError without a step."""
-        if self.step is None and self.low != self.high:
-            raise OptctxError(f"cannot list the values of {self}: give it a step, such as {self}:step=0.1")
-        return map(self.at, range(int(self.count)))
-
-    def at(self, place: int) -> float:
-        """The number that is so many steps above the lowest."""
-        return float(_exact(self.low) + place * _exact(self.step or 0.0))
-
-    def nearest(self, value: float) -> float:
-        """The number that `value` is, but for the rounding of sums."""
-        return value if self.step is None else self.at(round((value - self.low) / self.step))
-
-    def holds(self, value: object) -> bool:
-        if not isinstance(value, float) or not self.low <= value <= self.high:
-            return False
-        steps = (value - self.low) / self.step if self.step else 0.0
-        return abs(steps - round(steps)) < 1e-6
-
-    def pick(self, dice: random.Random) -> Value:
-        if self.step is not None:
-            return self.at(dice.randrange(int(self.count)))
-        if self.log:
-            picked = math.exp(dice.uniform(math.log(self.low), math.log(self.high)))
-            return min(self.high, max(self.low, picked))
-        return dice.uniform(self.low, self.high)
+        """Raises OptctxError."""
+        raise OptctxError(
+            f"cannot list the values of {self}: a range of decimal numbers is for a search; write the "
+            f"values, such as {self.low!r},{self.high!r}"
+        )
 
     def __str__(self) -> str:
-        step = f":step={self.step!r}" if self.step is not None else ""
-        return f"{self.low!r}..{self.high!r}{':log' if self.log else ''}{step}"
+        return f"{self.low!r}..{self.high!r}{':log' if self.log else ''}"
 
 
 @dataclass(frozen=True)
@@ -132,12 +88,6 @@ class Choices:
 
     def each(self) -> Iterator[Value]:
         return iter(self.texts)
-
-    def holds(self, value: object) -> bool:
-        return value in self.texts
-
-    def pick(self, dice: random.Random) -> Value:
-        return dice.choice(self.texts)
 
     def __str__(self) -> str:
         return ",".join(self.texts)
@@ -176,11 +126,6 @@ def parse_values(text: str, setting: str) -> Values:
     return _range(low.strip(), high.strip(), step, log, setting)
 
 
-def _exact(number: float) -> Fraction:
-    """What the shortest text of a number says."""
-    return Fraction(repr(float(number)))  # the numbers of NumPy have another `repr`
-
-
 def number_of(text: str) -> float | None:
     """The finite number that a text is, if it is one."""
     try:
@@ -214,4 +159,6 @@ def _range(low: str, high: str, step: str | None, log: bool, setting: str) -> In
     try:
         return Integers(int(low), int(high), 1 if step is None else int(step), log)
     except ValueError:
-        return Floats(float(low), float(high), None if step is None else float(step), log)
+        if step is not None:
+            raise refuse("a step is of whole numbers; list the values instead, such as 0.5,1.0,1.5") from None
+        return Floats(float(low), float(high), log)

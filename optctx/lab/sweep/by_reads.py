@@ -6,7 +6,6 @@ from collections.abc import Hashable, Mapping
 from typing import Generic, TypeVar
 
 from optctx import registry
-from optctx.locks import lock_left_behind
 
 Result = TypeVar("Result")
 _Key = tuple[Hashable, frozenset[str], tuple[tuple[str, str], ...]]
@@ -16,11 +15,10 @@ class ByReads(Generic[Result]):
     """Results under their source and those of the options that the step read.
 
     A step is a function of its source and of the options that it reads, one after the other. With the same
-    source and the same values of those, it would read the same ones and do the same. For several threads.
+    source and the same values of those, it would read the same ones and do the same.
     """
 
     def __init__(self) -> None:
-        self._adding = lock_left_behind()
         self._targets: dict[str, str] = {}
         self._read: dict[Hashable, list[frozenset[str]]] = {}  # by source, each once
         self._results: dict[_Key, Result] = {}
@@ -28,11 +26,10 @@ class ByReads(Generic[Result]):
     def add(self, source: Hashable, options: Mapping[str, str], read: frozenset[str], result: Result) -> None:
         """Enter a result, if none is known. `read`: the names of those that were read, without aliases."""
         key = source, read, self._values(options, read)
-        with self._adding:
-            self._results.setdefault(key, result)
-            sets = self._read.setdefault(source, [])
-            if read not in sets:
-                sets.append(read)
+        self._results.setdefault(key, result)
+        sets = self._read.setdefault(source, [])
+        if read not in sets:
+            sets.append(read)
 
     def find(self, source: Hashable, options: Mapping[str, str]) -> tuple[frozenset[str], Result] | None:
         """What was read, and the result; None if it is not known."""

@@ -23,7 +23,7 @@ _TIMES_BASE = 20
 
 @dataclass(frozen=True)
 class Limits:
-    """What compilations may take. `jobs`: at once, None for one per processor; an executor decides itself.
+    """What compilations may take. `jobs`: at once, None for one per processor.
 
     `timeout`: seconds for each; None is 20 times what the base takes, at least 10, and 120 for the base.
     `memory`: bytes of address space for each, beyond what LLVM itself takes; None is no limit.
@@ -64,7 +64,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Plan:
-    """What all compilations of an experiment share. No handles, so it can be sent to another machine."""
+    """What all compilations of an experiment share. No handles, so it can be sent to another process."""
 
     jobs: tuple[Job, ...]
     arguments: tuple[str, ...]  # set process-wide before anything is compiled
@@ -80,11 +80,6 @@ class Plan:
     def pipelines(self) -> tuple[str, ...]:
         """Of the jobs."""
         return tuple(job.passes for job in self.jobs)
-
-    @property
-    def emit_once(self) -> bool:
-        """Whether equal modules are emitted once. What they read has to be known, and no time to count."""
-        return bool(self.noted) and self.repeats == 1
 
     def refused(self, place: int, error: str) -> OptctxError:
         """The error for a job that LLVM refuses."""
@@ -162,7 +157,6 @@ class Answer:
     code: bytes = b""  # the object, if the plan asks for it
     ir: str | None = None
     read: frozenset[str] | None = None  # those of `Plan.noted` that LLVM read; None if unknown
-    emitted: bool = True  # False: an equal module was emitted before, and `seconds` has the time of then
 
     @property
     def figures(self) -> dict[str, float]:

@@ -18,8 +18,7 @@ from optctx.lab.sweep.worker import (
     attach_once,
     check,
     check_module,
-    compile_alone,
-    compile_together,
+    compile_one,
     prepare,
 )
 
@@ -67,13 +66,12 @@ class SweepProcess:
         _ = self.pool.process  # raises what its server finds wrong
         self._crowd = Crowd(
             self.pool,
-            compile_together,
+            compile_one,
             Answer,
             threads=plan.limits.at_once,
             limit=self._limit,
             traits=self._settings,
             memory=plan.limits.memory,
-            alone=compile_alone,
         )
         for place in range(len(plan.jobs)):
             if error := self._error(place):

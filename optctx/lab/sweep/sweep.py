@@ -11,8 +11,6 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-import msgspec
-
 from optctx import OptionContext
 from optctx.children.death import is_of_machine
 from optctx.compiling import FreshProcess, Job, Result
@@ -204,9 +202,8 @@ class _Run:
         if wanted or baseline:
             self.process.prepare(self.plan)
             bases = self.process.bases()
-            made = [self._baseline(place, answer) for place, answer in enumerate(bases)]
-            self.baselines = made if baseline else []
-            self.file.note("sweep", {"bases": msgspec.to_builtins(made), "total": self.total})
+            if baseline:
+                self.baselines = [self._baseline(place, answer) for place, answer in enumerate(bases)]
             with closing(self._verified(wanted, bases) if verify else self._made(wanted, bases)) as found:
                 for trial in found:
                     self._enter(trial)

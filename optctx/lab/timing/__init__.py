@@ -1,11 +1,7 @@
 """Run time of compiled code, measured honestly; outputs compared."""
 
-from typing import TYPE_CHECKING
-
-from optctx.importing import later
 from optctx.lab.timing.bench import Bench, check
 from optctx.lab.timing.cases import Case, read_case
-from optctx.lab.timing.counting import run_command
 from optctx.lab.timing.harness import Array, Harness, Kind, Value
 from optctx.lab.timing.harness_text import NoHarnessError, find_harness, harness_of
 from optctx.lab.timing.measuring import Measuring
@@ -21,17 +17,12 @@ from optctx.lab.timing.results import (
     Timing,
     Tolerance,
 )
-from optctx.lab.timing.rounds import Stop
 from optctx.lab.timing.settings_compared import Compared, Row, compare_settings
-
-if TYPE_CHECKING:
-    from optctx.lab.timing.numba_call import Call, call_of
 
 __all__ = [
     "Array",
     "Bench",
     "Budget",
-    "Call",
     "Case",
     "Clock",
     "Compared",
@@ -47,11 +38,9 @@ __all__ = [
     "Outcome",
     "ProcessorLock",
     "Row",
-    "Stop",
     "Timing",
     "Tolerance",
     "Value",
-    "call_of",
     "check",
     "compare_settings",
     "conditions",
@@ -59,8 +48,4 @@ __all__ = [
     "harness_of",
     "processors",
     "read_case",
-    "run_command",
 ]
-
-if not TYPE_CHECKING:  # it needs Numba
-    __getattr__, __dir__ = later(__name__, {"optctx.lab.timing.numba_call": ("Call", "call_of")})

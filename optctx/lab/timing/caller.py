@@ -41,7 +41,6 @@ entry:
   call void @spoil(i8 %byte)
   %1 = call i32 @clock_gettime(i32 {wall}, ptr %wall)
   %2 = call i32 @clock_gettime(i32 {cpu}, ptr %times)
-  {before}
   br label %loop
 loop:
   %done = phi i64 [ 0, %entry ], [ %next, %loop ]
@@ -51,7 +50,6 @@ loop:
   %more = icmp ult i64 %next, %calls
   br i1 %more, label %loop, label %end
 end:
-  {after}
   %3 = call i32 @clock_gettime(i32 {cpu}, ptr %after)
   %4 = call i32 @clock_gettime(i32 {wall}, ptr %wall.after)
   ret void
@@ -59,8 +57,8 @@ end:
 """
 
 
-def _caller_ir(harness: Harness, around: tuple[str, str] = ("", "")) -> str:
-    """The module that calls entry points of this form. `around`: lines of IR before and after the calls."""
+def _caller_ir(harness: Harness) -> str:
+    """The module that calls entry points of this form."""
     loads, passed = [], []
     for place, argument in enumerate(harness.arguments):
         kind = None if isinstance(argument, Array) else KINDS[argument.type]
@@ -81,16 +79,14 @@ def _caller_ir(harness: Harness, around: tuple[str, str] = ("", "")) -> str:
         returns=returns,
         assign=assign,
         store=store,
-        before=around[0],
-        after=around[1],
         **_CLOCKS,
     )
 
 
-def compile_caller(harness: Harness, around: tuple[str, str] = ("", "")) -> bytes:
+def compile_caller(harness: Harness) -> bytes:
     """The object of that module, compiled in a fresh process. Raises OptctxError if LLVM does not make it."""
     with FreshProcess() as fresh:
-        result = fresh.compile(Job(_caller_ir(harness, around), "verify"))
+        result = fresh.compile(Job(_caller_ir(harness), "verify"))
     if result.error is not None:
         raise OptctxError(f"LLVM could not make the code that calls: {result.error}")
     return result.code

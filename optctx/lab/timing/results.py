@@ -96,14 +96,12 @@ class Timing:
     """How long one call takes, and how many times as fast as the base it is: `ratio` is base / this.
 
     Both None unless the outcome is "ok". The base's own ratio is that to itself. `rounds`: of processes.
-    `stopped`: it was measured no further than that, because `stop` said so.
     """
 
     outcome: Outcome
     seconds: Interval | None = None
     ratio: Interval | None = None
     rounds: int = 0
-    stopped: bool = False
 
 
 @dataclass(frozen=True)
@@ -135,7 +133,7 @@ class Measurement:
         above = [
             (timing.ratio.middle, name)
             for name, timing in self.candidates.items()
-            if timing.ratio is not None and not timing.stopped and is_gain(timing.ratio, self.noise)
+            if timing.ratio is not None and is_gain(timing.ratio, self.noise)
         ]
         return [name for _, name in sorted(above, reverse=True)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from statistics import median
@@ -26,8 +26,6 @@ from optctx.lab.timing.results import (
 )
 
 R = TypeVar("R", bound="Rounds")
-# (name, rounds, median ratio) -> whether to stop
-Stop = Callable[[str, int, float], bool]
 
 _LEAST_ROUNDS = 10  # fewer say too little about the median
 _STEP = 5  # rounds between two looks at the intervals
@@ -84,15 +82,12 @@ class Rounds:
         budget: Budget | None = None,
         seed: int = 0,
         confidence: float = 0.95,
-        stop: Stop | None = None,
     ) -> Measurement:
         """Time the candidates that are right, in rounds.
 
         In a round, base and candidates are sampled in turn, in random order. `seed` seeds orders, places of
         code in memory, and the bootstrap.
-        Rounds go on until the intervals are narrow or the budget ends. `stop` is asked about each candidate
-        every five rounds: its name, the rounds so far, and its median ratio; True measures it no further.
-        Raises OptctxError if the base dies.
+        Rounds go on until the intervals are narrow or the budget ends. Raises OptctxError if the base dies.
         """
         budget = budget or Budget()
         if not 0 < confidence < 1:
@@ -108,14 +103,9 @@ class Rounds:
             _Sums(tuple(right[start : start + _GROUP]), confidence, seed + place)
             for place, start in enumerate(starts)
         ]
-        names = {digest: name for name, digest in reversed(digests.items())}
-
-        def stops(digest: str, rounds: int, ratio: float) -> bool:
-            return stop is not None and stop(names[digest], rounds, ratio)
-
         for place, each in enumerate(sums):
             share = (budget.seconds - (time.monotonic() - started)) / (len(sums) - place)
-            self._run_rounds(each, budget, share, stops)
+            self._run_rounds(each, budget, share)
         return self._measurement(digests, sums, started, seed, found)
 
     def confirm(
@@ -138,18 +128,15 @@ class Rounds:
         gain = timing.ratio is not None and first.low > 1 and is_gain(timing.ratio, found.noise)
         return Confirmation(gain, first, timing.ratio, found.noise, found, timing.outcome)
 
-    def _run_rounds(self, sums: _Sums, budget: Budget, seconds: float, stops: Stop) -> None:
+    def _run_rounds(self, sums: _Sums, budget: Budget, seconds: float) -> None:
         deadline = time.monotonic() + seconds
         over = False
         while not (over or sums.narrow):
             seed = hash((sums.seed, sums.rounds))  # of integers: the same in every process
             sums.add(self._round(sums.living, seed))
-            if is_look := sums.rounds % _STEP == 0:
-                sums.drop(stops)
             if sums.rounds >= _LEAST_ROUNDS:
-                ended = sums.rounds >= budget.rounds or time.monotonic() >= deadline
-                over = ended or bool(sums.stopped and not sums.living)
-                sums.narrow = (over or is_look) and sums.is_narrow(budget.width)
+                over = sums.rounds >= budget.rounds or time.monotonic() >= deadline
+                sums.narrow = (over or sums.rounds % _STEP == 0) and sums.is_narrow(budget.width)
 
     def _measurement(
         self, digests: dict[str, str], sums: list[_Sums], started: float, seed: int, found: Conditions
@@ -186,7 +173,6 @@ class _Sums:
     ratios: dict[str, list[float]] = field(default_factory=dict)  # to the base, one for each round
     seconds: dict[str, list[float]] = field(default_factory=dict)  # of one call
     dead: dict[str, Outcome] = field(default_factory=dict)
-    stopped: dict[str, int] = field(default_factory=dict)  # after so many rounds
     cpu: float = 0.0
     wall: float = 0.0
     narrow: bool = False
@@ -209,13 +195,6 @@ class _Sums:
         self.cpu += found.cpu
         self.wall += found.wall
 
-    def drop(self, stops: Stop) -> None:
-        """Measure no further what is to be stopped."""
-        for name in self.living:
-            if stops(name, self.rounds, median(self.ratios[name])):
-                self.stopped[name] = self.rounds
-        self.living = tuple(name for name in self.living if name not in self.stopped)
-
     def is_narrow(self, width: float) -> bool:
         return all(
             interval(self.ratios[name], self.confidence, self.seed, _LOOK).width <= width
@@ -224,11 +203,10 @@ class _Sums:
 
     def timings(self) -> dict[str, Timing]:
         found = {name: Timing(outcome) for name, outcome in self.dead.items()}
-        for name in (BASE, *self.living, *self.stopped):
+        for name in (BASE, *self.living):
             seconds = interval(self.seconds[name], self.confidence, self.seed)
             ratio = interval(self.ratios[name], self.confidence, self.seed)
-            rounds = self.stopped.get(name, self.rounds)
-            found[name] = Timing(Outcome("ok"), seconds, ratio, rounds, name in self.stopped)
+            found[name] = Timing(Outcome("ok"), seconds, ratio, self.rounds)
         return found
 
 

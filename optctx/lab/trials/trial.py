@@ -10,8 +10,7 @@ import msgspec
 
 # ok: it has a figure for every objective. failed: LLVM refused to compile, with an error. crashed: the
 # process ended, by a signal or a fatal error. wrong result: the code runs, and computes something else.
-# pruned: it was stopped because others were better.
-State = Literal["ok", "failed", "crashed", "timed out", "wrong result", "pruned"]
+State = Literal["ok", "failed", "crashed", "timed out", "wrong result"]
 STATES: tuple[State, ...] = get_args(State)
 
 

@@ -1,4 +1,4 @@
-"""The file that keeps an experiment, trial by trial: a grid, a ranking and a search alike.
+"""The file that keeps a grid or a ranking, trial by trial.
 
 It is a journal of Optuna's (JournalFileBackend, one operation a line), so `optuna-dashboard FILE` shows it
 while it grows, with the same numbers. It is written and read here, without Optuna: a file may come from a
@@ -35,12 +35,10 @@ MOST_BYTES = 1 << 30  # of a file
 _LONGEST = 4 << 20  # bytes of a line
 MOST_TRIALS = 10_000_000
 _NAME = "optctx"  # of the study, of who writes, and of what optctx keeps of a trial and of the experiment
-_NOTE = "optctx:"  # begins the names of notes
 
 # Optuna's numbers.
 _STUDY, _STUDY_NOTE, _BEGIN, _END, _TRIAL_NOTE = 0, 2, 4, 6, 8
-_RUNNING, _STATES = 0, {"ok": 1, "pruned": 2}
-_FAILED = 3
+_RUNNING, _COMPLETE, _FAILED = 0, 1, 3
 _DIRECTIONS = {"minimise": 1, "maximise": 2}
 
 
@@ -56,11 +54,10 @@ class _Line(msgspec.Struct):
 
 @dataclass
 class Kept:
-    """What is in a file. `trials`: those that have ended, by number. `notes`: what else was kept, by name."""
+    """What is in a file. `trials`: those that have ended, by number."""
 
     identity: Mapping[str, Any] = field(default_factory=dict)
     trials: dict[int, Trial] = field(default_factory=dict)
-    notes: dict[str, Any] = field(default_factory=dict)
     begun: int = 0
     """How many trials have begun: the numbers below."""
 
@@ -74,10 +71,6 @@ class Trials:
     def append(self, trial: Trial) -> None:
         """Keep a trial that has ended. Raises OptctxError if the file does not take it, or if it is gone."""
         self.kept.trials[trial.number] = trial
-
-    def note(self, name: str, value: Any) -> None:
-        """Keep something else of the experiment, of JSON's types; a later note of the name replaces it."""
-        self.kept.notes[name] = value
 
     def check_in_place(self) -> None:
         """Raise OptctxError if the file was deleted or replaced."""
@@ -117,7 +110,7 @@ class TrialFile(Trials):
             _line(
                 _END,
                 trial_id=trial.number,
-                state=_STATES.get(trial.state, _FAILED),
+                state=_COMPLETE if trial.state == "ok" else _FAILED,
                 values=[trial.objectives[goal.name] for goal in self._goals] if trial.state == "ok" else None,
                 datetime_complete=_now(),
             ),
@@ -125,10 +118,6 @@ class TrialFile(Trials):
         self._write(lines)
         self.kept.begun = begun
         super().append(trial)
-
-    def note(self, name: str, value: Any) -> None:
-        self._write([_line(_STUDY_NOTE, study_id=0, user_attr={_NOTE + name: value})])
-        super().note(name, value)
 
     def check_in_place(self) -> None:
         check_in_place(self._path, self._descriptor)
@@ -320,7 +309,7 @@ class _Reader:
                 if found.study_name != _NAME or self._kept.identity:
                     raise DataError(f"expected the study {_NAME!r} alone, found {shown(found.study_name)}")
             case 2:
-                self._take_notes(found.user_attr)
+                self._take_identity(found.user_attr)
             case 4:
                 if found.study_id or self._kept.begun == MOST_TRIALS:
                     raise DataError("expected a trial of the study")
@@ -335,18 +324,14 @@ class _Reader:
             case _:
                 raise DataError(f"expected an operation of a kept experiment, found {found.op_code}")
 
-    def _take_notes(self, notes: Mapping[str, msgspec.Raw]) -> None:
-        for name, raw in notes.items():
-            if name != _NAME and not name.startswith(_NOTE):
-                continue
-            value = msgspec.json.decode(raw)
-            check_plain(value)
-            if name != _NAME:
-                self._kept.notes[name.removeprefix(_NOTE)] = value
-            elif not isinstance(value, dict) or not value:
-                raise DataError("expected what the experiment is one of")
-            else:
-                self._kept.identity = value
+    def _take_identity(self, notes: Mapping[str, msgspec.Raw]) -> None:
+        if _NAME not in notes:  # what a dashboard adds
+            return
+        value = msgspec.json.decode(notes[_NAME])
+        check_plain(value)
+        if not isinstance(value, dict) or not value:
+            raise DataError("expected what the experiment is one of")
+        self._kept.identity = value
 
     def _take_trial(self, number: int, raw: msgspec.Raw) -> None:
         trial = self._trial.decode(raw)
@@ -386,10 +371,10 @@ def distribution(values: Values) -> tuple[str, dict[str, Any]]:
     """Return what Optuna calls these values, and the arguments that describe them."""
     if isinstance(values, Choices):
         return "Categorical", {"choices": values.texts}
-    kind, high = "Int" if isinstance(values, Integers) else "Float", values.high
-    if values.step is not None:
+    if isinstance(values, Integers):
         high = values.at(int(values.count) - 1)
-    return kind, {"low": values.low, "high": high, "step": values.step, "log": values.log}
+        return "Int", {"low": values.low, "high": high, "step": values.step, "log": values.log}
+    return "Float", {"low": values.low, "high": values.high, "step": None, "log": values.log}
 
 
 def _encoded(values: Values) -> str:

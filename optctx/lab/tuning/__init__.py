@@ -4,7 +4,6 @@ from optctx.lab.space import Choices, Dimension, Floats, Integers, Space, parse_
 from optctx.lab.sweep import Limits
 from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.objectives import (
-    Callgrind,
     Command,
     CompilationTime,
     Function,
@@ -14,12 +13,11 @@ from optctx.lab.tuning.objectives import (
     Size,
 )
 from optctx.lab.tuning.propose import propose
-from optctx.lab.tuning.results import Study
+from optctx.lab.tuning.results import Tuned
 from optctx.lab.tuning.search import Search
-from optctx.lab.tuning.tuning import Tuning, tune
+from optctx.lab.tuning.tuning import tune
 
 __all__ = [
-    "Callgrind",
     "Choices",
     "Command",
     "CompilationTime",
@@ -35,9 +33,8 @@ __all__ = [
     "Search",
     "Size",
     "Space",
-    "Study",
     "Trial",
-    "Tuning",
+    "Tuned",
     "parse_space",
     "propose",
     "tune",

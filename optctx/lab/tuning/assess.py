@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -13,20 +13,17 @@ from optctx.lab.sweep.plan import Answer, Plan
 from optctx.lab.sweep.sweep import trial_of
 from optctx.lab.timing import Case, Outcome
 from optctx.lab.trials import Trial
-from optctx.lab.tuning.evaluate import Candidate
-from optctx.lab.tuning.objectives import Called, Found, Measure, Measured, Objective, Static
-from optctx.lab.tuning.workers import Evaluator
+from optctx.lab.tuning.evaluate import Candidate, Evaluator
+from optctx.lab.tuning.objectives import Found, Measure, Measured, Objective, RunTime, Static
 
-Prune = Callable[[int, int, float], bool]
-_RUN = ("time", "intermediate", "reproduce")  # attributes that come of running
+_RUN = ("time", "reproduce")  # attributes that come of running
 
 
 class Assessor:
     """Gives compilations their figures. Equal objects are run once.
 
     Measuring begins with `measure_against`, and ends with `stop`. `wrong`: the folder in which a wrong result
-    leaves what reproduces it. `prune`: whether a trial is measured no further, by number, step and figure;
-    None never stops one.
+    leaves what reproduces it.
     """
 
     def __init__(
@@ -35,14 +32,11 @@ class Assessor:
         objectives: Sequence[Objective],
         evaluator: Evaluator,
         wrong: str,
-        prune: Prune | None = None,
     ) -> None:
         self._plan = plan
         self._measured = [each for each in objectives if isinstance(each, Measured)]
         self._objectives = objectives
         self._evaluator = evaluator
-        self._prune = prune
-        self._first: dict[str, int] = {}  # digest -> the first trial that gave it
         self._wrong = wrong
         self.base = b""
         """What is measured against."""
@@ -59,7 +53,7 @@ class Assessor:
         """Start what measures. Raises OptctxError if the base cannot be run."""
         self.base = base.code
         for each in self._measured:
-            session = self._evaluator.session(each, base.code, None if self._prune is None else self._stop)
+            session = self._evaluator.session(each, base.code)
             self._measures.append((each, self._sessions.enter_context(session)))
 
     def stop(self) -> None:
@@ -74,8 +68,6 @@ class Assessor:
             for _, answer in compiled
             if answer.state == "ok" and answer.digest not in self._found
         }
-        for candidate, answer in reversed(compiled):
-            self._first[answer.digest] = candidate.number
         for objective, measure in self._measures if new else ():
             for digest, found in measure(new).items():
                 self._found.setdefault(digest, {})[objective.goal.name] = found
@@ -96,10 +88,6 @@ class Assessor:
             if found and trial.digest:
                 self._found.setdefault(trial.digest, found)
 
-    def _stop(self, digest: str, step: int, figure: float) -> bool:
-        number = self._first.get(digest, -1)  # that of the base
-        return self._prune is not None and number >= 0 and self._prune(number, step, figure)
-
     def _trial(self, candidate: Candidate, answer: Answer) -> Trial:
         options = {name: text for name, text in candidate.point if name != PASSES}
         trial = trial_of(answer, candidate.number, options, passes=candidate.pipeline(self._plan))
@@ -112,7 +100,7 @@ class Assessor:
             attributes.update(found.attributes)
             if found.state != "ok":
                 is_new = found.state == "wrong result" and "reproduce" not in attributes
-                if is_new and isinstance(objective, Called):
+                if is_new and isinstance(objective, RunTime):
                     attributes["reproduce"] = self._reproduce(objective, candidate, answer, found.error)
                 return replace(trial, state=found.state, error=found.error, attributes=attributes)
             figures[objective.goal.name] = found.figure
@@ -130,7 +118,7 @@ class Assessor:
             return Found("failed", error=f"the objective {objective.goal.name!r} gave {figure}")
         return Found("ok", figure)
 
-    def _reproduce(self, objective: Called, candidate: Candidate, answer: Answer, error: str) -> str:
+    def _reproduce(self, objective: RunTime, candidate: Candidate, answer: Answer, error: str) -> str:
         """The path of a file with which `optctx time --again` shows a wrong result again."""
         job = self._plan.jobs[0]
         own = [f"-{name}={text}" for name, text in candidate.options.items()]

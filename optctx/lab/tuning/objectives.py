@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -14,7 +12,7 @@ from typing import Any, ClassVar
 
 from optctx.compiling import Emit
 from optctx.errors import OptctxError
-from optctx.lab.program import NoNumberError, Programs, number_of, object_words, tail, with_object
+from optctx.lab.program import NoNumberError, Programs, number_of, object_words, with_object
 from optctx.lab.settings import no_such
 from optctx.lab.sweep.plan import Answer
 from optctx.lab.timing import (
@@ -24,16 +22,11 @@ from optctx.lab.timing import (
     Confirmation,
     Harness,
     Interval,
-    Stop,
     Timing,
     Tolerance,
-    check,
-    run_command,
 )
 from optctx.lab.trials import FIGURES, Direction, Goal, State, Trial, direction_of
 
-_COLLECTED = re.compile(r"Collected\s*:\s*(\d+)")
-_CALLS = (1, 11)  # of the two runs whose difference counts
 _DECIMALS = 6
 _ENDS = ("middle", "low", "high")  # of an interval
 _SAME = 0.99  # the ratio, and the end of its interval, of what is as fast
@@ -137,28 +130,15 @@ class Measured(Objective):
 
     wants: ClassVar[Emit | None] = "object"
 
-    def session(self, base: bytes, stop: Stop | None = None) -> AbstractContextManager[Measure]:
-        """Measure candidates against the base inside the block. `stop`: whether one is measured no further,
-        by name, step and figure; asked only of a run time. Raises OptctxError if the base
-        cannot be run.
+    def session(self, base: bytes) -> AbstractContextManager[Measure]:
+        """Measure candidates against the base inside the block. Raises OptctxError if the base cannot
+        be run.
         """
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class Called(Measured):
-    """One that calls an entry point, and judges what the call leaves beside what the base leaves."""
-
-    harness: Harness = Harness("main")  # noqa: RUF009  frozen
-    tolerance: Tolerance = Tolerance()  # noqa: RUF009  frozen
-
-    @property
-    def identity(self) -> str:
-        return f"{super().identity}, harness {self.harness.digest()}, {self.tolerance}"
-
-
-@dataclass(frozen=True)
-class RunTime(Called):
+class RunTime(Measured):
     """The time of one call of an entry point, as a multiple of the base's: 0.5 is twice as fast.
 
     Candidates are timed beside the base, in turn, on one processor (`optctx.lab.timing`). One whose output is
@@ -166,6 +146,8 @@ class RunTime(Called):
     `seconds`: for the candidates of one block, which are timed together.
     """
 
+    harness: Harness = Harness("main")  # noqa: RUF009  frozen
+    tolerance: Tolerance = Tolerance()  # noqa: RUF009  frozen
     processor: int | None = None
     seconds: float = 5.0
     clock: Clock = "cpu"
@@ -181,12 +163,12 @@ class RunTime(Called):
 
     @property
     def identity(self) -> str:
-        return f"{super().identity}, {self.clock}"
+        return f"{super().identity}, harness {self.harness.digest()}, {self.tolerance}, {self.clock}"
 
     @contextmanager
-    def session(self, base: bytes, stop: Stop | None = None) -> Iterator[Measure]:
+    def session(self, base: bytes) -> Iterator[Measure]:
         with self._bench(base) as bench:
-            yield lambda candidates: self._measure(bench, candidates, stop)
+            yield lambda candidates: self._measure(bench, candidates)
 
     def confirm(self, base: bytes, code: bytes, first: Interval, seed: int) -> Confirmation:
         """Check a candidate once more, whose ratio was `first`."""
@@ -195,81 +177,22 @@ class RunTime(Called):
     def _bench(self, base: bytes) -> Bench:
         return Bench(self.harness, base, processor=self.processor, tolerance=self.tolerance, clock=self.clock)
 
-    def _measure(self, bench: Bench, candidates: Mapping[str, bytes], stop: Stop | None) -> dict[str, Found]:
-        steps: dict[str, list[list[float]]] = {name: [] for name in candidates}
-
-        def asked(name: str, rounds: int, ratio: float) -> bool:
-            steps[name].append([rounds, 1 / ratio])
-            return stop is not None and stop(name, rounds, 1 / ratio)
-
-        measurement = bench.measure(
-            candidates, budget=Budget(seconds=self.seconds), stop=None if stop is None else asked
-        )
+    def _measure(self, bench: Bench, candidates: Mapping[str, bytes]) -> dict[str, Found]:
+        measurement = bench.measure(candidates, budget=Budget(seconds=self.seconds))
         return {
-            name: self._found(timing, measurement.noise, steps[name])
-            for name, timing in measurement.candidates.items()
+            name: self._found(timing, measurement.noise) for name, timing in measurement.candidates.items()
         }
 
-    def _found(self, timing: Timing, noise: Interval, steps: list[list[float]]) -> Found:
-        between = {"intermediate": steps} if steps else {}
+    def _found(self, timing: Timing, noise: Interval) -> Found:
         if timing.ratio is None or timing.seconds is None:
-            return Found(timing.outcome.state, error=timing.outcome.error, attributes=between)
+            return Found(timing.outcome.state, error=timing.outcome.error)
         attributes = {
             "seconds": _numbers(timing.seconds, 1e9),
             "ratio": _numbers(timing.ratio),
             "noise": _numbers(noise),
             "rounds": timing.rounds,
         }
-        figure = 1 / timing.ratio.middle
-        if timing.stopped:
-            error = f"{figure:.3f} times the base after {timing.rounds} rounds"
-            return Found("pruned", error=error, attributes={"time": attributes, **between})
-        return Found("ok", figure, attributes={"time": attributes, **between})
-
-
-@dataclass(frozen=True)
-class Callgrind(Called):
-    """Instructions that one call of an entry point executes, as valgrind's callgrind counts them."""
-
-    timeout: float = 300.0  # seconds for one run under callgrind
-    name: ClassVar[str] = "callgrind"
-    unit: ClassVar[str] = "instructions executed"
-
-    @contextmanager
-    def session(self, base: bytes, stop: Stop | None = None) -> Iterator[Measure]:
-        if shutil.which("valgrind") is None:
-            raise OptctxError(
-                "cannot count instructions: valgrind is not installed; apt-get install valgrind"
-            )
-        with tempfile.TemporaryDirectory(prefix="optctx-") as folder:
-            yield lambda candidates: self._measure(base, candidates, os.path.join(folder, "candidate.o"))
-
-    def _measure(self, base: bytes, candidates: Mapping[str, bytes], path: str) -> dict[str, Found]:
-        outcomes = check(self.harness, base, candidates, tolerance=self.tolerance)
-        found = {}
-        for name, outcome in outcomes.items():
-            if outcome.state != "ok":
-                found[name] = Found(outcome.state, error=outcome.error)
-                continue
-            with open(path, "wb") as file:
-                file.write(candidates[name])
-            found[name] = self._counted(path)
-        return found
-
-    def _counted(self, path: str) -> Found:
-        counts = []
-        for calls in _CALLS:
-            # Only the calls are counted: how much Python does to begin with varies.
-            tool = ["valgrind", "--tool=callgrind", "--instr-atstart=no", "--callgrind-out-file=/dev/null"]
-            words = [*tool, *run_command(self.harness, path, calls)]
-            ran = Programs().run(words, self.timeout, captured=True)
-            if ran.status is None:
-                return Found("timed out", error=f"callgrind took longer than {self.timeout:g} s")
-            collected = _COLLECTED.search(ran.err)
-            if ran.status or collected is None:
-                return Found("failed", error=f"callgrind gave no count: {tail(ran.err)}")
-            counts.append(int(collected[1]))
-        return Found("ok", (counts[1] - counts[0]) / (_CALLS[1] - _CALLS[0]))
+        return Found("ok", 1 / timing.ratio.middle, attributes={"time": attributes})
 
 
 @dataclass(frozen=True)
@@ -292,7 +215,7 @@ class Command(Measured):
         return f"{super().identity}, {self.command}"
 
     @contextmanager
-    def session(self, base: bytes, stop: Stop | None = None) -> Iterator[Measure]:
+    def session(self, base: bytes) -> Iterator[Measure]:
         with tempfile.TemporaryDirectory(prefix="optctx-") as folder:
             path = os.path.join(folder, "candidate.o")
             words = with_object(object_words(self.command), path)
@@ -307,7 +230,7 @@ class Command(Measured):
             return Found(error.state, error=str(error))
 
 
-_KINDS: tuple[type[Objective], ...] = (Size, Instructions, CompilationTime, RunTime, Callgrind, Command)
+_KINDS: tuple[type[Objective], ...] = (Size, Instructions, CompilationTime, RunTime, Command)
 
 
 def objective_named(text: str, **settings: Any) -> Objective:

@@ -12,7 +12,7 @@ from optctx.facts import trusted
 from optctx.lab.rank import Effect, rank
 from optctx.lab.space import DEFAULT, Choices, Dimension, Space
 from optctx.lab.sweep.plan import Asked, Limits
-from optctx.lab.tuning.evaluate import LocalEvaluator, search_plan
+from optctx.lab.tuning.evaluate import Evaluator, search_plan
 from optctx.lab.tuning.objectives import Found, Measured, Objective, Size
 
 _NUMBERS = ("int", "uint", "int64", "uint64")
@@ -91,7 +91,7 @@ def _fastest(
     """The dimensions by the best figure that one of their values gives alone, the best first."""
     points = [(each.name, text) for each in dimensions for text in each.values.ends if text != DEFAULT]
     codes: dict[str, dict[str, bytes]] = {each.name: {} for each in dimensions}  # by digest
-    with LocalEvaluator(search_plan(job, Space.of(dimensions), limits, emit="object")) as evaluator:
+    with Evaluator(search_plan(job, Space.of(dimensions), limits, emit="object")) as evaluator:
         base = evaluator.base()
         asked = ((number, Asked(0, {name: text})) for number, (name, text) in enumerate(points))
         answers = sorted(evaluator.all(asked, len(points)), key=lambda each: each.number)

@@ -1,54 +1,52 @@
-"""What a study has found, as plain data: for tables, JSON, reports and programs."""
+"""What a search has found, as plain data: for tables, JSON and programs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from optctx.lab.trials import Goal, Trial, best_of
 from optctx.wording import counted, html_table
 
-INTERRUPTED = "interrupted"  # `Study.ended` of a search that was
+if TYPE_CHECKING:
+    import optuna
+
+INTERRUPTED = "interrupted"  # `Tuned.ended` of a search that was
 
 
 @dataclass(frozen=True)
-class Study:
-    """A search and its trials, in the order in which they were asked for.
+class Tuned:
+    """A search and its trials, of every process that works on its study, by number.
 
-    `base`: the compilation with no option of the space set. `ended`: why the search came to its end, in
-    words; "interrupted" after Ctrl-C; "" while it runs, and after an error. `total`: how many trials the
-    whole search has, where its budget or its space tells. `space`: its dimensions as texts. `compiled`: how
-    many compilations it took in this run; `emitted`: for how many of them the code generator ran, because the
-    passes had not given an equal module before. `refused` and `lost`: workers of a cluster, in words.
+    `study`: Optuna's own, for `optuna.visualization` and `optuna.importance`. `base`: the compilation with no
+    option of the space set. `ended`: why the search came to its end, in words; "interrupted" after Ctrl-C; ""
+    after an error. `total`: how many trials the whole search has, where its limit or its space tells.
+    `space`: its dimensions as texts. `compiled`: how many compilations it took in this run.
     """
 
     goals: tuple[Goal, ...]
     base: Trial
     trials: tuple[Trial, ...]
     sampler: str
-    seed: int
     space: tuple[str, ...]
     pipelines: tuple[str, ...]
     machine: Mapping[str, Any]
     versions: Mapping[str, str]
-    pruner: str = "none"
     seconds: float = 0.0  # wall time of this run
     compiled: int = 0
-    emitted: int = 0
     ended: str = ""
     total: int | None = None
-    file: str = ""  # where it is kept
+    storage: str = ""  # where it is kept, without a password
     confirmation: Mapping[str, Any] | None = None  # of a gain in run time: the second check
-    minimised: Mapping[str, str] | None = None  # the options that the best trial stands on, if that was asked
-    refused: tuple[str, ...] = ()
-    lost: tuple[str, ...] = ()
+    minimised: Mapping[str, str] | None = None  # the options that the best trial needs, if that was asked
+    study: optuna.Study | None = None
 
     def __repr__(self) -> str:
-        """Short: a study has thousands of trials."""
+        """Short: there are thousands of trials."""
         goals = ", ".join(goal.name for goal in self.goals)
         best = "" if self.best_so_far is None else f", best: trial {self.best_so_far.number}"
-        return f"<Study by {goals}: {self.progress}{best}>"
+        return f"<Tuned by {goals}: {self.progress}{best}>"
 
     def _repr_html_(self) -> str:
         """The base and the ranked trials."""
@@ -101,7 +99,7 @@ class Study:
 
     @property
     def winner(self) -> Trial | None:
-        """As `best`, with the options alone that it stands on, if that was asked."""
+        """As `best`, with the options alone that it needs, if that was asked."""
         best = self.best
         return best if best is None or self.minimised is None else replace(best, options=self.minimised)
 
@@ -120,7 +118,7 @@ class Study:
 
         Of those with equal figures the first counts. With one objective, the best trial alone.
         """
-        return Front(self.goals, self.trials).trials
+        return front_of(self.goals, self.trials)
 
 
 def progress(count: int, total: int | None) -> str:
@@ -128,31 +126,18 @@ def progress(count: int, total: int | None) -> str:
     return counted(count, "trial") if total is None else f"{count} of {counted(total, 'trial')}"
 
 
-class Front:
-    """The trials that no other one dominates. Of those with equal figures the first counts."""
-
-    def __init__(self, goals: Sequence[Goal], trials: Iterable[Trial] = ()) -> None:
-        self._goals = goals
-        self._found: dict[tuple[float, ...], Trial] = {}
-        for trial in trials:
-            self.add(trial)
-
-    def add(self, trial: Trial) -> None:
-        """Take another trial in, in any order, if none dominates it."""
-        if trial.state != "ok":
-            return
-        key = tuple(goal.sign * trial.objectives[goal.name] for goal in self._goals)
-        if key in self._found:
-            self._found[key] = min(self._found[key], trial, key=lambda each: each.number)
-        elif not any(_dominates(other, key) for other in self._found):
-            self._found = {other: kept for other, kept in self._found.items() if not _dominates(key, other)}
-            self._found[key] = trial
-
-    @property
-    def trials(self) -> list[Trial]:
-        """In the order of their numbers."""
-        return sorted(self._found.values(), key=lambda trial: trial.number)
+def front_of(goals: Sequence[Goal], trials: Iterable[Trial]) -> list[Trial]:
+    """The trials that no other one dominates, by number. Of those with equal figures the first counts."""
+    found: dict[tuple[float, ...], Trial] = {}
+    for trial in trials:
+        if trial.state == "ok":
+            key = tuple(goal.sign * trial.objectives[goal.name] for goal in goals)
+            if not any(_dominates(other, key) for other in found):
+                found = {other: kept for other, kept in found.items() if not _dominates(key, other)}
+                found[key] = trial
+    return sorted(found.values(), key=lambda trial: trial.number)
 
 
 def _dominates(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    """Whether it is at least as good in all, equal ones among them."""
     return all(a <= b for a, b in zip(one, other, strict=True))

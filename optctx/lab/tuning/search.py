@@ -1,61 +1,27 @@
-"""How a space is searched, and until when: one record for Python, the flags and a study's identity.
-
-The searches and pruners by name are made of Optuna's, which is optional.
-"""
+"""How a space is searched, and until when. The samplers are Optuna's."""
 
 from __future__ import annotations
 
-import contextlib
 import importlib
-import time
-from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from optctx.errors import OptctxError, shown
+from optctx.errors import OptctxError
 from optctx.lab.settings import Number, checked, no_such, positive, setting
 from optctx.lab.settings import seconds as read_seconds
-from optctx.lab.space import Choices, Space, number_of
-from optctx.lab.trials import Goal
-from optctx.lab.tuning.results import Front
-from optctx.wording import counted
+from optctx.lab.space import Choices, Space
 
 if TYPE_CHECKING:
-    from optuna.pruners import BasePruner
     from optuna.samplers import BaseSampler
 
-MOST_TRIALS = 100_000  # of a study: what is read back in a minute or two
 _TRIALS = 100  # where no limit is given
-_WINDOW = 8
-SAMPLERS = ("tpe", "cmaes", "nsga2", "random", "grid")
-PRUNERS = ("none", "median", "percentile", "halving", "hyperband", "threshold")
-_PERCENTILE = 25.0  # of the trials so far, the best of which go on
-_NUMBERS = {
-    "percentile": "a part in percent behind the colon, such as percentile:25",
-    "threshold": "the figure beyond which a trial is stopped, such as threshold:1.5",
-}
 _LARGEST_GRID = 1_000_000  # points, which are held in memory
+SAMPLERS = ("tpe", "cmaes", "nsga2", "random", "grid")
 
 
-def _check_sampler_name(name: str) -> None:
-    if name not in SAMPLERS:
+def _check_sampler_name(name: str | None) -> None:
+    if name is not None and name not in SAMPLERS:
         raise no_such("sampler", name, SAMPLERS)
-
-
-def _pruner(text: str) -> tuple[str, float | None]:
-    """Its name, and the number behind the colon. Raises OptctxError."""
-    name, colon, rest = text.partition(":")
-    if name not in PRUNERS:
-        raise no_such("pruner", name, PRUNERS)
-    number = number_of(rest)
-    if name not in _NUMBERS:
-        if colon:
-            raise OptctxError(f"the pruner {name!r} takes no number, found {shown(text)}; write {name}")
-        return name, None
-    fits = number is not None and (name == "threshold" or 0 < number < 100)
-    if fits or (name == "percentile" and not colon):
-        return name, number
-    raise OptctxError(f"cannot read the pruner {shown(text)}: expected {_NUMBERS[name]}")
 
 
 @dataclass(frozen=True)
@@ -63,54 +29,34 @@ class Search:
     """How a space is searched. The first limit that is reached ends it; a trial that runs then is finished.
     No compilation takes longer than `seconds`.
 
-    `seed`: the same one gives the same trials, if the figures are the same, on any number of threads or
-    workers. `pruner` needs the one objective `RunTime`, on this machine. `window`: a sampler knows nothing of
-    trials that are under way, so the search depends on it; where nothing is measured, "random" and "grid"
-    need to know nothing, and keep everything busy that compiles. `trials` are those of the whole study,
-    earlier runs among them; 100, if no other limit is given. `seconds` are of this run. `patience`: trials in
-    a row without a better figure (with several objectives: without a change of the Pareto front).
-    `minimise`: in the end, drop options from the best trial as long as that makes it no worse; done anyway
-    where the figures are those of a compilation, such as sizes. With one objective.
+    `sampler`: None is "grid" if `trials` are enough for every point, and "tpe" otherwise. `seed`: the same
+    one gives the same trials, if one process searches from the beginning and the figures are the same, on any
+    number of threads. `trials` are those of the whole study, earlier runs among them; 100, if no other limit
+    is given. `seconds` are of this run. `minimise`: in the end, take options out of the best trial as long as
+    that makes it no worse; done anyway where the figures are those of a compilation, such as sizes. With one
+    objective.
 
     Raises OptctxError for a value that cannot be used.
     """
 
     title: ClassVar[str] = "search"
-    sampler: str = setting(
-        "tpe",
-        "tpe, cmaes, nsga2, random or grid (%(default)s)",
+    sampler: str | None = setting(
+        None,
+        "tpe, cmaes, nsga2, random or grid (tpe; grid where the trials are enough for every point)",
         metavar="NAME",
-        same=True,
         check=_check_sampler_name,
-    )
-    pruner: str = setting(
-        "none",
-        "stop slow trials between rounds of a run time: median, percentile:25, halving, hyperband or "
-        "threshold:1.5 (%(default)s)",
-        metavar="NAME",
-        same=True,
-        check=_pruner,
     )
     seed: int = setting(
         0,
         "the same one gives the same trials (%(default)s)",
         metavar="N",
         read=Number(int, "a whole number, 0 or more", lambda found: found >= 0),
-        same=True,
-    )
-    window: int | None = setting(
-        None,
-        f"trials under way at once; the search depends on it ({_WINDOW}; more for random and grid)",
-        metavar="N",
-        read=positive,
     )
     trials: int | None = setting(
         None,
         f"trials of the whole study ({_TRIALS}, without another limit)",
         metavar="N",
-        read=Number(
-            int, f"1 or more, at most {MOST_TRIALS:,} trials", lambda found: 1 <= found <= MOST_TRIALS
-        ),
+        read=positive,
     )
     seconds: float | None = setting(
         None,
@@ -118,56 +64,25 @@ class Search:
         metavar="S",
         read=read_seconds,
     )
-    patience: int | None = setting(
-        None,
-        "stop after so many trials without progress",
-        metavar="N",
-        read=positive,
-    )
-    minimise: bool = setting(False, "drop options that do not matter, also where that takes measuring")
+    minimise: bool = setting(False, "take options out that do not matter, also where that takes measuring")
 
     def __post_init__(self) -> None:
         checked(self)
 
     @property
-    def under_way(self) -> int:
-        """The window, where trials depend on each other's figures."""
-        return _WINDOW if self.window is None else self.window
+    def most(self) -> int | None:
+        """Trials of the whole study; None if time alone ends it."""
+        return self.trials if self.trials is not None or self.seconds is not None else _TRIALS
 
-    @property
-    def most(self) -> int:
-        """Trials of the whole study."""
-        if self.trials is not None:
-            return self.trials
-        return _TRIALS if self.seconds is None and self.patience is None else MOST_TRIALS
-
-    def reached(self, trials: Collection[int], running: int, front: Front, started: float) -> str:
-        """Which limit trials with these numbers have reached, in words; "" for none.
-
-        `running`: how many others are under way. `front`: that of the trials. `started`: of this
-        run, as `time.monotonic` has it.
-        """
-        if len(trials) + running >= self.most:
-            return counted(self.most, "trial")
-        if self.seconds is not None and time.monotonic() - started >= self.seconds:
-            return f"{self.seconds:g} seconds"
-        if self.patience is not None and len(trials) > self.patience:
-            newest = max((trial.number for trial in front.trials), default=-1)
-            if sum(number > newest for number in trials) >= self.patience:
-                return f"no progress for {counted(self.patience, 'trial')}"
-        return ""
+    def sampler_for(self, space: Space, objectives: int) -> str:
+        """The name of the sampler. Raises OptctxError for one that cannot search this space."""
+        if self.sampler is not None:
+            _check_sampler(self.sampler, space, objectives)
+            return self.sampler
+        return "grid" if self.most is not None and space.count <= self.most else "tpe"
 
 
-def need_optuna() -> None:
-    """Raise OptctxError, with what to install, where Optuna is not."""
-    try:
-        importlib.import_module("optuna")
-    except ImportError:
-        raise OptctxError("cannot search without Optuna: pip install 'optctx[tune]'") from None
-
-
-def check_sampler(name: str, space: Space, objectives: int) -> None:
-    """Raise OptctxError for a sampler that cannot search this space."""
+def _check_sampler(name: str, space: Space, objectives: int) -> None:
     if name == "cmaes":
         if objectives > 1:
             raise OptctxError("the sampler 'cmaes' takes one objective; use 'nsga2' or 'tpe' for several")
@@ -190,8 +105,8 @@ def check_sampler(name: str, space: Space, objectives: int) -> None:
             )
 
 
-def make_sampler(name: str, seed: int) -> BaseSampler:
-    """The sampler. For "grid", which picks by itself, one that is never asked."""
+def make_sampler(name: str, seed: int, space: Space) -> BaseSampler:
+    """The sampler of Optuna's by its name."""
     from optuna import samplers
 
     if name == "cmaes":
@@ -199,52 +114,13 @@ def make_sampler(name: str, seed: int) -> BaseSampler:
         return samplers.CmaEsSampler(
             seed=seed, independent_sampler=independent, warn_independent_sampling=False
         )
+    if name == "grid":
+
+        class Grid(samplers.GridSampler):
+            def after_trial(self, *given: Any) -> None:
+                """Stop nothing: only `Study.optimize` can be stopped."""
+
+        return Grid({each.name: list(each.values.each()) for each in space.dimensions}, seed)
     kinds: dict[str, Any] = {"tpe": samplers.TPESampler, "nsga2": samplers.NSGAIISampler}
     sampler: BaseSampler = kinds.get(name, samplers.RandomSampler)(seed=seed)
     return sampler
-
-
-def check_pruner(text: str, goals: Sequence[Goal], timed: bool) -> None:
-    """Raise OptctxError for a pruner that has nothing to go by: a run time alone has figures before its last.
-
-    `timed`: whether the first goal is one.
-    """
-    name, _ = _pruner(text)
-    if name == "none" or (len(goals) == 1 and timed):
-        return
-    names = " and ".join(repr(goal.name) for goal in goals)
-    why = "which has no rounds to stop between" if len(goals) == 1 else "which are several"
-    raise OptctxError(
-        f"the pruner {name!r} stops trials between the rounds of a run time, and the search is by {names}, "
-        f"{why}; search by 'time' alone, or leave the pruner out"
-    )
-
-
-def make_pruner(text: str) -> BasePruner:
-    """The pruner of a run time, such as "percentile:25". Raises OptctxError for one that is none."""
-    from optuna import pruners
-
-    name, number = _pruner(text)
-    if name == "percentile":
-        return pruners.PercentilePruner(_PERCENTILE if number is None else number)
-    if name == "threshold":
-        return pruners.ThresholdPruner(upper=number)
-    kinds: dict[str, type[BasePruner]] = {
-        "median": pruners.MedianPruner,
-        "halving": pruners.SuccessiveHalvingPruner,
-        "hyperband": pruners.HyperbandPruner,
-    }
-    return kinds.get(name, pruners.NopPruner)()
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Keep Optuna from logging inside the block, which is short: the setting is the process's."""
-    import optuna
-
-    before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.CRITICAL)
-    try:
-        yield
-    finally:
-        optuna.logging.set_verbosity(before)

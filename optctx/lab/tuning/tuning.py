@@ -2,425 +2,107 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
-import inspect
 import math
 import platform
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
 from contextlib import ExitStack
-from dataclasses import replace
-from functools import partial
-from typing import Any, ParamSpec
-
-import msgspec
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from optctx.compiling import Job
-from optctx.errors import Interrupted, OptctxError
-from optctx.lab.settings import identity
-from optctx.lab.space import PASSES, Choices, Floats, Integers, Space, Value
+from optctx.errors import EndedEarlyError, Interrupted, OptctxError
+from optctx.lab.space import PASSES, Space, text_of
 from optctx.lab.sweep.by_reads import ByReads
-from optctx.lab.sweep.plan import Answer, Limits
+from optctx.lab.sweep.plan import Answer, Limits, Plan
 from optctx.lab.timing.processors import machine, processor_model
-from optctx.lab.trials import Goal, Kept, Trial, Trials, identity_of, open_trials, versions
-from optctx.lab.tuning.asking import Asking, go_on
+from optctx.lab.trials import Goal, Trial, identity_of, versions
 from optctx.lab.tuning.assess import Assessor
-from optctx.lab.tuning.evaluate import BASE, Candidate, LocalEvaluator, search_plan
+from optctx.lab.tuning.evaluate import BASE, Candidate, Evaluator, search_plan
 from optctx.lab.tuning.objectives import CompilationTime, Objective, RunTime, Size, Static, emit_for
-from optctx.lab.tuning.results import INTERRUPTED, Front, Study, progress
-from optctx.lab.tuning.search import MOST_TRIALS, Search, check_pruner, check_sampler, need_optuna
+from optctx.lab.tuning.results import INTERRUPTED, Tuned
+from optctx.lab.tuning.search import Search, make_sampler
+from optctx.lab.tuning.studies import Storage, Study, need_optuna
 from optctx.lab.tuning.winner import Winner
-from optctx.lab.tuning.workers import Evaluator, RemoteEvaluator
-from optctx.lazy import lazy
+from optctx.wording import counted
 
-P = ParamSpec("P")
+if TYPE_CHECKING:
+    import optuna
 
-_LISTED = 10_000  # points of a space
+_WINDOW = 8  # trials under way at once, of which a sampler knows no figures yet
 _REPEATS = 3  # compilations whose time counts
-_FEW = 16  # options of a best trial that are tried without each other, where that takes compilations alone
+_FEW = 16  # options of a best trial that are taken out one by one, where that takes compilations alone
 
 _ENDS = {"failed": "does not compile", "crashed": "crashes LLVM", "timed out": "takes too long"}
 
 
-class Tuning:
-    """A search that can be looked at while it runs, and after an interrupt. A context manager, for one
-    thread. `tune` enters one and runs it.
+def tune(
+    job: Job,
+    space: Space,
+    objectives: Sequence[Objective] = (Size(),),
+    search: Search = Search(),  # noqa: B008  frozen
+    *,
+    storage: str | None = None,
+    study: str = "optctx",
+    limits: Limits = Limits(),  # noqa: B008  frozen
+    wrong: str | None = None,
+    on_trial: Callable[[Trial, int | None], None] = lambda trial, total: None,
+) -> Tuned:
+    """Search a space of option values for the best compilation of a module.
 
     Each trial is compiled inside an OptionContext of its own, on a thread of a helper process: nothing that
     LLVM does there reaches this process, and a crash or a hang is the state of its trial. Options that the
     space does not name have the values that the calling thread sees now.
 
-    Arguments:
-        job: What to compile. Its `options` and `emit` are ignored. It is an attribute as well.
-        objectives: What to search by. Several give a Pareto front (`Study.front`).
+    Args:
+        job: What to compile. Its `options` and `emit` are ignored.
+        space: The options to vary, and their values.
+        objectives: What to search by. Several give a Pareto front (`Tuned.front`).
         search: How, and until when.
+        storage: Where Optuna keeps the study: a file, for its journal, or the URL of a database. By default
+            the memory of this process. A study that is there goes on; several processes can work on one.
+        study: Its name there.
         limits: What compilations may take. For `CompilationTime` there is one at a time.
-        keep: A file that keeps each trial as it ends. resume: Go on with the trials that are there.
-        executor: Compile and measure by the workers of this `concurrent.futures` executor instead, such as
-            Dask's `Client.get_executor()`. Each worker attaches on its own. One that has another LLVM,
-            llvmlite or optctx is refused (`Study.refused`), and, where run times are compared, one with
-            another processor than the worker that measured the base. A search that ends early cancels what
-            has not begun, but not in a process pool before Python 3.12, which does up to `window` tasks more.
-            A trial that ends two workers, the second time alone, has "crashed".
-        wrong: The folder in which a wrong result leaves what reproduces it; by default beside `keep`.
-        on_trial: Called with each trial as it ends, on this thread.
+        wrong: The folder in which a wrong result leaves what reproduces it; by default beside the storage.
+        on_trial: Called with each trial of this process as it ends, and with how many there will be.
 
-    Raises OptctxError before anything is compiled for a module, pipeline or target that LLVM refuses, for a
-    base that crashes, without Optuna, and for a file that is of something else; as OptionContext does for
-    options and values. Raises it during the search if the helper process is killed, if the file cannot be
-    written or is deleted, and if no worker can be used.
-
-    Once the base is compiled, Ctrl-C raises Interrupted, a KeyboardInterrupt. Its `partial` is the Study so
-    far.
+    Raises:
+        OptctxError: LLVM refuses the module, the pipeline or the target, or the base crashes; Optuna is not
+            installed; the storage cannot be used; or the study is of something else. As OptionContext does
+            for options and values.
+        EndedEarlyError: The helper process was killed, or the storage fails. Its `partial` is the result so
+            far.
+        Interrupted: Ctrl-C once the base is compiled. Its `partial` is the result so far.
     """
-
-    def __init__(
-        self,
-        job: Job,
-        space: Space,
-        objectives: Sequence[Objective] = (Size(),),
-        search: Search = Search(),  # noqa: B008  frozen
-        *,
-        limits: Limits = Limits(),  # noqa: B008  frozen
-        keep: str | None = None,
-        resume: bool = False,
-        executor: Executor | None = None,
-        wrong: str | None = None,
-        on_trial: Callable[[Trial], None] = lambda trial: None,
-    ) -> None:
-        need_optuna()
-        self.job = job
-        self._objectives = _distinct(objectives)
-        self._goals: tuple[Goal, ...] = tuple(each.goal for each in self._objectives)
-        if not space.dimensions:
-            raise OptctxError("there is nothing to search: give options with --try NAME=VALUES")
-        check_sampler(search.sampler, space, len(self._goals))
-        check_pruner(search.pruner, self._goals, isinstance(self._objectives[0], RunTime))
-        timed = any(isinstance(each, CompilationTime) for each in self._objectives)
-        if executor is not None:
-            _check_remote(search, timed=timed)
-        self._space, self._search = space, search
-        limits = limits.within(search.seconds)
-        self._plan = search_plan(
-            job,
-            space,
-            replace(limits, jobs=1) if timed else limits,
-            emit=emit_for(self._objectives),
-            noted=True,
-            repeats=_REPEATS if timed else 1,
-        )
-        self._evaluator: Evaluator = (
-            LocalEvaluator(self._plan) if executor is None else RemoteEvaluator(self._plan, executor)
-        )
-        self._keep, self._resume = keep, resume
-        self._on_trial = on_trial
-        self._known: ByReads[Answer] = ByReads()  # what equal compilations have given
-        self._file = Trials(Kept())
-        self._asking: Asking
-        self._front: Front
-        self._base: Trial | None = None
-        self._started = time.monotonic()
-        self._limit = ""  # what was reached, after which nothing more is asked for
-        self._ended = ""
-        self._compiled = self._emitted = 0
-        self._waiting: dict[int, Candidate] = {}  # submitted
-        self._done: list[tuple[Candidate, Answer]] = []  # compiled, without figures
-        self._winner: Winner | None = None
-        self._assessor = Assessor(
-            self._plan,
-            self._objectives,
-            self._evaluator,
-            wrong or ("wrong-results" if keep is None else f"{keep}.wrong"),
-            None if search.pruner == "none" else lambda *known: self._asking.report(*known),
-        )
-        self._stack = ExitStack()
-        self._entered = False
-
-    def __enter__(self) -> Tuning:
-        with self._stack as stack:
-            self._file = stack.enter_context(
-                open_trials(
-                    self._keep, self._identity(), self._goals, self._space, self._point, resume=self._resume
-                )
-            )
-            stack.enter_context(self._evaluator)
-            stack.callback(self._assessor.stop)
-            self._stack = stack.pop_all()
-        self._entered = True
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._entered = False
-        self._stack.__exit__(*error)
-
-    @property
-    def study(self) -> Study:
-        """What was found so far. Call it after the base has been compiled, in `on_trial` at the earliest."""
-        assert self._base is not None, "nothing has been compiled yet"
-        model = self._evaluator.model
-        return Study(
-            goals=self._goals,
-            base=self._base,
-            trials=tuple(self._trials[number] for number in sorted(self._trials)),
-            sampler=self._search.sampler,
-            seed=self._search.seed,
-            pruner=self._search.pruner,
-            space=tuple(self._space.texts()),
-            pipelines=self._plan.pipelines,
-            machine={**machine(), **({"measured on": model} if model else {})},
-            versions={
-                **versions(),
-                "python": platform.python_version(),
-                "optuna": importlib.metadata.version("optuna"),
-            },
-            seconds=time.monotonic() - self._started,
-            compiled=self._compiled,
-            emitted=self._emitted,
-            ended=self._ended,
-            total=self.total,
-            file=self._keep or "",
-            confirmation=self._winner.confirmation if self._winner else None,
-            minimised=self._winner.options if self._winner else None,
-            refused=tuple(self._evaluator.refused),
-            lost=tuple(self._evaluator.lost),
-        )
-
-    @property
-    def _trials(self) -> dict[int, Trial]:
-        """Those that have ended, by number."""
-        return self._file.kept.trials
-
-    @property
-    def begun(self) -> bool:
-        """Whether `study` has something to show."""
-        return self._base is not None
-
-    @property
-    def progress(self) -> str:
-        """How far the study is: "8 of 12 trials", those of earlier runs among them."""
-        return progress(len(self._trials), self.total)
-
-    def note(self, name: str, value: Any) -> None:
-        """Keep something of JSON's types with the trials. Raises OptctxError outside the `with` block."""
-        self._check_entered()
-        self._file.note(name, value)
-
-    def run(self) -> Study:
-        """Search until a limit is reached or the space has been tried. Call it once.
-
-        Raises Interrupted on Ctrl-C, once the base is compiled; `study` has what was found by then. Raises
-        OptctxError for another call after that, and outside the `with` block.
-        """
-        self._check_entered()
-        if self.begun:
-            raise OptctxError(
-                "a Tuning searches once; to go on with a search, give another one its file (keep=) and "
-                "resume=True"
-            )
-        try:
-            try:
-                self._run()
-            except KeyboardInterrupt:
-                self._ended = self._ended or INTERRUPTED
-                if self.begun:
-                    self._note_study()
-                raise
-            self._note_study()
-        except KeyboardInterrupt:
-            if not self.begun:
-                raise
-            raise Interrupted(self.study) from None
-        return self.study
-
-    def _check_entered(self) -> None:
-        if not self._entered:
-            raise OptctxError("this Tuning is not running; use it inside its `with` block")
-
-    def _note_study(self) -> None:
-        self.note("study", msgspec.to_builtins(replace(self.study, trials=(), file="")))
-
-    def _run(self) -> None:
-        self._started = time.monotonic()
-        self._base = self._compile_base()
-        self._note_study()
-        self._assessor.know(self._trials.values())
-        make = partial(Asking, self._space, self._goals, self._search, blocks=self._assessor.measures)
-        self._asking = go_on(make, {n: (trial, self._values(trial)) for n, trial in self._trials.items()})
-        self._front = Front(self._goals, self._trials.values())
-        for candidate in self._asking.running:
-            self._start(candidate)
-        while True:
-            self._ask()
-            # What is measured waits for a whole block, so that nothing is compiled beside it.
-            if self._waiting and (self._assessor.measures or not self._done):
-                self._collect()
-            if self._assessor.measures and self._waiting:
-                continue
-            if not self._done:
-                break
-            done, self._done = sorted(self._done, key=lambda each: each[0].number), []
-            for trial in self._assessor.trials(done):
-                self._file.append(trial)
-                self._front.add(trial)
-                self._asking.result(trial)
-                self._on_trial(trial)
-        if len(self._goals) == 1:
-            self._find_winner(self._goals[0])
-        self._file.check_in_place()
-        self._ended = self._limit
-
-    def _find_winner(self, goal: Goal) -> None:
-        (objective,) = self._objectives
-        best = self.study.best
-        cheap = isinstance(objective, Static) and not isinstance(objective, CompilationTime)
-        self._winner = winner = Winner(
-            self._evaluator,
-            self._assessor,
-            goal,
-            self._search.seed,
-            varied=bool(self._space.pipelines),
-            fewest=self._search.minimise or (cheap and best is not None and len(best.options) <= _FEW),
-        )
-        if isinstance(objective, RunTime):
-            self._assessor.stop()  # a second check has a bench of its own, for the same processor
-            winner.confirm(self._trials.values(), objective)
-        elif best is not None:
-            winner.reduce(best)
-
-    def _ask(self) -> None:
-        """Start as many trials as the limits and the order of the search allow."""
-        while not self._limit and self._asking.ready:
-            running = len(self._waiting) + len(self._done)
-            if running >= self._most:
-                return
-            self._limit = self._search.reached(self._trials, running, self._front, self._started)
-            if self._limit:
-                return
-            candidate = self._asking.ask()
-            if candidate is None:
-                self._limit = "every point of the space was tried"
-                return
-            self._start(candidate)
-
-    @lazy
-    def total(self) -> int | None:
-        """How many trials the whole search has, where its limits or its space tell."""
-        points = self._space.count
-        if points <= _LISTED:
-            points = len(self._space.points())  # conditions make it fewer
-        most = min(points, math.inf if self._search.most == MOST_TRIALS else self._search.most)
-        return None if most == math.inf else max(int(most), len(self._trials))
-
-    @property
-    def _most(self) -> int:
-        """Trials under way at once."""
-        free = self._search.window is None and self._asking.independent
-        return max(self._search.under_way, self._evaluator.enough) if free else self._search.under_way
-
-    def _start(self, candidate: Candidate) -> None:
-        """Have a candidate compiled, unless it is known what would come out."""
-        known = self._known.find(candidate.pipeline(self._plan), candidate.options)
-        if known is not None:
-            self._done.append((candidate, replace(known[1], number=candidate.number)))
-            return
-        self._waiting[candidate.number] = candidate
-        self._evaluator.submit(candidate)
-
-    def _collect(self) -> None:
-        for answer in self._evaluator.answers():
-            times = self._plan.repeats if answer.state == "ok" else 1  # the first without output ends them
-            self._compiled += times
-            self._emitted += times if answer.emitted else 0
-            candidate = self._waiting.pop(answer.number)
-            self._know(candidate, answer)
-            self._done.append((candidate, answer))
-
-    def _know(self, candidate: Candidate, answer: Answer) -> None:
-        """Enter what came out, if it is known what was read."""
-        if answer.state == "ok" and answer.read is not None:
-            self._known.add(candidate.pipeline(self._plan), candidate.options, answer.read, answer)
-
-    def _compile_base(self) -> Trial:
-        answer = self._evaluator.base()
-        if answer.state == "ok":
-            self._assessor.measure_against(answer)
-        (base,) = self._assessor.trials([(BASE, answer)])
-        if base.state != "ok":
-            how = _ENDS[answer.state] if answer.state != "ok" else "has no figure"
-            raise OptctxError(f"cannot tune: without any option the module {how} ({base.error})")
-        self._know(BASE, answer)
-        return base
-
-    def _point(self, number: int) -> Mapping[str, Value]:
-        return self._asking.values_of(number)
-
-    def _identity(self) -> Mapping[str, Any]:
-        jobs = {str(place): replace(self.job, passes=each) for place, each in enumerate(self._plan.pipelines)}
-        more: dict[str, Any] = {}
-        # Multiples of the base's time on one processor say nothing of another one.
-        timed = any(isinstance(each, RunTime) for each in self._objectives)
-        if timed and isinstance(self._evaluator, LocalEvaluator):
-            more["processor"] = processor_model()
-        return identity_of(
-            "tune",
-            jobs,
-            (self._plan.arguments, self._plan.attributes),
-            space=self._space.texts(),
-            objectives=[each.identity for each in self._objectives],
-            **identity(self._search),
-            window=self._search.under_way,
-            **more,
-        )
-
-    def _values(self, trial: Trial) -> dict[str, Value]:
-        """What a kept trial tried, as values of the space. Raises OptctxError for one of another study."""
-        texts = {**({PASSES: trial.passes} if self._space.pipelines else {}), **trial.options}
-        kinds: dict[type, type] = {Integers: int, Floats: float, Choices: str}
-        try:
-            values = self._space.walk(lambda each: kinds[type(each.values)](texts[each.name]))
-        except (KeyError, ValueError):
-            values = {}
-        figures = set(trial.objectives) == {goal.name for goal in self._goals}
-        known = values.keys() == texts.keys() and self._space.holds(values)
-        if not known or figures is not (trial.state == "ok"):
-            raise OptctxError(
-                f"cannot resume from {self._keep}: its trial {trial.number} is not of this study; name "
-                "another file"
-            )
-        return values
-
-
-def _searching(make: Callable[P, Tuning]) -> Callable[P, Study]:
-    def tune(*arguments: P.args, **named: P.kwargs) -> Study:
-        """Search a space of option values for the best compilation of a module.
-
-        Arguments and errors are those of `Tuning`.
-        """
-        with make(*arguments, **named) as tuning:
-            return tuning.run()
-
-    signature = inspect.signature(make).replace(return_annotation="Study")
-    tune.__signature__ = signature  # type: ignore[attr-defined]
-    tune.__qualname__ = tune.__name__
-    return tune
-
-
-tune = _searching(Tuning)
-
-
-def _check_remote(search: Search, *, timed: bool) -> None:
-    """Raise OptctxError for what other processes cannot do."""
-    if timed:
-        raise OptctxError(
-            "the objective 'compile-time' is of compilations one at a time on one machine; leave the cluster "
-            "or executor out"
-        )
-    if search.pruner != "none":
-        raise OptctxError(
-            "a pruner compares trials while they are measured, on one machine; leave out the pruner, or the "
-            "cluster or executor"
-        )
+    need_optuna()
+    objectives = _distinct(objectives)
+    if not space.dimensions:
+        raise OptctxError("there is nothing to search: give options with --try NAME=VALUES")
+    sampler = search.sampler_for(space, len(objectives))
+    timed = any(isinstance(each, CompilationTime) for each in objectives)
+    limits = limits.within(search.seconds)
+    plan = search_plan(
+        job,
+        space,
+        replace(limits, jobs=1) if timed else limits,
+        emit=emit_for(objectives),
+        noted=True,
+        repeats=_REPEATS if timed else 1,
+    )
+    opened = Storage(storage)
+    beside = f"{storage}.wrong" if opened.is_file else "wrong-results"
+    goals = [each.goal for each in objectives]
+    with ExitStack() as stack:
+        stack.callback(opened.close)
+        found = opened.study(study, goals, _identity(job, plan, space, objectives))
+        evaluator = stack.enter_context(Evaluator(plan))
+        assessor = Assessor(plan, objectives, evaluator, wrong or beside)
+        stack.callback(assessor.stop)
+        run = _Run(plan, space, objectives, search, sampler, found, evaluator, assessor, on_trial)
+        return run.run()
 
 
 def _distinct(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
@@ -431,3 +113,229 @@ def _distinct(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
         if names.count(name) > 1:
             raise OptctxError(f"the objective {name!r} is given twice; give it once")
     return tuple(objectives)
+
+
+def _identity(job: Job, plan: Plan, space: Space, objectives: Sequence[Objective]) -> Mapping[str, Any]:
+    """What a study is one of: it goes on only with the same."""
+    jobs = {str(place): replace(job, passes=each) for place, each in enumerate(plan.pipelines)}
+    more: dict[str, Any] = {}
+    # Multiples of the base's time on one processor say nothing of another one.
+    if any(isinstance(each, RunTime) for each in objectives):
+        more["processor"] = processor_model()
+    return identity_of(
+        "tune",
+        jobs,
+        (plan.arguments, plan.attributes),
+        space=space.texts(),
+        objectives=[each.identity for each in objectives],
+        **more,
+    )
+
+
+@dataclass
+class _Asked:
+    """A trial that was asked for, and what it compiled to."""
+
+    trial: optuna.Trial
+    candidate: Candidate
+    answer: Answer | None = None
+
+
+@dataclass
+class _Run:
+    plan: Plan
+    space: Space
+    objectives: Sequence[Objective]
+    search: Search
+    sampler: str
+    study: Study
+    evaluator: Evaluator
+    assessor: Assessor
+    on_trial: Callable[[Trial, int | None], None]
+    started: float = field(default_factory=time.monotonic)
+    known: ByReads[Answer] = field(default_factory=ByReads)  # what equal compilations have given
+    asked: deque[_Asked] = field(default_factory=deque)  # and not told, in order
+    trials: dict[int, Trial] = field(default_factory=dict)  # that have ended, as far as this process knows
+    numbers: int = 0  # of the study, as far as this process knows
+    base: Trial | None = None
+    compiled: int = 0
+    ended: str = ""
+    winner: Winner | None = None
+
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        return tuple(each.goal for each in self.objectives)
+
+    @property
+    def total(self) -> int | None:
+        """How many trials the whole search has, where its limit or its space tells."""
+        points = self.space.count if self.sampler == "grid" else math.inf
+        most = min(points, math.inf if self.search.most is None else self.search.most)
+        return None if most == math.inf else max(int(most), len(self.trials))
+
+    def run(self) -> Tuned:
+        try:
+            try:
+                self._begin()
+                ended = self._search()
+            except BaseException:
+                with contextlib.suppress(OptctxError):  # of a storage that fails
+                    self._leave()
+                raise
+            if len(self.objectives) == 1:
+                self._find_winner(*self.objectives)
+            self.ended = ended
+        except KeyboardInterrupt:
+            self.ended = INTERRUPTED
+            if self.base is None:
+                raise
+            raise Interrupted(self._result()) from None
+        except OptctxError as error:
+            if self.base is None:
+                raise
+            early = error if isinstance(error, EndedEarlyError) else EndedEarlyError(str(error))
+            early.partial = self._result()
+            raise early from error.__cause__
+        return self._result()
+
+    def _result(self) -> Tuned:
+        assert self.base is not None
+        return Tuned(
+            goals=self.goals,
+            base=self.base,
+            trials=tuple(self.trials[number] for number in sorted(self.trials)),
+            sampler=self.sampler,
+            space=tuple(self.space.texts()),
+            pipelines=self.plan.pipelines,
+            machine=machine(),
+            versions={
+                **versions(),
+                "python": platform.python_version(),
+                "optuna": importlib.metadata.version("optuna"),
+            },
+            seconds=time.monotonic() - self.started,
+            compiled=self.compiled,
+            ended=self.ended,
+            total=self.total,
+            storage="" if self.study.storage.place is None else self.study.storage.named,
+            confirmation=self.winner.confirmation if self.winner else None,
+            minimised=self.winner.options if self.winner else None,
+            study=self.study.study,
+        )
+
+    def _begin(self) -> None:
+        """Compile and measure the base, and take what is in the study."""
+        answer = self.evaluator.base()
+        if answer.state == "ok":
+            self.assessor.measure_against(answer)
+        (base,) = self.assessor.trials([(BASE, answer)])
+        if base.state != "ok":
+            how = _ENDS[answer.state] if answer.state != "ok" else "has no figure"
+            raise OptctxError(f"cannot tune: without any option the module {how} ({base.error})")
+        self._know(BASE, answer)
+        self.study.take_over()
+        self.trials = self.study.trials()
+        self.numbers = len(self.trials)
+        # The seed's own points are those at the beginning: others would come again.
+        seed = self.search.seed + (self.numbers if self.sampler != "grid" else 0)
+        self.study.study.sampler = make_sampler(self.sampler, seed, self.space)
+        self.assessor.know(self.trials.values())
+        self.base = base
+
+    def _search(self) -> str:
+        """Ask, compile and tell, until a limit is reached. Returns which one.
+
+        A trial is asked for when those before it are told, but for the ones of a window, and in order: so
+        equal seeds give equal trials, however fast answers come. What is measured waits for a whole window,
+        so that nothing is compiled beside it.
+        """
+        ended = ""
+        while True:
+            while not ended and len(self.asked) < _WINDOW:
+                ended = self._reached()
+                if not ended:
+                    self._ask()
+            if not self.asked:
+                self.trials = self.study.trials()
+                return ended
+            due = list(self.asked) if self.assessor.measures else [self.asked[0]]
+            while any(each.answer is None for each in due):
+                self._collect()
+            compiled = [(each.candidate, each.answer) for each in due if each.answer is not None]
+            for each, trial in zip(due, self.assessor.trials(compiled), strict=True):
+                self._tell(each, trial)
+
+    def _reached(self) -> str:
+        """Which limit is reached, in words; "" for none. It counts the trials of every process."""
+        most, seconds = self.search.most, self.search.seconds
+        if seconds is not None and time.monotonic() - self.started >= seconds:
+            return f"{seconds:g} seconds"
+        if self.numbers >= min(most or math.inf, self.space.count):
+            trials, points = self.study.counts()
+            if most is not None and trials >= most:
+                return counted(most, "trial")
+            if points >= self.space.count:
+                return "every point of the space was tried"
+        return ""
+
+    def _ask(self) -> None:
+        trial = self.study.ask(self.space)
+        self.numbers = trial.number + 1
+        values = {each.name: trial.params[each.name] for each in self.space.dimensions}
+        point = tuple((name, text_of(value)) for name, value in values.items())
+        asked = _Asked(trial, Candidate(trial.number, point))
+        self.asked.append(asked)
+        known = self.known.find(asked.candidate.pipeline(self.plan), asked.candidate.options)
+        if known is None:
+            self.evaluator.submit(asked.candidate)
+        else:
+            asked.answer = replace(known[1], number=trial.number)
+
+    def _collect(self) -> None:
+        for answer in self.evaluator.answers():
+            times = self.plan.repeats if answer.state == "ok" else 1  # the first without output ends them
+            self.compiled += times
+            asked = next(each for each in self.asked if each.candidate.number == answer.number)
+            asked.answer = answer
+            self._know(asked.candidate, answer)
+
+    def _know(self, candidate: Candidate, answer: Answer) -> None:
+        """Enter what came out, if it is known what was read."""
+        if answer.state == "ok" and answer.read is not None:
+            self.known.add(candidate.pipeline(self.plan), candidate.options, answer.read, answer)
+
+    def _tell(self, asked: _Asked, trial: Trial) -> None:
+        counts = self.study.tell(asked.trial, trial, self.goals)
+        self.asked.popleft()
+        if counts:
+            self.trials[trial.number] = trial
+            self.on_trial(trial, self.total)
+
+    def _leave(self) -> None:
+        """Tell what is compiled, and leave the rest to the process that asks next."""
+        done = [(each, each.answer) for each in self.asked if each.answer is not None]
+        if not self.assessor.measures:
+            made = self.assessor.trials([(each.candidate, answer) for each, answer in done])
+            for (each, _), trial in zip(done, made, strict=True):
+                self.study.tell(each.trial, trial, self.goals)
+        self.study.give_back()
+        self.trials = self.study.trials()
+
+    def _find_winner(self, objective: Objective) -> None:
+        best = self._result().best
+        cheap = isinstance(objective, Static) and not isinstance(objective, CompilationTime)
+        few = best is not None and sum(name != PASSES for name in best.options) <= _FEW
+        self.winner = Winner(
+            self.plan,
+            self.evaluator,
+            self.assessor,
+            objective.goal,
+            self.search.seed,
+            varied=bool(self.space.pipelines),
+            fewest=self.search.minimise or (cheap and few),
+        )
+        if isinstance(objective, RunTime):
+            self.assessor.stop()  # a second check has a bench of its own, for the same processor
+            self.winner.confirm(self.trials.values(), objective)
+        elif best is not None:
+            self.winner.reduce(best)

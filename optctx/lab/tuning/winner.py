@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from optctx.compiling import Job
+from optctx.errors import Interrupted
+from optctx.lab.reducing import reduce_options
 from optctx.lab.space import PASSES, overrides_of
-from optctx.lab.sweep.plan import Answer
+from optctx.lab.sweep.plan import Answer, Limits, Plan
 from optctx.lab.timing.results import Interval, is_gain
 from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.assess import Assessor
-from optctx.lab.tuning.evaluate import Candidate
+from optctx.lab.tuning.evaluate import Candidate, Evaluator
 from optctx.lab.tuning.objectives import RunTime, as_fast, interval_of
-from optctx.lab.tuning.workers import Evaluator
 
 _CONFIRMED = 3  # trials that are checked again, until one is a gain
 
 
 @dataclass
 class Winner:
-    """Finds it. `varied`: pipelines are a dimension. `fewest`: options that do not matter are to be dropped.
+    """Finds it. `varied`: pipelines are a dimension. `fewest`: options that do not matter are taken out.
 
-    `confirmation` and `options` are as in `Study.confirmation` and `Study.minimised`.
+    `confirmation` and `options` are as in `Tuned.confirmation` and `Tuned.minimised`.
     """
 
+    plan: Plan
     evaluator: Evaluator
     assessor: Assessor
     goal: Goal
@@ -40,9 +43,10 @@ class Winner:
             options, answer = None, self._compile(trial, overrides_of(trial.options))
             if self.fewest and answer.state == "ok":  # it may take too long this time
                 with self.evaluator.session(objective, answer.code) as measure:
-                    options, answer = self._drop(
+                    options = self._fewest(
                         trial, answer, lambda one: as_fast(measure({one.digest: one.code})[one.digest])
                     )
+                answer = self._compile(trial, options)
             found = self.evaluator.confirm(
                 objective, self.assessor.base, answer.code, first, self.seed + place + 1
             )
@@ -60,10 +64,10 @@ class Winner:
                 return
 
     def reduce(self, best: Trial) -> None:
-        """Drop options from the best by figures of the compilation, if that is asked for."""
+        """Take options out of the best by figures of the compilation, if that is asked for."""
         if self.fewest:
             answer = self._compile(best, overrides_of(best.options))
-            self.options, _ = self._drop(best, answer, lambda one: self._as_good(one, best))
+            self.options = self._fewest(best, answer, lambda one: self._as_good(one, best))
 
     def _fastest(self, trials: Iterable[Trial]) -> list[tuple[Trial, Interval]]:
         """Trials whose ratios are above 1 and above the noise, the fastest first; of equal objects one."""
@@ -74,11 +78,26 @@ class Winner:
                 found.setdefault(trial.digest, (trial, ratio))
         return sorted(found.values(), key=lambda each: each[0].objectives[self.goal.name])
 
-    def _drop(
-        self, trial: Trial, whole: Answer, good: Callable[[Answer], bool]
-    ) -> tuple[dict[str, str], Answer]:
+    def _fewest(self, trial: Trial, whole: Answer, good: Callable[[Answer], bool]) -> dict[str, str]:
+        """The fewest options that are as good as all of a trial.
+
+        `whole`: what all of them compile to. `good`: whether an answer is as good; it is not asked about an
+        equal object.
+        """
         options = overrides_of(trial.options)
-        return minimised(options, whole, lambda fewer: self._compile(trial, fewer), good)
+
+        def keeps(job: Job) -> bool:
+            answer = self._compile(trial, _as_options(job.options))
+            return answer.state == "ok" and (answer.digest == whole.digest or good(answer))
+
+        if whole.state != "ok" or not options:
+            return options
+        job = replace(self.plan.jobs[0], options=tuple(f"-{name}={text}" for name, text in options.items()))
+        try:
+            reduced = reduce_options(job, keeps, values=False, limits=Limits(jobs=1))
+        except Interrupted:  # what is left by then is no result of a search
+            raise KeyboardInterrupt from None
+        return _as_options(reduced.job.options)
 
     def _as_good(self, answer: Answer, best: Trial) -> bool:
         (trial,) = self.assessor.trials([(Candidate(best.number, ()), answer)])
@@ -94,25 +113,7 @@ class Winner:
         return answer
 
 
-def minimised(
-    options: Mapping[str, str],
-    best: Answer,
-    compile: Callable[[Mapping[str, str]], Answer],
-    good: Callable[[Answer], bool],
-) -> tuple[dict[str, str], Answer]:
-    """The fewest options that are left when each that can be dropped is, and what they compile to.
-
-    `best`: what all of them compile to. `compile`: compiles under some of them. `good`: whether what came out
-    is as good as the best; it is not asked about an equal object. What is left stands on each of its options:
-    without any one of them it is worse.
-    """
-    left, answer = dict(options), best
-    again = True
-    while again:
-        again = False
-        for name in list(left):
-            fewer = {each: text for each, text in left.items() if each != name}
-            without = compile(fewer)
-            if without.state == "ok" and (without.digest == answer.digest or good(without)):
-                left, answer, again = fewer, without, True
-    return left, answer
+def _as_options(arguments: Iterable[str]) -> dict[str, str]:
+    """From "-name=value", as the reducer has them."""
+    pairs = (each.removeprefix("-").partition("=") for each in arguments)
+    return {name: value if equals else "true" for name, equals, value in pairs}

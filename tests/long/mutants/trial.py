@@ -42,7 +42,7 @@ def run_tests(
     results.unlink(missing_ok=True)
     # Each test is a line of output. On a process of its own, one that dies is a test that fails.
     ways = ("-v", "-p", "no:cacheprovider", "-n", jobs, f"--junitxml={results}", f"--maxfail={failures}")
-    command = (replica.python, "-m", "pytest", *ways, "-m", "not cluster and not long", *tests)
+    command = (replica.python, "-m", "pytest", *ways, "-m", "not long", *tests)
     left_out = ("PYTHONPATH", "VIRTUAL_ENV", "PYTEST_ADDOPTS")
     environment = {name: value for name, value in os.environ.items() if name not in left_out}
     began = time.time()

@@ -13,14 +13,14 @@ from tests.support.processes import WARNINGS, output_of
 
 SAID = """\
 bound_run
-0 MemoryError
-1 MemoryError
-2 MemoryError
+0 raised
+1 raised
+2 raised
 True
 command_line
-0 MemoryError
-1 OptctxError
-2 OptctxError
+0 raised
+1 raised
+2 raised
 True
 True True
 """

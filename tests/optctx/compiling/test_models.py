@@ -20,7 +20,6 @@ from optctx.cache import CompileCache
 from optctx.compiling import CodeModel, FreshProcess, Job, Reloc, compile_job
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
-from optctx.lab.timing import call_of
 from optctx.testing import jobs
 from tests.support.processes import output_of
 
@@ -112,17 +111,19 @@ def test_a_model_that_there_is_not_or_that_a_target_has_not_is_an_error(fresh: F
             assert result.died is None
 
 
-def test_a_call_of_numba_is_compiled_as_numba_does() -> None:
+def test_a_job_can_have_the_models_of_numba() -> None:
     @njit
     def twice(x):  # type: ignore[no-untyped-def]
         return 2 * x
 
-    job = call_of(twice, 1).job
-    assert (job.reloc, job.code_model) == ("static", "jitdefault")
-    codegen = twice.targetctx.codegen()
+    codegen, options = twice.targetctx.codegen(), dict[str, Any]()
+    codegen._customize_tm_options(options)
+    assert (options["reloc"], options["codemodel"]) == ("static", "jitdefault")
+    target = {name: options[name] for name in ("cpu", "features", "reloc")}
+    job = Job(MODULE, "verify", opt_level=3, code_model="jitdefault", **target)
     from llvmlite import binding
 
     with binding.create_context() as context, binding.parse_assembly(MODULE, context) as module:
         module.triple, module.data_layout = binding.get_process_triple(), str(codegen._tm.target_data)
         theirs = codegen._tm.emit_object(module)
-    assert compile_job(replace(job, ir=MODULE, passes="verify")).code == theirs
+    assert compile_job(job).code == theirs

@@ -134,20 +134,6 @@ def test_a_helper_that_was_compiled_with_another_content_of_a_file_keeps_its_cal
     assert {*cache.rglob("*.nbc")} == kept
 
 
-def test_callbacks_and_universal_functions_are_cached(cache: pathlib.Path) -> None:
-    def twice(x: int) -> int:
-        return 2 * x
-
-    for hits in (0, 1):
-        callback = optctx.numba.cfunc("int64(int64)", cache=True, options=FAST)(twice)
-        assert (callback.cache_hits, callback.ctypes(21)) == (hits, 42)
-    other = optctx.numba.cfunc("int64(int64)", cache=True, options={})(twice)
-    assert other.cache_hits == 0
-    for _ in range(2):
-        universal = optctx.numba.vectorize(["int64(int64)"], cache=True, options=FAST)(twice)
-        assert universal(numba_cached.array).sum() == 2 * numba_cached.array.sum()
-
-
 @pytest.mark.usefixtures("cache")
 def test_what_was_compiled_before_without_a_cache_makes_no_key_of_every_option() -> None:
     def twice(x: int) -> int:

@@ -167,61 +167,27 @@ def test_parallel_loops() -> None:
     assert run(numba_kernels.parallel, SCALAR) == [(499500, True), (499500, False)]
 
 
-# Universal functions and callbacks
+# Universal functions
 
 
-def test_universal_functions() -> None:
-    @optctx.numba.vectorize(options=SCALAR)
-    def twice(x: Any) -> Any:
-        return 2 * x
+def test_universal_functions_of_plain_numba_are_compiled_under_the_options() -> None:
+    twice = numba.vectorize(["int64(int64)"])(lambda x: 2 * x)
 
-    @optctx.numba.guvectorize("(n)->(n)", options=SCALAR)
+    @numba.guvectorize("(n)->(n)")
     def thrice(array: Any, result: Any) -> None:
         for i in range(array.size):
             result[i] = 3 * array[i]
 
-    plain_twice = numba.vectorize(["int64(int64)"])(lambda x: 2 * x)
-    of_a_dispatcher = optctx.numba.vectorize(["int64(int64)"], options=SCALAR)(numba.njit(lambda x: 2 * x))
-    assert of_a_dispatcher(ARRAY).sum() == 2 * ARRAY.sum()
-    plain_thrice = numba.guvectorize("(n)->(n)")(thrice.gufunc_builder.py_func)
+    def calls(array: Any) -> Any:
+        result = np.empty_like(array)
+        thrice(array, result)
+        return twice(array).sum() + result.sum()
 
-    def calling(two: Any, three: Any) -> Any:
-        def calls(array: Any) -> Any:
-            result = np.empty_like(array)
-            three(array, result)
-            return two(array).sum() + result.sum()
-
-        return calls
-
-    assert twice(ARRAY).sum() == 2 * ARRAY.sum()
-    other = optctx.numba.njit(options=OTHER)
-    for decorate, functions in (
-        (numba.njit, (twice, thrice)),
-        (other, (twice, thrice)),
-        (other, (plain_twice, plain_thrice)),
-    ):
-        assert decorate(calling(*functions))(ARRAY) == 5 * ARRAY.sum()
-    with pytest.raises(TypeError, match="of one process"):
-        twice.__reduce__()
-    for function in (twice, thrice):
-        assert function.llvm_options.overrides == SCALAR
-        for overload in function._dispatcher.overloads.values():
-            assert " x i64>" not in overload.library.get_llvm_str()
-    assert twice._dispatcher.overloads
-    assert thrice._dispatcher.overloads
-
-
-def test_callbacks() -> None:
-    @optctx.numba.cfunc("int64(int64)", options=SCALAR)
-    def squares(n: int) -> int:
-        return helper(np.arange(n))
-
-    plain = numba.cfunc("int64(int64)")(squares.__wrapped__)
-    assert squares.ctypes(10) == plain.ctypes(10) == 285
-    assert " x i64>" not in squares.inspect_llvm()
-    assert " x i64>" in plain.inspect_llvm()
-    with OptionContext(SCALAR) as here:
-        assert optctx.numba.cfunc("int64(int64)")(squares.__wrapped__).llvm_options == here
+    for decorate in (optctx.numba.njit(options=SCALAR), optctx.numba.njit(options=OTHER), numba.njit):
+        assert decorate(calls)(ARRAY) == 5 * ARRAY.sum()
+    plain, scalar = numba.njit(calls), optctx.numba.njit(options=SCALAR)(calls)
+    assert plain(ARRAY) == scalar(ARRAY)
+    assert (is_vector(plain), is_vector(scalar)) == (True, False)
 
 
 # Contexts as decorators

@@ -80,11 +80,11 @@ def test_no_terminal_is_too_narrow(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "1")
-    assert main(["show", "unroll-count"]) == 0
+    assert main(["options", "unroll-count"]) == 0
     with pytest.raises(SystemExit):
-        main(["show", "--help"])
+        main(["options", "--help"])
     out, err = capfd.readouterr()
-    assert "optctx show unroll-count" in out
+    assert "optctx options unroll-count" in out
     assert err == ""
 
 
@@ -95,11 +95,11 @@ def test_help_is_the_same_where_python_drops_docstrings(
     helps = []
     for _ in range(2):
         with pytest.raises(SystemExit):
-            main(["show", "--help"])
+            main(["options", "--help"])
         helps.append(capfd.readouterr().out)
-        monkeypatch.setattr("optctx.lab.command.show_command.__doc__", None)
+        monkeypatch.setattr("optctx.lab.command.options_command.__doc__", None)
     assert helps[0] == helps[1]
-    assert "Show everything that is known" in helps[1]
+    assert "List the options of the LLVM" in helps[1]
 
 
 def test_the_version_is_that_of_the_installed_package(capfd: pytest.CaptureFixture[str]) -> None:

@@ -40,16 +40,13 @@ def test_files_may_have_any_name_and_streams_any_encoding(
     for path in paths:
         with open(path, "w") as file:
             file.write(IR)
-    ended = command_line("check-link", f"--format={form}", *paths, variables=variables)
+    ended = command_line("sweep", f"--format={form}", "--triple", X86, *paths, variables=variables)
     assert (ended.status, ended.err) == (0, "")
     if form == "table":
-        assert ended.out.count("no stamp") == len(NAMES)
+        assert f"{len(NAMES)} combinations, 1 different object\n" in ended.out
         return
-    assert len(json.loads(ended.out)["unstamped"]) == len(NAMES)
-    ended = command_line("sweep", paths[0], "--triple", X86, variables=variables)
-    assert (ended.status, ended.err) == (0, "")
-    assert "1 combination, 1 different object\n" in ended.out
-    words = ("--try", "unroll-count=1,2", "--by", "size", "--keep", paths[0] + b".journal", "--resume")
+    assert len({row["file"] for row in json.loads(ended.out)}) == len(NAMES)
+    words = ("--try", "unroll-count=1,2", "--by", "size", "--storage", paths[0] + b".journal")
     for _ in range(2):
         ended = command_line("tune", paths[0], *words, variables=variables)
         assert (ended.status, ended.err) == (0, "")
@@ -73,17 +70,16 @@ def refused(lines: Lines, variables: dict[str, str]) -> None:
 
 # A file of any name that is not there.
 NO_FILE: list[tuple[str | bytes, ...]] = [
-    *((command, b"/none\xff") for command in ("sweep", "check-link", "rank")),
+    *((command, b"/none\xff") for command in ("sweep", "rank")),
     ("sweep", "--format", "json", b"/none\xff"),
 ]
 # Arguments that are no UTF-8. The last is refused by what LLVM reads.
 NO_TEXT: list[tuple[str | bytes, ...]] = [
-    ("show", b"\xff"),
+    ("options", b"\xff"),
     (b"\xff",),
     ("sweep", "FILE", "--set", b"unroll-count=\xff"),
     ("sweep", "FILE", "--set", b"\xff=1"),
     *(("sweep", "FILE", flag, b"\xff") for flag in ("--passes", "--triple", "--cpu", "--features", "--jobs")),
-    ("check-link", "FILE", b"--link-options=-unroll-count=\xff"),
     ("rank", "FILE", "--only", b"\xff"),
 ]
 TEN = ",".join(map(str, range(1, 11)))
@@ -177,8 +173,5 @@ def test_files_are_written_also_where_the_reader_of_standard_output_has_ended(
         os.close(writing)
         assert (done.returncode, done.stderr) == (0, b"")
 
-    files = {"best": "best.toml", "report": "page.html", "emit-ir": "best.ll"}
-    flags = [f"--{flag}={name}" for flag, name in files.items()]
-    run("tune", kernel, "--try", "unroll-count=1", "--by=size", "--keep=kept", "-q", *flags)
-    run("report", "kept", "--report=again.html")
-    assert {each.name for each in tmp_path.iterdir()} == {*files.values(), "kept", "again.html"}
+    run("tune", kernel, "--try", "unroll-count=1", "--by=size", "--storage=kept", "-q", "--best=best.toml")
+    assert {each.name for each in tmp_path.iterdir()} == {"best.toml", "kept"}

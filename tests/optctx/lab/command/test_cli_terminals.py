@@ -18,7 +18,6 @@ from optctx.lab.command.main import main
 from optctx.wording import printable
 from tests.support.command_lines import command_line
 from tests.support.ir_texts import X86
-from tests.support.links_modules import stamped
 from tests.support.rows import rows
 
 # A title of the window, a colour, a mark that turns the direction of writing, the control sequence of C1,
@@ -48,10 +47,8 @@ COMMANDS: dict[str, list[str]] = {
     "tune, assembly": ["tune", "asm.ll", *QUICK, "--try", "unroll-count=1,2", "--sampler", "grid"],
     "sweep, rows": ["sweep", "asm.ll", *QUICK, "--try", "unroll-count=1,2"],
     "sweep, a processor": ["sweep", "cpu.ll", *QUICK],
-    "check-link, a line": ["check-link", "parsed.ll"],
-    "check-link, stamps": ["check-link", "four.ll", "eight.ll"],
     "no such file": ["record", EVIL],
-    "no such option": ["show", EVIL],
+    "no such option": ["options", EVIL],
     "no such command": [EVIL],
     "no such argument": ["options", f"--{EVIL}"],
 }
@@ -62,8 +59,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     made = tmp_path_factory.mktemp("evil")
     for name, text in MODULES.items():
         (made / name).write_text(text)
-    for name, count in (("four", 4), ("eight", 8)):
-        (made / f"{name}.ll").write_text(str(stamped(f"{name}{EVIL}", unroll_count=count)))
     return made
 
 

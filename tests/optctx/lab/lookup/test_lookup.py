@@ -1,4 +1,4 @@
-"""What changed between two LLVMs, files of options, and the commands that show and compare options."""
+"""What changed between two LLVMs, files of options, and the command that shows and compares options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from optctx import registry
 from optctx.facts import Facts, OptionFacts, Reader, facts
-from optctx.lab.command import options_command, show_command
+from optctx.lab.command import options_command
 from optctx.lab.command.main import main
 from optctx.lab.lookup import compare, facts_as_json, load_facts
 from tests.support.facts_files import HEAD, OPTION
@@ -60,18 +60,37 @@ def test_each_kind_of_change_is_found(taken: Facts) -> None:
     assert compare(fewer, taken).added == compare(taken, fewer).removed == ("unroll-count",)
 
 
-def test_diff_compares_files_and_the_library_in_use(
+def test_a_file_is_compared_with_the_library_in_use(
     taken: Facts, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    new, old = tmp_path / "new.json", tmp_path / "old.json"
-    assert main(["options", "--format", "json", "-o", str(new)]) == 0
-    assert load_facts(new.read_bytes(), "it") == taken
-    old.write_text(facts_as_json(changed(taken, default=9)))
-    assert main(["diff", str(old), str(new)]) == 0
-    assert re.search(r"^unroll-count +default +9 +0$", capfd.readouterr().out, re.MULTILINE)
-    assert main(["diff", str(old), "--format", "json"]) == 0
-    [change] = json.loads(capfd.readouterr().out)["changes"]
-    assert change == {"name": "unroll-count", "what": "default", "old": "9", "new": "0"}
+    file = tmp_path / "old.json"
+    assert main(["options", "--format", "json", "-o", str(file)]) == 0
+    assert load_facts(file.read_bytes(), "it") == taken
+    gone = msgspec.structs.replace(taken.options[0], name="gone")
+    before = changed(taken, default=9)
+    file.write_text(facts_as_json(msgspec.structs.replace(before, options=(*before.options, gone))))
+
+    def out(*words: str) -> str:
+        assert main(["options", *words, "--against", str(file)]) == 0
+        return capfd.readouterr().out
+
+    whole = out()
+    assert re.search(r"^unroll-count +default +9 +0$", whole, re.MULTILINE)
+    assert "removed: gone\n" in whole
+    found = json.loads(out("--format", "json"))
+    change = {"name": "unroll-count", "what": "default", "old": "9", "new": "0"}
+    assert (found["changes"], found["removed"], found["totals"]["names in both"]) == (
+        [change],
+        ["gone"],
+        len(registry()),
+    )
+    assert out("unroll-*", "--format", "csv") == "option,change,old,new\nunroll-count,default,9,0\n"
+    assert json.loads(out("gone", "--format", "json"))["totals"] == {
+        "names in both": 0,
+        "added": 0,
+        "removed": 1,
+    }
+    assert out("inline-threshold", "--format", "csv") == "option,change,old,new\n"
 
 
 @rows(
@@ -95,7 +114,7 @@ def test_another_file_gets_one_clear_error(
 ) -> None:
     path = tmp_path / "it.json"
     path.write_text(text)
-    assert main(["diff", str(path), str(path)]) == 2
+    assert main(["options", "--against", str(path)]) == 2
     out, err = capfd.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert words in err
@@ -105,8 +124,7 @@ def test_another_file_gets_one_clear_error(
 @pytest.fixture
 def known(taken: Facts, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the commands find, which takes half a second."""
-    for module in (options_command, show_command):
-        monkeypatch.setattr(module, "facts", lambda readers=True: taken)
+    monkeypatch.setattr(options_command, "facts", lambda readers=True: taken)
 
 
 @pytest.mark.usefixtures("known")
@@ -126,7 +144,7 @@ def test_options_takes_parts_globs_types_scopes_libraries_and_readers(
     assert "unroll-count" in names("--library", "ScalarOpts") < set(options)
     assert "unroll-count" in names("--read-by", "computeUnrollCount") < set(options)
     # For people a line for each, in a pipe without spaces at its end.
-    assert main(["options", "unroll-count"]) == 0
+    assert main(["options", "nroll-count"]) == 0
     head, *lines = capfd.readouterr().out.splitlines()
     assert head.split() == ["name", "type", "value", "scope", "help"]
     assert any(line.split()[:4] == ["unroll-count", "uint", "0", "thread"] for line in lines)
@@ -137,11 +155,11 @@ def test_options_takes_parts_globs_types_scopes_libraries_and_readers(
 
 
 @pytest.mark.usefixtures("known")
-def test_show_prints_everything_about_an_option(capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["show", "unroll-count"]) == 0
+def test_a_whole_name_prints_everything_about_the_option(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["options", "unroll-count"]) == 0
     text = capfd.readouterr().out
-    assert main(["show", "--format", "json", "--", "-unroll-count"]) == 0
-    data = json.loads(capfd.readouterr().out)
+    assert main(["options", "--format", "json", "--", "-unroll-count"]) == 0
+    [data] = json.loads(capfd.readouterr().out)["options"]
     assert (data["name"], data["type"], data["scope"]) == ("unroll-count", "uint", "thread")
     assert [each["function"].partition("(")[0] for each in data["readers"]] == ["llvm::computeUnrollCount"]
     labels = {line.partition("  ")[0] for line in text.splitlines()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Iterator
 
 import pytest
@@ -19,7 +18,6 @@ from optctx.lab.space import (
     Space,
     Value,
     Values,
-    parse_condition,
     parse_space,
     parse_values,
 )
@@ -34,7 +32,7 @@ from tests.support.rows import rows
         ("-3..5", Integers(-3, 5)),
         ("1..1024:log", Integers(1, 1024, log=True)),
         ("0..1000:step=250", Integers(0, 1000, 250)),
-        ("0.5..2.5:step=0.5", Floats(0.5, 2.5, 0.5)),
+        ("0.5..2.5", Floats(0.5, 2.5)),
         ("1e-3..1:log", Floats(0.001, 1.0, log=True)),
         ("a,b,c", Choices(("a", "b", "c"))),
         ("", Choices(("",))),
@@ -54,11 +52,8 @@ def test_values_are_read_and_written(text: str, values: Values) -> None:
         ("unroll-count=1..8:log:step=2", "not both"),
         ("unroll-count=1..8:step=0", "a step above 0"),
         ("unroll-count=1..99999999999999999999", "list the values"),
-        ("unroll-count=1..8 if", "expected a number after '..', found '8 if'"),
-        ("unroll-count=1..8 if x", "expected a condition such as"),
-        ("unroll-count=1..8 if x<true", "expected a number after '<'"),
-        ("unroll-count=1..8 if x==true", "asks for 'x', which has no values of its own"),
-        ("unroll-count=1..8 if unroll-count==1", "asks for itself"),
+        ("unroll-count=1..8 if x", "expected a number after '..', found '8 if x'"),
+        ("memprof-cloning-cold-threshold=0.5..2.5:step=0.5", "list the values instead, such as 0.5,1.0,1.5"),
         ("passes=default<O1>", "with a --passes of its own"),
         ("unroll-count=0.5..2", "whole numbers"),
         ("enable-gvn-hoist=0..1", "enable-gvn-hoist=true,false"),
@@ -82,34 +77,10 @@ def test_an_option_under_two_names_is_refused() -> None:
         parse_space(["aarch64-stack-hazard-size=1,2", "aarch64-streaming-hazard-size=4"])
 
 
-def test_conditions_order_the_dimensions() -> None:
-    space = parse_space(
-        [
-            "unroll-count=1..8 if force-vector-width>1 and enable-gvn-hoist==true",
-            "force-vector-width=1,2,4 if enable-gvn-hoist!=false",
-            "enable-gvn-hoist=true,false",
-        ]
-    )
-    assert space.names == ["enable-gvn-hoist", "force-vector-width", "unroll-count"]
-    points = space.points()
-    assert len(points) == 1 + 1 + 2 * 8
-    assert all(space.holds(point) for point in points)
-    assert not space.holds({"enable-gvn-hoist": "false", "unroll-count": 2})
-    assert parse_space(space.texts()) == space
-
-
-@given(st.integers(-5, 20), st.integers(-5, 20), st.sampled_from(["==", "!=", "<", "<=", ">", ">="]))
-def test_conditions_compare_as_python_does(one: int, other: int, sign: str) -> None:
-    condition = parse_condition(f"a {sign} {other}", "")
-    assert condition.holds({"a": str(one)}) == eval(f"{one} {sign} {other}")
-    assert not condition.holds({})
-
-
 def spaces() -> st.SearchStrategy[Space]:
     values = st.one_of(
         st.builds(lambda low, more, step: Integers(low, low + more, step), *[st.integers(1, 9)] * 3),
         st.builds(lambda low, more: Integers(low, low + more, log=True), *[st.integers(1, 9)] * 2),
-        st.builds(lambda low, more: Floats(low / 10, (low + more) / 10, 0.1), *[st.integers(1, 9)] * 2),
         st.lists(st.sampled_from("abcdef"), min_size=1, max_size=4, unique=True).map(
             lambda texts: Choices(tuple(texts))
         ),
@@ -119,36 +90,29 @@ def spaces() -> st.SearchStrategy[Space]:
     )
 
 
-@given(spaces(), st.integers(0, 1000))
-def test_a_point_by_chance_is_of_the_space(space: Space, seed: int) -> None:
-    point = space.pick(random.Random(seed))
-    assert space.holds(point)
-    assert point in space.points()
+@given(spaces())
+def test_a_space_has_as_many_points_as_it_counts(space: Space) -> None:
     assert len(space.points()) == space.count
 
 
 def test_a_space_of_any_size_is_counted() -> None:
     many: list[Values] = [Integers(1, 1 << 53)] * 20
-    for last, count in ((Floats(0.0, 1.0), math.inf), (Floats(0.0, 1.0, 1e-300), 10**300 + 1 << 53 * 20)):
+    for last, count in ((Floats(0.0, 1.0), math.inf), (Integers(1, 3), 3 << 53 * 20)):
         space = Space(tuple(Dimension(str(place), each) for place, each in enumerate((*many, last))))
         assert space.count == count
 
 
 def test_a_grid_lists_points_in_order_and_no_more_than_are_asked_for() -> None:
     # A name alone is a flag, and a dash is as good as none.
-    space = parse_space(["unroll-count=1..3", "-enable-gvn-hoist if unroll-count>1"])
-    first = {"unroll-count": 1}
-    assert space.points(100)[:2] == [first, {"unroll-count": 2, "enable-gvn-hoist": "false"}]
-    assert len(space.points(100)) == 5
+    space = parse_space(["unroll-count=1..3", "-enable-gvn-hoist"])
+    first = [{"unroll-count": 1, "enable-gvn-hoist": text} for text in ("false", "true")]
+    assert space.points(100)[:2] == space.points(2) == first
+    assert len(space.points(100)) == 6
+    assert parse_space(space.texts()) == space
     many = Integers(1, 1 << 50)
     assert Space((Dimension("a", many), Dimension("b", many))).points(1) == [{"a": 1, "b": 1}]
-    only = parse_condition("a==x", "")
-    space = Space(
-        (Dimension("a", Choices(("y", "x"))), *(Dimension(name, many, only) for name in ("b", "c", "d")))
-    )
-    assert space.points(2) == [{"a": "y"}, {"a": "x", "b": 1, "c": 1, "d": 1}]
-    space = Space((Dimension("a", many), Dimension("b", Floats(0.0, 1.0), parse_condition("a>2", ""))))
-    with pytest.raises(OptctxError, match="give it a step"):
+    space = Space((Dimension("a", many), Dimension("b", Floats(0.0, 1.0))))
+    with pytest.raises(OptctxError, match="a range of decimal numbers is for a search; write the values"):
         space.points(2)
 
 

@@ -43,8 +43,8 @@ def test_what_is_there_is_not_compiled_again(
     arguments = [*SWEEP, scale, "--format", "csv", "--keep", str(file), "--resume"]
     assert main(arguments) == 0  # there is nothing yet
     lines = file.read_bytes().splitlines(keepends=True)
-    # As if the first trial had crashed; the base is before it.
-    file.write_bytes(b"".join(lines[:-1]).replace(b'"state":"ok"', b'"state":"crashed"', 2))
+    # As if the first trial had crashed.
+    file.write_bytes(b"".join(lines[:-1]).replace(b'"state":"ok"', b'"state":"crashed"', 1))
     capfd.readouterr()
     assert main(arguments) == 0
     second = capfd.readouterr().out
@@ -104,7 +104,6 @@ def test_so_is_one_in_which_only_one_of_several_jobs_differs(tmp_path: pathlib.P
     jobs = {"a": first, "b": replace(first, passes="instsimplify"), "c": first}
     kept = sweep(jobs, ["unroll-count=1"], keep=file)
     assert sweep(jobs, ["unroll-count=1"], keep=file, resume=True) == kept
-    assert main(["report", file]) == 0
     for other in (replace(first, opt_level=0), jobs["b"]):
         with pytest.raises(OptctxError, match="differs in jobs;"):
             sweep({**jobs, "c": other}, ["unroll-count=1"], keep=file, resume=True)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import pathlib
 import pickle
 import re
-import subprocess
 import sys
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -26,7 +24,6 @@ from optctx.lab.timing import (
     Outcome,
     ProcessorLock,
     processors,
-    run_command,
 )
 from tests.support.processes import in_child, run_and_end
 from tests.support.timing_kernels import HASH, SUM, compiled, hash_harness, loop, pid_of, sum_harness
@@ -213,13 +210,3 @@ def test_any_free_processor_is_taken_until_none_is_left(monkeypatch: pytest.Monk
             ProcessorLock(patience=0.05).__enter__()
     with ProcessorLock(numbers[0]):
         pass
-
-
-def test_a_command_calls_the_object_as_often_as_it_says(tmp_path: pathlib.Path) -> None:
-    declared = 'declare i32 @puts(ptr)\n@text = constant [2 x i8] c"x\\00"'
-    ir = loop("%v = add i32 %e, 0", "%r = call i32 @puts(ptr @text)", declared)
-    path = tmp_path / "total.o"
-    path.write_bytes(compiled(ir))
-    for calls in (1, 3):
-        command = run_command(sum_harness(), path, calls)
-        assert subprocess.run(command, capture_output=True, check=True).stdout == b"x\n" * calls

@@ -11,10 +11,9 @@ from collections.abc import Callable
 import pytest
 
 from optctx import OptionContext
-from optctx.errors import OptctxError
 from optctx.lab.command import tune_command
 from optctx.lab.command.main import main
-from optctx.lab.tuning import Tuning
+from optctx.lab.tuning.tuning import _Run
 from optctx.lab.tuning.winner import Winner
 from tests.support.tuning_cases import HARNESS, SUM, TINY
 
@@ -48,36 +47,32 @@ def run(words: list[str], capfd: pytest.CaptureFixture[str]) -> tuple[str, str]:
     return capfd.readouterr()
 
 
-def test_text_json_and_report_say_how_far_a_search_by_run_time_came(
+def test_text_and_json_say_how_far_a_search_by_run_time_came(
     timed: list[str],
     tmp_path: pathlib.Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    study, page = str(tmp_path / "night.journal"), tmp_path / "night.html"
-    words = [*timed, "--keep", study, "--resume"]
+    study = str(tmp_path / "night.journal")
+    goes_on = f"they are in {study!r}: the same command goes on"
+    words = [*timed, "--storage", study]
     # Before the first trial
     with monkeypatch.context() as patch:
-        patch.setattr(Tuning, "_ask", interrupted)
-        out, err = run([*words, "--report", str(page)], capfd)
-    assert err == f"optctx: interrupted after 0 of 4 trials; they are in {study}: go on with --resume\n"
+        patch.setattr(_Run, "_ask", interrupted)
+        out, err = run(words, capfd)
+    assert err == f"optctx: interrupted after 0 of 4 trials; {goes_on}\n"
     assert out.splitlines()[-1] == "interrupted after 0 of 4 trials"
     assert not UNTRUE.search(out)
-    assert not UNTRUE.search(page.read_text().partition("<h2>")[0])
     # Between trials
     after(3, interrupted, monkeypatch)
-    out, err = run([*words, "--report", str(page)], capfd)
-    assert err == f"optctx: interrupted after 3 of 4 trials; they are in {study}: go on with --resume\n"
+    out, err = run(words, capfd)
+    assert err == f"optctx: interrupted after 3 of 4 trials; {goes_on}\n"
     assert not UNTRUE.search(out)
     best, last = out.splitlines()[-2:]
     assert re.fullmatch(
         r"best so far by time: -force-vector-width=\d -unroll-count=\d \(-\d+.\d%, not confirmed\)", best
     )
     assert last == "interrupted after 3 of 4 trials"
-    said = page.read_text().partition("<h2>")[0]
-    assert not UNTRUE.search(said)
-    assert "Interrupted after 3 of 4 trials." in said
-    assert re.search(r"Best so far by time: trial \d+, [\d.]+ times the base, not confirmed", said)
     # Before the second check
     monkeypatch.setattr(Winner, "confirm", interrupted)
     out, err = run([*words, "--trials", "3", "--format", "json"], capfd)
@@ -87,28 +82,6 @@ def test_text_json_and_report_say_how_far_a_search_by_run_time_came(
     assert len(data["trials"]) == 3
     figures = {each["number"]: each["objectives"]["time"] for each in data["trials"]}
     assert data["best_so_far"] == min(figures, key=lambda number: figures[number])
-
-
-def test_a_report_that_cannot_be_written_hides_no_interrupt_and_loses_no_best_set(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    def full(*arguments: object, **more: object) -> None:
-        raise OptctxError("cannot write 'tiny.html': no space left on device")
-
-    (tmp_path / "tiny.ll").write_text(TINY)
-    monkeypatch.setattr("optctx.lab.report.write_report", full)
-    words = ["tune", str(tmp_path / "tiny.ll"), "--try", "unroll-count=1..3"]
-    words += ["--report", str(tmp_path / "tiny.html")]
-    assert main([*words, "--best", str(tmp_path / "best.toml")]) == 2
-    assert capfd.readouterr().err == "optctx: cannot write 'tiny.html': no space left on device\n"
-    assert not OptionContext.load(tmp_path / "best.toml").overrides
-    after(2, interrupted, monkeypatch)
-    out, err = run(words, capfd)
-    assert "interrupted after 2 of 3 trials" in out
-    assert err.splitlines() == [
-        "optctx: cannot write 'tiny.html': no space left on device",
-        "optctx: interrupted after 2 of 3 trials",
-    ]
 
 
 def test_a_study_that_vanishes_midway_is_an_error(
@@ -125,7 +98,7 @@ def test_a_study_that_vanishes_midway_is_an_error(
     for at, work in ((2, file.unlink), (6, replace_it)):
         after(at, work, monkeypatch)
         words = ["tune", str(tmp_path / "tiny.ll"), "--try", "unroll-count=1..6"]
-        assert main([*words, "--keep", str(file)]) == 3
+        assert main([*words, "--storage", str(file)]) == 3
         out, err = capfd.readouterr()
         [line] = err.splitlines()
         assert line.startswith(f"optctx: cannot write to {str(file)!r}: it was deleted, moved or replaced")

@@ -6,6 +6,7 @@ import json
 import pathlib
 import sys
 from dataclasses import replace
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -18,16 +19,15 @@ from optctx.lab.sweep.plan import Answer
 from optctx.lab.timing import Confirmation, Interval, Outcome, read_case
 from optctx.lab.trials import Trial
 from optctx.lab.tuning import Command, Dimension, RunTime, Size, Space, parse_space, propose
-from optctx.lab.tuning.evaluate import LocalEvaluator
-from optctx.lab.tuning.objectives import Callgrind, objective_named
-from optctx.lab.tuning.winner import Winner, minimised
+from optctx.lab.tuning.evaluate import Evaluator
+from optctx.lab.tuning.objectives import objective_named
+from optctx.lab.tuning.winner import Winner
 from tests.support.ir_texts import SCALE
 from tests.support.tuning_cases import (
     HARNESS,
     JOB,
     KERNEL,
     LOOSE,
-    SUM,
     TINY,
     cut_short,
     loops,
@@ -56,17 +56,17 @@ def test_a_run_time_is_searched_for_gains_alone() -> None:
 def test_run_times_of_another_processor_are_not_of_the_same_search(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = {
+    arguments: dict[str, Any] = {
         "job": KERNEL,
         "space": parse_space(["force-vector-width=1"]),
         "objectives": (RunTime(harness=HARNESS, tolerance=LOOSE, seconds=0.1),),
         "sampler": "grid",
-        "keep": str(tmp_path / "night.journal"),
+        "storage": str(tmp_path / "night.journal"),
     }
     tuned(**arguments)
     monkeypatch.setattr("optctx.lab.tuning.tuning.processor_model", lambda: "another one")
     with pytest.raises(OptctxError, match="a tune that differs in processor; repeat"):
-        tuned(**arguments, resume=True)
+        tuned(**arguments)
 
 
 def test_a_wrong_result_is_a_row_with_a_file_that_shows_it_again(
@@ -111,35 +111,10 @@ def test_a_command_gives_the_figure(tmp_path: pathlib.Path, capfd: pytest.Captur
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.long
-def test_a_slow_trial_is_stopped_and_kept(tmp_path: pathlib.Path) -> None:
-    """One addition after the other is several times slower than what -O2 makes of the loop."""
-    arguments = {
-        "job": KERNEL,
-        "space": parse_space(["force-vector-width=1,4", "force-vector-interleave=1,4"]),
-        "objectives": (RunTime(harness=HARNESS, tolerance=LOOSE, seconds=1.0),),
-        "sampler": "grid",
-        "pruner": "threshold:1.8",
-        "keep": str(tmp_path / "night.db"),
-    }
-    study = tuned(**arguments)
-    (slow,) = (trial for trial in study.trials if tuple(trial.options.values()) == ("1", "1"))
-    assert (slow.state, slow.objectives, slow.attributes["time"]["rounds"]) == ("pruned", {}, 5)
-    assert "ok" in {trial.state for trial in study.trials}
-    assert "times the base after 5 rounds" in slow.error
-    ((step, ratio),) = slow.attributes["intermediate"]
-    assert step == 5
-    assert ratio > 1.8
-    again = tuned(**arguments, resume=True)
-    assert (again.trials, again.compiled) == (study.trials, 0)
-    with pytest.raises(OptctxError, match="differs in pruner"):
-        tuned(**{**arguments, "pruner": "none"}, resume=True)
-
-
-def test_equal_objects_are_measured_once_and_not_again_after_a_resume(tmp_path: pathlib.Path) -> None:
+def test_equal_objects_are_measured_once_and_not_again_by_the_next_search(tmp_path: pathlib.Path) -> None:
     log, script = tmp_path / "log", tmp_path / "score.sh"
     script.write_text(f'echo x >> {log}\nwc -c < "$1"\n')
-    arguments = {
+    arguments: dict[str, Any] = {
         "job": JOB,
         # The second option changes nothing in this module, but LLVM reads it.
         "space": parse_space(["force-vector-width=1,2", "inline-threshold=100,200,300,400,500,600"]),
@@ -147,38 +122,14 @@ def test_equal_objects_are_measured_once_and_not_again_after_a_resume(tmp_path: 
         "sampler": "grid",
         "trials": 12,
     }
-    cut_short(8, **arguments, keep=str(tmp_path / "night.db"))
+    cut_short(8, **arguments, storage=str(tmp_path / "night.journal"))
     assert log.read_text().count("x") <= 3  # the base's object and two
-    study = tuned(**arguments, keep=str(tmp_path / "night.db"), resume=True)
+    study = tuned(**arguments, storage=str(tmp_path / "night.journal"))
     found = {trial.attributes["digest"] for trial in (study.base, *study.trials)}
     # The base is measured by each run; nothing else is measured twice.
     assert log.read_text().count("x") <= len(found) + 1
     assert told(study) == told(tuned(**arguments))
     assert len(study.trials) == 12
-
-
-@pytest.mark.long
-def test_callgrind_counts_a_call(tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "sum.o"
-    path.write_bytes(compile_job(Job(SUM, "default<O0>")).code)
-    found, again = (Callgrind(harness=HARNESS)._counted(str(path)) for _ in range(2))
-    assert found.state == "ok"
-    # A load, two additions or so, and a jump for each of 1000 elements.
-    assert 4 * 1000 < found.figure < 5 * 1000
-    assert again == found, "nothing but the calls is counted"
-
-
-def test_minimising_keeps_what_matters() -> None:
-    def compile(options: object) -> Answer:
-        assert isinstance(options, dict)
-        size = 100 - 10 * ("a" in options) - 20 * ("b" in options and "c" in options)
-        return Answer("ok", object_size=size, digest=f"{size}")
-
-    everything = dict.fromkeys("abcde", "1")
-    best = compile(everything)
-    left, answer = minimised(everything, best, compile, lambda other: other.object_size <= 70)
-    assert left == dict.fromkeys("abc", "1")
-    assert answer.object_size == 70
 
 
 def test_a_best_trial_that_takes_too_long_the_next_time_is_no_gain() -> None:
@@ -189,11 +140,11 @@ def test_a_best_trial_that_takes_too_long_the_next_time_is_no_gain() -> None:
     trial = Trial(
         0, {"unroll-count": "2"}, "", "ok", {"time": 0.5}, attributes={"digest": "x", "time": ratio}
     )
-    evaluator, one = Mock(LocalEvaluator), Interval(1.0, 1.0, 1.0)
+    evaluator, one = Mock(Evaluator), Interval(1.0, 1.0, 1.0)
     evaluator.answers.return_value = [Answer("timed out")]
     evaluator.session.side_effect = OptctxError("the base cannot be measured")
     evaluator.confirm.return_value = Confirmation(False, one, None, one, Mock(), Outcome("failed"))
-    winner = Winner(evaluator, Mock(), RunTime().goal, seed=0, varied=False, fewest=True)
+    winner = Winner(Mock(), evaluator, Mock(), RunTime().goal, seed=0, varied=False, fewest=True)
     winner.confirm([trial], RunTime())
     assert winner.confirmation is not None
     assert (winner.confirmation["gain"], winner.options) == (False, None)

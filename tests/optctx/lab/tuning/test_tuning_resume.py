@@ -1,208 +1,248 @@
-"""Studies that are interrupted, killed, damaged or forged."""
+"""Studies in Optuna's storage: interrupted, killed, shared, damaged, or of something else."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import pathlib
-import shutil
+import resource
 import signal
 import subprocess
 import sys
+import threading
 from functools import partial
 from typing import Any
 
+import optuna
 import pytest
+from optuna.trial import TrialState
 
 from optctx.compiling import Job
-from optctx.errors import Interrupted, OptctxError
-from optctx.lab.trials import TrialFile
-from optctx.lab.tuning import Instructions, Study, Trial, Tuning, parse_space
+from optctx.errors import EndedEarlyError, Interrupted, OptctxError
+from optctx.lab.trials import Trial
+from optctx.lab.tuning import Instructions, Tuned, parse_space
 from optctx.lab.tuning.assess import Assessor
-from optctx.lab.tuning.evaluate import LocalEvaluator
-from tests.support.processes import SECONDS, of_session, wait_for
-from tests.support.rows import rows
-from tests.support.tuning_cases import JOB, TINY, cut_short, kept, loops, told, tuned, tuning_of
+from optctx.lab.tuning.evaluate import Evaluator
+from optctx.lab.tuning.studies import Study
+from tests.support.processes import SECONDS, in_child, of_session, wait_for
+from tests.support.tuning_cases import JOB, TINY, StopError, cut_short, kept, loops, told, tuned
 
 ROOT = pathlib.Path(__file__).parents[4]
 ARGUMENTS: dict[str, Any] = {"job": JOB, "space": loops(), "seed": 5, "trials": 16}
-# A search of these that is killed after so many more trials, while workers compile.
+# A search of these that is killed after so many more trials, while others are compiled.
 KILLED = """
 import os, signal, sys
 from tests.support.tuning_cases import JOB, loops, tuned
 
-def end(trial):
+def end(trial, total):
     global left
     left -= 1
     if not left:
         os.kill(os.getpid(), signal.SIGKILL)
 
-file, left = sys.argv[1], int(sys.argv[2])
-tuned(JOB, loops(), seed=5, trials=16, jobs=2, keep=file, resume=True, on_trial=end)
+place, left = sys.argv[1], int(sys.argv[2])
+tuned(JOB, loops(), seed=5, trials=16, jobs=2, storage=place, on_trial=end)
 """
 
 
-def test_a_search_that_is_killed_twice_has_each_trial_once(tmp_path: pathlib.Path) -> None:
-    file = tmp_path / "study.journal"
+def own(study: Tuned) -> dict[TrialState, list[optuna.trial.FrozenTrial]]:
+    """Optuna's trials by their states."""
+    assert study.study is not None
+    found: dict[TrialState, list[optuna.trial.FrozenTrial]] = {}
+    for trial in study.study.get_trials():
+        found.setdefault(trial.state, []).append(trial)
+    return found
+
+
+def ended(study: Tuned) -> list[dict[str, Any]]:
+    by_state = own(study)
+    return [t.params for s in (TrialState.COMPLETE, TrialState.PRUNED) for t in by_state.get(s, [])]
+
+
+@pytest.mark.parametrize("scheme", ["", "sqlite:///"])
+def test_a_study_that_is_killed_twice_has_each_trial_once(scheme: str, tmp_path: pathlib.Path) -> None:
+    """What ran when it was killed is done again, and counts once."""
+    place = f"{scheme}{tmp_path / 'study'}"
     for more, count in ((5, 5), (4, 9)):
-        command = [sys.executable, "-c", KILLED, str(file), str(more)]
+        command = [sys.executable, "-c", KILLED, place, str(more)]
         with subprocess.Popen(command, cwd=ROOT, start_new_session=True) as process:
             assert process.wait(SECONDS) == -signal.SIGKILL
         wait_for(partial(lambda session: not of_session(session), process.pid))
-        assert kept(file) == count
-    study = tuned(**ARGUMENTS, keep=str(file), resume=True)
-    assert told(study) == told(tuned(**ARGUMENTS))
-    assert study.compiled <= 16 - 9
-    assert file.read_bytes().count(b'"op_code":6') == 16
+        if not scheme:
+            assert kept(tmp_path / "study") == count
+    study = tuned(**ARGUMENTS, storage=place)
+    assert len(study.trials) == len(ended(study)) == 16
+    assert study.compiled <= 16 - 9 + 8
+    states = own(study)
+    assert TrialState.RUNNING not in states
+    lost = [trial.params for trial in states[TrialState.FAIL]]
+    assert lost
+    assert all(params in ended(study) for params in lost), "a point that was lost is tried again"
+    assert {trial.number for trial in study.trials}.isdisjoint(t.number for t in states[TrialState.FAIL])
 
 
-def test_a_search_goes_on_as_if_nothing_had_happened(tmp_path: pathlib.Path) -> None:
-    arguments = {**ARGUMENTS, "keep": str(tmp_path / "study.journal")}
+def test_a_study_goes_on_and_is_not_done_again(tmp_path: pathlib.Path) -> None:
+    arguments = {**ARGUMENTS, "storage": str(tmp_path / "study.journal")}
     cut_short(5, **arguments)
-    assert kept(tmp_path / "study.journal") in (5, 6)
-    study = tuned(**arguments, resume=True)
-    assert told(study) == told(tuned(**ARGUMENTS))
-    assert study.compiled <= 16 - 5
-    again = tuned(**arguments, resume=True)
-    assert (again.trials, again.compiled) == (study.trials, 0)
-    more = tuned(**{**arguments, "trials": 18}, resume=True)
+    assert kept(tmp_path / "study.journal") >= 5
+    study = tuned(**arguments)
+    assert len(study.trials) == 16
+    again = tuned(**arguments)
+    assert (again.trials, again.compiled) == (study.trials, 0 if again.minimised is None else again.compiled)
+    assert told(again) == told(study)
+    more = tuned(**{**arguments, "trials": 18})
     assert told(more)[:16] == told(study)
     assert len(more.trials) == 18
 
 
-def test_an_interrupted_search_hands_over_what_it_has_found_which_is_what_is_kept(
+def test_an_interrupted_search_hands_over_what_is_in_its_study(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ctrl-C may come when a row is written, and before the search knows that it is."""
-    file = tmp_path / "study.journal"
-    append = TrialFile.append
-    seen: list[Study] = []
+    """Ctrl-C may come when a trial is kept, and before the search knows that it is."""
+    file, tell = tmp_path / "study.journal", Study.tell
 
-    def interrupted(self: TrialFile, trial: Trial) -> None:
-        append(self, trial)
-        if kept(file) == 9:
+    left = iter(range(9))
+
+    def interrupted(self: Study, *given: Any) -> bool:
+        tell(self, *given)
+        if next(left, 0) == 8:
             raise KeyboardInterrupt
+        return True
 
-    tuning: Tuning
-    with tuning_of(**ARGUMENTS, keep=str(file), on_trial=lambda trial: seen.append(tuning.study)) as tuning:
-        with monkeypatch.context() as patch:
-            patch.setattr(TrialFile, "append", interrupted)
-            with pytest.raises(KeyboardInterrupt) as caught:
-                tuning.run()
-        with pytest.raises(OptctxError, match="a Tuning searches once"):
-            tuning.run()
-        assert len(tuning.study.trials) == kept(file) == 9
-    assert [(study.ended, study.finished) for study in seen] == [("", False)] * 8
-    assert isinstance(caught.value, Interrupted)
+    with monkeypatch.context() as patch:
+        patch.setattr(Study, "tell", interrupted)
+        with pytest.raises(Interrupted) as caught:
+            tuned(**ARGUMENTS, storage=str(file))
     study = caught.value.partial
-    assert isinstance(study, Study)
+    assert len(study.trials) == kept(file) >= 9
     assert (study.ended, study.finished, study.total) == ("interrupted", False, 16)
     assert study.best_so_far is not None
-    whole = tuned(**ARGUMENTS)
-    assert all(trial in told(whole) for trial in told(study))  # one that runs may have a smaller number
-    again = tuned(**ARGUMENTS, keep=str(file), resume=True)
+    states = own(study)
+    assert TrialState.RUNNING not in states
+    again = tuned(**ARGUMENTS, storage=str(file))
     assert again.finished
-    assert told(again) == told(whole)
+    assert len(again.trials) == len(ended(again)) == 16
+    assert all(trial in told(again) for trial in told(study))
 
 
 def test_an_interrupt_while_measuring_ends_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Evaluator] = []
+    enter = Evaluator.__enter__
+
+    def entered(self: Evaluator) -> Evaluator:
+        made.append(self)
+        return enter(self)
+
     def interrupted(self: Assessor) -> None:
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(Evaluator, "__enter__", entered)
     monkeypatch.setattr(Assessor, "stop", interrupted)
-    with pytest.raises(KeyboardInterrupt), tuning_of(JOB, loops(), trials=1) as tuning:
-        tuning.run()
-    evaluator = tuning._evaluator
-    assert isinstance(evaluator, LocalEvaluator)
+    with pytest.raises(KeyboardInterrupt):
+        tuned(JOB, loops(), trials=1)
+    [evaluator] = made
     wait_for(lambda: evaluator.pool.end is not None)
 
 
-@pytest.fixture(scope="module")
-def ended(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The file of a study that ended after four trials, which tests leave as it is."""
-    file = str(tmp_path_factory.mktemp("study") / "study.journal")
-    tuned(**{**ARGUMENTS, "keep": file, "trials": 4})
-    return file
+def test_two_searches_work_on_one_study(tmp_path: pathlib.Path) -> None:
+    """As two processes do: each sees the trials of the other, and they share what was asked for."""
+    given = {**ARGUMENTS, "space": parse_space(["unroll-count=1..64", "inline-threshold=0..500"])}
+    given |= {"trials": 40, "sampler": "random", "storage": str(tmp_path / "study.journal")}
+    found: list[Tuned] = []
+    begun = threading.Event()
+
+    def second() -> None:
+        begun.wait(SECONDS)
+        found.append(tuned(**{**given, "seed": 99}))
+
+    other = threading.Thread(target=second)
+    other.start()
+    mine: list[int] = []
+
+    def note(trial: Trial, total: int | None) -> None:
+        mine.append(trial.number)
+        begun.set()
+
+    found.append(tuned(**given, on_trial=note))
+    other.join()
+    points = ended(found[0])
+    assert 40 <= len(points) <= 40 + 8
+    assert len({tuple(each.items()) for each in points}) == len(points)
+    assert 0 < len(mine) < len(points)
+    assert set(mine) <= {trial.number for trial in found[1].trials}
 
 
-def test_a_study_of_something_else_is_refused_by_name(ended: str) -> None:
-    before = pathlib.Path(ended).read_bytes()
+def test_a_study_of_something_else_is_refused_by_name(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "study.journal"
+    given = {**ARGUMENTS, "storage": str(file)}
+    tuned(**{**given, "trials": 4})
+    before = file.read_bytes()
     others: dict[str, dict[str, Any]] = {
         "input": {"job": Job(TINY, JOB.passes)},
         "space": {"space": parse_space(["unroll-count=1..8"])},
         "objectives": {"objectives": (Instructions(),)},
-        "sampler": {"sampler": "random"},
-        "seed": {"seed": 6},
-        "window": {"window": 2},
     }
     for name, value in others.items():
-        with pytest.raises(OptctxError, match=f"its trials are of a tune that differs in {name};"):
-            tuned(**{**ARGUMENTS, **value, "keep": ended, "resume": True})
-    assert pathlib.Path(ended).read_bytes() == before
+        words = f"its trials are of a tune that differs in {name}; .* or give another name with --study"
+        with pytest.raises(OptctxError, match=words):
+            tuned(**{**given, **value})
+    assert file.read_bytes() == before
+    # Another sampler goes on with it, as in Optuna; and another study is beside it.
+    assert len(tuned(**{**given, "trials": 6, "sampler": "random", "seed": 1}).trials) == 6
+    assert len(tuned(**{**given, "trials": 2, "study": "other"}).trials) == 2
 
 
-def test_a_planted_pickle_is_not_read(tmp_path: pathlib.Path) -> None:
-    """Optuna's CMA-ES sampler keeps pickles in attributes of trials, and unpickles what it finds there."""
-    import optuna
-
-    marker, file = tmp_path / "marker", tmp_path / "study.journal"
-    arguments = {**ARGUMENTS, "sampler": "cmaes", "keep": str(file)}
-    cut_short(8, **arguments)
-    pickled = f"cos\nmkdir\n(V{marker}\ntR.".encode()  # unpickling it calls os.mkdir
-    found = {"cma:optimizer:0": pickled.hex(), "cma:generation": 0}
-    lines = []
-    for line in file.read_text().splitlines():
-        if (operation := json.loads(line))["op_code"] == 6:  # Optuna takes nothing for a trial that has ended
-            number = operation["trial_id"]
-            for name, value in found.items():
-                planted = {"op_code": 9, "worker_id": "x", "trial_id": number, "system_attr": {name: value}}
-                lines.append(json.dumps(planted))
-        lines.append(line)
-    file.write_text("\n".join(lines) + "\n")
-    study = tuned(**arguments, resume=True)
-    assert not marker.exists()
-    assert told(study) == told(tuned(**{**ARGUMENTS, "sampler": "cmaes"}))
-    from optuna.storages.journal import JournalFileBackend
-
-    theirs = optuna.load_study(
-        study_name="optctx",
-        storage=optuna.storages.JournalStorage(JournalFileBackend(str(file))),
-        sampler=optuna.samplers.CmaEsSampler(),
+def test_a_storage_that_cannot_be_used_is_one_error(tmp_path: pathlib.Path) -> None:
+    theirs, garbage = tmp_path / "theirs.journal", tmp_path / "garbage.journal"
+    backend = optuna.storages.journal.JournalFileBackend(str(theirs))
+    optuna.create_study(study_name="optctx", storage=optuna.storages.JournalStorage(backend)).add_trial(
+        optuna.trial.create_trial(value=1.0)
     )
-    with contextlib.suppress(Exception):
-        theirs.ask({"unroll-count": optuna.distributions.IntDistribution(1, 8)})
-    assert marker.exists(), "the trap itself"
+    garbage.write_text("hello\n")
+    for place, words in {
+        str(theirs): "optctx has not made it; give another name with --study",
+        str(garbage): "cannot use the storage .*garbage.journal",
+        str(tmp_path): "it is a directory|not a regular file",
+        str(tmp_path / "none" / "study.journal"): "there is no directory",
+        "/dev/null": "it is not a regular file",
+        f"sqlite:///{tmp_path}/none/study.db": "unable to open database file",
+        "nonsense://user:secret@host/x": "cannot use the storage 'host/x'",
+    }.items():
+        with pytest.raises(OptctxError, match=words) as caught:
+            tuned(**ARGUMENTS, storage=place)
+        assert "secret" not in str(caught.value)
+        assert "\n" not in str(caught.value)
+    assert garbage.read_text() == "hello\n"
 
 
-@rows(
-    ("old", "new"),
-    [
-        ('"unroll-count":"', '"unroll-count":"100'),
-        ('"force-vector-width":"', '"no-such-option":"'),
-        ('"objectives":{"size"', '"objectives":{"speed"'),
-        ('"state":"ok"', '"state":"crashed"'),
-    ],
-)
-def test_a_trial_that_is_not_of_the_study_is_refused(
-    old: str, new: str, ended: str, tmp_path: pathlib.Path
-) -> None:
-    head, mark, rest = pathlib.Path(ended).read_text().partition('"optctx":{"number":2')
-    assert mark
-    (file := tmp_path / "forged.journal").write_text(head + mark + rest.replace(old, new, 1))
-    with pytest.raises(OptctxError, match="its trial 2 is not of this study; name another file"):
-        tuned(**ARGUMENTS, keep=str(file), resume=True)
+def test_a_full_disk_loses_nothing_that_is_kept(tmp_path: pathlib.Path) -> None:
+    """Half of a line is left, to which Optuna alone would append."""
+    file = tmp_path / "study.journal"
+
+    def work() -> None:
+        def fill(trial: Trial, total: int | None) -> None:
+            if trial.number == 3:
+                size = file.stat().st_size
+                resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, resource.RLIM_INFINITY))
+
+        with pytest.raises(EndedEarlyError, match=r"cannot use the storage .*: File too large") as caught:
+            tuned(**ARGUMENTS, storage=str(file), on_trial=fill)
+        assert len(caught.value.partial.trials) >= 4
+
+    in_child(work)
+    assert not file.read_bytes().endswith(b"\n")
+    study = tuned(**ARGUMENTS, storage=str(file))
+    assert len(study.trials) == len(ended(study)) == 16
+    assert [trial.number for trial in study.trials][:4] == [0, 1, 2, 3]
 
 
-def test_a_study_of_another_optuna_goes_on_without_doing_anything_twice(
-    ended: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One whose samplers ask for other points."""
-    import optuna
+def test_what_ends_a_search_from_inside_leaves_its_trials_to_the_next(tmp_path: pathlib.Path) -> None:
+    given = {**ARGUMENTS, "storage": str(tmp_path / "study.journal")}
 
-    study = shutil.copy(ended, tmp_path / "study.journal")
-    first = tuned(**{**ARGUMENTS, "trials": 4}, keep=str(study), resume=True)
-    real = optuna.samplers.TPESampler
-    monkeypatch.setattr(optuna.samplers, "TPESampler", lambda seed: real(seed=seed + 1))
-    other = tuned(**ARGUMENTS, keep=str(study), resume=True)
-    assert told(other)[:4] == told(first)
-    assert len({tuple(trial.options.items()) for trial in other.trials}) == len(other.trials) == 16
+    def stop(trial: Trial, total: int | None) -> None:
+        raise StopError
+
+    with contextlib.suppress(StopError):
+        tuned(**given, on_trial=stop)
+    study = tuned(**given)
+    assert len(study.trials) == len(ended(study)) == 16
+    assert TrialState.RUNNING not in own(study)

@@ -1,25 +1,22 @@
-"""The lines of a report that compile a module once more: run, and compared with a fresh process."""
+"""The lines that compile a module once more: what they are, and that programs take them."""
 
 from __future__ import annotations
 
-import io
+import ast
 import json
 import pathlib
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from optctx.compiling import FreshProcess, Job
-from optctx.lab.report import Source, reproduction
+from optctx.compiling import Job
+from optctx.lab.repeat import Source, reproduction
 from optctx.lab.trials import Trial
 from tests.support.ir_texts import SCALE, X86
 from tests.support.processes import output_of
 from tests.support.rows import rows
-from tests.support.runs import bitcode
 from tests.support.tuning_cases import TINY
 
 HOSTILE = "'; touch hacked; '\"$(touch hacked)`touch hacked`\\ \n\x1b\u202e\udcff7*?~ #{x}%s!"
@@ -30,33 +27,24 @@ def trial(options: dict[str, str], passes: str = "default<O2>") -> Trial:
     return Trial(3, options, passes, "ok", {"size": 1.0})
 
 
-@rows("kind", ["text", "bitcode", "standard input"])
-def test_the_python_program_makes_the_object_of_a_fresh_process(
-    kind: str, fresh: FreshProcess, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ir = bitcode(SCALE) if kind == "bitcode" else SCALE
-    module = tmp_path / "a 'module'\n{x}.ll"
-    module.write_bytes(ir if isinstance(ir, bytes) else ir.encode())
-    monkeypatch.setattr(sys, "stdin", io.StringIO(SCALE))
-    job = Job(ir, "default<O3>", triple=X86, cpu="haswell", opt_level=1)
+def test_the_options_of_all_compilations_are_given_and_those_of_the_trial_on_top() -> None:
     options = {"unroll-count": "4", "force-vector-width": "default", "force-vector-interleave": "2"}
-    base = ("-unroll-count=2", "-enable-gvn-hoist")  # of all compilations, on top of which the trial's come
-    source = Source.of("-" if kind == "standard input" else str(module), job, options=base)
-    lines = reproduction(trial(options, "default<O3>"), source)
-    given = ("-enable-gvn-hoist", "-unroll-count=4", "-force-vector-interleave=2")
-    names: dict[str, Any] = {}
-    exec(lines.python, names)
-    assert names["code"] == fresh.compile(replace(job, options=given)).code != fresh.compile(job).code
-    found = eval(lines.context, {"OptionContext": dict})
-    assert found == {"enable-gvn-hoist": "true", "unroll-count": "4", "force-vector-interleave": "2"}
-    assert (
-        f"default<O3>' -mtriple={X86} -mcpu=haswell -relocation-model=pic {' '.join(given)} -o " in lines.opt
-    )
+    base = ("-unroll-count=2", "-enable-gvn-hoist")
+    job = Job(SCALE, "default<O3>", triple=X86, cpu="haswell", opt_level=1)
+    lines = reproduction(trial(options, "default<O3>"), Source.of("a.ll", job, options=base))
+    given = "-enable-gvn-hoist -unroll-count=4 -force-vector-interleave=2"
+    assert f"default<O3>' -mtriple={X86} -mcpu=haswell -relocation-model=pic {given} -o " in lines.opt
+    decorator = lines.numba.removeprefix("@optctx.numba.njit(options=").removesuffix(")")
+    assert ast.literal_eval(decorator) == {
+        "enable-gvn-hoist": "true",
+        "unroll-count": "4",
+        "force-vector-interleave": "2",
+    }
 
 
 def test_the_lines_for_a_shell() -> None:
     source = Source(
-        "in/kernel.c", True, X86, "haswell", "+avx2,-fma", 3, clang="clang-19", clang_options="-DN=8 -I 'a b'"
+        "in/kernel.c", X86, "haswell", "+avx2,-fma", 3, clang="clang-19", clang_options="-DN=8 -I 'a b'"
     )
     target = (
         "-Xclang -target-cpu -Xclang haswell -Xclang -target-feature -Xclang +avx2 -Xclang -target-feature"
@@ -74,7 +62,7 @@ def test_the_lines_for_a_shell() -> None:
 
 def test_what_has_no_line_has_none() -> None:
     lines = reproduction(trial({}, "function(sroa,instcombine)"), Source("kernel.ll"))
-    assert (lines.front, lines.clang, lines.context) == ("", "", "OptionContext({})")
+    assert (lines.front, lines.clang, lines.numba) == ("", "", "@optctx.numba.njit(options={})")
     assert (
         lines.opt
         == "opt '-passes=function(sroa,instcombine)' -relocation-model=pic -o kernel.opt.bc kernel.ll"
@@ -155,7 +143,7 @@ def test_clang_takes_its_lines(tmp_path: pathlib.Path) -> None:
     (tmp_path / "sum.c").write_text(
         "int sum(int *a, int n) { int s = N; while (n--) s += *a++; return s; }\n"
     )
-    source = Source("sum.c", True, X86, "haswell", clang=CLANG, clang_options="-DN=8")
+    source = Source("sum.c", X86, "haswell", clang=CLANG, clang_options="-DN=8")
     objects = set()
     for count in ("1", "7"):
         lines = reproduction(trial({"unroll-count": count}, "default<O2>"), source)

@@ -1,10 +1,12 @@
-"""The lines that compile a module once more as a trial did: for a shell, and in Python."""
+"""The lines that compile a module once more as a trial did: for clang, for opt and llc, and for Numba."""
 
 from __future__ import annotations
 
 import os
 import re
 import shlex
+import shutil
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -20,6 +22,8 @@ _LEVEL = re.compile(r"default<O([0123sz])>")
 # As opt and llc name relocation models, and clang; "" is their default.
 _LLC_RELOC = {"default": "", "static": "static", "pic": "pic", "dynamicnopic": "dynamic-no-pic"}
 _CLANG_RELOC = {"static": "-fno-pic", "pic": "-fPIC"}
+_UNKNOWN = re.compile(r"Unknown command line argument '-+([^'=]+)")
+_PATIENCE = 20.0  # seconds for clang to read its arguments
 _MODEL = {each: each for each in get_args(CodeModel)} | {"default": "", "jitdefault": "large"}
 
 
@@ -28,12 +32,10 @@ class Source:
     """What was compiled, as commands name it.
 
     `file`: as it was given: LLVM IR, bitcode, or C or C++ that `clang` compiles with `clang_options`; "-" is
-    standard input. `bitcode`: whether the module in it, or what clang makes of it, is bitcode. The others are
-    those of the job.
+    standard input. The others are those of the job.
     """
 
     file: str
-    bitcode: bool = False
     triple: str = ""
     cpu: str = ""
     features: str = ""
@@ -56,7 +58,7 @@ class Source:
     ) -> Source:
         """Of the job that was read from a file."""
         given: dict[str, Any] = {"clang": clang, "clang_options": clang_options, "options": tuple(options)}
-        return cls(file, isinstance(job.ir, bytes), **job.target, **given)
+        return cls(file, **job.target, **given)
 
     @property
     def compiled(self) -> bool:
@@ -86,20 +88,18 @@ class Source:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Lines for a POSIX shell, one command each, and a Python program that makes the same object.
+    """Lines for a POSIX shell, one command each, and a decorator of Numba's.
 
     `front`: compiles C or C++ to a module; "" for a module. `opt` and `llc` go by it. `clang`: compiles with
-    clang's own pipeline, which is about the trial's; "" if clang has none like it. `context`: the expression
-    that makes the OptionContext. `numba`: a decorator of a function. `python`: leaves the object in `code`.
+    clang's own pipeline, which is about the trial's; "" if clang has none like it. `numba`: a decorator of a
+    function.
     """
 
     front: str
     opt: str
     llc: str
     clang: str
-    context: str
     numba: str
-    python: str
 
 
 def reproduction(trial: Trial, source: Source) -> Reproduction:
@@ -113,12 +113,8 @@ def reproduction(trial: Trial, source: Source) -> Reproduction:
         name, equals, text = argument.lstrip("-").partition("=")
         texts.setdefault(name, []).append(text if equals else "true")
     options = {name: each if len(each) > 1 else each[0] for name, each in texts.items()}
-    context = f"OptionContext({options!r})"
     return Reproduction(
-        *shell_lines(given, trial.passes, source),
-        context=context,
-        numba=f"@optctx.numba.njit(options={options!r})",
-        python=_python(trial, source, context),
+        *shell_lines(given, trial.passes, source), numba=f"@optctx.numba.njit(options={options!r})"
     )
 
 
@@ -224,46 +220,17 @@ def _escape(character: str) -> str:
     return "".join(f"\\{byte:03o}" for byte in character.encode(errors=errors))
 
 
-_PROGRAM = """\
-{imports}
-from llvmlite import binding
-from optctx import OptionContext, emit_object, run_passes
-
-binding.initialize_all_targets()
-binding.initialize_all_asmprinters()
-binding.initialize_native_asmparser()
-with {context}:
-    module = {module}
-    module.triple = {triple}
-    target = binding.Target.from_triple(module.triple)
-    machine = target.create_target_machine({cpu}, {features}, {level}, {reloc}, {code_model})
-    module.data_layout = str(machine.target_data)
-    run_passes(module, {passes}, target_machine=machine)
-    code = emit_object(module, machine)
-"""
-
-
-def _python(trial: Trial, source: Source, context: str) -> str:
-    stdin = source.module == "-"
-    bitcode = source.bitcode or source.compiled
-    if stdin:
-        read = "sys.stdin.buffer.read()" if bitcode else "sys.stdin.read()"
-    else:
-        read = "read_bytes()" if bitcode else "read_text(encoding='utf-8')"
-        read = f"Path({source.module!r}).{read}"
-    cpu, features = repr(source.cpu), repr(source.features)
-    if source.cpu == "native":
-        cpu = "binding.get_host_cpu_name()"
-        features = features if source.features else "binding.get_host_cpu_features().flatten()"
-    return _PROGRAM.format(
-        imports="import sys\n" if stdin else "from pathlib import Path\n",
-        context=context,
-        module=f"binding.parse_{'bitcode' if bitcode else 'assembly'}({read})",
-        triple=repr(source.triple) if source.triple else "module.triple or binding.get_process_triple()",
-        cpu=cpu,
-        features=features,
-        level=source.opt_level,
-        reloc=repr(source.reloc),
-        code_model=repr(source.code_model),
-        passes=repr(trial.passes),
-    )
+def unknown_options(clang: str, given: Sequence[str]) -> list[str]:
+    """The names that this clang does not have, of options as opt takes them. Runs it on an empty file; [] if
+    it fails.
+    """
+    if not given or shutil.which(clang) is None:
+        return []
+    words = [word for each in given for word in ("-mllvm", each)]
+    command = [clang, *words, "-x", "c", "-c", "-o", "/dev/null", "/dev/null"]
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_PATIENCE)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    said = set(_UNKNOWN.findall(run.stderr))
+    return [name for each in given if (name := option_name(each)) in said]

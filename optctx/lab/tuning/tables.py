@@ -1,7 +1,8 @@
-"""A study as a table for people, and as data and rows for programs."""
+"""A study as a table for people, with the lines that compile its best; and as data and rows for programs."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -9,25 +10,25 @@ from typing import Any
 
 import msgspec
 
-from optctx.lab.report.texts import change_text, figure_text
-from optctx.lab.trials import STATES, Trial, tables
+from optctx.lab.repeat import Source, arguments_of, reproduction, shown_lines, unknown_options
+from optctx.lab.trials import STATES, Goal, Trial, tables
 from optctx.lab.trials.tables import record, settings_text
-from optctx.lab.tuning.results import Study
+from optctx.lab.tuning.results import Tuned
 from optctx.tables import Table
-from optctx.wording import counted
+from optctx.wording import counted, time_unit
 
 
-def as_data(study: Study) -> dict[str, Any]:
+def as_data(study: Tuned) -> dict[str, Any]:
     """One object: `trials` in the order of their numbers, `base`, `best` (None if none is better), `front`,
     what was searched and how, the machine and the versions. Numbers are in the units of `objectives`.
     Where `finished` is false the search was interrupted or failed. Its `best` is one so far, and None for a
     run time that no second check has confirmed; `best_so_far` is the number of the trial in that case, too.
     """
     best, so_far = study.best, study.best_so_far
-    found = msgspec.to_builtins(replace(study, trials=()))
-    renamed = {"goals": "objectives", "file": "study", "refused": "refused_workers", "lost": "lost_workers"}
+    found = msgspec.to_builtins(replace(study, trials=(), study=None))
     return {
-        **{renamed.get(name, name): value for name, value in found.items()},
+        **{name: value for name, value in found.items() if name not in ("goals", "study")},
+        "objectives": found["goals"],
         "base": record(study.base),
         "best": None if best is None else record(best),
         "best_so_far": None if so_far is None else so_far.number,
@@ -37,12 +38,12 @@ def as_data(study: Study) -> dict[str, Any]:
     }
 
 
-def as_rows(study: Study) -> Iterator[Sequence[object]]:
+def as_rows(study: Tuned) -> Iterator[Sequence[object]]:
     """Headings, and a row for each trial, after one for the base, whose number is empty."""
     return tables.as_rows((study.base, *study.trials))
 
 
-def as_table(study: Study, top: int | None = None) -> Table:
+def as_table(study: Tuned, top: int | None = None) -> Table:
     """A table: the base, then the best trials; with several objectives those of the Pareto front.
 
     What is long comes last: the options of a trial, as `opt` takes them.
@@ -61,7 +62,7 @@ def as_table(study: Study, top: int | None = None) -> Table:
     return Table(headings, rows, right=["trial", *figures], least=change, ruled=True)
 
 
-def summary(study: Study, top: int | None = None) -> list[str]:
+def summary(study: Tuned, top: int | None = None) -> list[str]:
     """Lines that say what is best, how the trials ended, and why the search did. `top`: rows of the table."""
     so_far = "" if study.finished else " so far"
     if len(study.goals) > 1:
@@ -75,15 +76,45 @@ def summary(study: Study, top: int | None = None) -> list[str]:
     ]
     if top is not None and (rows := len(study.ranked)) > top:
         counts.append(f"{top} of {rows} rows shown")
-    lines += [f"refused {words}" for words in study.refused]
-    lines += [f"lost {words}; what it did was done again" for words in study.lost]
     if so_far:
         return [*lines, ", ".join(counts)]
     why = f"ended after {study.ended}" if study.ended[0].isdigit() else f"ended: {study.ended}"
     return [*lines, f"{', '.join(counts)}; {why}"]
 
 
-def _best_lines(study: Study, so_far: str) -> list[str]:
+def ending(study: Tuned, source: Source, saved: str | None, *, ask: bool) -> list[str]:
+    """Lines for clang, for opt and llc, for Numba, and on the file of the best set. Empty without a best.
+
+    `saved`: the file that the best set is written to. `ask`: whether clang is asked which options it knows.
+    """
+    trial = study.winner
+    if trial is None:
+        return []
+    lines = reproduction(trial, source)
+    clang, *tools = shown_lines(lines.front, lines.opt, lines.llc, lines.clang)
+    unknown = unknown_options(source.clang, arguments_of(trial, source)) if ask and lines.clang else []
+    note = f"{source.clang} does not know {', '.join(unknown)}: its LLVM is another one"
+    where = (
+        f"the best set is in {saved}, for --load" if saved else "--best FILE keeps the best set, for --load"
+    )
+    return [clang, *([note] if unknown else []), *tools, f"Numba: {lines.numba}", where]
+
+
+def figure_text(figure: float, goal: Goal) -> str:
+    """A figure of an objective as people read it."""
+    if goal.unit == "seconds":
+        size, unit = time_unit(figure)
+        return f"{figure / size:.4g} {unit}"
+    whole = abs(figure) < 1e15 and figure == math.floor(figure)
+    return str(int(figure)) if whole else f"{figure:.6g}"
+
+
+def change_text(figure: float, base: float) -> str:
+    """How far a figure is from the base's: "-12.3%"; "" if the base has none to compare with."""
+    return f"{(figure - base) / abs(base):+.1%}" if base else ""
+
+
+def _best_lines(study: Tuned, so_far: str) -> list[str]:
     """What is best by the one objective, or that nothing is."""
     (goal,) = study.goals
     best, confirmed = study.best_so_far if so_far else study.best, study.best is not None
@@ -105,6 +136,6 @@ def _best_lines(study: Study, so_far: str) -> list[str]:
     return [best_line, *refuted]
 
 
-def _change(trial: Trial, study: Study) -> str:
+def _change(trial: Trial, study: Tuned) -> str:
     (goal,) = study.goals
     return change_text(trial.objectives[goal.name], study.base.objectives[goal.name])

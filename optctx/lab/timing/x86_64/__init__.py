@@ -1,1 +1,0 @@
-"""What timing needs of x86-64: counting under callgrind."""

@@ -1,0 +1,335 @@
+"""Searches in Optuna's storage: a study is made or continued there, and keeps each trial of optctx.
+
+A study has what it is one of, and a trial its record, in the attribute "optctx". A storage is the user's own:
+who can write to it is trusted, as Optuna trusts it (SECURITY.md).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import platform
+import secrets
+import stat
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from optctx.errors import EndedEarlyError, OptctxError, shown
+from optctx.lab.space import Space
+from optctx.lab.trials import Goal, Trial
+from optctx.lab.trials.identity import check_identity
+from optctx.lab.trials.trialfile import distribution
+from optctx.outputs import check_in_place, hindrance
+
+if TYPE_CHECKING:
+    import optuna
+    from optuna.distributions import BaseDistribution
+    from optuna.storages import BaseStorage
+    from optuna.trial import FrozenTrial, TrialState
+
+T = TypeVar("T")
+_NAME = "optctx"  # of the attributes
+_OWNER = "optctx:process"  # that runs a trial
+_LINE = 1 << 20  # bytes, of a journal
+_LONGEST = 200  # characters of an error of another library
+_REMEDY = "give another name with --study"
+_SERVER = "://"  # in the address of a database
+
+
+def need_optuna() -> None:
+    """Raise OptctxError, with what to install, where Optuna is not."""
+    try:
+        importlib.import_module("optuna")
+    except ImportError:
+        raise OptctxError("cannot search without Optuna: pip install 'optctx[tune]'") from None
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep Optuna from logging and warning inside the block. It is short: the settings are the process's."""
+    import optuna
+
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        optuna.logging.set_verbosity(before)
+
+
+class Storage:
+    """Where Optuna keeps studies: a journal file, a database by its URL, or None for this process's memory.
+
+    Nothing is made before `study`. Optuna works on a thread of its own, so Ctrl-C comes between two steps of
+    it: inside one it would leave a lock behind, for which every process waits half a minute.
+    """
+
+    def __init__(self, place: str | None) -> None:
+        self.place = place
+        self._thread = ThreadPoolExecutor(1)
+        self._storage: BaseStorage | None = None
+        self._descriptor = -1  # of the file: while it is open, no other one is taken for it
+
+    @property
+    def is_file(self) -> bool:
+        return self.place is not None and _SERVER not in self.place
+
+    @property
+    def named(self) -> str:
+        """As errors name it, without a password."""
+        if self.place is None:
+            return "this process's memory"
+        return shown(self.place if self.is_file else self.place.split("@")[-1])
+
+    def study(self, name: str, goals: Sequence[Goal], identity: Mapping[str, Any]) -> Study:
+        """Make a study, or continue it. Raises OptctxError for one of something else."""
+        study, own = self.do(lambda: self._made(name, goals, identity))
+        where = f"the study {shown(name)} in {self.named}"
+        if not isinstance(own, dict):
+            raise OptctxError(f"cannot resume from {where}: optctx has not made it; {_REMEDY}")
+        check_identity(identity, own, where, _REMEDY)
+        return Study(self, study)
+
+    def _made(
+        self, name: str, goals: Sequence[Goal], identity: Mapping[str, Any]
+    ) -> tuple[optuna.Study, Any]:
+        """The study, and what it says that it is one of."""
+        import optuna
+
+        storage, kinds = self._opened(), optuna.study.StudyDirection
+        if name in optuna.get_all_study_names(storage):  # otherwise a journal has a line for each try
+            found = optuna.load_study(study_name=name, storage=storage)
+        else:
+            found = optuna.create_study(
+                storage=storage,
+                study_name=name,
+                directions=[kinds.MINIMIZE if goal.sign > 0 else kinds.MAXIMIZE for goal in goals],
+                load_if_exists=True,
+            )
+        if not found.user_attrs and not found.get_trials(deepcopy=False):
+            found.set_user_attr(_NAME, identity)
+        return found, found.user_attrs.get(_NAME)
+
+    def identity(self, name: str) -> Mapping[str, Any] | None:
+        """What an existing study is one of; None if there is none. Makes nothing."""
+        if self.place is None or (self.is_file and not os.path.exists(self.place)):
+            return None
+        own = self.do(lambda: self._attribute(name))
+        return own if isinstance(own, dict) else None
+
+    def _attribute(self, name: str) -> Any:
+        import optuna
+
+        storage = self._opened()
+        if name not in optuna.get_all_study_names(storage):
+            return None
+        return optuna.load_study(study_name=name, storage=storage).user_attrs.get(_NAME)
+
+    def close(self) -> None:
+        """Close the connections, which Optuna leaves to the collector, and end the thread."""
+        self._thread.submit(self._disconnect)
+        self._thread.shutdown()
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+
+    def _disconnect(self) -> None:
+        storage: Any = getattr(self._storage, "_backend", self._storage)
+        if hasattr(storage, "engine"):  # of a database
+            storage.remove_session()
+            storage.engine.dispose()
+
+    def _opened(self) -> BaseStorage:
+        from optuna import storages
+
+        if self._storage is None:
+            if self.place is None:
+                self._storage = storages.InMemoryStorage()
+            elif self.is_file:
+                self._storage = _journal(self.place)
+                self._descriptor = os.open(self.place, os.O_RDONLY | os.O_CLOEXEC)
+            else:
+                self._storage = storages.get_storage(self.place)
+        return self._storage
+
+    def do(self, work: Callable[[], T]) -> T:
+        """Have Optuna do something. Raises OptctxError for what goes wrong in the storage."""
+        future = self._thread.submit(self._do, work)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            wait([future])
+            raise
+
+    def _do(self, work: Callable[[], T]) -> T:
+        self._check_in_place()
+        try:
+            with quiet():
+                result = work()
+        except OptctxError:
+            raise
+        except Exception as error:  # Optuna's, SQLAlchemy's, a driver's or the system's
+            words = " ".join(str(error).split())[:_LONGEST] or type(error).__name__
+            if isinstance(error, OSError):
+                words = error.strerror or words
+            kind = EndedEarlyError if self._storage is not None else OptctxError
+            raise kind(f"cannot use the storage {self.named}: {words}") from error
+        self._check_in_place()
+        return result
+
+    def _check_in_place(self) -> None:
+        """Raise OptctxError if the file is not what was opened: Optuna would go on in another one."""
+        if self._descriptor >= 0 and self.place is not None:
+            check_in_place(self.place, self._descriptor)
+
+
+def _journal(path: str) -> BaseStorage:
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
+
+    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+        raise OptctxError(f"cannot use the storage {shown(path)}: it is not a regular file")
+    if problem := hindrance(path):
+        raise OptctxError(f"cannot use the storage {shown(path)}: {problem}")
+    lock = JournalFileSymlinkLock(path)
+    lock.acquire()
+    try:
+        _mend(path)
+    finally:
+        lock.release()
+    return JournalStorage(JournalFileBackend(path))
+
+
+def _mend(path: str) -> None:
+    """Take away what a full disk or a power cut has left of a last line: Optuna would append to it.
+
+    Raises OptctxError for another file.
+    """
+    with contextlib.suppress(FileNotFoundError), open(path, "rb+") as file:
+        first = file.readline(_LINE)
+        if first and b'"op_code"' not in first:
+            raise OptctxError(
+                f"cannot use the storage {shown(path)}: expected a journal of Optuna's; name another file"
+            )
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _LINE))
+        last = file.read()
+        if not last.endswith(b"\n"):
+            file.truncate(size - len(last) + last.rfind(b"\n") + 1)
+
+
+class Study:
+    """A study of Optuna's, which optctx asks for points and tells what came of them. For one thread.
+
+    `study`: Optuna's own.
+    """
+
+    def __init__(self, storage: Storage, study: optuna.Study) -> None:
+        self.storage, self.study = storage, study
+        self._owner = f"{_owner(os.getpid())} {secrets.token_hex(4)}"
+
+    def ask(self, space: Space) -> optuna.Trial:
+        """The next point of the sampler, or one that another process has left."""
+
+        def ask() -> optuna.Trial:
+            trial = self.study.ask(_distributions(space))
+            trial.set_user_attr(_OWNER, self._owner)
+            return trial
+
+        return self.storage.do(ask)
+
+    def tell(self, asked: optuna.Trial, trial: Trial, goals: Sequence[Goal]) -> bool:
+        """Keep a trial. Returns whether it counts: one that another process took for lost does not.
+
+        A sampler learns to avoid what is pruned, and ignores what fails: so a crash is pruned.
+        """
+        from optuna.exceptions import UpdateFinishedTrialError
+        from optuna.trial import TrialState
+
+        def tell() -> bool:
+            with contextlib.suppress(UpdateFinishedTrialError):
+                asked.set_user_attr(_NAME, msgspec.to_builtins(trial))
+                if trial.state == "ok":
+                    self.study.tell(asked, [trial.objectives[goal.name] for goal in goals])
+                else:
+                    self.study.tell(asked, state=TrialState.PRUNED)
+                return True
+            return False
+
+        return self.storage.do(tell)
+
+    def trials(self) -> dict[int, Trial]:
+        """The trials that have ended, of every process, by number."""
+        from optuna.trial import TrialState
+
+        found = self._in_states(TrialState.COMPLETE, TrialState.PRUNED)
+        try:
+            kept = [msgspec.convert(trial.user_attrs[_NAME], Trial) for trial in found]
+        except (KeyError, msgspec.ValidationError) as error:
+            raise OptctxError(
+                f"cannot resume from the study in {self.storage.named}: a trial is not of optctx ({error})"
+            ) from None
+        return {trial.number: trial for trial in kept}
+
+    def counts(self) -> tuple[int, int]:
+        """How many trials run or have ended, of every process, and how many different points they try."""
+        from optuna.trial import TrialState
+
+        found = self._in_states(TrialState.RUNNING, TrialState.COMPLETE, TrialState.PRUNED)
+        return len(found), len({tuple(sorted(trial.params.items())) for trial in found})
+
+    def _in_states(self, *states: TrialState) -> list[FrozenTrial]:
+        return self.storage.do(lambda: self.study.get_trials(deepcopy=False, states=states))
+
+    def give_back(self) -> None:
+        """Have trials of this search that did not end done again, by the process that asks next."""
+        self.storage.do(lambda: self._again(lambda trial: trial.user_attrs.get(_OWNER) == self._owner))
+
+    def take_over(self) -> None:
+        """The same for the trials of processes of this machine that are gone."""
+        self.storage.do(lambda: self._again(lambda trial: _is_gone(trial.user_attrs.get(_OWNER, ""))))
+
+    def _again(self, which: Callable[[FrozenTrial], bool]) -> None:
+        from optuna.exceptions import UpdateFinishedTrialError
+        from optuna.trial import TrialState
+
+        for trial in filter(which, self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))):
+            # If another process is faster, it has it done again.
+            with contextlib.suppress(UpdateFinishedTrialError, ValueError):
+                self.study.tell(trial.number, state=TrialState.FAIL)
+                self.study.enqueue_trial(trial.params)
+
+
+def _distributions(space: Space) -> dict[str, BaseDistribution]:
+    from optuna import distributions
+
+    found: dict[str, BaseDistribution] = {}
+    for each in space.dimensions:
+        kind, attributes = distribution(each.values)
+        found[each.name] = getattr(distributions, f"{kind}Distribution")(**attributes)
+    return found
+
+
+def _owner(process: int) -> str:
+    """What tells a process from every other one, past ones too."""
+    with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
+        started = file.read().rpartition(")")[2].split()[19]
+    return f"{platform.node()} {os.readlink('/proc/self/ns/pid')} {process} {started}"
+
+
+def _is_gone(owner: str) -> bool:
+    """Whether a process of this machine has ended. What another machine runs is not known."""
+    words = owner.split()[:4]
+    if len(words) != 4 or words[:2] != _owner(os.getpid()).split()[:2]:
+        return False
+    try:
+        return _owner(int(words[2])).split() != words
+    except (OSError, ValueError):
+        return True
