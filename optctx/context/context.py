@@ -157,9 +157,9 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
     ) -> OptionContext:
         """Make a context from an object whose typed fields are options, which editors complete and check.
 
-        The object is an instance of a dataclass. A field is the option of its `metadata["option"]`,
-        or without that of its name, with `-` for `_`. A field that is None is not given. Fields that are dataclasses
-        themselves count with their fields.
+        The object is an instance of a dataclass. A field is the option of its `metadata["option"]`, or
+        without that of its name, with `-` for `_`. A field that is None is not given. Fields that are
+        dataclasses themselves count with their fields.
 
         Raises OptionTypeError for another object, and otherwise as the constructor does.
         """

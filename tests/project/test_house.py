@@ -26,7 +26,7 @@ NATIVE = sources("native", ".cpp", ".hpp")
 FREE = {"__init__", "lab/__init__", "__main__", "_native", "importing"}
 # Of these folders a file is known by its name alone. The tools have names of their own.
 CORE = {"arch", "image", "hosts", "plan", "engine", "values", "tasks", "reads", "drifting"}
-CORE |= {"travelling", "context", "links", "cache"}
+CORE |= {"travelling", "context", "cache"}
 
 
 @cache

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from llvmlite import binding
 
-from optctx import LinkMismatchError, OptctxError, Option, check_link, stamp
-from optctx.links import Said, check
+from optctx import LinkMismatchError, OptctxError, Option, check_link, links, stamp
+from optctx.links import Said
 from optctx.testing.option import own_name
 from tests.support.examples import examples
 from tests.support.links_modules import context_of, linked, module_of, noted, stamped
@@ -158,6 +158,6 @@ def test_many_options_of_many_stamps_take_no_longer_than_they_should(monkeypatch
     nodes = "\n".join(f"!{number} = {text}" for number, text in enumerate(texts))
     module = binding.parse_assembly(f"!optctx.options = !{{!0, !1}}\n{nodes}", binding.create_context())
     assert [each.option for each in check_link([module])] == ["no-such-a.c", "no-such-b.c"]
-    monkeypatch.setattr(check, "_MOST_STATES", 3)
+    monkeypatch.setattr(links, "_MOST_STATES", 3)
     with pytest.raises(OptctxError, match=r"cannot compare 2 options of 2 stamps: .* in parts"):
         check_link([module])
