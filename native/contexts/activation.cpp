@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <iterator>
 #include <utility>
+#include <vector>
 
 namespace optctx::contexts {
 namespace {
@@ -15,32 +15,36 @@ namespace {
 // Idle activations of the contexts of all images, oldest first.
 class Pool {
 public:
-    // Return an idle activation of this context, or an empty list.
-    Acquired take(const Context& owner) {
-        Acquired found;
+    Pool() { idle_.reserve(most + 1); }
+
+    // Return an idle activation of this context, or null.
+    std::unique_ptr<Activation> take(const Context& context) {
         const std::lock_guard lock(mutex_);
         // The newest are at the end, and a scope is usually re-entered soon.
-        const auto at =
-            std::find_if(idle_.rbegin(), idle_.rend(), [&](const Idle& each) { return each.owner == &owner; });
-        if (at != idle_.rend()) found.splice(found.begin(), idle_, std::next(at).base());
-        return found;
+        for (auto at = idle_.end(); at != idle_.begin();) {
+            if (&(*--at)->entered() != &context) continue;
+            std::unique_ptr<Activation> found = std::move(*at);
+            idle_.erase(at);
+            return found;
+        }
+        return nullptr;
     }
 
-    void give(Acquired activation) {
+    void give(std::unique_ptr<Activation> activation) noexcept {
         const std::lock_guard lock(mutex_);
-        idle_.splice(idle_.end(), activation);
-        if (idle_.size() > most) idle_.pop_front();
+        idle_.push_back(std::move(activation));
+        if (idle_.size() > most) idle_.erase(idle_.begin());
     }
 
-    void forget(const Context& owner) {
+    void forget(const Context& context) {
         const std::lock_guard lock(mutex_);
-        idle_.remove_if([&](const Idle& each) { return each.owner == &owner; });
+        std::erase_if(idle_, [&](const auto& each) { return &each->entered() == &context; });
     }
 
 private:
     static constexpr std::size_t most = 128;  // in the process, about 115 KB each
     os::ForkSafeMutex mutex_{os::Rank::activations};
-    Acquired idle_;
+    std::vector<std::unique_ptr<Activation>> idle_;
 };
 
 auto& idle = *new Pool;  // outlives every thread
@@ -86,25 +90,24 @@ std::optional<std::uint32_t> Activation::slot_of(std::uintptr_t option) const no
     return storage_.slot_of(option);
 }
 
-Acquired acquire(Context& context) {
+std::unique_ptr<Activation> acquire(Context& context) {
     context.come_in();
     try {
-        Acquired found = idle.take(context);
-        if (found.empty())
-            found.push_back({&context, std::make_unique<Activation>(context.space(), context.values(), &context,
-                                                                    context.reads().get())});
-        else
-            found.front().activation->reset();
-        return found;
+        if (std::unique_ptr<Activation> found = idle.take(context)) {
+            found->reset();
+            return found;
+        }
+        return std::make_unique<Activation>(context.space(), context.values(), &context, context.reads().get());
     } catch (...) {
         context.go_out();
         throw;
     }
 }
 
-void release(Context& context, Acquired activation) {
-    if (activation.front().activation->adopted() == nullptr) idle.give(std::move(activation));
-    activation.clear();
+void release(std::unique_ptr<Activation> activation) noexcept {
+    Context& context = activation->entered();
+    if (activation->adopted() == nullptr) idle.give(std::move(activation));
+    activation.reset();
     context.go_out();
 }
 

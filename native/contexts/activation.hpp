@@ -4,7 +4,6 @@
 #include "contexts/storage.hpp"
 
 #include <cstdint>
-#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -41,6 +40,8 @@ public:
     // as LLVM left it. With `fresh`, what LLVM has written to options is gone, too. An activation that adopted a
     // context cannot be used again for the first one.
     void adopt(std::shared_ptr<Context> context, Given given, bool fresh);
+    // Return the context that a thread has entered.
+    Context& entered() const noexcept { return *owner_; }
     // Return the context whose values are shown, and how it came to be: the first one's and empty before `adopt`.
     Context& shown() const noexcept;
     const std::shared_ptr<Context>& adopted() const noexcept { return adopted_; }
@@ -52,7 +53,7 @@ public:
 
 private:
     values::Space& space_;
-    Context* owner_;  // before `adopt`
+    Context* owner_;
     views::Reads* reads_;
     Storage storage_;
     std::shared_ptr<Context> adopted_;
@@ -60,19 +61,11 @@ private:
     bool raises_flag_ = false;
 };
 
-// Activations of one context that no thread uses, or one that a thread has acquired. Spliced between lists, never
-// copied: handing one on cannot fail.
-struct Idle {
-    const Context* owner;
-    std::unique_ptr<Activation> activation;
-};
-using Acquired = std::list<Idle>;  // of one element; empty where there is none
-
 // Return an activation of the context that LLVM has not written to, for one thread: an idle one if there is any, which
 // is several times faster than making one. Throws views::UnwatchedError like Context::come_in.
-Acquired acquire(Context& context);
+std::unique_ptr<Activation> acquire(Context& context);
 // Keep an activation for later. The process keeps a bounded number of idle ones.
-void release(Context& context, Acquired activation);
+void release(std::unique_ptr<Activation> activation) noexcept;
 // Drop the idle ones of a context that is about to be destroyed.
 void forget_idle(const Context& context);
 

@@ -1,7 +1,6 @@
 #include "python/marks.hpp"
 
 #include <new>
-#include <utility>
 
 namespace nb = nanobind;
 
@@ -52,14 +51,14 @@ void prepare() {
     if (type == nullptr) throw nb::python_error();
 }
 
-nb::object make(nb::handle owner, std::shared_ptr<contexts::Context> context, const scopes::Mark* task) {
+nb::object make(nb::handle owner, contexts::Context& context, const scopes::Mark* task) {
     scopes::Mark* outer = const_cast<scopes::Mark*>(task);
-    while (outer != nullptr && outer->image() == context->space().image()) outer = outer->outer;
+    while (outer != nullptr && outer->image() == context.space().image()) outer = outer->outer;
     MarkObject* made = PyObject_GC_New(MarkObject, type);
     if (made == nullptr) throw nb::python_error();
     new (&made->token) nb::object;
     if (outer != nullptr) object_of(*outer).inc_ref();
-    new (&made->mark) scopes::Mark(made, owner.inc_ref().ptr(), std::move(context), outer);
+    new (&made->mark) scopes::Mark(made, owner.inc_ref().ptr(), context, outer);
     PyObject_GC_Track(made);
     return nb::steal(reinterpret_cast<PyObject*>(made));
 }

@@ -5,14 +5,12 @@
 
 #include <nanobind/nanobind.h>
 
-#include <memory>
-
 namespace optctx::marks {
 
 // Makes the type. Call once.
 void prepare();
 // Makes a mark for an entry into the context of `owner`, in a task whose mark is `task` or null.
-nanobind::object make(nanobind::handle owner, std::shared_ptr<contexts::Context> context, const scopes::Mark* task);
+nanobind::object make(nanobind::handle owner, contexts::Context& context, const scopes::Mark* task);
 
 // Return the mark that an object is; null for null.
 scopes::Mark* of(nanobind::handle object) noexcept;

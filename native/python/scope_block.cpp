@@ -65,15 +65,15 @@ void leave_mark(scopes::Mark& mark) {
 // Does the work of entering. Can fail until the task has its mark, and then changes nothing. Python code that runs
 // before finds the task and the thread outside of the scope, and Python code that runs after finds both inside.
 void enter_now(nb::handle self, nb::handle task) {
-    nb::object made = marks::make(self, parts_of(self).context->shared_from_this(), marks::of(task));
+    nb::object made = marks::make(self, *parts_of(self).context, marks::of(task));
     scopes::Mark& mark = *marks::of(made);
     scopes::make_room();
-    mark.activation = contexts::acquire(*mark.context);
+    mark.activation = contexts::acquire(mark.context);
     const NoCollection alone;
     try {
         marks::token_of(mark) = task_scope::set(made, task);
     } catch (...) {
-        contexts::release(*mark.context, std::move(mark.activation));
+        contexts::release(std::move(mark.activation));
         throw;
     }
     scopes::enter(mark);
@@ -242,7 +242,7 @@ contexts::Activation* activation_of(unsigned image, nb::handle self) {
     const nb::object task = task_scope::get();
     const scopes::Mark* mark = marks::in_image(image, marks::of(task));
     if (mark == nullptr || mark->owner != self.ptr() || !mark->is_entered_here()) return nullptr;
-    return mark->activation.front().activation.get();
+    return mark->activation.get();
 }
 
 void leave_all() {

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <memory>
-#include <utility>
 
 namespace optctx::scopes {
 
@@ -14,20 +13,20 @@ namespace optctx::scopes {
 // takes it to other threads; null stands for outside every scope. The thread that entered the scope keeps the mark,
 // too, until it leaves. A mark is part of an object of the caller's that counts its references.
 struct Mark {
-    Mark(void* object_, void* owner_, std::shared_ptr<contexts::Context> context_, Mark* outer_)
-        : object(object_), owner(owner_), outer(outer_), context(std::move(context_)) {}
+    Mark(void* object_, void* owner_, contexts::Context& context_, Mark* outer_)
+        : object(object_), owner(owner_), outer(outer_), context(context_) {}
 
     void* const object;
-    void* const owner;  // the caller's object for the context; lives as long as the mark
+    void* const owner;  // the caller's object for the context; both live as long as the mark
     Mark* const outer;  // of the innermost scope of another image around it; lives as long as the mark
-    const std::shared_ptr<contexts::Context> context;
+    contexts::Context& context;
     // Of the thread that entered the scope, until it leaves.
     const void* const thread = __builtin_thread_pointer();
-    contexts::Acquired activation{};
+    std::unique_ptr<contexts::Activation> activation{};
     Mark* before = nullptr;  // what that thread showed before; null if that may end earlier
 
-    unsigned image() const noexcept { return context->space().image(); }
-    bool is_entered_here() const noexcept { return thread == __builtin_thread_pointer() && !activation.empty(); }
+    unsigned image() const noexcept { return context.space().image(); }
+    bool is_entered_here() const noexcept { return thread == __builtin_thread_pointer() && activation != nullptr; }
 };
 
 // Where the interpreter reports task switches, scopes of many tasks may be entered on one thread at once.

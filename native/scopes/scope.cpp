@@ -14,7 +14,7 @@
 namespace optctx::scopes {
 namespace {
 
-using contexts::Acquired;
+using Activated = std::unique_ptr<contexts::Activation>;
 using Lasts = Seen::Lasts;
 
 views::PerImage<std::atomic<std::size_t>> inside{};  // entries of all threads
@@ -24,7 +24,7 @@ std::atomic<std::uint64_t> next_thread{1};
 // A scope that another thread entered: shown here for a call into LLVM or, with number 0, from switch to switch.
 struct Carried {
     Mark* mark;
-    Acquired activation;
+    Activated activation;
     std::size_t call;
 };
 
@@ -33,7 +33,7 @@ struct Instead {
     Mark* mark;
     std::shared_ptr<contexts::Context> context;
     void* owner;
-    Acquired activation;
+    Activated activation;
     std::uint64_t number;  // of a scope of C++ code; 0: LLVM's own work
 };
 
@@ -94,17 +94,15 @@ struct Thread {
                 return each.mark == mark && each.context->space().image() == image;
             });
             if (at != instead.rend())
-                return {at->activation.front().activation.get(), at->owner,
-                        at->number == 0 ? Lasts::call : Lasts::scope_of_thread};
+                return {at->activation.get(), at->owner, at->number == 0 ? Lasts::call : Lasts::scope_of_thread};
             if (mark == nullptr) return {};
             if (mark->image() == image) return find(*mark);
             mark = around(*mark);
         }
     }
     Seen find(const Mark& mark) noexcept {
-        if (mark.is_entered_here()) return {mark.activation.front().activation.get(), mark.owner, Lasts::scope};
-        if (const Carried* each = find_carried(&mark))
-            return {each->activation.front().activation.get(), mark.owner, Lasts::call};
+        if (mark.is_entered_here()) return {mark.activation.get(), mark.owner, Lasts::scope};
+        if (const Carried* each = find_carried(&mark)) return {each->activation.get(), mark.owner, Lasts::call};
         return {};
     }
     static Mark* around(const Mark& mark) noexcept {
@@ -136,7 +134,7 @@ struct Thread {
     static void count_out(unsigned image) noexcept { inside[image].fetch_sub(1, std::memory_order_release); }
 
     // Adds a scope of another thread; there is room.
-    void carry(Mark& mark, Acquired activation, std::size_t call) noexcept {
+    void carry(Mark& mark, Activated activation, std::size_t call) noexcept {
         images |= 1U << mark.image();
         retain_mark(mark);
         carried.push_back({&mark, std::move(activation), call});
@@ -146,11 +144,11 @@ struct Thread {
     void put_down(std::size_t call) noexcept {
         for (Carried& each : carried)
             if (each.call == call && !(call == 0 && is_hidden(each.mark))) {
-                contexts::release(*each.mark->context, std::move(each.activation));
+                contexts::release(std::move(each.activation));
                 if (call != 0) count_out(each.mark->image());
                 drop(each.mark);
             }
-        std::erase_if(carried, [](const Carried& each) { return each.activation.empty(); });
+        std::erase_if(carried, [](const Carried& each) { return each.activation == nullptr; });
     }
     bool is_hidden(const Mark* mark) const noexcept {
         return std::any_of(instead.begin(), instead.end(), [mark](const Instead& each) { return each.mark == mark; });
@@ -170,7 +168,7 @@ struct Thread {
         instead.erase(at);
         show(shown);
         count_out(gone.context->space().image());
-        contexts::release(*gone.context, std::move(gone.activation));
+        contexts::release(std::move(gone.activation));
     }
 
     // Whether nothing of its task is inside the scope.
@@ -183,14 +181,14 @@ struct Thread {
             entered.pop_back();
         else
             entered.erase(std::find(entered.begin(), entered.end(), &mark));
-        Acquired left = std::move(mark.activation);
+        Activated left = std::move(mark.activation);
         Mark* const before = std::exchange(mark.before, nullptr);
         pass_by(&mark, before);
         for (Call& each : bridged)
             if (each.before == &mark) each.before = before;
         show(shown != &mark ? shown : follows_switches() ? nullptr : before);
         count_out(mark.image());
-        contexts::release(*mark.context, std::move(left));
+        contexts::release(std::move(left));
     }
 
     void leave_all() noexcept {
@@ -199,7 +197,7 @@ struct Thread {
         shown = nullptr;
         for (Instead& each : instead) {
             count_out(each.context->space().image());
-            contexts::release(*each.context, std::move(each.activation));
+            contexts::release(std::move(each.activation));
         }
         instead.clear();
         while (!entered.empty()) {
@@ -215,9 +213,9 @@ struct Thread {
 
     template <class Visit>
     void visit_activations(const Visit& visit) {
-        for (Mark* each : entered) visit(*each->context, *each->activation.front().activation);
-        for (Carried& each : carried) visit(*each.mark->context, *each.activation.front().activation);
-        for (Instead& each : instead) visit(*each.context, *each.activation.front().activation);
+        for (Mark* each : entered) visit(each->context, *each->activation);
+        for (Carried& each : carried) visit(each.mark->context, *each.activation);
+        for (Instead& each : instead) visit(*each.context, *each.activation);
     }
 };
 
@@ -294,7 +292,7 @@ void enter(Mark& mark) noexcept {
 
 Mark& to_leave(const contexts::Context& context, Mark* task) {
     const auto& entered = thread.entered;
-    const auto own = [&](const Mark* each) { return each->context.get() == &context; };
+    const auto own = [&](const Mark* each) { return &each->context == &context; };
     const auto last = std::find_if(entered.rbegin(), entered.rend(), own);
     if (last == entered.rend())
         throw contexts::ScopeError(
@@ -313,18 +311,18 @@ void leave_all() noexcept {
 
 void follow(Mark* task) {
     if (thread.shown == task) return;
-    std::vector<std::pair<Mark*, Acquired>> next;
+    std::vector<std::pair<Mark*, Activated>> next;
     bool complete = true;
     try {
         for (Mark* mark = task; mark != nullptr; mark = mark->outer) {
             if (mark->is_entered_here()) continue;
-            complete = complete && mark->context->reads() == nullptr;
-            if (complete) next.emplace_back(mark, contexts::acquire(*mark->context));
+            complete = complete && mark->context.reads() == nullptr;
+            if (complete) next.emplace_back(mark, contexts::acquire(mark->context));
         }
         thread.carried.reserve(thread.carried.size() + next.size());
     } catch (...) {
         for (auto& [mark, activation] : next)
-            if (!activation.empty()) contexts::release(*mark->context, std::move(activation));
+            if (activation != nullptr) contexts::release(std::move(activation));
         throw;
     }
     if (!thread.carried.empty()) {
@@ -346,7 +344,7 @@ void begin_call(unsigned image, Mark* task) {
     thread.carried.reserve(thread.carried.size() + 1);
     thread.bridged.reserve(thread.bridged.size() + 1);
     if (carries) {
-        thread.carry(*own, contexts::acquire(*own->context), number);
+        thread.carry(*own, contexts::acquire(own->context), number);
         thread.count(image);
     }
     Mark* const before = thread.outlives(thread.shown) ? thread.shown : nullptr;
