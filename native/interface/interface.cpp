@@ -61,7 +61,7 @@ std::string quoted(std::string_view text) {
 
 // Throws Refused.
 const Option& find(const Table& table, std::string_view name) {
-    if (const Option* option = table.find(name)) return *option;
+    if (const auto found = table.by_name.find(name); found != table.by_name.end()) return *found->second;
     throw Refused(OPTCTX_UNKNOWN_OPTION,
                   "no LLVM option is called " + quoted(name) + "; `optctx options` shows every name");
 }
@@ -181,7 +181,7 @@ void add(const Option& option, std::string_view name, std::string_view text, val
     if (!image::is_utf8(text)) refuse(OPTCTX_BAD_VALUE, name, ": the text of an option is UTF-8");
     // A literal choice is parsed under its own name; everything else under the option's.
     const auto own = option.names.begin() + static_cast<std::ptrdiff_t>(option.own_names);
-    const std::string& parsed_as =
+    const std::string parsed_as =
         std::find(option.names.begin(), own, name) != own ? std::string(name) : option.names.front();
     if (takes_no_value(option)) {
         if (text != "true" && text != name)
@@ -226,7 +226,7 @@ std::vector<Given> given_by(const Table& table, std::span<const char* const> arg
 // moment. Changes nothing. Throws Refused.
 std::shared_ptr<contexts::Context> make_context(const Table& table, std::shared_ptr<const contexts::Context> base,
                                                 std::span<const char* const> arguments) {
-    values::Space& space = table.space();
+    values::Space& space = table.space;
     if (base == nullptr) base = std::make_shared<contexts::Context>(space, space.drift(), values::Setting(), nullptr);
     values::Setting all;
     for (const Given& given : given_by(table, arguments)) {
@@ -307,7 +307,8 @@ int32_t read(const void* code, const void* llvm_context, const char* name, std::
         if (option.element == values::Kind::other)
             throw Refused(OPTCTX_OTHER_TYPE,
                           "cannot look up " + quoted({name, length}) + ": its value has no readable form");
-        const auto context = llvm_context == nullptr ? seen_here(table.image()) : bound_to(table.image(), llvm_context);
+        const auto context =
+            llvm_context == nullptr ? seen_here(table.space.image()) : bound_to(table.space.image(), llvm_context);
         const bool in_context = context != nullptr && option.value_slot != values::no_slot;
         hand_over(option,
                   in_context ? reinterpret_cast<std::uintptr_t>(context->address(option.value_slot)) + option.offset
@@ -321,7 +322,7 @@ int32_t prepare(const void* code, const char* const* arguments, std::size_t coun
     return guarded(error, [&] {
         const Table& table = table_at(code);
         check_may_enter("cannot make a context");
-        *out = new optctx_context{make_context(table, seen_here(table.image()), {arguments, count})};
+        *out = new optctx_context{make_context(table, seen_here(table.space.image()), {arguments, count})};
     });
 }
 

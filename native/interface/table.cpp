@@ -3,6 +3,7 @@
 #include "views/view.hpp"
 
 #include <atomic>
+#include <memory>
 #include <utility>
 
 namespace optctx::interface {
@@ -13,20 +14,13 @@ std::atomic<const Table*> first{nullptr};  // of llvmlite's image, which is the 
 
 }  // namespace
 
-Table::Table(values::Space& space, const image::Library& library, std::vector<Option> options)
-    : space_(space), begin_(library.text_begin()), end_(library.text_end()), options_(std::move(options)) {
-    for (const Option& option : options_)
-        for (const std::string& name : option.names) by_name_.emplace(name, &option);
-}
-
-const Option* Table::find(std::string_view name) const {
-    const auto found = by_name_.find(name);
-    return found == by_name_.end() ? nullptr : found->second;
-}
-
-void publish(std::unique_ptr<const Table> table) {
+void publish(values::Space& space, const image::Library& library, std::vector<Option> options) {
+    auto table =
+        std::unique_ptr<Table>(new Table{space, library.text_begin(), library.text_end(), std::move(options), {}});
+    for (const Option& option : table->options)
+        for (const std::string& name : option.names) table->by_name.emplace(name, &option);
     const Table* none = nullptr;
-    auto& place = tables[table->image()];
+    auto& place = tables[space.image()];
     if (place.compare_exchange_strong(none, table.get(), std::memory_order_release)) (void)table.release();
 }
 
@@ -34,9 +28,10 @@ void begin_with(unsigned image) noexcept { first.store(tables[image].load(), std
 
 const Table* published(const void* code) noexcept {
     if (code == nullptr) return first.load(std::memory_order_acquire);
+    const auto address = reinterpret_cast<std::uintptr_t>(code);
     for (const auto& each : tables) {
         const Table* table = each.load(std::memory_order_acquire);
-        if (table != nullptr && table->contains(reinterpret_cast<std::uintptr_t>(code))) return table;
+        if (table != nullptr && address >= table->begin && address < table->end) return table;
     }
     return nullptr;
 }

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -37,33 +36,20 @@ struct Option {
     bool has_elements() const noexcept { return kind == values::Kind::list || kind == values::Kind::bits; }
 };
 
-class Table {
-public:
-    // `options`: the library's own. The space lives as long as the process.
-    Table(values::Space& space, const image::Library& library, std::vector<Option> options);
-    Table(const Table&) = delete;  // `by_name_` points into it
-    Table& operator=(const Table&) = delete;
-    values::Space& space() const noexcept { return space_; }
-    unsigned image() const noexcept { return space_.image(); }
-    // Whether the library's code is at this address.
-    bool contains(std::uintptr_t address) const noexcept { return address - begin_ < end_ - begin_; }
-    // Return null for an unknown name.
-    const Option* find(std::string_view name) const;
-
-private:
-    values::Space& space_;
-    std::uintptr_t begin_;
-    std::uintptr_t end_;
-    std::vector<Option> options_;
-    std::unordered_map<std::string_view, const Option*> by_name_;
+struct Table {
+    values::Space& space;  // lives as long as the process
+    std::uintptr_t begin;  // of the library's code
+    std::uintptr_t end;
+    std::vector<Option> options;
+    std::unordered_map<std::string_view, const Option*> by_name;  // with aliases
 };
 
-// Makes lookups find the table. It lives until the process ends. Only the first call for an image has an effect.
-void publish(std::unique_ptr<const Table> table);
-// Makes this the image of lookups that name none. Its table has been published.
+// Makes C++ code find the library's options, until the process ends. Only the first call for an image has an effect.
+void publish(values::Space& space, const image::Library& library, std::vector<Option> options);
+// Makes this the image of C++ code that names none. Its table has been published.
 void begin_with(unsigned image) noexcept;
-// Return the table of the image with code at this address; of the one that lookups begin with, if it is null. Return
-// null before `publish`.
+// Return the table of the image with code at this address; of the one to begin with, if it is null. Return null before
+// `publish`.
 const Table* published(const void* code) noexcept;
 
 }  // namespace optctx::interface

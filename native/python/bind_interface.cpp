@@ -26,7 +26,7 @@ void publish(values::Space& space, const image::Library& library, std::vector<Ro
     std::vector<interface::Option> options;
     for (Row& row : rows)
         options.push_back(std::apply([](auto&... parts) { return interface::Option{std::move(parts)...}; }, row));
-    interface::publish(std::make_unique<interface::Table>(space, library, std::move(options)));
+    interface::publish(space, library, std::move(options));
 }
 
 }  // namespace
