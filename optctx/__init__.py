@@ -155,7 +155,7 @@ _WHERE = {
 
 
 def get_include() -> str:
-    """Return the folder for a C++ compiler's -I, which has `optctx/option_context.hpp`."""
+    """Return the folder for a C++ compiler's -I, which has `optctx/optctx.hpp`."""
     import os
 
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")

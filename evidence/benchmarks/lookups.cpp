@@ -3,7 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
-#include <optctx/scope.hpp>
+#include <optctx/optctx.hpp>
 #include <string>
 #include <unordered_map>
 
@@ -31,8 +31,6 @@ double processor_nanoseconds(std::uint64_t loops, Scope&& scope) {
     return (now() - start) / static_cast<double>(loops);
 }
 
-const optctx::Option<unsigned> resolved{"unroll-count"};
-
 }  // namespace
 
 extern "C" {
@@ -43,29 +41,14 @@ double map_of_names(std::uint64_t loops) {
     for (unsigned i = 0; i < 2596; ++i) map["option-" + std::to_string(i)] = i;
     return nanoseconds(loops, [&] { return map.find("option-1234")->second; });
 }
-double current_only(std::uint64_t loops) {
-    return nanoseconds(loops, [] { return unsigned{optctx::current().process_wide()}; });
-}
 double by_name(std::uint64_t loops) {
-    return nanoseconds(loops, [] { return optctx::current().get<unsigned>("unroll-count"); });
+    return nanoseconds(loops, [] { return optctx::get<unsigned>("unroll-count"); });
 }
-double by_name_held(std::uint64_t loops) {
-    const optctx::OptionContext context = optctx::current();
-    return nanoseconds(loops, [&] { return context.get<unsigned>("unroll-count"); });
-}
-double by_option(std::uint64_t loops) {
-    return nanoseconds(loops, [] { return resolved.get(); });
-}
-double by_option_held(std::uint64_t loops) {
-    const optctx::OptionContext context = optctx::current();
-    return nanoseconds(loops, [&] { return resolved.get(context); });
-}
-double string_held(std::uint64_t loops) {
-    const optctx::OptionContext context = optctx::current();
-    return nanoseconds(loops, [&] { return static_cast<unsigned>(context.get<std::string>("cfg-func-name").size()); });
+double string_by_name(std::uint64_t loops) {
+    return nanoseconds(loops, [] { return static_cast<unsigned>(optctx::get<std::string>("cfg-func-name").size()); });
 }
 double scope_prepared(std::uint64_t loops) {
-    const optctx::OptionContext context = optctx::current().with({{"unroll-count", "8"}});
+    const optctx::OptionContext context{{"unroll-count", "8"}};
     return processor_nanoseconds(loops, [&] { const optctx::Scope scope(context); });
 }
 double scope_of_text(std::uint64_t loops) {

@@ -21,7 +21,6 @@ _LOOPS = 500_000
 _PYTHON_LOOPS = 20_000
 _TEXT_LOOPS = 2_000
 _NAME_LIMIT = 250.0  # nanoseconds
-_OPTION_LIMIT = 50.0  # nanoseconds
 _SCOPE_LIMIT = 300.0  # nanoseconds
 
 _VALUES: dict[str, object] = {
@@ -32,12 +31,8 @@ _VALUES: dict[str, object] = {
     "cfg-func-name": "main",
 }
 _LOOKUPS = {
-    "current_only": "current()",
-    "by_name": 'current().get<unsigned>("unroll-count")',
-    "by_option": "Option<unsigned>::get()",
-    "by_name_held": "context.get<unsigned>(name), context held",
-    "by_option_held": "Option<unsigned>::get(context)",
-    "string_held": "context.get<std::string>(name)",
+    "by_name": 'get<unsigned>("unroll-count")',
+    "string_by_name": 'get<std::string>("cfg-func-name")',
 }
 
 
@@ -71,9 +66,6 @@ def main() -> int:
     )
     report.target("a scope of a prepared context, median", prepared.median, _SCOPE_LIMIT, " ns")
     report.target("by name, median", inside["by_name"].median, _NAME_LIMIT, " ns")
-    report.target(
-        "with an Option and a context held, median", inside["by_option_held"].median, _OPTION_LIMIT, " ns"
-    )
     return report.end()
 
 

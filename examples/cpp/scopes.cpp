@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <exception>
-#include <optctx/scope.hpp>
+#include <optctx/optctx.hpp>
 
 // Calls `compile` once for each of the counts, with `unroll-count` set on this thread, and stores its results. Returns
 // 0, or 1 after an error, with the message in `text`: the callers are C and Python, which know no exceptions.
@@ -12,9 +12,9 @@ extern "C" int try_counts(const unsigned* counts, std::size_t count, std::size_t
     try {
         // The values that the caller has set, and on top of them ours. Each scope ends with its block, also after an
         // exception.
-        const optctx::Scope all{{"unroll-runtime", true}, {"unroll-threshold", "1000"}};
+        const optctx::Scope all{{"unroll-runtime", true}, {"unroll-threshold", 1000}};
         for (std::size_t i = 0; i < count; ++i) {
-            const optctx::With<unsigned> one("unroll-count", counts[i]);
+            const optctx::Scope one{{"unroll-count", counts[i]}};
             results[i] = compile();
         }
         return 0;

@@ -1,312 +1,348 @@
 // Implements the C interface of the module (optctx/interface.h).
+#include "optctx/interface.h"
 
 #include "image/layouts.hpp"
+#include "image/memory.hpp"
 #include "intercept/outside.hpp"
-#include "interface/making.hpp"
 #include "interface/table.hpp"
 #include "scopes/scope.hpp"
 #include "values/read_values.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
-// One object for each handle given out. Many handles may share a context.
 struct optctx_context {
-    std::shared_ptr<const optctx::contexts::Context> context;
-    mutable std::atomic<std::size_t> owners{1};
+    std::shared_ptr<optctx::contexts::Context> context;
 };
 
 namespace optctx::interface {
 namespace {
 
-// What an optctx_value points to if it is not a single plain item.
-struct Owned {
-    std::vector<values::Scalar> scalars;
-    std::vector<optctx_item> items;
+// The same numbers in the same order.
+static_assert(static_cast<int>(values::Kind::boolean) == OPTCTX_BOOL);
+static_assert(static_cast<int>(values::Kind::int32) == OPTCTX_INT32);
+static_assert(static_cast<int>(values::Kind::uint64) == OPTCTX_UINT64);
+static_assert(static_cast<int>(values::Kind::enumeration) == OPTCTX_ENUM);
+
+constexpr std::size_t longest = 100;      // bytes of a text in a message
+constexpr unsigned value_disallowed = 3;  // cl::ValueExpected
+constexpr unsigned comma_separated = 1;   // cl::MiscFlags
+
+// Why a function of the interface fails. `what` is the message.
+struct Refused : std::runtime_error {
+    Refused(optctx_status why, const std::string& message) : std::runtime_error(message), status(why) {}
+    optctx_status status;
 };
 
-std::uintptr_t address_of(const contexts::Context* context, const Place& place) {
-    if (context == nullptr || place.slot == values::no_slot) return place.live;
-    return reinterpret_cast<std::uintptr_t>(context->address(place.slot)) + place.offset;
+// Returns at most so many bytes of a text in UTF-8, and no part of a character.
+std::string_view beginning(std::string_view text, std::size_t length) {
+    if (text.size() <= length) return text;
+    while (length > 0 && (text[length] & 0xC0) == 0x80) --length;  // inside a character
+    return text.substr(0, length);
 }
 
-optctx_item named(const Choice& choice, std::uint64_t bits) {
-    return {bits, 0.0, choice.name.c_str(), choice.name.size()};
+// Returns the beginning of the text in quotes, for a message.
+std::string quoted(std::string_view text) {
+    std::string words = "'";
+    words += beginning(text, longest);
+    return words += text.size() > longest ? "...'" : "'";
 }
 
-optctx_item enumerator(const OptionEntry& entry, std::uint64_t stored) {
-    const auto found = std::find_if(entry.choices.begin(), entry.choices.end(),
-                                    [stored](const Choice& choice) { return choice.stored == stored; });
-    return found == entry.choices.end() ? optctx_item{stored, 0.0, nullptr, 0} : named(*found, stored);
+// Throws Refused.
+const Option& find(const Table& table, std::string_view name) {
+    if (const auto found = table.by_name.find(name); found != table.by_name.end()) return *found->second;
+    throw Refused(OPTCTX_UNKNOWN_OPTION,
+                  "no LLVM option is called " + quoted(name) + "; `optctx options` shows every name");
+}
+
+// Reading
+
+optctx_item text(std::string_view bytes) { return {0, 0.0, bytes.data(), bytes.size()}; }
+
+optctx_item choice_stored_as(const Option& option, std::uint64_t stored) {
+    const auto at = std::find(option.stored.begin(), option.stored.end(), stored);
+    if (at == option.stored.end()) return {};
+    return text(option.choices[static_cast<std::size_t>(at - option.stored.begin())]);
 }
 
 // The item's text still belongs to the scalar.
-optctx_item item(const OptionEntry& entry, const values::Scalar& scalar) {
-    if (entry.element_kind == values::Kind::enumeration) return enumerator(entry, std::get<std::uint64_t>(scalar));
-    if (const auto* text = std::get_if<values::Text>(&scalar)) {
-        if (entry.element_kind == values::Kind::character)
-            return {static_cast<unsigned char>(text->bytes.front()), 0.0, nullptr, 0};
-        return {0, 0.0, text->bytes.c_str(), text->bytes.size()};
-    }
+optctx_item item_of(const Option& option, const values::Scalar& scalar) {
+    if (const auto* given = std::get_if<values::Text>(&scalar)) return text(given->bytes);
     if (const auto* real = std::get_if<double>(&scalar)) return {0, *real, nullptr, 0};
     if (const auto* integer = std::get_if<std::int64_t>(&scalar))
         return {static_cast<std::uint64_t>(*integer), 0.0, nullptr, 0};
     if (const auto* truth = std::get_if<bool>(&scalar)) return {*truth, 0.0, nullptr, 0};
-    return {std::get<std::uint64_t>(scalar), 0.0, nullptr, 0};
+    const std::uint64_t bits = std::get<std::uint64_t>(scalar);
+    if (option.element == values::Kind::enumeration) return choice_stored_as(option, bits);
+    return {bits, 0.0, nullptr, 0};
 }
 
-void hand_over(std::unique_ptr<Owned> owned, optctx_value& out) {
-    out.items = owned->items.data();
-    out.count = owned->items.size();
-    out.owned = owned.release();
+std::vector<optctx_item> set_bits(const Option& option, std::uint64_t mask) {
+    std::vector<optctx_item> items;
+    for (std::size_t i = 0; i < option.stored.size(); ++i)
+        if (mask >> option.stored[i] & 1) items.push_back(text(option.choices[i]));
+    return items;
 }
 
-void read_several(const OptionEntry& entry, std::vector<values::Scalar> scalars, optctx_value& out) {
-    auto owned = std::make_unique<Owned>();
-    owned->scalars = std::move(scalars);
-    for (const values::Scalar& scalar : owned->scalars) owned->items.push_back(item(entry, scalar));
-    hand_over(std::move(owned), out);
+void hand_over_list(const Option& option, std::uintptr_t address, optctx_value& value, optctx_take take, void* to) {
+    std::vector<values::Scalar> scalars;
+    std::vector<optctx_item> items;
+    if (option.kind == values::Kind::bits) {
+        items = set_bits(option, std::get<std::uint64_t>(values::read_scalar(option.kind, address)));
+    } else {
+        scalars = values::read_list(option.element, option.element_size, address);
+        for (const values::Scalar& scalar : scalars) items.push_back(item_of(option, scalar));
+    }
+    value.items = items.data();
+    value.count = items.size();
+    take(to, &value);
 }
 
-void read_bits(const OptionEntry& entry, std::uintptr_t address, optctx_value& out) {
-    const auto mask = std::get<std::uint64_t>(values::read_scalar(values::Kind::bits, address));
-    auto owned = std::make_unique<Owned>();
-    for (const Choice& choice : entry.choices)
-        if (mask >> choice.stored & 1) owned->items.push_back(named(choice, choice.stored));
-    hand_over(std::move(owned), out);
+// Hands over what the option has at this address.
+void hand_over(const Option& option, std::uintptr_t address, optctx_take take, void* to) {
+    const auto kind = option.element == values::Kind::character ? values::Kind::string : option.element;
+    optctx_value value{static_cast<std::uint32_t>(kind), option.has_elements(), nullptr, 1};
+    if (option.has_elements()) return hand_over_list(option, address, value, take, to);
+    const values::Scalar scalar = kind == values::Kind::enumeration ? values::read_integer(option.enum_size, address)
+                                                                    : values::read_scalar(option.kind, address);
+    const optctx_item item = item_of(option, scalar);
+    value.items = &item;
+    take(to, &value);
 }
 
-void read_single(const optctx_item& single, optctx_value& out) {
-    out.single = single;
-    out.items = &out.single;
-    out.count = 1;
-    out.owned = nullptr;
+const Table& table_at(const void* code) {
+    if (const Table* table = published(code)) return *table;
+    throw Refused(OPTCTX_UNAVAILABLE, code == nullptr
+                                          ? "optctx is loaded but has not attached to LLVM yet: call optctx.attach() "
+                                            "from Python before"
+                                          : "optctx has not attached to the library with code at this address: give "
+                                            "that of a function of an LLVM that Python has attached optctx to");
 }
 
-// Reads in `context` or, if null, in LLVM's own storage. Pass `out` to `release_value` afterwards. Throws
-// std::bad_alloc. The entry must not be of kind other.
-void read_value(const contexts::Context* context, const OptionEntry& entry, optctx_value& out) {
-    const std::uintptr_t address = address_of(context, entry.value);
-    switch (entry.value_kind) {
-        case values::Kind::list:
-            return read_several(entry, values::read_list(entry.element_kind, entry.element_size, address), out);
-        case values::Kind::bits:
-            return read_bits(entry, address, out);
-        case values::Kind::string:
-            return read_several(entry, {values::read_scalar(entry.value_kind, address)}, out);
-        case values::Kind::enumeration:
-            return read_single(enumerator(entry, values::read_integer(entry.size, address)), out);
-        default:
-            return read_single(item(entry, values::read_scalar(entry.value_kind, address)), out);
+// Returns null where the thread sees the process-wide values.
+std::shared_ptr<const contexts::Context> seen_here(unsigned image) {
+    const contexts::Context* here = scopes::current_context(image);
+    return here == nullptr ? bind::context_outside(image) : here->shared_from_this();
+}
+
+std::shared_ptr<const contexts::Context> bound_to(unsigned image, const void* llvm_context) {
+    if (const auto binding = bind::bound(image, llvm_context)) return binding->context;
+    throw Refused(OPTCTX_NOT_BOUND, "no OptionContext is bound to this LLVMContext");
+}
+
+// Preparing
+
+[[noreturn]] void refuse(optctx_status status, std::string_view name, const std::string& why) {
+    throw Refused(status, "cannot set " + quoted(name) + why);
+}
+
+// LLVM says "tool: for the --name option: ...".
+std::string reason(std::string_view said) {
+    const std::size_t at = said.find("for the -");
+    if (at != std::string_view::npos) said.remove_prefix(at);
+    return std::string(said.substr(0, said.find_last_not_of(" \n") + 1));
+}
+
+const Option& find_scopable(const Table& table, std::string_view name) {
+    const Option& option = find(table, name);
+    if (option.slot == values::no_slot)
+        refuse(OPTCTX_PROCESS_WIDE, name,
+               " for one thread: " + option.reason + "; leave it out, or set it in a process of its own");
+    return option;
+}
+
+const image::RawOption& object_of(const Option& option) {
+    return *reinterpret_cast<const image::RawOption*>(option.object);
+}
+
+bool takes_no_value(const Option& option) {
+    const image::RawOption& object = object_of(option);
+    unsigned expected = object.value_expected();
+    if (expected == 0 && option.expected_index != 0) {
+        using Expected = unsigned (*)(const image::RawOption*);
+        expected = reinterpret_cast<Expected>(const_cast<void*>(object.vtable[option.expected_index]))(&object);
+    }
+    return expected == value_disallowed;
+}
+
+// Adds what one argument gives its option, split as LLVM splits its command line.
+void add(const Option& option, std::string_view name, std::string_view text, values::Occurrences& given) {
+    if (!image::is_utf8(text)) refuse(OPTCTX_BAD_VALUE, name, ": the text of an option is UTF-8");
+    // A literal choice is parsed under its own name; everything else under the option's.
+    const auto own = option.names.begin() + static_cast<std::ptrdiff_t>(option.own_names);
+    const std::string parsed_as =
+        std::find(option.names.begin(), own, name) != own ? std::string(name) : option.names.front();
+    if (takes_no_value(option)) {
+        if (text != "true" && text != name)
+            refuse(OPTCTX_BAD_VALUE, name, ": LLVM does not allow a value here; use \"true\"");
+        given.values.push_back({parsed_as, std::nullopt});
+        return;
+    }
+    const bool splits = (object_of(option).misc() & comma_separated) != 0;
+    for (std::size_t begin = 0;;) {
+        const std::size_t end = splits ? text.find(',', begin) : std::string_view::npos;
+        given.values.push_back({parsed_as, std::string(text.substr(begin, end - begin))});
+        if (end == std::string_view::npos) return;
+        begin = end + 1;
     }
 }
 
-// Returns how many times the option was given there.
-std::uint32_t occurrences_of(const contexts::Context* context, const OptionEntry& entry) {
-    return reinterpret_cast<const image::RawOption*>(address_of(context, entry.object))->occurrences;
+struct Given {
+    const Option* option;
+    std::string_view name;
+    values::Occurrences occurrences;
+};
+
+// All that is given for an option is parsed at once, as on a command line.
+std::vector<Given> given_by(const Table& table, std::span<const char* const> arguments) {
+    std::vector<Given> all;
+    for (const std::string_view argument : arguments) {
+        const std::size_t end = std::min(argument.find('='), argument.size());
+        const std::string_view name = argument.substr(0, end);
+        const Option& option = find_scopable(table, name);
+        if (end == argument.size()) refuse(OPTCTX_BAD_VALUE, name, " without a value; give NAME=VALUE, or NAME=true");
+        auto known = std::find_if(all.begin(), all.end(), [&](const Given& each) { return each.option == &option; });
+        if (known == all.end())
+            known = all.insert(known, {&option, name, {}});
+        else if (!option.has_elements() && option.kind != values::Kind::other)
+            refuse(OPTCTX_BAD_VALUE, name, " to several values: it takes one");
+        add(option, name, argument.substr(end + 1), known->occurrences);
+    }
+    return all;
 }
 
-int32_t fail(optctx_error* error, optctx_status status, std::string_view message) noexcept {
-    if (error == nullptr) return status;
-    const std::string_view kept = beginning(message, sizeof error->message - 1);
-    std::memcpy(error->message, kept.data(), kept.size());
-    error->message[kept.size()] = '\0';
-    return status;
+// Returns a context with the values of `base` and the arguments on top. Null stands for the process-wide values of this
+// moment. Changes nothing. Throws Refused.
+std::shared_ptr<contexts::Context> make_context(const Table& table, std::shared_ptr<const contexts::Context> base,
+                                                std::span<const char* const> arguments) {
+    values::Space& space = table.space;
+    if (base == nullptr) base = std::make_shared<contexts::Context>(space, space.drift(), values::Setting(), nullptr);
+    values::Setting all;
+    for (const Given& given : given_by(table, arguments)) {
+        try {
+            for (values::Patch& patch : space.parse(given.option->slot, given.occurrences))
+                all.push_back(std::move(patch));
+        } catch (const values::ParseError& error) {
+            refuse(OPTCTX_BAD_VALUE, given.name, ": LLVM says: " + reason(error.what()));
+        }
+    }
+    return base->with(all);
 }
 
-// No exception may leave the interface.
+// Scopes
+
+void check_may_enter(const char* what) {
+    if (!scopes::may_enter())
+        throw Refused(OPTCTX_SCOPE, std::string(what) + ": the interpreter, or this thread, is ending; do it before");
+}
+
+void check_attached(unsigned image) {
+    if (!views::is_attached(image))
+        throw Refused(OPTCTX_UNAVAILABLE,
+                      "cannot enter a scope: optctx has detached from this LLVM; attach it again "
+                      "from Python, such as with optctx.attach(), and keep it attached");
+}
+
+optctx_scope enter_now(const std::shared_ptr<contexts::Context>& context) {
+    const unsigned image = context->space().image();
+    check_attached(image);
+    const scopes::ScopeOfThread scope = scopes::enter_of_thread(context);
+    try {
+        check_attached(image);  // another thread may have detached before this one was counted
+    } catch (...) {
+        scopes::leave_of_thread(scope);
+        throw;
+    }
+    return {scope.thread, scope.number};
+}
+
+const char* not_left(scopes::Left left) {
+    switch (left) {
+        case scopes::Left::on_another_thread:
+            return "cannot leave a scope: it was entered on another thread; leave it on that thread";
+        case scopes::Left::not_inside:
+            return "cannot leave a scope: this thread is not inside it, it was left already";
+        default:
+            return nullptr;
+    }
+}
+
+// The functions
+
+// Runs `work`. No exception may leave the interface.
 template <class Work>
 int32_t guarded(optctx_error* error, Work&& work) noexcept {
+    const auto keep = [error](optctx_status status, std::string_view message) {
+        const std::string_view kept = beginning(message, sizeof error->message - 1);
+        std::memcpy(error->message, kept.data(), kept.size());
+        error->message[kept.size()] = '\0';
+        return status;
+    };
     try {
-        return work();
+        work();
+        return OPTCTX_OK;
     } catch (const Refused& refused) {
-        return fail(error, refused.status, refused.what());
+        return keep(refused.status, refused.what());
     } catch (const std::exception& exception) {
-        return fail(error, OPTCTX_FAILED, exception.what());
+        return keep(OPTCTX_FAILED, exception.what());
     }
 }
 
-int32_t not_attached(const void* address, optctx_error* error) noexcept {
-    return fail(error, OPTCTX_NOT_ATTACHED,
-                address == nullptr
-                    ? "optctx is loaded but has not attached to LLVM yet: call optctx.attach() from Python before"
-                    : "optctx is loaded but has not attached to the library with code at this address: expected the "
-                      "address of a function of an LLVM that Python code has attached optctx to before");
-}
-
-const Table& table_of(const optctx_image* image) noexcept { return static_cast<const Table&>(*image); }
-
-const OptionEntry& entry_of(const optctx_option* option) noexcept { return static_cast<const OptionEntry&>(*option); }
-
-const contexts::Context* context_of(const optctx_context* handle) noexcept {
-    return handle == nullptr ? nullptr : handle->context.get();
-}
-
-int32_t find_image(const void* address, const optctx_image** out, optctx_error* error) noexcept {
-    const Table* table =
-        address == nullptr ? published_by_default() : published_at(reinterpret_cast<std::uintptr_t>(address));
-    if (table == nullptr) return not_attached(address, error);
-    *out = table;
-    return OPTCTX_OK;
-}
-
-int32_t current(const optctx_image* image, const optctx_context** out, optctx_error* error) noexcept {
+int32_t read(const void* code, const void* llvm_context, const char* name, std::size_t length, optctx_take take,
+             void* to, optctx_error* error) noexcept {
     return guarded(error, [&] {
-        const unsigned index = table_of(image).index();
-        const contexts::Context* here = scopes::current_context(index);
-        auto context = here == nullptr ? bind::context_outside(index) : here->shared_from_this();
-        *out = context == nullptr ? nullptr : new optctx_context{std::move(context)};
-        return OPTCTX_OK;
+        const Table& table = table_at(code);
+        const Option& option = find(table, {name, length});
+        if (option.element == values::Kind::other)
+            throw Refused(OPTCTX_OTHER_TYPE,
+                          "cannot look up " + quoted({name, length}) + ": its value has no readable form");
+        const auto context =
+            llvm_context == nullptr ? seen_here(table.space.image()) : bound_to(table.space.image(), llvm_context);
+        const bool in_context = context != nullptr && option.value_slot != values::no_slot;
+        hand_over(option,
+                  in_context ? reinterpret_cast<std::uintptr_t>(context->address(option.value_slot)) + option.offset
+                             : option.live,
+                  take, to);
     });
 }
 
-int32_t bound(const optctx_image* image, const void* llvm_context, const optctx_context** out,
-              optctx_error* error) noexcept {
-    return guarded(error, [&]() -> int32_t {
-        const auto binding = bind::bound(table_of(image).index(), llvm_context);
-        if (binding == nullptr) return fail(error, OPTCTX_NOT_BOUND, "no OptionContext is bound to this LLVMContext");
-        *out = new optctx_context{binding->context};
-        return OPTCTX_OK;
+int32_t prepare(const void* code, const char* const* arguments, std::size_t count, const optctx_context** out,
+                optctx_error* error) noexcept {
+    return guarded(error, [&] {
+        const Table& table = table_at(code);
+        check_may_enter("cannot make a context");
+        *out = new optctx_context{make_context(table, seen_here(table.space.image()), {arguments, count})};
     });
 }
 
-void retain(const optctx_context* handle) noexcept {
-    if (handle != nullptr) handle->owners.fetch_add(1, std::memory_order_relaxed);
-}
+void release(const optctx_context* context) noexcept { delete context; }
 
-void release(const optctx_context* handle) noexcept {
-    if (handle != nullptr && handle->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete handle;
-}
-
-int32_t find(const optctx_image* image, const char* name, std::size_t length, const optctx_option** out,
-             optctx_error* error) noexcept {
-    return guarded(error, [&]() -> int32_t {
-        const Table& table = table_of(image);
-        const std::string_view wanted(name, length);
-        *out = table.find(wanted);
-        if (*out != nullptr) return OPTCTX_OK;
-        if (error == nullptr) return OPTCTX_UNKNOWN_OPTION;  // no caller reads the message, which takes long to build
-        return fail(error, OPTCTX_UNKNOWN_OPTION, table.unknown(wanted));
-    });
-}
-
-bool is_of(const OptionEntry& entry, const contexts::Context* context) noexcept {
-    return context == nullptr || context->space().image() == table_of(entry.image).index();
-}
-
-int32_t other_image(const OptionEntry& entry, optctx_error* error) {
-    return fail(error, OPTCTX_OTHER_IMAGE,
-                "cannot look up '" + std::string(entry.name) + "': the option is of the LLVM in " + entry.image->path +
-                    ", and the context is of another one; find the option in the context's image");
-}
-
-int32_t read(const optctx_context* handle, const optctx_option* option, optctx_value* out,
-             optctx_error* error) noexcept {
-    const OptionEntry& entry = entry_of(option);
-    return guarded(error, [&]() -> int32_t {
-        if (entry.element_kind == values::Kind::other)
-            return fail(error, OPTCTX_UNREADABLE,
-                        "cannot look up '" + std::string(option->name) + "': the option is of type " + option->type +
-                            ", whose value has no readable form");
-        if (!is_of(entry, context_of(handle))) return other_image(entry, error);
-        read_value(context_of(handle), entry, *out);
-        return OPTCTX_OK;
-    });
-}
-
-void release_value(optctx_value* value) noexcept { delete static_cast<Owned*>(std::exchange(value->owned, nullptr)); }
-
-int32_t occurrences(const optctx_context* handle, const optctx_option* option, std::uint32_t* out,
-                    optctx_error* error) noexcept {
-    const OptionEntry& entry = entry_of(option);
-    return guarded(error, [&]() -> int32_t {
-        if (!is_of(entry, context_of(handle))) return other_image(entry, error);
-        *out = occurrences_of(context_of(handle), entry);
-        return OPTCTX_OK;
-    });
-}
-
-int32_t too_late(const char* what, optctx_error* error) {
-    return fail(error, OPTCTX_SCOPE, std::string(what) + ": the interpreter, or this thread, is ending; do it before");
-}
-
-int32_t make(const optctx_image* image, const optctx_context* base, const optctx_setting* settings, std::size_t count,
-             const optctx_context** out, optctx_error* error) noexcept {
-    return guarded(error, [&]() -> int32_t {
-        const Table& table = table_of(image);
-        const contexts::Context* values = context_of(base);
-        if (!scopes::may_enter()) return too_late("cannot make a context", error);
-        if (values != nullptr && values->space().image() != table.index())
-            return fail(error, OPTCTX_OTHER_IMAGE,
-                        "cannot make a context for the LLVM in " + std::string(table.path) +
-                            " with the values of one that is for another LLVM; give a context of the same image");
-        *out = new optctx_context{make_context(table, values, {settings, count})};
-        return OPTCTX_OK;
-    });
-}
-
-int32_t not_attached_now(optctx_error* error) {
-    return fail(error, OPTCTX_NOT_ATTACHED,
-                "cannot enter a scope: optctx has detached from this LLVM; attach it again from Python, such as with "
-                "optctx.attach(), and keep it attached");
-}
-
-int32_t enter_now(const std::shared_ptr<contexts::Context>& context, optctx_scope* out, optctx_error* error) {
-    const unsigned image = context->space().image();
-    if (!views::is_attached(image)) return not_attached_now(error);
-    const scopes::ScopeOfThread scope = scopes::enter_of_thread(context);
-    if (!views::is_attached(image)) {  // another thread detached before this one was counted
-        scopes::leave_of_thread(scope);
-        return not_attached_now(error);
-    }
-    *out = {scope.thread, scope.number};
-    return OPTCTX_OK;
-}
-
-int32_t enter(const optctx_context* handle, optctx_scope* out, optctx_error* error) noexcept {
-    return guarded(error, [&]() -> int32_t {
-        if (handle == nullptr)
-            return fail(error, OPTCTX_SCOPE, "cannot enter a scope of no context; make a context of the values first");
-        if (!scopes::may_enter()) return too_late("cannot enter a scope", error);
-        // Entering counts the thread, and changes no value.
-        return enter_now(std::const_pointer_cast<contexts::Context>(handle->context), out, error);
+int32_t enter(const optctx_context* context, optctx_scope* out, optctx_error* error) noexcept {
+    return guarded(error, [&] {
+        check_may_enter("cannot enter a scope");
+        *out = enter_now(context->context);
     });
 }
 
 int32_t leave(optctx_scope scope, optctx_error* error) noexcept {
-    switch (scopes::leave_of_thread({scope.thread, scope.number})) {
-        case scopes::Left::on_another_thread:
-            return fail(error, OPTCTX_SCOPE,
-                        "cannot leave a scope: it was entered on another thread; leave it on that thread");
-        case scopes::Left::not_inside:
-            return fail(error, OPTCTX_SCOPE, "cannot leave a scope: this thread is not inside it, it was left already");
-        default:
-            return OPTCTX_OK;
-    }
+    return guarded(error, [&] {
+        const char* wrong = not_left(scopes::leave_of_thread({scope.thread, scope.number}));
+        if (wrong != nullptr) throw Refused(OPTCTX_SCOPE, wrong);
+    });
 }
 
-constexpr optctx_interface functions{OPTCTX_INTERFACE_VERSION,
-                                     sizeof(optctx_interface),
-                                     find_image,
-                                     current,
-                                     bound,
-                                     retain,
-                                     release,
-                                     find,
-                                     read,
-                                     release_value,
-                                     occurrences,
-                                     make,
-                                     enter,
-                                     leave};
+constexpr optctx_interface functions{OPTCTX_INTERFACE_VERSION, read, prepare, release, enter, leave};
 
 }  // namespace
 

@@ -5,12 +5,8 @@
 #include "image/library.hpp"
 #include "values/space.hpp"
 
-#include "optctx/interface.h"
-
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,104 +14,42 @@
 
 namespace optctx::interface {
 
-// Where to read a value: in a context, `offset` bytes into the storage of `slot`; process-wide, at `live`. An option
-// without a slot is at `live` in every context.
-struct Place {
-    std::uint32_t slot = values::no_slot;
-    std::size_t offset = 0;
-    std::uintptr_t live = 0;
+struct Option {
+    std::vector<std::string> names;  // with those of aliases
+    std::size_t own_names;           // so many of them are its own; they come first
+    values::Kind kind;
+    values::Kind element;      // of a list or bits; otherwise equal to `kind`
+    std::size_t element_size;  // of a list: the argument for values::read_list
+    // Where to read the value: in a context, `offset` bytes into the storage of `value_slot`; process-wide, and in
+    // every context if there is no such slot, at `live`.
+    std::uint32_t value_slot;
+    std::size_t offset;
+    std::uintptr_t live;
+    std::uint32_t slot;       // of the cl::Option object, or none
+    std::uintptr_t object;    // in LLVM's own storage
+    std::string reason;       // why it cannot be set per thread
+    unsigned expected_index;  // of getValueExpectedFlagDefault in LLVM's virtual functions, or 0
+    std::vector<std::string> choices;
+    std::vector<std::uint64_t> stored;  // for each choice, zero-extended
+    std::uint32_t enum_size;            // bytes in which LLVM stores one
+
+    bool has_elements() const noexcept { return kind == values::Kind::list || kind == values::Kind::bits; }
 };
 
-struct Choice {
-    std::string name;
-    std::uint64_t stored;  // zero-extended
+struct Table {
+    values::Space& space;  // lives as long as the process
+    std::uintptr_t begin;  // of the library's code
+    std::uintptr_t end;
+    std::vector<Option> options;
+    std::unordered_map<std::string_view, const Option*> by_name;  // with aliases
 };
 
-// An option as the interface returns it, and how to read it.
-class OptionEntry : public optctx_option {
-    std::string name_;
-    std::string type_;
-
-public:
-    // `of_elements` matters for lists and bits. `enum_size`, the bytes in which LLVM stores one enum, matters for
-    // enums. The image is that of the table that gets it.
-    OptionEntry(std::string own_name, std::string type_name, values::Kind of_value, values::Kind of_elements,
-                unsigned enum_size);
-    OptionEntry(const OptionEntry&) = delete;  // `name` and `type` point into it
-    OptionEntry& operator=(const OptionEntry&) = delete;
-
-    const values::Kind value_kind;
-    const values::Kind element_kind;
-    std::size_t element_size = 0;  // of a list: the argument for values::read_list
-    Place value;
-    Place object;  // the cl::Option object
-    std::vector<Choice> choices;
-    std::vector<std::string> own_names;  // without those of aliases
-    std::string reason;                  // why it cannot be set per thread
-    unsigned expected_index = 0;         // of getValueExpectedFlagDefault in LLVM's virtual functions, or 0
-};
-
-// Entries by name.
-class Names {
-public:
-    Names() = default;
-    Names(Names&&) = default;
-    Names& operator=(Names&&) = default;
-    // Finds the entry under each of these names.
-    void add(std::unique_ptr<OptionEntry> entry, const std::vector<std::string>& names);
-    const OptionEntry* find(std::string_view name) const;
-    void append_to(std::vector<std::string_view>& known) const;
-    void belong_to(const optctx_image& image) noexcept;
-
-private:
-    struct Hash : std::hash<std::string_view> {
-        using is_transparent = void;
-    };
-
-    std::vector<std::unique_ptr<OptionEntry>> entries_;
-    std::unordered_map<std::string, const OptionEntry*, Hash, std::equal_to<>> names_;
-};
-
-// The table of an image is the object by which the interface knows that image.
-class Table : public optctx_image {
-public:
-    // `names`: the library's own options. The space lives as long as the process.
-    Table(values::Space& space, const image::Library& library, Names names);
-    Table(const Table&) = delete;  // `path` and `build_id` point into it
-    Table& operator=(const Table&) = delete;
-    unsigned index() const noexcept { return space_.image(); }
-    values::Space& space() const noexcept { return space_; }
-    // Whether the library's code is at this address.
-    bool contains(std::uintptr_t address) const noexcept { return address - begin_ < end_ - begin_; }
-    const OptionEntry* find(std::string_view name) const { return names_.find(name); }
-    // Returns the message for an unknown name: how many options there are, and the nearest name.
-    std::string unknown(std::string_view name) const;
-
-private:
-    values::Space& space_;
-    std::string path_;
-    std::string build_id_;
-    std::uintptr_t begin_;
-    std::uintptr_t end_;
-    Names names_;
-};
-
-// Return at most so many bytes of a text in UTF-8, and no part of a character.
-std::string_view beginning(std::string_view text, std::size_t length);
-std::string_view ending(std::string_view text, std::size_t length);
-// Returns the text in quotes, for a message: shortened, and with '?' in place of what a message cannot show.
-std::string quoted(std::string_view text);
-// Returns the name in `known` with the smallest edit distance to `name`, or an empty view if that distance is more than
-// a third of its letters.
-std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known);
-
-// Makes lookups find the table. It lives until the process ends. Only the first call for an image has an effect.
-void publish(std::unique_ptr<const Table> table);
-// Return the table of the image with this number, or with code at this address. Null before `publish`.
-const Table* published(unsigned image) noexcept;
-const Table* published_at(std::uintptr_t address) noexcept;
-// The image of lookups that name none. `begin_with` takes a published one.
+// Makes C++ code find the library's options, until the process ends. Only the first call for an image has an effect.
+void publish(values::Space& space, const image::Library& library, std::vector<Option> options);
+// Makes this the image of C++ code that names none. Its table has been published.
 void begin_with(unsigned image) noexcept;
-const Table* published_by_default() noexcept;
+// Return the table of the image with code at this address; of the one to begin with, if it is null. Return null before
+// `publish`.
+const Table* published(const void* code) noexcept;
 
 }  // namespace optctx::interface

@@ -1,11 +1,11 @@
-"""Hands every option's name, type and place to the native side, for lookups from C++ code."""
+"""Hands every option's name, type and place to the native side, for C++ code."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from optctx._native import NO_SLOT, Kind, LookupNames, Space, publish_lookups
-from optctx.image.abi import element_size, type_name
+from optctx._native import NO_SLOT, Kind, Space, publish_lookups
+from optctx.image.abi import element_size
 from optctx.image.loaded import Image
 from optctx.image.options import RegisteredOption
 
@@ -14,13 +14,13 @@ def publish(
     space: Space, image: Image, options: Mapping[int, RegisteredOption], aliases: Mapping[int, list[str]]
 ) -> None:
     """Let C++ code find the options."""
-    lookups = LookupNames()
     forms: dict[int, _Form] = {}
-    for option in options.values():
-        if not option.alias_of:
-            names = [*option.names, *aliases.get(option.address, ())]
-            lookups.add(names, *_described(option, forms))
-    publish_lookups(space, image, lookups)
+    rows = [
+        _row(option, [*option.names, *aliases.get(option.address, ())], forms)
+        for option in options.values()
+        if not option.alias_of
+    ]
+    publish_lookups(space, image, rows)
 
 
 def resolve(option: RegisteredOption, by_address: Mapping[int, RegisteredOption]) -> RegisteredOption:
@@ -39,21 +39,21 @@ def aliases_of(options: Mapping[int, RegisteredOption]) -> dict[int, list[str]]:
     return found
 
 
-_Form = tuple[str, Kind, Kind, int]
-_Place = tuple[int, int, int]
-_HowSet = tuple[int, str, int]
-_Described = tuple[_Form, _Place, _Place, _HowSet, int, list[str], list[int]]
+_Form = tuple[Kind, Kind, int]
+_Row = tuple[
+    list[str], int, Kind, Kind, int, int, int, int, int, int, str, int, list[str], list[int], int
+]  # fmt: skip
 
 
-def _described(option: RegisteredOption, forms: dict[int, _Form]) -> _Described:
-    """Return what LookupNames.add takes after the names."""
+def _row(option: RegisteredOption, names: list[str], forms: dict[int, _Form]) -> _Row:
+    """Return what publish_lookups takes of each option (native/interface/table.hpp)."""
     form = forms.get(id(option.type))  # the type itself has no cheap hash
     if form is None:
         kind, element = option.type.kind, option.type.element
-        form = forms[id(option.type)] = type_name(kind), kind, element, element_size(element)
+        items = element if kind in (Kind.list, Kind.bits) else kind
+        form = forms[id(option.type)] = kind, items, element_size(element)
     region, offset = option.place
-    value = (NO_SLOT if option.value_slot is None else option.value_slot, offset, region + offset)
-    own = (NO_SLOT if option.slot is None else option.slot, 0, option.address)
-    names, stored, enum_size = option.stored_choices()
-    how_set = len(option.names), option.reason, option.flag_default_index
-    return form, value, own, how_set, enum_size, names, stored
+    value = NO_SLOT if option.value_slot is None else option.value_slot, offset, region + offset
+    slot = NO_SLOT if option.slot is None else option.slot
+    own = slot, option.address, option.reason, option.flag_default_index
+    return names, len(option.names), *form, *value, *own, *option.stored_choices()

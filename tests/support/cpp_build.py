@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
-from ctypes import CFUNCTYPE, c_bool, c_char_p, c_size_t, c_uint, c_uint64, c_void_p
+from ctypes import CFUNCTYPE, c_char_p, c_size_t, c_uint, c_uint64, c_void_p
 
 import optctx
 from tests.support.processes import SECONDS
@@ -68,35 +68,25 @@ class Lookups:
         by_text = CFUNCTYPE(c_char_p, c_char_p, c_char_p)
         self._look_up, self._look_up_kept = by_text(("look_up", library)), by_text(("look_up_kept", library))
         self._look_up_of = CFUNCTYPE(c_char_p, c_void_p, c_char_p)(("look_up_of", library))
-        self.is_bound = CFUNCTYPE(c_bool, c_void_p)(("is_bound", library))
-        self._contains = CFUNCTYPE(c_bool, c_char_p)(("contains", library))
-        self._occurrences = CFUNCTYPE(c_uint, c_char_p)(("occurrences", library))
-        self.is_process_wide = CFUNCTYPE(c_bool)(("is_process_wide", library))
         self.keep, self.drop = (CFUNCTYPE(None)((name, library)) for name in ("keep", "drop"))
         self.wrong = CFUNCTYPE(c_uint64, c_uint, c_uint64)(("wrong", library))
         self.torn = CFUNCTYPE(c_uint64, c_uint64)(("torn", library))
 
     def get(self, name: str, cpp_type: str) -> object:
-        """optctx::current().get<cpp_type>(name) as a Python value; LookupError with what was thrown."""
+        """optctx::get<cpp_type>(name) as a Python value; LookupError with an error's status and message."""
         return _value(self._look_up(name.encode(), cpp_type.encode()), cpp_type)
 
     def get_kept(self, name: str, cpp_type: str) -> object:
-        """The same of the context that `keep` took."""
+        """The same in a scope of the context that `keep` took."""
         return _value(self._look_up_kept(name.encode(), cpp_type.encode()), cpp_type)
 
     def get_of(self, llvm_context: int, name: str) -> object:
-        """optctx::of(llvm_context).get<unsigned>(name)"""
-        return _value(self._look_up_of(llvm_context, name.encode()), "unsigned")
-
-    def contains(self, name: str) -> bool:
-        return bool(self._contains(name.encode()))
-
-    def occurrences(self, name: str) -> int:
-        return int(self._occurrences(name.encode()))
+        """optctx::get_bound<unsigned>(llvm_context, name)"""
+        return _value(self._look_up_of(llvm_context, name.encode()), "std::optional<unsigned>")
 
 
 class Scopes:
-    """tests/programs/cpp/scopes.cpp, loaded. Calls raise RuntimeError with what C++ threw.
+    """tests/programs/cpp/scopes.cpp, loaded. Calls raise RuntimeError with an error's status and message.
 
     They let go of the GIL, or keep it as functions of an extension module do.
     """
@@ -113,7 +103,7 @@ class Scopes:
         self._call("in_elements", body, *(c_char_p(each.encode()) for each in (name, first, second)))
 
     def typed(self, name: str, cpp_type: str, body: Callable[[], object]) -> None:
-        """Calls `body` in an `optctx::With<cpp_type>` with a value that scopes.cpp says."""
+        """Calls `body` in a scope of a value of that type, which scopes.cpp says."""
         self._call("in_typed", body, c_char_p(name.encode()), c_char_p(cpp_type.encode()))
 
     def run(self, function: str, body: Callable[[], object]) -> None:

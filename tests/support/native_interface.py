@@ -11,14 +11,6 @@ from typing import Any
 from optctx import _native
 
 
-class _Text(ctypes.Structure):
-    _fields_ = [("data", c_char_p), ("length", c_size_t)]
-
-
-class _Setting(ctypes.Structure):
-    _fields_ = [("name", _Text), ("values", POINTER(_Text)), ("count", c_size_t), ("elements", c_uint32)]
-
-
 class _Entered(ctypes.Structure):
     _fields_ = [("thread", c_uint64), ("number", c_uint64)]
 
@@ -35,17 +27,9 @@ class _Interface(ctypes.Structure):
 
     _fields_ = [
         ("version", c_uint32),
-        ("size", c_uint32),
-        ("image", _Status(c_void_p, POINTER(c_void_p), POINTER(_Error))),
-        ("current", _Status(c_void_p, POINTER(c_void_p), POINTER(_Error))),
-        ("bound", c_void_p),
-        ("retain", c_void_p),
+        ("read", c_void_p),
+        ("prepare", _Status(c_void_p, POINTER(c_char_p), c_size_t, POINTER(c_void_p), POINTER(_Error))),
         ("release", ctypes.CFUNCTYPE(None, c_void_p)),
-        *((name, c_void_p) for name in ("find", "read", "release_value", "occurrences")),
-        (
-            "make",
-            _Status(c_void_p, c_void_p, POINTER(_Setting), c_size_t, POINTER(c_void_p), POINTER(_Error)),
-        ),
         ("enter", _Status(c_void_p, POINTER(_Entered), POINTER(_Error))),
         ("leave", _Status(_Entered, POINTER(_Error))),
     ]
@@ -55,9 +39,7 @@ class _Interface(ctypes.Structure):
 def _interface() -> Any:
     find = ctypes.CDLL(_native.__file__).optctx_find_interface
     find.restype = POINTER(_Interface)
-    found = find(c_uint32(2)).contents
-    assert found.size == ctypes.sizeof(_Interface)
-    return found
+    return find(c_uint32(3)).contents
 
 
 def _check(status: int, error: _Error) -> None:
@@ -69,22 +51,10 @@ class NativeScope:
     """A scope of these values, on top of those of this thread: option -> text on a command line."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
-        native, error, image, base = _interface(), _Error(), c_void_p(), c_void_p()
-        _check(native.image(None, byref(image), byref(error)), error)
-        _check(native.current(image, byref(base), byref(error)), error)
-        texts = [(name.encode(), text.encode()) for name, text in values.items()]
-        kept = [_Text(text, len(text)) for _, text in texts]
-        settings = (_Setting * len(texts))(
-            *(
-                _Setting(_Text(name, len(name)), ctypes.pointer(value), 1, 0)
-                for (name, _), value in zip(texts, kept, strict=True)
-            )
-        )
-        self._context = c_void_p()
-        status = native.make(image, base, settings, len(texts), byref(self._context), byref(error))
-        native.release(base)
-        _check(status, error)
-        self._entered = _Entered()
+        error, arguments = _Error(), [f"{name}={text}".encode() for name, text in values.items()]
+        given = (c_char_p * len(arguments))(*arguments)
+        self._context, self._entered = c_void_p(), _Entered()
+        _check(_interface().prepare(None, given, len(given), byref(self._context), byref(error)), error)
 
     def __enter__(self) -> NativeScope:
         error = _Error()
@@ -92,6 +62,9 @@ class NativeScope:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.leave()
+        _interface().release(self._context)
+
+    def leave(self) -> None:
         error = _Error()
         _check(_interface().leave(self._entered, byref(error)), error)
-        _interface().release(self._context)

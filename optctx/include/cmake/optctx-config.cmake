@@ -13,7 +13,7 @@ if(CMAKE_VERSION VERSION_LESS 3.12)
 endif()
 
 get_filename_component(optctx_INCLUDE_DIR "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
-if(NOT EXISTS "${optctx_INCLUDE_DIR}/optctx/scope.hpp")
+if(NOT EXISTS "${optctx_INCLUDE_DIR}/optctx/optctx.hpp")
   set(optctx_FOUND FALSE)
   set(optctx_NOT_FOUND_MESSAGE "optctx has no headers in ${optctx_INCLUDE_DIR}; install it again.")
   return()

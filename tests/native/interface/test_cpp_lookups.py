@@ -88,7 +88,7 @@ def compare(cpp: Lookups, values: Mapping[str, object]) -> Counter[str]:
         kind = cpp_type(name)
         counts[str(kind)] += 1
         if kind is None:
-            with pytest.raises(LookupError, match=r"TypeMismatch: .* of type other"):
+            with pytest.raises(LookupError, match=r"^3: .*: its value has no readable form"):
                 cpp.get(name, "std::string")
         else:
             assert (name, cpp.get(name, kind)) == (name, values[name])
@@ -96,7 +96,6 @@ def compare(cpp: Lookups, values: Mapping[str, object]) -> Counter[str]:
 
 
 def test_every_option_reads_as_in_python_outside_any_scope(cpp: Lookups) -> None:
-    assert cpp.is_process_wide()
     counts = compare(cpp, current())
     assert sum(counts.values()) == len(registry())
     assert counts["None"] < 20, "nearly every option has a readable form"
@@ -105,7 +104,6 @@ def test_every_option_reads_as_in_python_outside_any_scope(cpp: Lookups) -> None
 def test_every_option_reads_as_in_python_inside_a_scope(cpp: Lookups) -> None:
     context = OptionContext(MANY)
     with context:
-        assert not cpp.is_process_wide()
         compare(cpp, context)
     for name in MANY:
         kind = cpp_type(name)
@@ -123,16 +121,12 @@ def test_what_is_set_process_wide_reaches_no_scope(library: pathlib.Path) -> Non
     drifted = current()
     assert {name: drifted[name] for name in MANY} == {name: given[name] for name in MANY}
     compare(cpp, drifted)
-    assert cpp.occurrences("unroll-count") == 1
     with frozen:
         compare(cpp, frozen)
-        assert cpp.occurrences("unroll-count") == 0
     with drifted:
         compare(cpp, drifted)
     optctx.attach(outside="defaults")
-    assert not cpp.is_process_wide()
     compare(cpp, frozen)
-    assert cpp.occurrences("unroll-count") == 0
 
 
 def test_an_integer_type_must_hold_every_value(cpp: Lookups) -> None:
@@ -149,26 +143,22 @@ def test_an_integer_type_must_hold_every_value(cpp: Lookups) -> None:
             "mem-intrinsic-expand-size": "int",
             "chr-bias-threshold": "float",
         }.items():
-            with pytest.raises(LookupError, match=f"cannot look up '{name}' as .*: the option is of type"):
+            with pytest.raises(
+                LookupError, match=f"^3: cannot look up '{name}' as this C\\+\\+ type: look it"
+            ):
                 cpp.get(name, narrow)
 
 
-def test_enums_come_as_their_choice_and_as_what_is_stored(cpp: Lookups) -> None:
-    names, stored, _ = attach().options["accel-tables"].stored_choices()
-    for name, number in zip(names, stored, strict=True):
+def test_enums_come_as_the_names_of_their_choices(cpp: Lookups) -> None:
+    for name in attach().options["accel-tables"].stored_choices()[0]:
         with OptionContext({"accel-tables": name}):
             assert cpp.get("accel-tables", "std::string") == name
-            for kind in ("int", "unsigned", "Four", "std::uint64_t"):
-                assert cpp.get("accel-tables", kind) == number
     with OptionContext(MANY):
-        names, stored, _ = attach().options["loop-interchange-profitabilities"].stored_choices()
-        numbers = [stored[names.index(name)] for name in ("cache", "ignore")]
-        for kind in ("int", "Four"):
-            assert cpp.get("loop-interchange-profitabilities", f"std::vector<{kind}>") == numbers
         for kind in ("std::string", "std::optional<std::string>"):
             assert cpp.get("loop-interchange-profitabilities", f"std::vector<{kind}>") == ["cache", "ignore"]
-        with pytest.raises(LookupError, match="as int: the option is of type enum"):
-            cpp.get("regalloc", "int")  # a pointer
+        for name in ("accel-tables", "regalloc"):
+            with pytest.raises(LookupError, match="look it up as std::optional<std::string>"):
+                cpp.get(name, "int")
 
 
 def test_an_enum_that_holds_none_of_its_choices_says_so(cpp: Lookups) -> None:
@@ -176,67 +166,54 @@ def test_an_enum_that_holds_none_of_its_choices_says_so(cpp: Lookups) -> None:
     assert nameless
     for name in nameless:
         assert cpp.get(name, "std::optional<std::string>") is None
-        with pytest.raises(LookupError, match=r"TypeMismatch: .* it holds \d+, which is none of its choices"):
+        with pytest.raises(LookupError, match=r"^3: .* look it up as std::optional<std::string>$"):
             cpp.get(name, "std::string")
 
 
 def test_bool_or_default_has_three_values(cpp: Lookups) -> None:
     name = "aarch64-enable-global-merge"
-    for value, stored in ((None, 0), (True, 1), (False, 2)):
+    for value in (None, True, False):
         with OptionContext() if value is None else OptionContext({name: value}):
             assert cpp.get(name, "std::optional<bool>") is value
-            assert cpp.get(name, "Four") == stored
     for wrong in ("bool", "int"):
-        with pytest.raises(LookupError, match=f"as {wrong}: the option is of type boolOrDefault"):
+        with pytest.raises(LookupError, match="look it up as std::optional<bool>"):
             cpp.get(name, wrong)
 
 
 @rows(
-    ("name", "wrong", "message"),
+    ("name", "wrong", "fitting"),
     [
-        ("unroll-count", "bool", "cannot look up 'unroll-count' as bool: the option is of type uint"),
-        ("enable-gvn-hoist", "unsigned", "as unsigned: the option is of type bool"),
-        ("cfg-func-name", "std::vector<std::string>", "std::string>: the option is of type string"),
-        ("amdgpu-use-native", "std::string", "as std::string: the option is of type list"),
-        ("amdgpu-use-native", "std::vector<int>", "as std::vector<int>: the option is of type list"),
-        ("pgo-analysis-map", "unsigned", "as unsigned: the option is of type bits"),
-        ("cfg-func-name", "char", "as char: the option is of type string"),
-    ],
-)  # fmt: skip
-def test_another_type_is_an_error(cpp: Lookups, name: str, wrong: str, message: str) -> None:
-    with pytest.raises(LookupError) as caught:
-        cpp.get(name, wrong)
-    assert str(caught.value).startswith("TypeMismatch: ")
-    assert message in str(caught.value)
-
-
-@rows(
-    ("name", "hint"),
-    [
-        ("unrol-count", "did you mean unroll-count?"),
-        ("--unroll_count", "did you mean unroll-count?"),
-        ("", "`optctx options` shows every name"),
-        ("no such thing at all", "`optctx options` shows every name"),
-        ("unroll\ncount", "'unroll?count'"),
-        ("x" * 10_000, "`optctx options` shows every name"),
+        ("unroll-count", "bool", "unsigned"),
+        ("enable-gvn-hoist", "unsigned", "bool"),
+        ("aarch64-enable-global-merge", "bool", "std::optional<bool>"),
+        ("mem-intrinsic-expand-size", "std::uint64_t", "std::int64_t"),
+        ("cfg-func-name", "std::vector<std::string>", "std::string"),
+        ("amdgpu-use-native", "std::string", "std::vector<std::string>"),
+        ("amdgpu-use-native", "std::vector<int>", "std::vector<std::string>"),
+        ("pgo-analysis-map", "unsigned", "std::vector<std::optional<std::string>>"),
+        ("cfg-func-name", "int", "std::string"),
     ],
 )
-def test_an_unknown_name_is_an_error_that_says_what_may_have_been_meant(
-    cpp: Lookups, name: str, hint: str
+def test_another_type_is_an_error_that_says_which_fits(
+    cpp: Lookups, name: str, wrong: str, fitting: str
 ) -> None:
-    assert not cpp.contains(name)
+    with pytest.raises(LookupError) as caught:
+        cpp.get(name, wrong)
+    assert str(caught.value) == f"3: cannot look up '{name}' as this C++ type: look it up as {fitting}"
+    cpp.get(name, fitting)
+
+
+@pytest.mark.parametrize("name", ["unrol-count", "--unroll-count", "", "unroll\ncount", "€" * 10_000])
+def test_an_unknown_name_is_an_error_that_says_where_all_are(cpp: Lookups, name: str) -> None:
     with pytest.raises(LookupError) as caught:
         cpp.get(name, "int")
-    assert str(caught.value).startswith("UnknownOption: no LLVM option is called ")
-    assert hint in str(caught.value)
-    assert f"among the {len(registry())} of libllvmlite.so" in str(caught.value)
+    assert str(caught.value).startswith(f"2: no LLVM option is called '{name[:30]}")
+    assert str(caught.value).endswith("'; `optctx options` shows every name")
 
 
 def test_names_and_aliases_are_those_of_python(cpp: Lookups) -> None:
-    assert all(cpp.contains(name) for name in registry())
     with OptionContext({"aarch64-streaming-hazard-size": 12}):
         assert cpp.get("aarch64-stack-hazard-size", "unsigned") == 12
-        assert cpp.occurrences("aarch64-stack-hazard-size") == 1
 
 
 def test_a_context_that_cpp_holds_outlives_its_scope_and_its_python_object(cpp: Lookups) -> None:
@@ -257,7 +234,7 @@ def test_a_context_that_cpp_holds_outlives_its_scope_and_its_python_object(cpp: 
     assert len(others) == 500
 
 
-def test_what_cpp_takes_outside_any_scope_stays_process_wide(cpp: Lookups) -> None:
+def test_what_cpp_keeps_are_the_values_of_that_moment(cpp: Lookups) -> None:
     cpp.keep()
     try:
         with OptionContext({"unroll-count": 4}):
@@ -269,17 +246,14 @@ def test_what_cpp_takes_outside_any_scope_stays_process_wide(cpp: Lookups) -> No
 def test_what_is_bound_to_an_llvm_context_is_found_on_any_thread(cpp: Lookups) -> None:
     with llvm.create_context() as llvm_context, OptionContext({"unroll-count": 4}):
         address = llvm_context_address(llvm_context)
-        assert not cpp.is_bound(address)
-        with pytest.raises(LookupError, match="NotBound: no OptionContext is bound to this LLVMContext"):
-            cpp.get_of(address, "unroll-count")
+        assert cpp.get_of(address, "unroll-count") is None
         OptionContext({"unroll-count": 7}).bind(llvm_context)
-        assert cpp.is_bound(address)
         assert (cpp.get_of(address, "unroll-count"), cpp.get("unroll-count", "unsigned")) == (7, 4)
         found: list[object] = []
         in_threads([lambda: found.append(cpp.get_of(address, "unroll-count"))])
         assert found == [7]
         unbind(llvm_context)
-        assert not cpp.is_bound(address)
+        assert cpp.get_of(address, "unroll-count") is None
 
 
 def test_lookups_are_right_while_scopes_come_and_go(cpp: Lookups) -> None:
@@ -305,7 +279,7 @@ def test_before_python_has_attached_cpp_says_so_and_afterwards_it_works(library:
     cpp = Lookups(library)
     with pytest.raises(LookupError) as caught:
         cpp.get("unroll-count", "unsigned")
-    assert "Unavailable: optctx is loaded but has not attached to LLVM yet" in str(caught.value)
+    assert "1: optctx is loaded but has not attached to LLVM yet" in str(caught.value)
     optctx.registry()
     assert cpp.get("unroll-count", "unsigned") == 0
     optctx.detach()

@@ -234,31 +234,29 @@ def contexts_of_another_image_say_where_they_cannot_be_used(two: Two, expected: 
     assert four.derive(unroll_max_count=9)._layers.engine is other
 
 
-def cpp_code_looks_up_in_the_image_that_it_names(two: Two, expected: Digests) -> None:
+def cpp_code_names_the_image_that_it_means(two: Two, expected: Digests) -> None:
     other, own, second, first = two
     cpp = ctypes.CDLL(str(pathlib.Path(second.path).with_name("lookups.so")))
-    for name in ("look_up_at", "path_at", "mixed", "look_up"):
+    for name in ("look_up_at", "look_up_in_scope_at", "look_up"):
         getattr(cpp, name).restype = ctypes.c_char_p
-    cpp.look_up_at.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
-    cpp.path_at.argtypes = (ctypes.c_void_p,)
-    cpp.mixed.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
+    cpp.look_up_at.argtypes = cpp.look_up_in_scope_at.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
     functions = [llvm.library.LLVMPY_ContextCreate for llvm in (first, second)]
     mine, its = (ctypes.cast(function, ctypes.c_void_p).value for function in functions)
-    assert cpp.path_at(its) == b"=" + second.path.encode()
-    assert cpp.path_at(mine) == b"=" + ffi.lib._name.encode()
-    assert cpp.path_at(id(None)).startswith(b"Unavailable: optctx is loaded but has not attached")
+    nowhere = cpp.look_up_at(id(None), b"unroll-count")
+    assert nowhere.startswith(b"1: optctx has not attached to the library with code at this address")
     with context_of(own, "-unroll-count=2"), context_of(other, "-unroll-count=4"):
         assert cpp.look_up_at(mine, b"unroll-count") == b"=2"
         assert cpp.look_up_at(its, b"unroll-count") == b"=4"
         assert cpp.look_up(b"unroll-count", b"unsigned") == b"=2", "llvmlite's where none is named"
-        assert b"find the option in the context's image" in cpp.mixed(mine, its)
+        assert cpp.look_up_in_scope_at(its, b"unroll-count") == b"=6 2"
+        assert cpp.look_up_in_scope_at(mine, b"unroll-count") == b"=6 6"
     assert cpp.look_up_at(its, b"unroll-count") == b"=0"
 
 
 EITHER_WAY: tuple[Part, ...] = (
     each_image_has_an_engine_of_its_own,
     detaching_from_one_image_leaves_the_other_attached,
-    cpp_code_looks_up_in_the_image_that_it_names,
+    cpp_code_names_the_image_that_it_means,
 )
 BY_THREADS: tuple[Part, ...] = (
     contexts_of_another_image_say_where_they_cannot_be_used,

@@ -2,16 +2,17 @@
 #include <dlfcn.h>
 
 #include <cstdio>
-#include <optctx/option_context.hpp>
+#include <optctx/optctx.hpp>
 
 int main(int count, char** paths) {
     for (int i = 1; i < count; ++i)
         if (dlopen(paths[i], RTLD_NOW | RTLD_LOCAL) == nullptr) return 2;
     for (int attempt = 0; attempt < 2; ++attempt) {
         try {
-            optctx::current();
+            optctx::get<unsigned>("unroll-count");
             return 3;
-        } catch (const optctx::Unavailable& error) {
+        } catch (const optctx::Error& error) {
+            if (error.status != OPTCTX_UNAVAILABLE) return 4;
             std::puts(error.what());
         }
     }

@@ -1,6 +1,6 @@
 // Scopes from C++ around calls back into Python, for tests/native/interface/test_cpp_scopes.py; loaded with ctypes.
 // Each function returns an empty text, or what was thrown.
-#include <optctx/scope.hpp>
+#include <optctx/optctx.hpp>
 
 #include <cstdint>
 #include <cstdio>
@@ -15,33 +15,22 @@
 namespace {
 
 using Body = void (*)();
+using Settings = std::initializer_list<optctx::Setting>;
 struct Stop : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+// The status of an error of optctx, and its message.
 template <class Work>
 const char* said(Work work) {
     thread_local std::string text;
-    const auto keep = [](const char* kind, const std::exception& error) {
-        text = std::string(kind) + ": " + error.what();
-    };
     text.clear();
     try {
         work();
-    } catch (const optctx::UnknownOption& error) {
-        keep("UnknownOption", error);
-    } catch (const optctx::TypeMismatch& error) {
-        keep("TypeMismatch", error);
-    } catch (const optctx::InvalidValue& error) {
-        keep("InvalidValue", error);
-    } catch (const optctx::ProcessWideOption& error) {
-        keep("ProcessWideOption", error);
-    } catch (const optctx::ScopeError& error) {
-        keep("ScopeError", error);
-    } catch (const optctx::Unavailable& error) {
-        keep("Unavailable", error);
+    } catch (const optctx::Error& error) {
+        text = std::to_string(error.status) + ": " + error.what();
     } catch (const std::exception& error) {
-        keep("exception", error);
+        text = std::string("exception: ") + error.what();
     }
     return text.c_str();
 }
@@ -69,10 +58,10 @@ const char* in_elements(const char* name, const char* first, const char* second,
 // What the design of 2025 calls nested RAII scopes.
 const char* in_nested(Body body) {
     return said([&] {
-        const optctx::With<unsigned> outer("unroll-max-count", 2);
+        const optctx::Scope outer{{"unroll-max-count", 2u}};
         body();
         {
-            const optctx::With<int> inner("unroll-max-count", 3);
+            const optctx::Scope inner{{"unroll-max-count", 3}};
             body();
         }
         body();
@@ -82,7 +71,7 @@ const char* in_typed(const char* name, const char* type, Body body) {
     return said([&] {
         const std::string wanted(type);
         const auto run = [&](const auto& value) {
-            const optctx::With scope(name, value);
+            const optctx::Scope scope{{name, value}};
             body();
         };
         if (wanted == "bool") return run(true);
@@ -90,7 +79,6 @@ const char* in_typed(const char* name, const char* type, Body body) {
         if (wanted == "std::uint64_t") return run(~std::uint64_t{0});
         if (wanted == "float") return run(0.1F);
         if (wanted == "double") return run(0.1);
-        if (wanted == "std::string") return run(std::string("Dwarf"));
         if (wanted == "std::vector<int>") return run(std::vector<int>{3, 1});
         if (wanted == "std::vector<std::string>") return run(std::vector<std::string>{});
     });
@@ -107,7 +95,7 @@ const char* unwound(Body body) {
 }
 
 const char* keep_current() {
-    return said([] { prepared = std::make_unique<optctx::OptionContext>(optctx::current()); });
+    return said([] { prepared = std::make_unique<optctx::OptionContext>(Settings{}); });
 }
 const char* in_prepared(Body body) {
     return said([&] {
@@ -129,10 +117,9 @@ const char* on_threads(std::size_t threads, std::size_t times) {
                     for (std::size_t k = 0; k < times; ++k) {
                         const auto count = static_cast<unsigned>(1 + i);
                         const optctx::Scope outer{{"unroll-count", count}};
-                        const optctx::Scope inner(optctx::current().with({{"unroll-max-count", 10 * count}}));
-                        const optctx::OptionContext seen = optctx::current();
-                        if (seen.get<unsigned>("unroll-count") != count ||
-                            seen.get<unsigned>("unroll-max-count") != 10 * count)
+                        const optctx::Scope inner(optctx::OptionContext{{"unroll-max-count", 10 * count}});
+                        if (optctx::get<unsigned>("unroll-count") != count ||
+                            optctx::get<unsigned>("unroll-max-count") != 10 * count)
                             wrong[i] = "other values";
                     }
                 } catch (const std::exception& error) {
@@ -160,9 +147,9 @@ const char* destroyed_elsewhere() {
             std::unique_ptr<optctx::Scope> scope;
             std::string wrong;
             std::thread([&] {
-                scope = std::make_unique<optctx::Scope>(std::initializer_list<optctx::Setting>{{"unroll-count", "4"}});
+                scope = std::make_unique<optctx::Scope>(Settings{{"unroll-count", "4"}});
                 std::thread([&] { destroy(scope); }).join();
-                wrong = std::to_string(optctx::current().get<unsigned>("unroll-count"));
+                wrong = std::to_string(optctx::get<unsigned>("unroll-count"));
             }).join();
             if (wrong != "4") throw Stop("it is not inside: " + wrong);
         }
@@ -171,11 +158,10 @@ const char* destroyed_elsewhere() {
 
 // Scopes that do not end where C++ would end them.
 const char* enter(const char* name, const char* text) {
-    return said(
-        [&] { open.push_back(std::make_unique<optctx::Scope>(std::initializer_list<optctx::Setting>{{name, text}})); });
+    return said([&] { open.push_back(std::make_unique<optctx::Scope>(Settings{{name, text}})); });
 }
 const char* leave(std::size_t at) {
-    return said([&] { open.at(at)->leave(); });
+    return said([&] { open.at(at).reset(); });
 }
 const char* forget() {
     return said([] { open.clear(); });
@@ -183,8 +169,8 @@ const char* forget() {
 // When the C library runs destructors, which is long after Python has ended.
 const char* until_exit() {
     return said([] {
-        at_exit = std::make_unique<optctx::Scope>(std::initializer_list<optctx::Setting>{{"unroll-count", "4"}});
-        prepared = std::make_unique<optctx::OptionContext>(optctx::current());
+        at_exit = std::make_unique<optctx::Scope>(Settings{{"unroll-count", "4"}});
+        prepared = std::make_unique<optctx::OptionContext>(Settings{});
         std::atexit([] {
             std::puts(said([] { const optctx::Scope late{{"unroll-count", "8"}}; }));
             std::puts(said([] { const optctx::Scope late(*prepared); }));
