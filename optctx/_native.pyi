@@ -5,7 +5,6 @@ from collections.abc import (
     Mapping,
     Sequence
 )
-import contextlib
 import enum
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -478,8 +477,6 @@ def use_task_variable(variable: object) -> None: ...
 def leave_all() -> None: ...
 
 R = TypeVar("R")
-
-def inside(manager: contextlib.AbstractContextManager[object], function: Callable[..., R], /, *arguments: object, **keywords: object) -> R: ...
 
 class ScopeBase:
     def _give(self, native: Context, judged: bool, /) -> bool: ...

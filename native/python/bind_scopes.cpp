@@ -30,11 +30,6 @@ void add_scopes(nb::module_& m) {
         },
         "Leave every scope and recording of this thread and its task.");
     m.attr("R") = nb::type_var("R");
-    m.def("inside", &blocks::inside,
-          nb::sig("def inside(manager: contextlib.AbstractContextManager[object], "
-                  "function: collections.abc.Callable[..., R], /, *arguments: object, **keywords: object) -> R"),
-          "Run `with manager: return function(*arguments, **keywords)`, executing no instruction of the interpreter in "
-          "between.");
     scoping::add_base(m);
     m.def(
         "in_line", [] { return scopes::shows(marks::of(task_scope::get())); },

@@ -4,7 +4,6 @@
 
 #include <nanobind/stl/string.h>
 
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -38,30 +37,6 @@ nb::object call(nb::handle function, nb::handle arguments, nb::handle keywords) 
     PyObject* result = stay_at_exit([&] { return PyObject_Call(function.ptr(), arguments.ptr(), keywords.ptr()); });
     if (result == nullptr) throw nb::python_error();
     return nb::steal(result);
-}
-
-nb::object inside(nb::handle manager, nb::handle function, const nb::args& arguments, const nb::kwargs& keywords) {
-    const nb::object exit = manager.attr("__exit__");
-    call_method(manager, "__enter__");
-    std::optional<nb::python_error> error;
-    nb::object result;
-    try {
-        result = call(function, arguments, keywords);
-    } catch (nb::python_error& raised) {
-        error.emplace(std::move(raised));
-    }
-    if (!error) {
-        call_with(exit, nb::none(), nb::none(), nb::none());
-        return result;
-    }
-    try {
-        const nb::object trace = error->traceback().is_valid() ? nb::borrow(error->traceback()) : nb::none();
-        call_with(exit, error->type(), error->value(), trace);
-    } catch (nb::python_error& second) {
-        PyException_SetContext(second.value().ptr(), error->value().inc_ref().ptr());
-        throw;
-    }
-    throw *std::move(error);
 }
 
 }  // namespace optctx::blocks

@@ -72,10 +72,4 @@ void add_methods(nanobind::handle type) {
 // Adds a mutable base class to the module. `size` is the size of its objects in bytes, or 0 without storage of its own.
 nanobind::object make_type(nanobind::handle module, const char* name, std::vector<PyType_Slot> slots, int size = 0);
 
-// Runs `with manager: return function(*arguments, **keywords)` for any context manager whose exit suppresses no
-// exception. If its `__enter__` and `__exit__` are native, no instruction of the interpreter runs between them and the
-// call.
-nanobind::object inside(nanobind::handle manager, nanobind::handle function, const nanobind::args& arguments,
-                        const nanobind::kwargs& keywords);
-
 }  // namespace optctx::blocks

@@ -8,7 +8,6 @@ from collections import Counter, OrderedDict
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from optctx._native import inside
 from optctx.cache.entries import (
     Situation,
     input_key,
@@ -44,15 +43,14 @@ class _MemoryStore:
         self._lock = lock_held_by_fork(Rank.STORE)
 
     def get(self, key: str) -> bytes | None:
-        return inside(self._lock, self._get, key)
-
-    def _get(self, key: str) -> bytes | None:
-        if key in self._values:
-            self._values.move_to_end(key)
-        return self._values.get(key)
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
 
     def set(self, key: str, value: bytes) -> None:
-        inside(self._lock, self._set, key, value)
+        with self._lock:
+            self._set(key, value)
 
     def _set(self, key: str, value: bytes) -> None:
         if len(value) > self._limit:
@@ -72,7 +70,8 @@ class _MemoryStore:
         return self._lock
 
     def clear(self) -> None:
-        inside(self._lock, self._values.clear)
+        with self._lock:
+            self._values.clear()
 
     def close(self) -> None:
         self.clear()
@@ -196,7 +195,8 @@ class CompileCache:
     ) -> Result:
         started = time.perf_counter()
         if printing := printing_options(engine, context._native):
-            inside(self._lock, self.skipped.update, printing[:1])
+            with self._lock:
+                self.skipped.update(printing[:1])
             return _checked(context.run(_compile, job, given))
         under = input_key(engine, job)
         situation = Situation(engine, context._native)
@@ -222,12 +222,10 @@ class CompileCache:
 
     def _keep(self, under: str, key: str, names: list[str], result: Result) -> None:
         self._store.set(key, pack_result(result))
-        inside(self._store.changing(), self._add_reads, under, names)
-
-    def _add_reads(self, under: str, names: list[str]) -> None:
-        known = self._known_reads(under)
-        if names not in known:
-            self._store.set(under, pack_reads([*known, names]))
+        with self._store.changing():
+            known = self._known_reads(under)
+            if names not in known:
+                self._store.set(under, pack_reads([*known, names]))
 
     def _known_reads(self, under: str) -> list[list[str]]:
         known = unpack_reads(self._store.get(under))
@@ -236,11 +234,9 @@ class CompileCache:
         return known or []
 
     def _count(self, *, hit: bool) -> None:
-        inside(self._lock, self._count_one, hit)
-
-    def _count_one(self, hit: bool) -> None:
-        self.hits += hit
-        self.misses += not hit
+        with self._lock:
+            self.hits += hit
+            self.misses += not hit
 
 
 def _compile(job: Job, given: ModuleRef | None) -> Result:
@@ -260,9 +256,9 @@ def _checked(result: Result) -> Result:
 
 def _compile_and_tell(engine: Engine, job: Job, given: ModuleRef | None) -> tuple[Result, list[str]]:
     """Compile; return the result, and the names of the options that it may have read."""
-    recording = record()
-    result = inside(recording, _compile, job, given)
-    return result, sorted(recording.log.names)
+    with record() as log:
+        result = _compile(job, given)
+    return result, sorted(log.names)
 
 
 def _source(module: ModuleRef | str | bytes) -> str | bytes:

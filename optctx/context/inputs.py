@@ -25,7 +25,6 @@ from types import (
 )
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar, cast
 
-from optctx._native import inside
 from optctx.engine.attach import attached
 from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, clipped, shown
@@ -191,7 +190,8 @@ def call_inside(
     Raises OptionTypeError if the result is a generator, a coroutine or a context manager of contextlib's, and
     its body has not begun.
     """
-    result = inside(context, function, *arguments, **named)
+    with context:
+        result = function(*arguments, **named)
     if isinstance(result, _DEFERRED) and _has_not_begun(result):
         raise OptionTypeError(
             f"cannot run the body of {shown(result)} inside {shown(context)}: {shown(function)} returned it "

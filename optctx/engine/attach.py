@@ -6,7 +6,7 @@ import atexit
 import time
 from collections.abc import Callable
 
-from optctx._native import begin_lookups_with, inside, process_ends, trim_heap
+from optctx._native import begin_lookups_with, process_ends, trim_heap
 from optctx.engine.engine import Clock, Engine, Users
 from optctx.engine.host import Host, default_host, host_of
 from optctx.engine.kept import Kept
@@ -55,7 +55,8 @@ def attach(image: Image | None = None) -> Engine:
             "this very thread is attaching to LLVM, and a signal handler or a finaliser interrupted it; "
             "use optctx once before such code may run"
         )
-    return inside(_lock, _attach, image)
+    with _lock:
+        return _attach(image)
 
 
 def attach_again(index: int) -> None:
@@ -233,18 +234,17 @@ def is_default(engine: Engine) -> bool:
 
 def detach(image: Image | None = None) -> None:
     """See `optctx.detach`; by default from the default host's image."""
-    inside(_lock, _detach, image)
-
-
-def _detach(image: Image | None) -> None:
-    engine = attached(image)
-    if engine is None:
-        return
-    try:
-        users = engine.detach()
-    except RuntimeError as error:
-        raise UnsupportedImageError(f"could not detach from LLVM, nothing was changed: {error}") from error
-    _refuse(users)
+    with _lock:
+        engine = attached(image)
+        if engine is None:
+            return
+        try:
+            users = engine.detach()
+        except RuntimeError as error:
+            raise UnsupportedImageError(
+                f"could not detach from LLVM, nothing was changed: {error}"
+            ) from error
+        _refuse(users)
 
 
 def _refuse(users: Users) -> None:

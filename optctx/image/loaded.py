@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from optctx._native import MAX_IMAGES, Library, inside, loaded_libraries
+from optctx._native import MAX_IMAGES, Library, loaded_libraries
 from optctx.errors import OptionTypeError, UnsupportedImageError, clipped, shown
 from optctx.image.findings import Findings
 from optctx.locks import Rank, lock_held_by_fork
@@ -30,7 +30,10 @@ class Image(Library):
 
         Raises UnsupportedImageError, with nothing changed, for more images than a process can have.
         """
-        return inside(_lock, _number, self) if self._index is None else self._index
+        if self._index is None:
+            with _lock:
+                return _number(self)
+        return self._index
 
 
 _numbered: list[Image] = []

@@ -85,14 +85,10 @@ def follow_tasks(engine: Engine) -> None:
     an exception interrupts it, the next call completes it.
     """
     if engine.index not in _following:
-        _native.inside(_lock, _follow, engine)
-
-
-def _follow(engine: Engine) -> None:
-    """Do the steps. Each is atomic and happens only once, so an interrupted call can be repeated."""
-    _native.watch_context_switches()
-    host_of(engine.image).follow_calls(library_calls(engine))
-    _following.add(engine.index)
+        with _lock:  # each step is atomic and happens only once, so an interrupted call can be repeated
+            _native.watch_context_switches()
+            host_of(engine.image).follow_calls(library_calls(engine))
+            _following.add(engine.index)
 
 
 @cache

@@ -11,10 +11,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import POINTER, byref, c_char_p, c_size_t, c_uint, c_void_p
-from functools import cache, partial, wraps
+from functools import cache, wraps
 from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar, Union
 
-from optctx._native import call_all, inside
+from optctx._native import call_all
 from optctx.engine.host import host_of
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.fact import Fact
@@ -67,7 +67,8 @@ def on_module(
         def call(image: Image, module: object, /, *args: P.args, **named: P.kwargs) -> R:
             host = host_of(image)
             address = host.module_address(module)
-            return inside(host.lock(), partial(function, **named), made(image), address, *args)
+            with host.lock():
+                return function(made(image), address, *args, **named)
 
         return call
 

@@ -1,5 +1,6 @@
 """Raises an exception in front of a chosen bytecode instruction of the files of some folders.
 
+Of those before which CPython handles signals: behind a call, at the start of a function and at a jump back.
 By `sys.settrace` before Python 3.12 and by `sys.monitoring` from then on: there, tracing misses instructions
 that run before the tracer has asked for a frame's.
 """
@@ -7,6 +8,7 @@ that run before the tracer has asked for a frame's.
 from __future__ import annotations
 
 import dis
+import functools
 import sys
 import threading
 from collections.abc import Callable
@@ -16,7 +18,7 @@ from typing import Any
 Work = Callable[[], object]
 
 # No signal is looked at between a call and the return of its result.
-RETURNS = {dis.opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in dis.opmap}
+RETURNS = ("RETURN_VALUE", "RETURN_CONST")
 TOOL = 4  # of the numbers that sys.monitoring has for tools, one that nobody else uses
 monitoring: Any = getattr(sys, "monitoring", None)
 
@@ -42,6 +44,26 @@ def stop() -> None:
     sys.settrace(None)
 
 
+@functools.cache
+def _moments(code: CodeType) -> frozenset[int]:
+    """The offsets of the instructions before which a signal may have been handled.
+
+    Not where other handlers of exceptions are in force than at the call, where the interpreter raises.
+    """
+    table = dis._parse_exception_table(code)  # type: ignore[attr-defined]
+
+    def handler(offset: int) -> object:
+        return next((entry.target for entry in table if entry.start <= offset < entry.end), None)
+
+    found, name, at = set(), "", 0
+    for each in dis.get_instructions(code):
+        behind = name.startswith(("CALL", "RESUME")) and handler(at) == handler(each.offset)
+        if (behind and each.opname not in RETURNS) or each.opname.startswith("JUMP_BACKWARD"):
+            found.add(each.offset)
+        name, at = each.opname, each.offset
+    return frozenset(found)
+
+
 def _monitored(work: Work, number: int, places: tuple[str, ...]) -> int:
     count, own = 0, threading.get_ident()
 
@@ -49,7 +71,7 @@ def _monitored(work: Work, number: int, places: tuple[str, ...]) -> int:
         nonlocal count
         if not code.co_filename.startswith(places):
             return monitoring.DISABLE
-        if threading.get_ident() == own and code.co_code[offset] not in RETURNS:
+        if threading.get_ident() == own and offset in _moments(code):
             count += 1
             if count == number:
                 stop()
@@ -81,7 +103,7 @@ def _traced(work: Work, number: int, places: tuple[str, ...]) -> int:
 
     def in_frame(frame: FrameType, event: str, _: object) -> Any:
         nonlocal count
-        if event == "opcode" and frame.f_code.co_code[frame.f_lasti] not in RETURNS:
+        if event == "opcode" and frame.f_lasti in _moments(frame.f_code):
             count += 1
             if count == number:
                 stop()
