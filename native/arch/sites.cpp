@@ -7,11 +7,11 @@
 
 namespace optctx::arch {
 
-Readers group_readers(std::span<const PackedSite> sites, const Slots& slots) {
+Readers group_readers(std::span<const Site> sites, const Slots& slots) {
     Readers found;
     found.of_site.reserve(sites.size());
     std::map<Reader, std::uint32_t> known;
-    for (const PackedSite& site : sites) {
+    for (const Site& site : sites) {
         const auto slot = slots.find(site.region);
         if (slot == slots.end()) {
             found.of_site.push_back(no_reader);
@@ -28,7 +28,7 @@ Readers group_readers(std::span<const PackedSite> sites, const Slots& slots) {
     return found;
 }
 
-Words words_of(std::span<const PackedSite> sites, const Slots& slots, const Readers& readers, std::uint32_t first) {
+Words words_of(std::span<const Site> sites, const Slots& slots, const Readers& readers, std::uint32_t first) {
     if (readers.of_site.size() != sites.size()) throw image::Misfit("expected a reader for each site");
     Words found;
     found.words.reserve(sites.size());
@@ -44,10 +44,10 @@ Words words_of(std::span<const PackedSite> sites, const Slots& slots, const Read
     return found;
 }
 
-std::vector<std::pair<std::uint64_t, Uses>> group_uses(std::span<const PackedSite> sites) {
+std::vector<std::pair<std::uint64_t, Uses>> group_uses(std::span<const Site> sites) {
     std::vector<std::pair<std::uint64_t, Uses>> found;
     std::unordered_map<std::uint64_t, std::size_t> places;
-    for (const PackedSite& site : sites) {
+    for (const Site& site : sites) {
         const auto [at, is_new] = places.try_emplace(site.region, found.size());
         if (is_new) found.emplace_back(site.region, Uses{});
         Uses& uses = found[at->second].second;

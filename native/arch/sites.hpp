@@ -33,7 +33,7 @@ struct Readers {
 };
 
 // Sites of regions that have no slot have no reader. Throws Misfit.
-Readers group_readers(std::span<const PackedSite> sites, const Slots& slots);
+Readers group_readers(std::span<const Site> sites, const Slots& slots);
 
 // For each site the word of the view that it goes through: that of its reader, from `first` on, or the slot of its
 // region. Throws Misfit if there is neither. `loads`: 1 where it leads to an address that the site takes.
@@ -41,7 +41,7 @@ struct Words {
     std::vector<std::uint32_t> words;
     std::vector<std::uint8_t> loads;
 };
-Words words_of(std::span<const PackedSite> sites, const Slots& slots, const Readers& readers, std::uint32_t first);
+Words words_of(std::span<const Site> sites, const Slots& slots, const Readers& readers, std::uint32_t first);
 
 // What the sites of one region do with it.
 struct Uses {
@@ -51,6 +51,6 @@ struct Uses {
     std::vector<std::uint32_t> functions;  // numbers of symbols, each once, in the order of the code
 };
 // By address of the region, in the order of the code.
-std::vector<std::pair<std::uint64_t, Uses>> group_uses(std::span<const PackedSite> sites);
+std::vector<std::pair<std::uint64_t, Uses>> group_uses(std::span<const Site> sites);
 
 }  // namespace optctx::arch

@@ -11,7 +11,7 @@
 namespace optctx::arch {
 
 // One instruction that refers to the region at `region`, `offset` bytes into it. Thousands live as long as the process.
-struct PackedSite {
+struct Site {
     std::uint64_t address;
     std::uint64_t region;
     std::int32_t offset;
@@ -23,7 +23,7 @@ struct PackedSite {
     std::uint8_t uses;        // bits, as below
     std::uint8_t unused[3];
 };
-static_assert(sizeof(PackedSite) == 32);
+static_assert(sizeof(Site) == 32);
 constexpr std::uint8_t writes_bit = 1, takes_address_bit = 2, reads_bit = 4;
 
 // What is done to code that runs: see patch/code.hpp.
@@ -35,18 +35,18 @@ struct Change {
 
 // Throws Misfit if the library's file does not have, at the address of a site, an instruction whose operand is there
 // and refers to what the site says. Where instructions begin is not checked.
-void check(const image::Library& image, std::span<const PackedSite> sites);
+void check(const image::Library& image, std::span<const Site> sites);
 
 // `words`: of the view, for each site. It leads to the storage of the site's region, or where `loads` is not 0, for a
 // site that takes an address, to that address. `thread_offset`: of the view pointer from the thread pointer, in bytes.
 //
 // Throws Misfit as `check` does.
-std::vector<Change> trampolines(const image::Library& image, std::span<const PackedSite> sites,
+std::vector<Change> trampolines(const image::Library& image, std::span<const Site> sites,
                                 std::span<const std::uint32_t> words, std::span<const std::uint8_t> loads,
                                 std::int32_t thread_offset);
 
 // Bytes from the start of the site's trampoline to the instruction that uses the word of the view.
-std::size_t use_at(const PackedSite& site) noexcept;
+std::size_t use_at(const Site& site) noexcept;
 
 // The instruction with its operand `offset` bytes past the register `scratch`.
 std::vector<std::uint8_t> rewrite(std::span<const std::uint8_t> instruction, std::size_t operand_at, unsigned scratch,

@@ -1,10 +1,6 @@
 // Blocks that record what LLVM reads, and what their recorders have seen.
-#include "arch/sites.hpp"
-#include "arch/trampolines.hpp"
-#include "patch/code.hpp"
 #include "python/bindings.hpp"
 #include "python/block.hpp"
-#include "python/bytes.hpp"
 #include "python/scope_block.hpp"
 #include "scopes/recorder.hpp"
 #include "values/space.hpp"
@@ -69,19 +65,6 @@ std::vector<Under> seen_by(const scopes::Recorder& recorder) {
     return all;
 }
 
-void prepare(const values::Space& space, const patch::Transaction& transaction, std::uintptr_t base,
-             const nb::bytes& packed, const nb::bytes& of_sites) {
-    const auto sites = unpacked<arch::PackedSite>(packed);
-    const auto readers = unpacked<std::uint32_t>(of_sites);
-    if (sites.size() != readers.size()) throw std::runtime_error("expected a reader for each site");
-    std::vector<views::ReadingInstruction> reading;
-    for (std::size_t i = 0; i < sites.size(); ++i)
-        if ((sites[i].uses & arch::reads_bit) != 0 && readers[i] != arch::no_reader)
-            reading.push_back({transaction.trampoline_of(base + sites[i].address) + arch::use_at(sites[i]), readers[i],
-                               sites[i].scratch});
-    views::prepare_poison(space.image(), space.layout(), std::move(reading));
-}
-
 }  // namespace
 
 void add_record(nb::module_& m) {
@@ -97,7 +80,4 @@ void add_record(nb::module_& m) {
         .def_prop_ro("lost", &scopes::Recorder::lost, "Whether other code took over this thread's fault handling.")
         .def_prop_ro("seen", &seen_by, "[(context, or None outside every scope; indexes of the readers that read)].");
     blocks::add_methods<recording_block>(blocks::make_type(m, "RecordingBase", {}));
-    m.def("prepare_recording", &prepare, "space"_a, "transaction"_a, "base"_a, "sites"_a, "readers"_a,
-          "Make recordings see the reads of the packed sites of an image at `base`. Later calls for the same image "
-          "have no effect. `readers`: what `group_readers` gave for each site.");
 }

@@ -7,6 +7,8 @@
 #include "python/bindings.hpp"
 #include "python/bytes.hpp"
 #include "python/gil.hpp"
+#include "values/space.hpp"
+#include "views/poison.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -32,18 +34,18 @@ struct Trampolines {
 };
 
 struct Sites {
-    std::vector<arch::PackedSite> all;  // by address
+    std::vector<arch::Site> all;  // by address
 };
 
-void move(std::vector<arch::PackedSite>& sites, std::uintptr_t by) {
-    for (arch::PackedSite& each : sites) {
+void move(std::vector<arch::Site>& sites, std::uintptr_t by) {
+    for (arch::Site& each : sites) {
         each.address += by;
         each.region += by;
     }
 }
 
 template <std::uint8_t bit>
-bool uses(const arch::PackedSite& site) {
+bool uses(const arch::Site& site) {
     return (site.uses & bit) != 0;
 }
 
@@ -53,7 +55,7 @@ nb::iterator iterate(const std::vector<Row>& rows) {
 }
 
 void add_site(nb::module_& m) {
-    using Site = arch::PackedSite;
+    using arch::Site;
     nb::class_<Site>(m, "Site", "An instruction that refers to the byte at `offset` in the region at `region`.")
         .def(
             "__init__",
@@ -85,15 +87,15 @@ void add_all_sites(nb::module_& m) {
     nb::class_<Sites>(m, "Sites", "Sites of one image, in order of address.")
         .def(
             "__init__",
-            [](Sites* self, std::vector<arch::PackedSite> sites) {
-                std::ranges::sort(sites, {}, &arch::PackedSite::address);
+            [](Sites* self, std::vector<arch::Site> sites) {
+                std::ranges::sort(sites, {}, &arch::Site::address);
                 new (self) Sites{std::move(sites)};
             },
             "sites"_a, "Take sites, which can be in any order.")
         .def_static(
             "unpack",
             [](std::uintptr_t base, const nb::bytes& rows) {
-                Sites sites{unpacked<arch::PackedSite>(rows)};
+                Sites sites{unpacked<arch::Site>(rows)};
                 move(sites.all, base);
                 return sites;
             },
@@ -101,7 +103,7 @@ void add_all_sites(nb::module_& m) {
         .def(
             "pack",
             [](const Sites& s, std::uintptr_t base) {
-                std::vector<arch::PackedSite> sites = s.all;
+                std::vector<arch::Site> sites = s.all;
                 move(sites, -base);
                 return to_bytes(sites);
             },
@@ -140,6 +142,18 @@ void add_all_sites(nb::module_& m) {
             nb::sig("def functions(self) -> tuple[int, ...]"), "Numbers of symbols, in the order of the code.");
 }
 
+void prepare_recording(const values::Space& space, const patch::Transaction& transaction, const Sites& sites,
+                       const arch::Readers& readers) {
+    std::vector<views::ReadingInstruction> reading;
+    for (std::size_t i = 0; i < sites.all.size(); ++i) {
+        const arch::Site& site = sites.all[i];
+        if (uses<arch::reads_bit>(site) && readers.of_site[i] != arch::no_reader)
+            reading.push_back(
+                {transaction.trampoline_of(site.address) + arch::use_at(site), readers.of_site[i], site.scratch});
+    }
+    views::prepare_poison(space.image(), space.layout(), std::move(reading));
+}
+
 void add_readers(nb::module_& m) {
     m.attr("NO_READER") = arch::no_reader;
     nb::class_<arch::Reader>(m, "Reader", "The instructions of one function that refer to one region in one way.")
@@ -159,6 +173,8 @@ void add_readers(nb::module_& m) {
             "__iter__", [](const arch::Readers& r) { return iterate(r.all); },
             nb::sig("def __iter__(self) -> collections.abc.Iterator[Reader]"))
         .def_rw("by_site", &arch::Readers::of_site, "The index of the reader of each site, or NO_READER.");
+    m.def("prepare_recording", &prepare_recording, "space"_a, "transaction"_a, "sites"_a, "readers"_a,
+          "Make recordings see the reads of the sites of an image. Later calls for the same image have no effect.");
 }
 
 }  // namespace

@@ -6,7 +6,6 @@ LLVM's option reads are redirected, and every thread reads storage of its own.
 from __future__ import annotations
 
 import time
-from array import array
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -158,9 +157,7 @@ class Engine:
 
     def prepare_recording(self) -> None:
         """Let recordings that begin from now on detect LLVM's reads. A second call does nothing."""
-        base, of_sites = self.image.base, array("I", self.plan.readers.by_site)
-        rows = self.plan.references.sites.pack(base)
-        prepare_recording(self.space, self.transaction, base, rows, of_sites.tobytes())
+        prepare_recording(self.space, self.transaction, self.plan.references.sites, self.plan.readers)
 
     def report(self) -> dict[str, Any]:
         """Report on the code for `info()`, as plain data."""

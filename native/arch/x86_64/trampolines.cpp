@@ -82,14 +82,14 @@ Code load_address(Instruction instruction, std::size_t operand_at, unsigned scra
     return code;
 }
 
-bool is_register(const PackedSite& site, Instruction code) {
+bool is_register(const Site& site, Instruction code) {
     if (site.tactic == Tactic::call) return site.scratch == r11 && is_branch(code);
     if (site.scratch == rsp || site.scratch == r12 || is_branch(code)) return false;
     return site.tactic == Tactic::saved ? site.scratch < 8 : site.tactic == Tactic::destination && site.scratch < 16;
 }
 
 // The instruction of a site, in the library's file, after everything is checked that the bytes themselves can tell.
-Instruction instruction_of(const image::Library& image, const PackedSite& site) {
+Instruction instruction_of(const image::Library& image, const Site& site) {
     const auto misfit = [&](const char* why) {
         return image::Misfit("the site " + std::to_string(site.address - image.base()) + " bytes into the library " +
                              why);
@@ -110,8 +110,7 @@ Instruction instruction_of(const image::Library& image, const PackedSite& site) 
     return code;
 }
 
-Code trampoline(Instruction instruction, const PackedSite& site, std::uint32_t word, bool loads,
-                std::int32_t thread_offset) {
+Code trampoline(Instruction instruction, const Site& site, std::uint32_t word, bool loads, std::int32_t thread_offset) {
     const unsigned scratch = site.scratch;
     Code code;
     if (site.tactic == Tactic::saved) {
@@ -150,16 +149,16 @@ Code rewrite(Instruction instruction, std::size_t operand_at, unsigned scratch, 
     return code;
 }
 
-std::size_t use_at(const PackedSite& site) noexcept {
+std::size_t use_at(const Site& site) noexcept {
     constexpr std::size_t push = 1, load_view = 5 + displacement_size, load_word = 3 + displacement_size;
     return load_view + load_word + (site.tactic == Tactic::saved ? sizeof skip_red_zone + push : 0);
 }
 
-void check(const image::Library& image, std::span<const PackedSite> sites) {
-    for (const PackedSite& site : sites) instruction_of(image, site);
+void check(const image::Library& image, std::span<const Site> sites) {
+    for (const Site& site : sites) instruction_of(image, site);
 }
 
-std::vector<Change> trampolines(const image::Library& image, std::span<const PackedSite> sites,
+std::vector<Change> trampolines(const image::Library& image, std::span<const Site> sites,
                                 std::span<const std::uint32_t> words, std::span<const std::uint8_t> loads,
                                 std::int32_t thread_offset) {
     if (words.size() != sites.size() || loads.size() != sites.size())
