@@ -316,7 +316,7 @@ def _use(
 
 
 def expected(job: Job, kind: Object, options: tuple[str, ...], memory: int = 0) -> Outcome:
-    """In a forked child of a process that optctx is not attached in. `memory`: where LLVM's objects lie in it."""
+    """In a forked child of a process that optctx is not attached in. `memory`: how it is filled before."""
     rng = random.Random(memory)
     kept = [bytearray(rng.randrange(16, 3000)) for _ in range(memory * 50)]  # noqa: F841
     if options:
@@ -377,7 +377,7 @@ class _Row(NamedTuple):
         return self.job, OBJECTS[self.name], PLACES[self.place], self.other
 
 
-# LLVM's output is compared over so many arrangements of its memory: where it depends on addresses, it proves nothing.
+# So many arrangements of LLVM's memory: an output that depends on addresses proves nothing.
 _MEMORIES = 5
 
 
