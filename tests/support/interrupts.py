@@ -186,11 +186,10 @@ def works() -> dict[str, Work]:
             with own:
                 yield
 
-        first, second = step(context), step(other)
-        next(first)
-        next(second)
-        next(second, None)
-        next(first, None)
+        ends = step(context)
+        next(ends)
+        next(ends, None)
+        next(step(other))  # is freed, and closed
 
     def audited() -> None:
         with audit() as seen:

@@ -11,7 +11,6 @@ from types import FrameType
 
 from optctx import OptionContext, ScopeError, current
 from tests.promises.running import SECONDS, expect
-from tests.support.each_instruction import Interrupt
 from tests.support.forking import fork
 from tests.support.interrupts import Work, is_in_llvmlite, signals, works
 
@@ -25,11 +24,7 @@ def interrupted() -> None:
     name = random.choice(_WORKS)  # each fork has numbers of its own
     work = works()[name]
     _handled(work, forks=name != "compiled")  # LLVM's locks may be held in the child
-    try:
-        signals(work, 2, _SECONDS)
-    except ScopeError as error:  # a generator still held a scope inside the one that the exception left
-        if not isinstance(error.__context__, Interrupt):
-            raise
+    signals(work, 2, _SECONDS)
 
 
 def _forks() -> bool:
