@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find native -name '*.[ch]pp') optctx/include/optctx/interface.h CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-long lint docs docs-test wheels images registries numba bench conformance answers fuzz probe soak mutants sanitize stub upstream clean
+.PHONY: demo test test-long lint docs docs-test wheels images registries numba bench conformance fuzz probe soak mutants sanitize stub upstream clean
 
 demo: $(VENV)/.built
 	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
@@ -38,10 +38,6 @@ bench: $(VENV)/.tests
 conformance: $(VENV)/.tests
 	$(BIN)/python -m evidence.conformance Transforms Analysis CodeGen
 	$(BIN)/python -m evidence.conformance Transforms Analysis --spoil --audit
-
-# Every command on the pages of design/upstream, with small sizes; takes LLVM's tests from Debian's source package.
-answers: $(VENV)/.tests
-	$(BIN)/python -m evidence.answers
 
 # Names and values, modules with hostile attributes and stamps, damaged caches, and sets of tuning options, against
 # exits, crashes, hangs, prints and changes; the kernel ends what opens, starts or loads anything:
