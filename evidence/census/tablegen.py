@@ -59,11 +59,6 @@ def by_library(options: Iterable[OptionFacts]) -> dict[str, list[OptionFacts]]:
     return {name: found[name] for name in sorted(found, key=lambda name: (name == UNKNOWN, name))}
 
 
-def has_field(option: OptionFacts) -> bool:
-    """Whether LLVM's file has a field for an option of such a type."""
-    return _fields(option) is not None
-
-
 def _identifiers(options: Iterable[OptionFacts]) -> dict[str, str]:
     """Name of an option -> a name for a member of a class, unique among all."""
     found: dict[str, str] = {}

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 # What gives a job the machine for a triple.
 Machines: TypeAlias = "Callable[[Job, str], AbstractContextManager[TargetMachine]]"
-# What is done with a job's own LLVMContext before anything is in it.
-Prepare: TypeAlias = "Callable[[binding.ContextRef], object]"
 
 
 @dataclass(frozen=True)
@@ -103,14 +101,12 @@ def initialise() -> None:
     gc.freeze()  # children share these pages
 
 
-def compile_job(
-    job: Job, *, keep_text: bool = False, machines: Machines | None = None, prepare: Prepare | None = None
-) -> Outcome:
+def compile_job(job: Job, *, keep_text: bool = False, machines: Machines | None = None) -> Outcome:
     """Compile with this thread's option values; context and module are made inside, and so is the target
     machine unless `machines` gives one.
     """
     try:
-        data = _compile(job, machines or make_machine, prepare or _as_it_is)
+        data = _compile(job, machines or make_machine)
     except OptctxError as error:
         words = str(error)
         return Outcome("error", digest(words.encode()), text=words)
@@ -118,12 +114,8 @@ def compile_job(
     return Outcome("output", digest(data), text=text)
 
 
-def _as_it_is(context: binding.ContextRef) -> None:
-    """Prepare nothing."""
-
-
-def _compile(job: Job, machines: Machines, prepare: Prepare) -> bytes:
-    with binding.create_context() as context, _prepared(job, context, prepare) as module:
+def _compile(job: Job, machines: Machines) -> bytes:
+    with binding.create_context() as context, _parse(job, context) as module:
         if job.triple:
             module.triple = job.triple
         if job.layout:
@@ -146,11 +138,6 @@ def _compile(job: Job, machines: Machines, prepare: Prepare) -> bytes:
 def source(path: str) -> str:
     """The text of a file, which later calls need not open."""
     return Path(path).read_text(errors="replace")
-
-
-def _prepared(job: Job, context: binding.ContextRef, prepare: Prepare) -> ModuleRef:
-    prepare(context)
-    return _parse(job, context)
 
 
 def _parse(job: Job, context: binding.ContextRef) -> ModuleRef:

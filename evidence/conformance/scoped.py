@@ -16,13 +16,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from evidence.conformance.job import Job, Machines, Outcome, compile_job
 from optctx.children.frames import Frames, decode, encode, write_all
-
-if TYPE_CHECKING:
-    from evidence.strategies.reach import Reach
 
 _TEXT = 400  # bytes of standard error that are kept
 
@@ -51,8 +48,6 @@ class Mode:
     audit: bool = False  # watch LLVM's own option storage; one thread
     record: bool = False  # note what LLVM reads
     machines: Machines | None = None  # of all jobs, where they share them
-    # Where given: how far values reach. They then travel with the LLVMContext, and no thread has any.
-    reach: Reach | None = None
 
 
 def scoped_outcome(job: Job) -> Outcome:
@@ -74,8 +69,6 @@ def scoped_outcome(job: Job) -> Outcome:
         from evidence.conformance.recorded import compile_recorded
 
         return compile_recorded(job, context)
-    if Mode.reach is not None:
-        return compile_job(job, prepare=context.bind)
     with context:
         return compile_job(job, machines=Mode.machines)
 
@@ -187,7 +180,7 @@ def _child(jobs: Sequence[Job], order: list[int], threads: int, writing: int) ->
         from evidence.conformance.spoil import spoil
         from optctx.engine.attach import attach
 
-        attach() if Mode.reach is None else Mode.reach.attach()
+        attach()
         if Mode.spoil:
             spoil()
         sys.setswitchinterval(0.001)
