@@ -25,19 +25,12 @@ def new_parser(program: str, about: str | None) -> argparse.ArgumentParser:
     )
 
 
-def add_source(
-    parser: argparse.ArgumentParser, tests: str = "a folder with FOLDERs, in place of llvm/test"
-) -> None:
-    """The arguments that `tests_root` needs."""
-    parser.add_argument("--tests", type=absolute, help=tests)
-    cache = default_cache().resolve()
-    parser.add_argument("--cache", type=absolute, default=cache, help="where LLVM's tests are kept")
-
-
 def add_choice(parser: argparse.ArgumentParser, *, seed: str, seconds: float = 20.0) -> None:
     """The folders, what `choose` and `tests_root` need, and a limit. `seed`: what it decides."""
     parser.add_argument("folders", nargs="*", default=["Transforms", "Analysis", "CodeGen"])
-    add_source(parser)
+    parser.add_argument("--tests", type=absolute, help="a folder with FOLDERs, in place of llvm/test")
+    cache = default_cache().resolve()
+    parser.add_argument("--cache", type=absolute, default=cache, help="where LLVM's tests are kept")
     parser.add_argument("--limit", type=int, default=0, help="so many jobs, chosen at random; 0 is all")
     parser.add_argument("--per-option", type=int, default=0, help="so many jobs for each option; 0 is all")
     parser.add_argument("--option", action="append", help="only jobs that set it, or another that is named")

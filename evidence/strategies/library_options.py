@@ -58,6 +58,6 @@ class LibraryDefaultsStrategy(LibraryOptionsStrategy):
 
 
 @cache
-def has_context(function: str, contexts: frozenset[str] = CONTEXTS) -> bool:
-    """Whether one of `contexts` follows from the parameters or the own object of a function (demangled)."""
-    return any(reach.context in contexts for reach in reaches_in(function))
+def has_context(function: str) -> bool:
+    """Whether one of `CONTEXTS` follows from the parameters or the own object of a function (demangled)."""
+    return any(reach.context in CONTEXTS for reach in reaches_in(function))

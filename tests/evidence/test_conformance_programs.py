@@ -12,9 +12,6 @@ import pytest
 
 from evidence.conformance.job import Job
 from evidence.conformance.recorded import removals
-from evidence.conformance.usage import fate, uses
-from optctx.facts import OptionFacts, Reader
-from tests.support.facts_files import OPTION
 
 ROOT = pathlib.Path(__file__).parents[2]
 SAMPLE = ("sample", "--tests", "tests/programs")
@@ -103,37 +100,3 @@ def test_reads_are_recorded_with_their_stacks(tmp_path: pathlib.Path) -> None:
     assert all(f"`{place['option']}`" in stacks.read_text() for place in without)
     assert "### llvm::PipelineTuningOptions::PipelineTuningOptions (Passes)" in stacks.read_text()
     assert all(place["example"][0] == place["function"] for place in found["places"])
-
-
-# What an option could become
-
-IN_FUNCTION = "llvm::f(llvm::Function&)"
-NOWHERE = "llvm::SomePass::SomePass(bool)"
-
-
-def option(
-    name: str, *readers: str, type: str = "int", scope: str = "thread", alias_of: str = ""
-) -> OptionFacts:
-    made = tuple(Reader(function, "Passes" if "Builder" in function else "Core", 1) for function in readers)
-    changes = {"name": name, "type": type, "scope": scope, "reason": "why", "alias_of": alias_of}
-    return OptionFacts(**{**OPTION, **changes, "readers": made})
-
-
-def test_what_an_option_could_become_follows_from_its_readers() -> None:
-    assert fate(option("a"), 3) == "delete"
-    assert fate(option("a", IN_FUNCTION, scope="process"), 3) == "process"
-    assert fate(option("a", IN_FUNCTION), 0) == "untested"
-    assert fate(option("a", NOWHERE, "llvm::PassBuilder::f()"), 1) == "pass parameter"
-    assert fate(option("a", IN_FUNCTION), 1) == "attribute"
-    assert fate(option("a", IN_FUNCTION, "llvm::f(llvm::Module&)"), 1) == "module flag"
-    assert fate(option("a", IN_FUNCTION, NOWHERE), 1) == "argument"
-
-
-def test_uses_are_counted_once_for_each_test() -> None:
-    texts = [
-        "; RUN: opt -a --b=3 < %s | FileCheck %s --check-prefix=X\n; RUN: llc -a -mtriple x\n",
-        "; opt -a\n",
-        "# RUN: llc -b \\\n# RUN:   -c -3 dir/-d\n",
-    ]
-    count = uses(texts)
-    assert (count["a"], count["b"], count["c"], count["d"]) == (1, 2, 1, 0)
