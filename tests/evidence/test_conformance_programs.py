@@ -73,17 +73,7 @@ def test_each_option_of_a_job_is_left_out_by_itself() -> None:
     assert [each for _, each in removals(Job("opt", "x.ll", options=("-a",)))] == [Job("opt", "x.ll")]
 
 
-# evidence.conformance.experiments and .reads
-
-
-@pytest.mark.long
-def test_a_machine_that_is_made_before_its_options_gives_another_output(tmp_path: pathlib.Path) -> None:
-    words = ("-m", "evidence.conformance.experiments", "machine-outside", *SAMPLE)
-    status, text = run(*words, "--option", "x86-asm-syntax", folder=tmp_path)
-    assert status == 0
-    rows = [line.split() for line in text.splitlines() if line]
-    assert ["1", "another", "output"] in rows
-    assert rows[-1] == ["1", "x86-asm-syntax"]
+# evidence.conformance.reads
 
 
 @pytest.mark.long
