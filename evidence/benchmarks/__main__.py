@@ -8,7 +8,7 @@ import sys
 # Timings first: they are the ones that other work on the machine disturbs.
 ALL = (
     *("attach", "scopes", "lookups", "binding", "parallel", "cache", "trust"),
-    *("reads", "tables", "tuning", "numba_compile", "numba_instructions"),
+    *("reads", "tables", "numba_compile", "numba_instructions"),
     *("instructions", "read_counts"),
 )
 

@@ -339,12 +339,3 @@ def test_without_hypothesis_the_command_says_what_to_install(monkeypatch: pytest
     judge = Judge("process-cold", JOB, [WIDE])
     with pytest.raises(OptctxError, match=r"pip install 'hypothesis>=6\.136'"):
         judge.judge("obeyed")
-
-
-def test_a_benchmark_without_its_tools_says_in_one_line_which() -> None:
-    words = [sys.executable, "-m", "evidence.benchmarks.tuning"]
-    done = subprocess.run(words, env={"PATH": ""}, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert done.stderr.startswith("optctx: cannot compile ")
-    assert "clang is not installed" in done.stderr
-    assert done.stderr.count("\n") == 1
