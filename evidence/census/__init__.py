@@ -1,1 +1,1 @@
-"""The census of an LLVM as tables and totals, as a picture, and as TableGen records."""
+"""The census of an LLVM as tables and totals, and as TableGen records."""

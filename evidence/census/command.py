@@ -7,7 +7,6 @@ import fnmatch
 from typing import TYPE_CHECKING
 
 from evidence.census.counts import totals
-from evidence.census.plot import check_plot, save_census_plot
 from evidence.census.tables import OPTION_HEADINGS, option_cells, totals_lines
 from optctx.errors import OptctxError, shown
 from optctx.facts import facts
@@ -32,16 +31,11 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     )
     parser.add_argument("--options", metavar="GLOB", default="*", help="only options with such names")
     parser.add_argument("--totals", action="store_true", help="print the totals only")
-    parser.add_argument(
-        "--plot", metavar="FILE", help="draw options by library and type into a .png, .svg or .pdf"
-    )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Take, and print. Raises OptctxError and OSError."""
-    if arguments.plot:
-        check_plot(arguments.plot)
     found = facts().only(lambda option: fnmatch.fnmatchcase(option.name, arguments.options))
     if not found.options:
         raise OptctxError(
@@ -52,6 +46,4 @@ def run(arguments: argparse.Namespace) -> int:
         show(Table(OPTION_HEADINGS, rows, whole=("option",)))
         say("")
     say(found.title, "", *totals_lines(totals(found)))
-    if arguments.plot:
-        save_census_plot(found, arguments.plot)
     return 0

@@ -1,4 +1,4 @@
-"""`python -m evidence census` and `tablegen`: what they count, print and draw, and what llvm-tblgen reads."""
+"""`python -m evidence census` and `tablegen`: what they count and print, and what llvm-tblgen reads."""
 
 from __future__ import annotations
 
@@ -60,14 +60,6 @@ def test_it_prints_a_line_for_each_option_and_totals(taken: Facts, capfd: pytest
 
 
 @pytest.mark.long
-def test_the_plot_is_drawn(taken: Facts, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "census.svg"
-    assert main(["census", "--totals", "--plot", str(path)]) == 0
-    assert "CodeGen" in path.read_text()
-    assert capfd.readouterr().err == ""
-
-
-@pytest.mark.long
 def test_tablegen_declares_the_fields_that_it_can(options: list[OptionFacts]) -> None:
     text = as_tablegen("ScalarOpts", by_library(options)["ScalarOpts"], "title")
     assert "def ScalarOptsOptions : OptionsStruct;" in text
@@ -112,7 +104,6 @@ def test_llvm_tblgen_reads_the_records_of_every_library(
     ("words", "answer"),
     [
         (["census", "--options", "unrol-count"], "no option matches"),
-        (["census", "--plot", "census.gif"], "expected a name that ends with .png, .svg, .pdf"),
         (["tablegen", "--output", "/no/folder"], "expected a folder; make it first"),
     ],
 )
