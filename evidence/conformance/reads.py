@@ -1,10 +1,11 @@
-"""From where LLVM reads options in its own tests: `python -m evidence reads` over their RUN lines.
+"""From where LLVM reads options in its own tests, and which context is reachable there.
 
     python -m evidence.conformance.reads [FOLDER...] [--limit N] [--per-option N] [--json FILE]
         [--without FILE]
 
-Each job runs in a child of its own, with its options, which are set for the whole process where contexts
-cannot set them.
+Each job runs in a child of its own, inside its options. `--json` has the call stack of the first read of each
+option by each function, the contexts that the functions on the stack reach by the types of their parameters,
+and how many frames away.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from evidence.conformance.recorded import reads_of
 from evidence.conformance.runlines import read_jobs
 from evidence.conformance.scoped import shuffled
 from evidence.reads.children import run_in_children
-from evidence.reads.command import reads_summary
 from evidence.reads.places import ReadPlace, Reads, reads_as_json
 from evidence.reads.signature import signature_of
+from optctx.wording import counted
 
 _SHOWN = 8  # frames of a stack
 
@@ -41,11 +42,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             reads.add(ended.reads)
     if options.json:
-        options.json.write_text(reads_as_json(reads, reads.places) + "\n")
+        options.json.write_text(reads_as_json(reads) + "\n")
     if options.without:
         options.without.write_text(as_markdown([place for place in reads.places if place.without]))
-    print(*totals_lines(reads.totals), "", reads_summary(reads), sep="\n")
+    print(*totals_lines(reads.totals), "", _summary(reads), sep="\n")
     return int(not reads.compilations)
+
+
+def _summary(reads: Reads) -> str:
+    """One line: how many places, and how many without a context."""
+    places = reads.places
+    without = [place for place in places if place.without]
+    options = {place.option for place in places}
+    alone = {place.option for place in without}
+    return (
+        f"{counted(reads.compilations, 'compilation')}: {counted(len(options), 'option')} read in "
+        f"{counted(len(places), 'place')}; no context reachable in {counted(len(without), 'place')} of "
+        f"{counted(len(alone), 'option')}"
+    )
 
 
 def as_markdown(places: Iterable[ReadPlace]) -> str:

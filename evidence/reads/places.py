@@ -211,7 +211,7 @@ def _counts(values: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(values).items(), key=lambda item: (-item[1], item[0])))
 
 
-def reads_as_json(reads: Reads, places: Iterable[ReadPlace]) -> str:
+def reads_as_json(reads: Reads) -> str:
     """One object: `reads` (the format, 1), `build_id`, `totals`, `unseen`, `failed` and `places`."""
     return json.dumps(
         {
@@ -220,7 +220,7 @@ def reads_as_json(reads: Reads, places: Iterable[ReadPlace]) -> str:
             "totals": reads.totals,
             "unseen": reads.unseen,
             "failed": reads.failed,
-            "places": [asdict(place) for place in places],
+            "places": [asdict(place) for place in reads.places],
         },
         indent=1,
     )

@@ -1,17 +1,14 @@
-"""`python -m evidence reads`: call stacks in real compilations, against LLVM's sources and its code."""
+"""From where LLVM reads options: call stacks in real compilations, against LLVM's sources and its code."""
 
 from __future__ import annotations
 
 import itertools
-import json
-import pathlib
 import re
 from functools import partial
 
 import capstone
 import pytest
 
-from evidence.main import main
 from evidence.reads import stacks
 from evidence.reads.children import run_in_children
 from evidence.reads.contexts import reaches_in
@@ -26,7 +23,7 @@ from optctx.engine.attach import attach
 from optctx.errors import OptctxError
 from optctx.reads import reader_index
 from tests.evidence.reading import UNROLLED, act
-from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86
+from tests.support.ir_texts import CALLS, SCALE, X86
 from tests.support.rows import rows
 
 pytestmark = [pytest.mark.usefixtures("attached")]
@@ -279,44 +276,7 @@ def test_children_tell_reads_errors_deaths_and_delays() -> None:
     }
 
 
-def test_the_command_reads_files_and_folders(
-    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "count.ll").write_text(COUNTED)
-    (tmp_path / "broken.ll").write_text("define")
-    (tmp_path / "deep").mkdir()
-    (tmp_path / "deep" / "scale.ll").write_text(SCALE)
-    words = ["reads", str(tmp_path), "--passes", UNROLL, "--triple", X86]
-    assert main([*words, "--format", "json"]) == 0
-    found = json.loads(capfd.readouterr().out)
-    assert found["totals"]["compilations"] == {"compiled": 2, "failed": 1, "stacks cut": 0}
-    assert len(found["unseen"]) == 64  # refused ones, `debug` and `debug-only`
-    assert {"debug", "debug-only", "stats", "filter-print-funcs"} < set(found["unseen"])
-    [broken] = found["failed"]
-    assert broken.endswith("broken.ll")
-    [place] = [place for place in found["places"] if place["option"] == "unroll-count"]
-    assert place["seen"] == 2
-    assert names(tuple(place["example"]))[0] == "llvm::computeUnrollCount"
-    assert main([*words, "--options", "unroll-count"]) == 0
-    table = capfd.readouterr().out.partition("compilations:")[0]
-    assert re.search(r"^unroll-count +Function +0 ", table, re.M)
-    assert len(table.split("\n\n")[0].splitlines()) == 2
-    assert main([*words, "--without"]) == 0
-    table, err = capfd.readouterr()
-    assert re.search(r"^trap-unreachable +none +while a llvm::CodeGenTargetMachineImpl is made", table, re.M)
-    assert "unroll-count" not in table.split("compilations:")[0]
-    assert "broken.ll:1:7: error: expected type" in table
-    assert err == ""
-
-
-def test_nothing_that_compiles_is_one_clear_error(
-    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "broken.ll").write_text("define")
-    assert main(["reads", str(tmp_path / "broken.ll")]) == 2
-    out, err = capfd.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
-    assert "broken.ll:1:7: error: expected type" in err
-    (tmp_path / "empty").mkdir()
-    assert main(["reads", str(tmp_path / "empty")]) == 2
-    assert "expected .ll or .bc files in it, found none" in capfd.readouterr().err
+def test_reads_of_what_no_context_sets_are_not_seen() -> None:
+    unseen = Reads().unseen
+    assert len(unseen) == 64  # refused ones, `debug` and `debug-only`
+    assert {"debug", "debug-only", "stats", "filter-print-funcs"} < set(unseen)
