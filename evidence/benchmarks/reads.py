@@ -58,9 +58,9 @@ def build(folder: Path) -> list[str]:
     return [str(program), str(library)]
 
 
-def nanoseconds(program: list[str], kind: str, loops: int = _LOOPS) -> float:
+def nanoseconds(program: list[str], kind: str) -> float:
     """For a call and its read."""
-    done = subprocess.run([*program, kind, str(loops)], check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run([*program, kind, str(_LOOPS)], check=True, stdout=subprocess.PIPE, text=True)
     return float(done.stdout)
 
 

@@ -53,15 +53,16 @@ def totals(facts: Facts) -> dict[str, dict[str, int]]:
         },
         "instructions": {what: sum(option.sum(what) for option in real) for what in _WHAT},
         "flags": {flag: sum(map(holds, real)) for flag, holds in FLAGS.items()},
-        "scope": _counts(option.scope for option in real),
-        "refused because": _counts(option.reason for option in real if option.scope == "process"),
-        "type": _counts(option.type for option in real),
-        "form": _counts(_FORMS.get(option.type, "scalar") for option in real),
-        "storage": _counts(option.storage for option in real),
-        "library": _counts(option.library for option in real),
-        "category": _counts(category for option in real for category in option.categories),
+        "scope": counts(option.scope for option in real),
+        "refused because": counts(option.reason for option in real if option.scope == "process"),
+        "type": counts(option.type for option in real),
+        "form": counts(_FORMS.get(option.type, "scalar") for option in real),
+        "storage": counts(option.storage for option in real),
+        "library": counts(option.library for option in real),
+        "category": counts(category for option in real for category in option.categories),
     }
 
 
-def _counts(values: Iterable[str]) -> dict[str, int]:
+def counts(values: Iterable[str]) -> dict[str, int]:
+    """How often each value comes, the most frequent one first."""
     return dict(sorted(Counter(values).items(), key=lambda item: (-item[1], item[0])))

@@ -73,7 +73,7 @@ class Outcome:
 
     kind: str
     digest: str = ""  # of the output
-    text: str = field(default="", compare=False)  # message, or the output itself where it was asked for
+    text: str = field(default="", compare=False)  # message
     accesses: tuple[Access, ...] = field(default=(), compare=False)  # seen by the audit
     neighbours: int | None = field(default=None, compare=False)  # if audited: accesses beside options
     # If recorded: options of the job that were not read, but for those of the whole process; and these.
@@ -101,7 +101,7 @@ def initialise() -> None:
     gc.freeze()  # children share these pages
 
 
-def compile_job(job: Job, *, keep_text: bool = False, machines: Machines | None = None) -> Outcome:
+def compile_job(job: Job, *, machines: Machines | None = None) -> Outcome:
     """Compile with this thread's option values; context and module are made inside, and so is the target
     machine unless `machines` gives one.
     """
@@ -110,8 +110,7 @@ def compile_job(job: Job, *, keep_text: bool = False, machines: Machines | None 
     except OptctxError as error:
         words = str(error)
         return Outcome("error", digest(words.encode()), text=words)
-    text = data.decode(errors="backslashreplace") if keep_text else ""
-    return Outcome("output", digest(data), text=text)
+    return Outcome("output", digest(data))
 
 
 def _compile(job: Job, machines: Machines) -> bytes:

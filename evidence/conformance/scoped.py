@@ -78,7 +78,7 @@ def run_scoped(
     order: Iterable[int],
     *,
     threads: int = 2,
-    timeout: float = 60.0,
+    timeout: float,
     progress: Callable[[int], None] | None = None,
 ) -> ScopedRun:
     """Runs jobs[i] for each i of `order`. After a death, the jobs that were under way are not run again."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 
+from evidence.census.counts import counts
 from evidence.reads.contexts import nearest, reached
 from evidence.reads.signature import signature_of
 from evidence.reads.stacks import FirstRead, RecordingStacks, stacks_in
@@ -139,18 +139,18 @@ class Reads:
                 "failed": len(self.failed),
                 "stacks cut": self.cut,
             },
-            "places by nearest context": _counts(_how_near(place) for place in places),
-            "options by nearest context": _counts(_how_near(place) for place in worst.values()),
-            "places by nearest kind of context": _counts(place.nearest for place in places),
+            "places by nearest context": counts(_how_near(place) for place in places),
+            "options by nearest context": counts(_how_near(place) for place in worst.values()),
+            "places by nearest kind of context": counts(place.nearest for place in places),
             "reads while an object is made": {
                 "places": sum(bool(place.making) for place in places),
                 "options": len(made),
                 "options read nowhere else": len(made - otherwise),
             },
-            "places by what leads to an LLVMContext": _counts(map(_leads, places)),
-            "options by what leads to an LLVMContext": _counts(map(_leads, least.values())),
-            "places without a context, by library": _counts(p.library for p in places if p.without),
-            "places without a context, by what is made": _counts(
+            "places by what leads to an LLVMContext": counts(map(_leads, places)),
+            "options by what leads to an LLVMContext": counts(map(_leads, least.values())),
+            "places without a context, by library": counts(p.library for p in places if p.without),
+            "places without a context, by what is made": counts(
                 p.making or "nothing" for p in places if p.without
             ),
         }
@@ -205,10 +205,6 @@ def _how_near(place: ReadPlace) -> str:
     if place.frames == 0:
         return "in the reader"
     return "1 to 3 frames out" if place.frames <= 3 else "4 or more frames out"
-
-
-def _counts(values: Iterable[str]) -> dict[str, int]:
-    return dict(sorted(Counter(values).items(), key=lambda item: (-item[1], item[0])))
 
 
 def reads_as_json(reads: Reads) -> str:
