@@ -7,13 +7,20 @@ import os
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
-from evidence.conformance.forked import ask_child
-from evidence.conformance.job import Job, initialise
+from evidence.conformance import fresh
+from evidence.conformance.job import Job
 from evidence.conformance.runlines import NeedsValue, read_jobs
 from evidence.conformance.scoped import shuffled
 from evidence.conformance.source import SourceError, default_cache, llvm_tests
 from evidence.conformance.verdict import option_names
+
+
+class _Read(NamedTuple):
+    jobs: list[Job]
+    left_out: dict[str, int]
+    build_id: str
 
 
 def new_parser(program: str, about: str | None) -> argparse.ArgumentParser:
@@ -56,11 +63,10 @@ def tests_root(options: argparse.Namespace, command: str) -> Path:
 
 
 def work_apart(options: argparse.Namespace) -> None:
-    """Prepare LLVM, in a folder of its own: some passes write files there, and some print its name."""
+    """Go to a folder of its own: some passes write files there, and some print its name."""
     folder = options.cache / "work"
     folder.mkdir(parents=True, exist_ok=True)
     os.chdir(folder)
-    initialise()
 
 
 def choose(jobs: list[Job], options: argparse.Namespace) -> list[Job]:
@@ -93,15 +99,17 @@ def value_needs() -> NeedsValue:
 
 
 def read_tests(options: argparse.Namespace, command: str) -> tuple[list[Job], Counter[str], str]:
-    """(jobs, what was left out and why, the library's build ID).
-
-    In a child, because reading the registry attaches and this process must stay stock.
-    """
+    """(jobs, what was left out and why, the library's build ID)."""
     root = tests_root(options, command)
+    done = fresh.POOL.running().call(read_here, str(root), options.folders, gives=_Read)
+    if done.value is None:
+        raise RuntimeError(f"cannot read the tests: {done.error or done.death}")
+    jobs, left_out, build_id = done.value
+    return jobs, Counter(left_out), build_id
 
-    def work() -> tuple[list[Job], Counter[str], str]:
-        from optctx.engine.attach import attach
 
-        return (*read_jobs(root, options.folders, value_needs()), attach().image.build_id)
+def read_here(_: None, root: str, folders: list[str]) -> _Read:
+    """In a child, which attaches for it."""
+    from optctx.engine.attach import attach
 
-    return ask_child(work)
+    return _Read(*read_jobs(Path(root), folders, value_needs()), attach().image.build_id)

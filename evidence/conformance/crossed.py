@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import ctypes
+import os
 import random
 import re
 import sys
@@ -27,9 +28,12 @@ from typing import Any, Final, NamedTuple
 from llvmlite import binding
 
 from evidence.conformance.choice import add_choice, choose, new_parser, read_tests, work_apart
-from evidence.conformance.forked import run_forked
-from evidence.conformance.job import Job, Outcome, digest, make_machine, source
+from evidence.conformance.fresh import run_fresh
+from evidence.conformance.job import Job, Outcome, digest, initialise, make_machine, source
 from optctx import run_passes
+from optctx.children.frames import encode, messages, write_all
+from optctx.children.pool import Pool
+from optctx.engine.attach import attach
 from optctx.errors import OptctxError
 from optctx.process import set_process_options
 
@@ -227,12 +231,18 @@ def _thread(at: Where) -> Outcome:
 def _fork(at: Where) -> Outcome:
     with at.made_in:
         made = at.make()
-
-    def work() -> Outcome:
-        with at.used_in:
-            return at.use(made)
-
-    [(_, outcome)] = run_forked([(0, work)], 30.0)
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if not pid:
+        try:
+            with at.used_in:
+                write_all(writing, encode(at.use(made)))
+        finally:
+            os._exit(0)
+    os.close(writing)
+    outcome = next(messages(reading, Outcome), Outcome("died", text="the forked child"))
+    os.close(reading)
+    os.waitpid(pid, 0)
     return outcome
 
 
@@ -315,12 +325,16 @@ def _use(
         return Outcome("error", text=str(error))
 
 
-def expected(job: Job, kind: Object, options: tuple[str, ...], memory: int = 0) -> Outcome:
-    """In a forked child of a process that optctx is not attached in. `memory`: how it is filled before."""
+def expected(_: None, job: Job, name: str, given: bool, memory: int) -> Outcome:
+    """In a child of a process that has not attached: with the options of the job if they are `given`.
+
+    `memory`: how the child's is filled before.
+    """
     rng = random.Random(memory)
     kept = [bytearray(rng.randrange(16, 3000)) for _ in range(memory * 50)]  # noqa: F841
-    if options:
-        set_process_options(options)
+    kind = OBJECTS[name]
+    if given:
+        set_process_options(job.options)
     triple = _triple(job, kind)
     try:
         made = kind.make(job, triple)
@@ -329,17 +343,24 @@ def expected(job: Job, kind: Object, options: tuple[str, ...], memory: int = 0) 
     return _use(job, kind, triple, made)
 
 
-def crossed(job: Job, kind: Object, place: Callable[[Where], Outcome], other: Job) -> Outcome:
-    """In a forked child of a process that optctx is attached in."""
+def attached() -> None:
+    """Prepare a server: nothing is inside a context there."""
+    initialise()
+    attach()
+
+
+def crossed(_: None, job: Job, name: str, place: str, other: Job) -> Outcome:
+    """In a child of a process that has attached."""
     from optctx import OptionContext
 
+    kind = OBJECTS[name]
     triple = _triple(job, kind)
     try:
         made_in = OptionContext.from_args(list(other.options), base="defaults")
         used_in = OptionContext.from_args(list(job.options), base="defaults")
     except OptctxError as error:
         return Outcome("unscopable", text=str(error))
-    return place(
+    return PLACES[place](
         Where(
             partial(kind.make, job, triple), partial(_use, job, kind, triple), made_in, used_in, job.options
         )
@@ -354,11 +375,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     work_apart(options)
     known = _references(jobs, options)
     rows = list(_rows(known, options))
-    import optctx
-
-    optctx.attach()  # once, for all children; nothing is inside a context
-    tasks = [(at, partial(crossed, *row.task)) for at, row in enumerate(rows)]
-    found = dict(run_forked(tasks, options.timeout))
+    with Pool(attached) as pool:
+        tasks = ((at, (crossed, *row)) for at, row in enumerate(rows))
+        found = dict(run_fresh(tasks, options.timeout, pool))
     return _report(rows, known, found)
 
 
@@ -371,10 +390,6 @@ class _Row(NamedTuple):
     name: str
     place: str
     other: Job
-
-    @property
-    def task(self) -> tuple[Job, Object, Callable[[Where], Outcome], Job]:
-        return self.job, OBJECTS[self.name], PLACES[self.place], self.other
 
 
 # So many arrangements of LLVM's memory: an output that depends on addresses proves nothing.
@@ -389,16 +404,13 @@ def _references(jobs: Sequence[Job], options: argparse.Namespace) -> Known:
         for name in OBJECTS
         if not OBJECTS[name].native_only or _NATIVE.match(job.triple)
     ]
-    tasks = [
-        (
-            (*pair, given, memory),
-            partial(expected, pair[0], OBJECTS[pair[1]], pair[0].options if given else (), memory),
-        )
+    tasks = (
+        ((*pair, given, memory), (expected, *pair, given, memory))
         for pair in pairs
         for given in (False, True)
         for memory in range(_MEMORIES)
-    ]
-    found = dict(run_forked(tasks, options.timeout))
+    )
+    found = dict(run_fresh(tasks, options.timeout))
     known = {}
     for pair in pairs:
         without, given = (
@@ -459,4 +471,6 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from evidence.conformance import crossed as own  # whose functions other processes can import
+
+    sys.exit(own.main())

@@ -16,11 +16,10 @@ from llvmlite import binding
 from optctx import emit_assembly, emit_object, run_passes
 from optctx.errors import OptctxError
 from optctx.process import native_api
+from tests.support.audit import Access
 
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, TargetMachine
-
-    from tests.support.audit import Access
 
 # What gives a job the machine for a triple.
 Machines: TypeAlias = "Callable[[Job, str], AbstractContextManager[TargetMachine]]"

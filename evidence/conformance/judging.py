@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
 
 from evidence.conformance.cache import ReferenceCache
 from evidence.conformance.crashes import assign_blame
-from evidence.conformance.forked import reference, run_forked
+from evidence.conformance.fresh import reference, run_fresh
 from evidence.conformance.job import Job, Outcome
 from evidence.conformance.scoped import Mode, ScopedRun, run_scoped, shuffled
 from evidence.conformance.stability import measure
@@ -24,27 +23,28 @@ class Settings:
 
     seed: int = 1  # of their order
     timeout: float = 20.0  # seconds for one job in a fresh process
+    mode: Mode = field(default_factory=Mode)
 
 
 def judge_all(jobs: Sequence[Job], cache: ReferenceCache, settings: Settings) -> list[Verdict]:
-    """A verdict for each job, in their order. In a process with one thread that never attached."""
-    timeout = settings.timeout
+    """A verdict for each job, in their order."""
+    timeout, mode = settings.timeout, settings.mode
     wanted = [*jobs, *{job.bare(): None for job in jobs}]
     compute_references(wanted, cache, timeout)
     expected = [_known(cache, job) for job in jobs]
     usable = [i for i, outcome in enumerate(expected) if outcome.kind not in ("died", "late")]
     order = [usable[i] for i in shuffled(len(usable), settings.seed)]
     limit = timeout * _SCOPED
-    run = run_all(jobs, order, limit)
+    run = _run_all(jobs, order, mode, limit)
     print(f"{len(run.crashes)} crashes", flush=True)
-    blames, innocent = assign_blame(jobs, run.crashes, limit)
+    blames, innocent = assign_blame(jobs, run.crashes, mode, limit)
     scoped = {**run.outcomes, **innocent}
     judged = [i for i in usable if i in scoped and scoped[i].kind != "refused"]
     differing = [i for i in judged if scoped[i] != expected[i]]
     print(f"{len(differing)} differ; alone and in stock LLVM", flush=True)
     alone = {}
     for i in differing:
-        alone[i] = run_scoped(jobs, [i], threads=1, timeout=limit).outcomes.get(i)
+        alone[i] = run_scoped(jobs, [i], mode, threads=1, timeout=limit).outcomes.get(i)
     safe = [i for i in usable if expected[i].kind == "output"]
     stability = measure(
         jobs,
@@ -53,7 +53,7 @@ def judge_all(jobs: Sequence[Job], cache: ReferenceCache, settings: Settings) ->
         timeout,
         settings.seed,
         order=order,
-        shared_machines=Mode.machines is not None,
+        shared_machines=mode.shared_machines,
     )
     blamed = {blame.index: blame for blame in blames}
     return [
@@ -70,14 +70,14 @@ def judge_all(jobs: Sequence[Job], cache: ReferenceCache, settings: Settings) ->
     ]
 
 
-def run_all(jobs: Sequence[Job], order: Sequence[int], limit: float) -> ScopedRun:
+def _run_all(jobs: Sequence[Job], order: Sequence[int], mode: Mode, limit: float) -> ScopedRun:
     """In one process, on two threads; what is solitary in a process of its own each."""
     together = [i for i in order if not jobs[i].solitary]
     meter = _Meter("inside contexts", len(order))
-    run = run_scoped(jobs, together, timeout=limit, progress=meter.show)
+    run = run_scoped(jobs, together, mode, timeout=limit, progress=meter.show)
     for i in order:
         if jobs[i].solitary:
-            single = run_scoped(jobs, [i], threads=1, timeout=limit)
+            single = run_scoped(jobs, [i], mode, threads=1, timeout=limit)
             run.outcomes.update(single.outcomes)
             run.crashes += single.crashes
             meter.show(len(run.outcomes))
@@ -85,11 +85,11 @@ def run_all(jobs: Sequence[Job], order: Sequence[int], limit: float) -> ScopedRu
 
 
 def compute_references(jobs: Sequence[Job], cache: ReferenceCache, timeout: float) -> None:
-    """Puts into the cache what fresh processes give. In a process with one thread that never attached."""
+    """Puts into the cache what fresh processes give."""
     missing = [job for job in jobs if cache.get(job) is None]
     meter = _Meter("fresh processes", len(missing))
-    tasks = ((job, partial(reference, job)) for job in missing)
-    for number, (job, outcome) in enumerate(run_forked(tasks, timeout), 1):
+    tasks = ((job, (reference, job)) for job in missing)
+    for number, (job, outcome) in enumerate(run_fresh(tasks, timeout), 1):
         cache.put(job, outcome)
         meter.show(number)
 

@@ -11,7 +11,6 @@ from evidence.conformance.audited import find_sightings, sightings_as_text
 from evidence.conformance.cache import ReferenceCache
 from evidence.conformance.choice import absolute, add_choice, choose, new_parser, read_tests, work_apart
 from evidence.conformance.judging import Settings, compute_references, judge_all
-from evidence.conformance.machines import SharedMachines
 from evidence.conformance.recorded import (
     find_recorded,
     recorded_as_text,
@@ -32,15 +31,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.shared_machines and (options.audit or options.record):
         parser.error("--shared-machines goes with neither --audit nor --record")
-    Mode.spoil = options.spoil
-    Mode.audit = options.audit
-    Mode.record = options.record
-    Mode.machines = SharedMachines() if options.shared_machines else None
     jobs, left_out, build_id = read_tests(options, "conformance")
     jobs = choose(jobs, options)
     print(f"{len(jobs)} jobs in {', '.join(options.folders)}", flush=True)
     work_apart(options)
-    how = Settings(options.seed, options.timeout)
+    mode = Mode(options.spoil, options.audit, options.record, options.shared_machines)
+    how = Settings(options.seed, options.timeout, mode)
     with ReferenceCache(options.cache, build_id) as cache:
         verdicts = judge_all(jobs, cache, how)
         recorded = None

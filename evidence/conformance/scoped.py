@@ -6,22 +6,28 @@ parent then goes on with the rest in a new child.
 
 from __future__ import annotations
 
+import contextlib
 import os
-import pickle
 import random
-import selectors
-import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
+from queue import Empty, SimpleQueue
+from typing import NamedTuple, NoReturn
 
+from evidence.conformance import fresh
 from evidence.conformance.job import Job, Machines, Outcome, compile_job
-from optctx.children.frames import Frames, decode, encode, write_all
+from evidence.conformance.machines import SharedMachines
+from optctx.children.answers import Listener
+from optctx.children.child import Channel
+from optctx.children.death import Death
+from optctx.children.frames import decode
+from optctx.errors import EndedEarlyError
 
-_TEXT = 400  # bytes of standard error that are kept
+_LOOK = 1.0  # seconds between two looks at the clock
+_TEXT = 400  # characters of what a child printed that are kept
 
 
 @dataclass
@@ -41,16 +47,24 @@ class ScopedRun:
     crashes: list[Crash] = field(default_factory=list)
 
 
+class _Told(NamedTuple):
+    """What the child says of a job, by its number: that it begins, or its outcome."""
+
+    job: int
+    outcome: Outcome | None
+
+
+@dataclass(frozen=True)
 class Mode:
-    """How jobs are judged; set once, before any child is started."""
+    """How jobs are judged."""
 
     spoil: bool = False  # spoil the process-wide values first
     audit: bool = False  # watch LLVM's own option storage; one thread
     record: bool = False  # note what LLVM reads
-    machines: Machines | None = None  # of all jobs, where they share them
+    shared_machines: bool = False  # one target machine for all jobs that can share it
 
 
-def scoped_outcome(job: Job) -> Outcome:
+def scoped_outcome(job: Job, mode: Mode, machines: Machines | None) -> Outcome:
     """The job inside an OptionContext of its own, in this thread."""
     from optctx import OptionContext, ProcessWideOptionError
     from optctx.errors import OptionValueError
@@ -61,32 +75,35 @@ def scoped_outcome(job: Job) -> Outcome:
         return Outcome("refused", text=f"{error.name}: {error.reason}")
     except OptionValueError as error:
         return Outcome("rejected", text=str(error))
-    if Mode.audit:
+    if mode.audit:
         from evidence.conformance.audited import compile_audited
 
         return compile_audited(job, context)
-    if Mode.record:
+    if mode.record:
         from evidence.conformance.recorded import compile_recorded
 
         return compile_recorded(job, context)
     with context:
-        return compile_job(job, machines=Mode.machines)
+        return compile_job(job, machines=machines)
 
 
 def run_scoped(
     jobs: Sequence[Job],
     order: Iterable[int],
+    mode: Mode,
     *,
     threads: int = 2,
     timeout: float,
     progress: Callable[[int], None] | None = None,
 ) -> ScopedRun:
-    """Runs jobs[i] for each i of `order`. After a death, the jobs that were under way are not run again."""
-    threads = 1 if Mode.audit else threads
+    """Runs jobs[i] for each i of `order`. After a death, the jobs that were under way are not run again.
+
+    Raises EndedEarlyError if the server is gone, or can start no process.
+    """
     run = ScopedRun()
     left = list(order)
     while left:
-        crash = _run_child(jobs, left, threads, timeout, run, progress)
+        crash = _run_child(jobs, left, mode, 1 if mode.audit else threads, timeout, run, progress)
         if crash is None:
             break
         run.crashes.append(crash)
@@ -100,80 +117,59 @@ def run_scoped(
 def _run_child(
     jobs: Sequence[Job],
     order: list[int],
+    mode: Mode,
     threads: int,
     timeout: float,
     run: ScopedRun,
     progress: Callable[[int], None] | None,
 ) -> Crash | None:
-    reading, writing = os.pipe()
-    stderr = os.memfd_create("stderr")
-    pid = os.fork()
-    if not pid:
-        os.close(reading)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        os.dup2(stderr, 2)
-        _child(jobs, order, threads, writing)
-    os.close(writing)
-    running, finished = _listen(reading, pid, timeout, run, progress)
-    _, status = os.waitpid(pid, 0)
-    said = os.pread(stderr, 1 << 16, max(0, os.fstat(stderr).st_size - _TEXT)).decode(errors="replace")
-    os.close(stderr)
-    os.close(reading)
-    code = os.waitstatus_to_exitcode(status)
-    if code == 0 and not running:
-        return None
-    how = signal.Signals(-code).name if code < 0 else f"status {code}"
-    return Crash(sorted(running), finished, f"{how}: {' '.join(said.split())}")
-
-
-def _listen(
-    reading: int, pid: int, timeout: float, run: ScopedRun, progress: Callable[[int], None] | None
-) -> tuple[set[int], list[int]]:
+    mail: SimpleQueue[bytes | Death] = SimpleQueue()
+    listener = Listener(mail.put, mail.put)
+    fresh.POOL.running().open(work, [(at, jobs[at]) for at in order], threads, mode, listener=listener)
     running: dict[int, float] = {}
     finished: list[int] = []
-    frames = Frames()
-    selector = selectors.DefaultSelector()
-    selector.register(reading, selectors.EVENT_READ)
     while True:
-        if selector.select(1.0):
-            read = os.read(reading, 1 << 20)
-            if not read:
-                return set(running), finished
-            for body in frames.feed(read):
-                index, outcome = pickle.loads(decode(body, bytes))
-                if outcome is None:
-                    running[index] = time.monotonic()
-                    continue
-                running.pop(index, None)
-                run.outcomes[index] = outcome
-                finished.append(index)
-                if progress is not None:
-                    progress(len(run.outcomes))
-        now = time.monotonic()
-        if any(now - began > timeout for began in running.values()):
-            os.kill(pid, signal.SIGKILL)
-            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-            return set(running), finished
+        with contextlib.suppress(Empty):
+            said = mail.get(timeout=_LOOK)
+            if isinstance(said, Death):
+                if said.how == "lost":
+                    raise EndedEarlyError(str(said))
+                if said.status == 0 and not running:
+                    return None
+                return Crash(sorted(running), finished, f"{fresh.cause_of(said)}: {_end_of(said.printed)}")
+            index, outcome = decode(said, _Told)
+            if outcome is None:
+                running[index] = time.monotonic()
+                continue
+            running.pop(index, None)
+            run.outcomes[index] = outcome
+            finished.append(index)
+            if progress is not None:
+                progress(len(run.outcomes))
+        if any(time.monotonic() - began > timeout for began in running.values()):
+            listener.line.kill()
 
 
-def _child(jobs: Sequence[Job], order: list[int], threads: int, writing: int) -> NoReturn:
-    """Attach, work through the jobs on all threads, die without clean-up."""
+def _end_of(printed: str) -> str:
+    return " ".join(printed[-_TEXT:].split())
+
+
+def work(_: None, channel: Channel, jobs: list[tuple[int, Job]], threads: int, mode: Mode) -> NoReturn:
+    """In the child: attach, work through the jobs on all threads, die without clean-up."""
     lock = threading.Lock()
-    rest = iter(order)
+    rest = iter(jobs)
+    machines = SharedMachines() if mode.shared_machines else None
 
-    def send(index: int, outcome: Outcome | None) -> None:
-        write_all(writing, encode(pickle.dumps((index, outcome))))
-
-    def work() -> None:
+    def work_through() -> None:
         while True:
             with lock:
-                index = next(rest, None)
-                if index is None:
+                index, job = next(rest, (-1, None))
+                if job is None:
                     return
-                send(index, None)
-            outcome = scoped_outcome(jobs[index])
+                channel.send(_Told(index, None))
+            outcome = scoped_outcome(job, mode, machines)
             with lock:
-                send(index, outcome)
+                channel.send(_Told(index, outcome))
 
     status = 1
     try:
@@ -181,10 +177,10 @@ def _child(jobs: Sequence[Job], order: list[int], threads: int, writing: int) ->
         from optctx.engine.attach import attach
 
         attach()
-        if Mode.spoil:
+        if mode.spoil:
             spoil()
         sys.setswitchinterval(0.001)
-        workers = [threading.Thread(target=work) for _ in range(threads)]
+        workers = [threading.Thread(target=work_through) for _ in range(threads)]
         for worker in workers:
             worker.start()
         for worker in workers:

@@ -13,14 +13,14 @@ from __future__ import annotations
 import ctypes
 import random
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
-from evidence.conformance.elsewhere import elsewhere
-from evidence.conformance.forked import reference, run_forked
+from evidence.conformance.fresh import elsewhere, reference, reference_after, run_fresh
 from evidence.conformance.job import Job, Outcome, compile_job
 from evidence.conformance.machines import SharedMachines
 from optctx.hosts.llvmlite import llvmlite_image
@@ -34,7 +34,7 @@ _LARGEST = 64
 _OWN = "with own options"
 _RESET = "_ZN4llvm2cl25ResetAllOptionOccurrencesEv"
 
-Task = tuple[tuple[int, str], Callable[[], Outcome]]
+Task = tuple[tuple[int, str], tuple[Any, ...]]
 
 
 @dataclass
@@ -71,7 +71,7 @@ def measure(
     if shared_machines:
         tasks = chain(tasks, _on_used_machines(jobs, indices))
     died_beside = []
-    for (index, name), outcome in run_forked(tasks, timeout * 3):
+    for (index, name), outcome in run_fresh(tasks, timeout * 3):
         if outcome.kind == "died" and name.startswith("beside"):
             died_beside.append((index, name, outcome))
         if outcome.kind == "late" or (outcome.kind in ("died", "rejected") and not name.startswith("alone")):
@@ -105,33 +105,37 @@ def _tasks(
     for index in indices:
         job = jobs[index]
         first = _came_first(jobs, index, safe, order)
-        yield (index, "after those that came first"), partial(reference, job, partial(_compile, first))
+        yield (index, "after those that came first"), (after, job, first)
         for number in range(_REPEATS):
-            yield (index, f"alone {number}"), partial(reference, job)
-        yield (index, "after itself"), partial(reference, job, partial(_compile, [job]))
+            yield (index, f"alone {number}"), (reference, job)
+        yield (index, "after itself"), (after, job, [job])
         for number in range(2 * _ROUNDS):
-            yield (index, f"scrambled heap {number}"), partial(reference, job, partial(_scramble, number))
+            yield (index, f"scrambled heap {number}"), (in_scrambled_heap, job, number)
         for number in range(_ROUNDS):
             others = _company(jobs, index, safe, random.Random(f"{seed} {index} {number}"))
-            yield (index, f"after others {number}"), partial(reference, job, partial(_compile, others))
-            yield (index, f"after others {_OWN} {number}"), partial(_own_options, job, others, True)
-            yield (index, f"control {number}"), partial(_own_options, job, others, False)
-            yield (index, f"beside others {number}"), partial(_beside, job, others)
+            yield (index, f"after others {number}"), (after, job, others)
+            yield (index, f"after others {_OWN} {number}"), (after_own_options, job, others, True)
+            yield (index, f"control {number}"), (after_own_options, job, others, False)
+            yield (index, f"beside others {number}"), (beside, job, others)
 
 
 def _on_used_machines(jobs: Sequence[Job], indices: Sequence[int]) -> Iterator[Task]:
     """Stock LLVM keeps some things with a machine: for NVPTX it numbers the calls of all that it compiles."""
     for index in indices:
         for times in (1, 2):
-            run = partial(_again_on_its_machine, jobs[index], times)
-            yield (index, f"on a machine that has compiled it {times} times"), run
+            name = f"on a machine that has compiled it {times} times"
+            yield (index, name), (again_on_its_machine, jobs[index], times)
 
 
-def _again_on_its_machine(job: Job, times: int) -> Outcome:
+# In children.
+
+
+def again_on_its_machine(_: None, job: Job, times: int) -> Outcome:
+    """The job on a machine that has compiled it."""
     if job.options:
         set_process_options(job.options)
     machines = SharedMachines()
-    for _ in range(times):
+    for __ in range(times):
         compile_job(job, machines=machines)
     return compile_job(job, machines=machines)
 
@@ -152,6 +156,16 @@ def _came_first(jobs: Sequence[Job], index: int, safe: Sequence[int], order: Seq
     return list(islice(near, _COMPANY))
 
 
+def after(_: None, job: Job, others: list[Job]) -> Outcome:
+    """The job after others, all under its own options."""
+    return reference_after(job, partial(_compile, others))
+
+
+def in_scrambled_heap(_: None, job: Job, seed: int) -> Outcome:
+    """The job where free memory has holes."""
+    return reference_after(job, partial(_scramble, seed))
+
+
 def _scramble(seed: int) -> None:
     """Leaves holes in the heap in random order, so that later objects do not lie in order of their making."""
     libc = ctypes.CDLL(None)
@@ -169,7 +183,8 @@ def _compile(others: Sequence[Job]) -> None:
         compile_job(other)
 
 
-def _own_options(job: Job, others: Sequence[Job], compiling: bool) -> Outcome:
+def after_own_options(_: None, job: Job, others: list[Job], compiling: bool) -> Outcome:
+    """The job after others were compiled, or only their options set and reset."""
     address = llvmlite_image().symbol(_RESET)
     assert address is not None, _RESET
     reset = ctypes.CFUNCTYPE(None)(address)
@@ -178,10 +193,10 @@ def _own_options(job: Job, others: Sequence[Job], compiling: bool) -> Outcome:
         if compiling:
             compile_job(other)
         reset()
-    return reference(job)
+    return reference(None, job)
 
 
-def _beside(job: Job, others: Sequence[Job]) -> Outcome:
+def beside(_: None, job: Job, others: list[Job]) -> Outcome:
     """The job again and again while a second thread compiles the others; the first outcome that is odd."""
     set_process_options(job.options)
     expected = compile_job(job)

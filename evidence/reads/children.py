@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, wait
 from typing import Any, NamedTuple
 
+from evidence.calls import called
 from evidence.reads.places import first_reads
 from evidence.reads.stacks import FirstRead
-from optctx.children.limits import Limits
 from optctx.children.pool import Pool
 from optctx.compiling import initialise_targets, llvm_pool
 from optctx.engine.attach import attach
@@ -31,24 +29,16 @@ def run_in_children(
 
     An OptctxError of a call is its problem; so are the signal and the limit that end a child.
     """
-    waiting = iter(given)
     begin = attach().image.text_begin
     with Pool(attached, within=llvm_pool(), name="process that attaches") as pool:
-        calls: dict[Any, str] = {}
-        while True:
-            for name, each in itertools.islice(waiting, jobs - len(calls)):
-                call = pool.submit(function, each, gives=list[FirstRead], limits=Limits(seconds))
-                calls[call.future] = name
-            if not calls:
-                return
-            for future in wait(calls, return_when=FIRST_COMPLETED).done:
-                done, name = future.result(), calls.pop(future)
-                if done.death is None:
-                    yield Ended(name, _moved(done.value or [], begin), done.error)
-                elif done.death.how == "timed out":
-                    yield Ended(name, [], f"it took more than {seconds:g} seconds")
-                else:
-                    yield Ended(name, [], f"the process ended: {done.death}")
+        tasks = ((name, (function, each)) for name, each in given)
+        for name, done in called(pool, tasks, gives=list[FirstRead], at_once=jobs, seconds=seconds):
+            if done.death is None:
+                yield Ended(name, _moved(done.value or [], begin), done.error)
+            elif done.death.how == "timed out":
+                yield Ended(name, [], f"it took more than {seconds:g} seconds")
+            else:
+                yield Ended(name, [], f"the process ended: {done.death}")
 
 
 def attached() -> None:

@@ -1,6 +1,6 @@
 """The conformance suite with faults put into its own workers, to see that it finds them.
 
-For a process of its own: the children that the suite forks from it inherit the faults.
+The server of the suite gets the faults as it prepares, so its children have them.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from evidence.conformance import forked, main, scoped, stability
+from evidence.conformance import fresh, main, scoped, stability
 from evidence.conformance.cache import ReferenceCache
-from evidence.conformance.job import Job, Outcome, compile_job, initialise
+from evidence.conformance.job import Job, Machines, Outcome, compile_job, initialise
 from evidence.conformance.judging import Settings, judge_all
 from evidence.conformance.report import as_json, as_text
-from evidence.conformance.scoped import scoped_outcome
+from evidence.conformance.scoped import Mode, scoped_outcome
+from optctx.children.pool import SharedPool
+from optctx.reads import Log
 
 _COUNTED = str(pathlib.Path(__file__).parents[1] / "programs" / "sample" / "counted.ll")
 _OPTIONS = {
@@ -59,7 +61,7 @@ _other_began = threading.Event()
 _both = threading.Barrier(2)
 
 
-def _inside(job: Job) -> Outcome:
+def _inside(job: Job, mode: Mode, machines: Machines | None) -> Outcome:
     """In place of `scoped_outcome`."""
     name = _NAMES.get(job, "right")
     if name == "right":
@@ -81,7 +83,7 @@ def _inside(job: Job) -> Outcome:
         with contextlib.suppress(threading.BrokenBarrierError):
             _both.wait(_PATIENCE)
             _die()
-    return scoped_outcome(job)
+    return scoped_outcome(job, mode, machines)
 
 
 def _die() -> None:
@@ -108,7 +110,7 @@ class _Stock:
     def set_company_options(cls, arguments: Sequence[str]) -> None:
         """Before company is compiled."""
         cls.options = True
-        forked.set_process_options(arguments)
+        fresh.set_process_options(arguments)
 
     @classmethod
     def compile_company(cls, job: Job) -> Outcome:
@@ -117,18 +119,19 @@ class _Stock:
         return compile_job(job)
 
 
-def _install() -> None:
+def prepared() -> None:
+    """In the server."""
     scoped.scoped_outcome = _inside
-    forked.compile_job = _Stock.compile  # type: ignore[assignment]
-    stability._ROUNDS = 2  # enough of everything
+    fresh.compile_job = _Stock.compile  # type: ignore[assignment]
     stability.set_process_options = _Stock.set_company_options
     stability.compile_job = _Stock.compile_company  # type: ignore[assignment]
+    initialise()
 
 
 def judge_jobs(cache: str, *names: str) -> None:
     """Prints verdicts by name and the report as JSON; without `names`, on all jobs but those apart."""
-    _install()
-    initialise()
+    fresh.POOL = SharedPool(prepared)
+    stability._ROUNDS = 2  # enough of everything
     chosen = [_JOBS[name] for name in names or _JOBS if names or name not in _APART]
     with (
         contextlib.redirect_stdout(io.StringIO()),  # progress
@@ -143,5 +146,22 @@ def judge_jobs(cache: str, *names: str) -> None:
 def run_command(fault: str, *arguments: str) -> int:
     """The command with every job inside a context going wrong; its exit status."""
     if fault:
-        scoped.scoped_outcome = lambda job: _inside(_JOBS[fault])
+        os.environ["FAULT"] = fault
+        fresh.POOL = SharedPool(prepared_with_fault)
     return main.main(arguments)
+
+
+def prepared_with_fault() -> None:
+    """In the server."""
+    fault = _JOBS[os.environ["FAULT"]]
+    scoped.scoped_outcome = lambda job, mode, machines: _inside(fault, mode, machines)
+    initialise()
+
+
+def prepared_blind() -> None:
+    """In the server: records do not see some options."""
+    seen, hidden = vars(Log)["reads"].fget, os.environ["HIDDEN"].split(",")
+    Log.reads = property(  # type: ignore[assignment,method-assign]
+        lambda log: {name: read for name, read in seen(log).items() if name not in hidden}
+    )
+    initialise()

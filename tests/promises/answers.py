@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 from llvmlite import binding
 
-from evidence.conformance.forked import ask_child
+from optctx.children.pool import Pool
 from optctx.compiling import Job, Result, compile_job, initialise_targets
 from tests.promises.model import Key, every_key
 from tests.support.ir_texts import UNROLL, X86
@@ -73,12 +72,14 @@ def by_llvmlite() -> str:
 
 
 def known_answers() -> Answers:
-    """From one forked child for each key. Call it before this process attaches."""
-    initialise_targets()
-    _ = compile_job(JOB), by_llvmlite()  # what LLVM makes once, no child has to make again
-    found = {key: ask_child(partial(_answer, key)) for key in every_key()}
+    """From one child for each key, of a process that has not attached. Prepare LLVM in this process too."""
+    _prepared()
+    with Pool(_prepared) as pool:
+        calls = {key: pool.call(_answer, key, gives=_Answer) for key in every_key()}
+    found = {key: done.value for key, done in calls.items() if done.value is not None}
+    assert len(found) == len(calls), [str(done.death or done.error) for done in calls.values()]
     answers = Answers(
-        {key: result for key, (result, _) in found.items()}, {key: code for key, (_, code) in found.items()}
+        {key: each.optctx for key, each in found.items()}, {key: each.llvmlite for key, each in found.items()}
     )
     assert all(result.error is None for result in answers.optctx.values())
     alone = [result for key, result in answers.optctx.items() if len(key) < 2]
@@ -86,8 +87,18 @@ def known_answers() -> Answers:
     return answers
 
 
-def _answer(key: Key) -> tuple[Result, str]:
+class _Answer(NamedTuple):
+    optctx: Result
+    llvmlite: str
+
+
+def _prepared() -> None:
+    initialise_targets()
+    _ = compile_job(JOB), by_llvmlite()  # what LLVM makes once, no child has to make again
+
+
+def _answer(_: None, key: Key) -> _Answer:
     """In a child, where also what a bisection prints is not seen."""
     for name, text in key:
         binding.set_option("", f"-{name}={text}")
-    return compile_job(JOB), by_llvmlite()
+    return _Answer(compile_job(JOB), by_llvmlite())
