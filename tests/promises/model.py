@@ -153,8 +153,9 @@ class Model:
             return [here]
         if step.action == "carry":  # what LLVM wrote is not carried along
             top = self._top(thread)
-            if step.way in ("a thread", "to_thread"):  # in a copy of the thread's contextvars
+            if step.way in ("a thread", "to_thread"):  # in a copy of its contextvars, without what was set
                 top = self._of_task(thread) or self._outside()
+                top = replace(top, current=dict(top.values))
             else:  # outside every scope as well, they hand over a context
                 top = replace(top, runs=True)
             return [self._sight(thread, replace(top, shown=dict(top.current)))]
