@@ -272,7 +272,7 @@ const char* not_left(scopes::Left left) {
         case scopes::Left::on_another_thread:
             return "cannot leave a scope: it was entered on another thread; leave it on that thread";
         case scopes::Left::not_inside:
-            return "cannot leave a scope: this thread is not inside it, it was left already";
+            return "cannot leave a scope: this thread is not inside it, it was not entered or was left already";
         default:
             return nullptr;
     }

@@ -386,6 +386,7 @@ ScopeOfThread enter_of_thread(const std::shared_ptr<contexts::Context>& context)
 }
 
 Left leave_of_thread(ScopeOfThread scope) noexcept {
+    if (scope.number == 0) return Left::not_inside;  // nothing was entered
     if (scope.thread != serial) return Left::on_another_thread;
     if (ended) return Left::ended;
     const auto at = std::find_if(thread.instead.begin(), thread.instead.end(),
