@@ -154,13 +154,12 @@ struct Thread {
         return std::any_of(instead.begin(), instead.end(), [mark](const Instead& each) { return each.mark == mark; });
     }
 
-    Instead& add_instead(const std::shared_ptr<contexts::Context>& context, void* owner, std::uint64_t number) {
+    void add_instead(const std::shared_ptr<contexts::Context>& context, void* owner, std::uint64_t number) {
         instead.reserve(instead.size() + 1);
         const unsigned image = context->space().image();
         instead.push_back({shown, context, owner, contexts::acquire(*context), number});
         count(image);
         set(image, find(image, shown));
-        return instead.back();
     }
 
     void remove(std::vector<Instead>::iterator at) noexcept {
