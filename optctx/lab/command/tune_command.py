@@ -28,8 +28,7 @@ from optctx.lab.repeat import Source
 from optctx.lab.settings import group, positive, setting
 from optctx.lab.space import PASSES, Space, overrides_of, parse_space
 from optctx.lab.sweep.plan import Limits
-from optctx.lab.timing import Harness, Measuring, NoHarnessError, find_harness
-from optctx.lab.timing.harness_text import harness_place
+from optctx.lab.timing import Kernel, Measuring, NoHarnessError
 from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning import Objective, Tuned, tune
 from optctx.lab.tuning.objectives import objective_named
@@ -38,7 +37,6 @@ from optctx.lab.tuning.results import progress
 from optctx.lab.tuning.search import Search
 from optctx.lab.tuning.studies import Storage, need_optuna
 from optctx.lab.tuning.tables import as_data, as_rows, as_table, ending, figure_text, summary
-from optctx.outputs import hindrance
 
 _PROPOSED = 8  # options, where none is given
 _ROWS = 10  # of the table
@@ -89,24 +87,15 @@ class Results:
     title: ClassVar[str] = "results"
 
     best: str | None = setting(None, "write the best options, for --load", metavar="FILE")
-    wrong: str | None = setting(
-        None, "where to put what reproduces wrong results (beside FILE of --storage)", metavar="FOLDER"
-    )
 
     def check(self, objectives: int) -> None:
-        """Raise OptctxError for a file or folder that nothing could be written to in the end."""
+        """Raise OptctxError for a file that could not be written in the end."""
         if self.best and objectives > 1:
             raise OptctxError(
                 "several objectives have no best set to write; take --best out, or name one objective"
             )
         if self.best:
             check_writable(self.best)
-        if self.wrong is not None:
-            folder = self.wrong
-            while folder and not os.path.lexists(folder):
-                folder = os.path.dirname(folder)  # what is missing is made
-            if problem := hindrance(os.path.join(folder, "a new file")):
-                raise OptctxError(f"cannot write into {self.wrong}: {problem}")
 
 
 @dataclass(frozen=True)
@@ -164,7 +153,6 @@ def _searched(given: Arguments, prepared: _Prepared) -> Tuned:
             storage=given.kept.storage,
             study=given.kept.name(given.file),
             limits=given.limits,
-            wrong=given.results.wrong,
             on_trial=_Progress([each.goal for each in prepared.objectives], step).add,
         )
 
@@ -230,13 +218,13 @@ def _objectives_of(
     The second result is for the end of a search by size, if `helping`: a harness to fill in. Raises
     OptctxError for a harness that does not call what the module has; one to fill in is printed before.
     """
-    if not goals and (measuring.harness or measuring.entry or os.path.exists(harness_place(file))):
+    if not goals and measuring.wants_time(file):
         goals = ["time"]
     called = any(goal.partition(":")[0] == "time" for goal in goals)
-    harness, hint = Harness("main"), ""
+    kernel, hint = Kernel("main"), ""
     if called or (helping and not goals):
         try:
-            harness = find_harness(measuring, file, job)
+            kernel = measuring.kernel(file, job)
         except NoHarnessError as error:
             if called:
                 put(error.text, end="")
@@ -245,7 +233,7 @@ def _objectives_of(
         except OptctxError:
             if called:
                 raise
-    settings = {**vars(measuring), "seconds": measuring.measure_seconds, "harness": harness}
+    settings = {**vars(measuring), "seconds": measuring.measure_seconds, "kernel": kernel}
     return [objective_named(text, **settings) for text in goals or ["size"]], hint
 
 

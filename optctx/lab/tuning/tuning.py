@@ -18,7 +18,7 @@ from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.space import PASSES, Space, text_of
 from optctx.lab.sweep.by_reads import ByReads
 from optctx.lab.sweep.plan import Answer, Limits, Plan
-from optctx.lab.timing.processors import machine, processor_model
+from optctx.lab.timing.bench import processor_model
 from optctx.lab.trials import Goal, Trial, identity_of, versions
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.evaluate import BASE, Candidate, Evaluator, search_plan
@@ -48,7 +48,6 @@ def tune(
     storage: str | None = None,
     study: str = "optctx",
     limits: Limits = Limits(),  # noqa: B008  frozen
-    wrong: str | None = None,
     on_trial: Callable[[Trial, int | None], None] = lambda trial, total: None,
 ) -> Tuned:
     """Search a space of option values for the best compilation of a module.
@@ -66,7 +65,6 @@ def tune(
             the memory of this process. A study that is there goes on; several processes can work on one.
         study: Its name there.
         limits: What compilations may take. For `CompilationTime` there is one at a time.
-        wrong: The folder in which a wrong result leaves what reproduces it; by default beside the storage.
         on_trial: Called with each trial of this process as it ends, and with how many there will be.
 
     Raises:
@@ -93,14 +91,12 @@ def tune(
         repeats=_REPEATS if timed else 1,
     )
     opened = Storage(storage)
-    beside = f"{storage}.wrong" if opened.is_file else "wrong-results"
     goals = [each.goal for each in objectives]
     with ExitStack() as stack:
         stack.callback(opened.close)
         found = opened.study(study, goals, _identity(job, plan, space, objectives))
         evaluator = stack.enter_context(Evaluator(plan))
-        assessor = Assessor(plan, objectives, evaluator, wrong or beside)
-        stack.callback(assessor.stop)
+        assessor = Assessor(plan, objectives)
         run = _Run(plan, space, objectives, search, sampler, found, evaluator, assessor, on_trial)
         return run.run()
 
@@ -207,7 +203,6 @@ class _Run:
             sampler=self.sampler,
             space=tuple(self.space.texts()),
             pipelines=self.plan.pipelines,
-            machine=machine(),
             versions={
                 **versions(),
                 "python": platform.python_version(),
@@ -335,7 +330,6 @@ class _Run:
             fewest=self.search.minimise or (cheap and few),
         )
         if isinstance(objective, RunTime):
-            self.assessor.stop()  # a second check has a bench of its own, for the same processor
             self.winner.confirm(self.trials.values(), objective)
         elif best is not None:
             self.winner.reduce(best)

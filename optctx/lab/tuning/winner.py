@@ -11,11 +11,11 @@ from optctx.errors import Interrupted
 from optctx.lab.reducing import reduce_options
 from optctx.lab.space import PASSES, overrides_of
 from optctx.lab.sweep.plan import Answer, Limits, Plan
-from optctx.lab.timing.results import Interval, is_gain
+from optctx.lab.timing.intervals import Interval, is_gain
 from optctx.lab.trials import Goal, Trial
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.evaluate import Candidate, Evaluator
-from optctx.lab.tuning.objectives import RunTime, as_fast, interval_of
+from optctx.lab.tuning.objectives import Measure, RunTime, as_fast, interval_of
 
 _CONFIRMED = 3  # trials that are checked again, until one is a gain
 
@@ -42,14 +42,14 @@ class Winner:
         for place, (trial, first) in enumerate(self._fastest(trials)[:_CONFIRMED]):
             options, answer = None, self._compile(trial, overrides_of(trial.options))
             if self.fewest and answer.state == "ok":  # it may take too long this time
-                with self.evaluator.session(objective, answer.code) as measure:
-                    options = self._fewest(
-                        trial, answer, lambda one: as_fast(measure({one.digest: one.code})[one.digest])
-                    )
+                measure = objective.against(answer.code)
+
+                def keeps(one: Answer, measure: Measure = measure) -> bool:
+                    return as_fast(measure({one.digest: one.code})[one.digest])
+
+                options = self._fewest(trial, answer, keeps)
                 answer = self._compile(trial, options)
-            found = self.evaluator.confirm(
-                objective, self.assessor.base, answer.code, first, self.seed + place + 1
-            )
+            found = objective.confirm(self.assessor.base, answer.code, first, self.seed + place + 1)
             if place == 0 or found.gain:
                 self.confirmation = {
                     "trial": trial.number,

@@ -132,21 +132,20 @@ def test_no_file_is_written_twice_or_over_what_is_read(
         assert main(list(words)) == 2
         assert expected in capfd.readouterr().err
     assert (module.read_text(), sorted(os.listdir())) == (TINY, ["link", "tiny.ll"])
-    for harness in ("tiny.toml", "other.toml"):
+    for harness in ("tiny_harness.py", "other.toml"):
         pathlib.Path(harness).write_text('entry = "f"\n')
     time = ("time", "tiny.ll", "--against=-unroll-count=2")
     for words in (
-        ("tune", *given, "--best", "tiny.toml"),
-        (*time, "--output", "tiny.toml"),
+        ("tune", *given, "--best", "tiny_harness.py"),
+        (*time, "--output", "tiny_harness.py"),
         (*time, "--harness", "other.toml", "--output", "other.toml"),
-        ("time", "--again", "other.toml", "--output", "other.toml"),
         (*time, "--load", "other.toml", "--output", "other.toml"),
         ("tune", *given, "--load", "other.toml", "--storage", "other.toml"),
     ):
         assert main(list(words)) == 2
         flag, path = words[-2:]
         assert f"cannot write {path} for {flag}: it is read" in capfd.readouterr().err
-    for harness in ("tiny.toml", "other.toml"):
+    for harness in ("tiny_harness.py", "other.toml"):
         assert pathlib.Path(harness).read_text() == 'entry = "f"\n'
         pathlib.Path(harness).unlink()
     check_distinct({"file": "tiny.ll", "load": "a", "best": "a"})

@@ -20,8 +20,6 @@ from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.trials import Trial
 from optctx.lab.tuning import Instructions, Tuned, parse_space
-from optctx.lab.tuning.assess import Assessor
-from optctx.lab.tuning.evaluate import Evaluator
 from optctx.lab.tuning.studies import Study
 from tests.support.processes import SECONDS, in_child, of_session, wait_for
 from tests.support.tuning_cases import JOB, TINY, StopError, cut_short, kept, loops, told, tuned
@@ -122,25 +120,6 @@ def test_an_interrupted_search_hands_over_what_is_in_its_study(
     assert again.finished
     assert len(again.trials) == len(ended(again)) == 16
     assert all(trial in told(again) for trial in told(study))
-
-
-def test_an_interrupt_while_measuring_ends_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Evaluator] = []
-    enter = Evaluator.__enter__
-
-    def entered(self: Evaluator) -> Evaluator:
-        made.append(self)
-        return enter(self)
-
-    def interrupted(self: Assessor) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Evaluator, "__enter__", entered)
-    monkeypatch.setattr(Assessor, "stop", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        tuned(JOB, loops(), trials=1)
-    [evaluator] = made
-    wait_for(lambda: evaluator.pool.end is not None)
 
 
 def test_two_searches_work_on_one_study(tmp_path: pathlib.Path) -> None:

@@ -11,13 +11,11 @@ from optctx.errors import Interrupted, OptctxError
 from optctx.facts import arguments
 from optctx.lab.reducing import failure_of
 from optctx.lab.sweep.plan import Limits
-from optctx.lab.timing.bench import Bench, CommandBench
-from optctx.lab.timing.harness import Harness
+from optctx.lab.timing.bench import Confirmation, Outcome, State, Timing
+from optctx.lab.timing.intervals import Interval
+from optctx.lab.timing.kernel import Kernel
 from optctx.lab.timing.measuring import Measuring
-from optctx.lab.timing.processors import Conditions
-from optctx.lab.timing.results import Budget, Confirmation, Interval, Outcome, State, Timing
-from optctx.lab.timing.rounds import Rounds
-from optctx.wording import counted, html_table, time_unit
+from optctx.wording import time_unit
 
 
 @dataclass(frozen=True)
@@ -57,19 +55,17 @@ class Row:
         return "slower" if self.timing.ratio is not None and self.timing.ratio.high < 1 else "no difference"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Compared:
-    """Sets of options beside their base. `noise`: the ratio of the base to a second copy of itself. `waited`:
-    the part of wall time in which the processor worked for another process. `command`: whose numbers stand
-    in place of seconds, if one has measured.
+    """Sets of options beside their base. `noise`: the ratio of the base to a second copy of itself.
+
+    `command`: whose numbers stand in place of seconds, if one has measured.
     """
 
     base_options: tuple[str, ...]
     base: Timing
     rows: tuple[Row, ...]
     noise: Interval
-    waited: float
-    conditions: Conditions
     command: str = ""
 
     @property
@@ -101,13 +97,6 @@ class Compared:
         middle, low, high = (f"{each / size:{form}}" for each in (figure.middle, figure.low, figure.high))
         return f"{middle}{unit and f' {unit}'} ({low} to {high})"
 
-    def __repr__(self) -> str:
-        return f"<Compared: {counted(len(self.rows), 'set')} of options, {len(self.gains)} with a gain>"
-
-    def _repr_html_(self) -> str:
-        """As a table, for notebooks."""
-        return html_table(str(self.conditions), self.headings, self.cells(), 1 + len(self.rows))
-
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
@@ -124,15 +113,13 @@ class Compared:
                 for row in self.rows
             ],
             "noise": asdict(self.noise),
-            "waited": self.waited,
             "command": self.command,
-            "conditions": asdict(self.conditions),
         }
 
 
 def compare_settings(
     job: Job,
-    harness: Harness | None,
+    kernel: Kernel | None,
     against: Sequence[str | Sequence[str]],
     *,
     base: Sequence[str] = (),
@@ -148,7 +135,7 @@ def compare_settings(
         against: Sets of options, each as arguments ("-force-vector-width=8 -unroll-count=4", or a list).
             Each comes on top of the base's.
         base: The options of the base.
-        harness: What is called; None where `measuring` has a command, which is run with each object instead.
+        kernel: What is called; None where `measuring` has a command, which is run with each object instead.
         measuring: How to measure. `measure_seconds` are for the first measurement, and for the second one of
             each that was faster in the first.
         limits: What one compilation may take.
@@ -173,33 +160,24 @@ def compare_settings(
         for place, answer in enumerate(answers)
         if answer.error is None and answer.code != plain.code
     }
-    bench = _bench(harness, plain.code, measuring)
-    budget = Budget(seconds=measuring.measure_seconds)
+    bench, limit = measuring.bench(plain.code, kernel), measuring.measure_seconds
     progress("measuring")
-    with bench:
-        found = bench.measure(candidates, budget=budget, seed=seed)
+    found = bench.measure(candidates, seconds=limit, seed=seed)
     rows = []
     for place, (options, answer) in enumerate(zip(sets, answers, strict=True)):
         timing = found.candidates.get(str(place)) or Timing(_outcome(answer))
         same = str(place) not in candidates and answer.error is None
         rows.append(Row(options, timing, same, faster=str(place) in found.faster()))
-    shared = found.noise, found.waited, found.conditions, measuring.command
+    shared = found.noise, measuring.command
     gains = [(place, row.timing.ratio) for place, row in enumerate(rows) if row.faster and row.timing.ratio]
     try:
         for place, ratio in gains:
             progress(f"confirming {' '.join(sets[place])}")
-            again = bench.confirm(candidates[str(place)], ratio, budget=budget, seed=seed + place + 1)
+            again = bench.confirm(candidates[str(place)], ratio, seconds=limit, seed=seed + place + 1)
             rows[place] = replace(rows[place], confirmation=again)
     except KeyboardInterrupt:
         raise Interrupted(Compared(own, found.base, tuple(rows), *shared)) from None
     return Compared(own, found.base, tuple(rows), *shared)
-
-
-def _bench(harness: Harness | None, base: bytes, measuring: Measuring) -> Rounds:
-    if measuring.command:
-        return CommandBench(measuring.command, base)
-    assert harness is not None, "nothing says what to call"
-    return Bench(harness, base, processor=measuring.processor, tolerance=measuring.tolerance)
 
 
 def _more(base: tuple[str, ...], against: str | Sequence[str]) -> tuple[str, ...]:
