@@ -9,9 +9,10 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 from optctx.compiling import CodeModel, Job, Reloc
+from optctx.lab.llc import MODEL, tool_target
 from optctx.lab.program import SOURCES
 from optctx.lab.space import overrides_of
 from optctx.lab.trials import Trial
@@ -19,20 +20,17 @@ from optctx.process import option_name
 
 _LEVEL = re.compile(r"default<O([0123sz])>")
 
-# As opt and llc name relocation models, and clang; "" is their default.
-_LLC_RELOC = {"default": "", "static": "static", "pic": "pic", "dynamicnopic": "dynamic-no-pic"}
 _CLANG_RELOC = {"static": "-fno-pic", "pic": "-fPIC"}
 _UNKNOWN = re.compile(r"Unknown command line argument '-+([^'=]+)")
 _PATIENCE = 20.0  # seconds for clang to read its arguments
-_MODEL = {each: each for each in get_args(CodeModel)} | {"default": "", "jitdefault": "large"}
 
 
 @dataclass(frozen=True)
 class Source:
     """What was compiled, as commands name it.
 
-    `file`: as it was given: LLVM IR, bitcode, or C or C++ that `clang` compiles with `clang_options`; "-" is
-    standard input. The others are those of the job.
+    `file`: as it was given: LLVM IR, bitcode, or C or C++ that `clang` compiles, a program with its options;
+    "-" is standard input. The others are those of the job.
     """
 
     file: str
@@ -42,8 +40,7 @@ class Source:
     opt_level: int = 2
     reloc: Reloc = "pic"
     code_model: CodeModel = "default"
-    clang: str = "clang"
-    clang_options: str = ""  # as a shell would split them
+    clang: tuple[str, ...] = ("clang",)
     options: tuple[str, ...] = ()  # of every compilation, as opt takes them
 
     @classmethod
@@ -52,12 +49,11 @@ class Source:
         file: str,
         job: Job,
         *,
-        clang: str = "clang",
-        clang_options: str = "",
+        clang: Sequence[str] = ("clang",),
         options: Sequence[str] = (),
     ) -> Source:
         """Of the job that was read from a file."""
-        given: dict[str, Any] = {"clang": clang, "clang_options": clang_options, "options": tuple(options)}
+        given: dict[str, Any] = {"clang": tuple(clang), "options": tuple(options)}
         return cls(file, **job.target, **given)
 
     @property
@@ -130,23 +126,11 @@ def shell_lines(given: Sequence[str], passes: str, source: Source) -> tuple[str,
     target = tool_target(source)
     level, module = f"-O{source.opt_level}", _file(source.module)
     return (
-        _line(front_words(source, _split(source.clang_options), source.module)) if source.compiled else "",
+        _line(front_words(source, source.module)) if source.compiled else "",
         _line(["opt", f"-passes={passes}", *target, *given, "-o", source.optimised, module]),
         _line(["llc", level, "-filetype=obj", *target, *given, "-o", source.object, source.optimised]),
         _clang(passes, source, given),
     )
-
-
-def tool_target(source: Source | Job) -> list[str]:
-    """The target for opt and llc."""
-    reloc, model = _LLC_RELOC[source.reloc], _MODEL[source.code_model]
-    return [
-        *([f"-mtriple={source.triple}"] if source.triple else []),
-        *([f"-mcpu={source.cpu}"] if source.cpu else []),
-        *([f"-mattr={source.features}"] if source.features else []),
-        *([f"-relocation-model={reloc}"] if reloc else []),
-        *([f"-code-model={model}"] if model else []),
-    ]
 
 
 def shown_lines(front: str, opt: str, llc: str, clang: str) -> list[str]:
@@ -155,22 +139,24 @@ def shown_lines(front: str, opt: str, llc: str, clang: str) -> list[str]:
     return [*([f"clang: {clang}"] if clang else []), f"opt and llc: {tools}"]
 
 
-def front_words(source: Source, options: Sequence[str], module: str) -> list[str]:
-    """The command that makes a module of C or C++. `options`: those of `clang_options`.
+def front_words(source: Source, module: str) -> list[str]:
+    """The command that makes a module of C or C++.
 
     Nothing is optimised, though at a level: without one, functions would be marked as not to be optimised.
     """
     fixed = ["-c", "-emit-llvm", "-O2", "-Xclang", "-disable-llvm-passes"]
-    return [source.clang, *fixed, *_target(source), *options, "-o", module, "--", source.file]
+    clang, *own = source.clang
+    return [clang, *fixed, *_target(source), *own, "-o", module, "--", source.file]
 
 
 def _clang(passes: str, source: Source, given: Sequence[str]) -> str:
     level = _LEVEL.fullmatch(passes)
     if level is None or source.file == "-" or source.reloc not in _CLANG_RELOC:
         return ""
-    own = _split(source.clang_options) if source.compiled else []
+    clang, *given_to_clang = source.clang
+    own = given_to_clang if source.compiled else []
     options = [word for option in given for word in ("-mllvm", option)]
-    words = [source.clang, f"-O{level[1]}", *_target(source), *own, *options, "-c", "-o", source.object]
+    words = [clang, f"-O{level[1]}", *_target(source), *own, *options, "-c", "-o", source.object]
     return _line([*words, "--", source.file])
 
 
@@ -178,20 +164,13 @@ def _target(source: Source) -> list[str]:
     """The target for clang, which writes much of it into the module."""
     words = [f"--target={source.triple}"] if source.triple else []
     words += [_CLANG_RELOC[source.reloc]] if source.reloc in _CLANG_RELOC else []
-    words += [f"-mcmodel={model}"] if (model := _MODEL[source.code_model]) else []
+    words += [f"-mcmodel={model}"] if (model := MODEL[source.code_model]) else []
     if source.cpu == "native":
         words.append("-march=native")
     own = ["-target-cpu", source.cpu] if source.cpu not in ("", "native") else []
     for feature in filter(None, source.features.split(",")):
         own += ["-target-feature", feature]
     return [*words, *(word for each in own for word in ("-Xclang", each))]
-
-
-def _split(options: str) -> list[str]:
-    try:
-        return shlex.split(options)
-    except ValueError:  # which clang has never seen
-        return [options]
 
 
 def _file(name: str) -> str:

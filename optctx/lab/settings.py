@@ -9,11 +9,10 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import numbers
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from optctx.errors import OptctxError, shown
-from optctx.wording import did_you_mean, nearest
 
 _MOST = (1 << 32) - 1  # the system or NumPy takes no more as seconds, MiB or a seed
 R = TypeVar("R")
@@ -117,20 +116,6 @@ positive = Number(int, "a whole number, 1 or more", lambda found: found >= 1)
 seconds = Number(float, "seconds above 0, such as 2.5", lambda found: 0 < found < float("inf"))
 
 
-class _Mebibytes(Number[int]):
-    """Reads a whole number of MiB, as bytes. Python gives bytes."""
-
-    def __call__(self, text: str) -> int:
-        return super().__call__(text) << 20
-
-    def check(self, value: Any) -> None:
-        if not isinstance(value, numbers.Integral) or not 0 < int(value) <= _MOST << 20:
-            raise OptctxError(f"expected 1 to {_MOST << 20:,} bytes of memory, found {shown(value)}")
-
-
-mebibytes = _Mebibytes(int, positive.words, positive.fits)
-
-
 def add_flags(parser: argparse.ArgumentParser, *records: type) -> None:
     """Add an argument for each setting of the records. The defaults are those of the record.
 
@@ -194,10 +179,3 @@ def checked(record: R) -> R:
         if each.check is not None:
             each.check(value)
     return record
-
-
-def no_such(what: str, name: str, known: Iterable[str]) -> OptctxError:
-    """Says what may have been meant, or all that there is."""
-    listed = list(known)
-    hint = did_you_mean(nearest(name, listed)) or f"expected one of {', '.join(listed)}"
-    return OptctxError(f"there is no {what} {shown(name)}; {hint}")

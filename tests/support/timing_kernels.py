@@ -79,7 +79,7 @@ def kernel_of(folder: pathlib.Path, ir: str, text: str) -> Kernel:
     """The only function of a module, with a harness of this text."""
     file = folder / "a_harness.py"
     file.write_text(text)
-    return find_kernel(Job(ir), "", harness_of(str(file)), "a.ll")
+    return find_kernel(Job(ir), harness_of(str(file)), "a.ll")
 
 
 def sum_kernel(folder: pathlib.Path, length: int = 2048, more: str = "") -> Kernel:

@@ -94,11 +94,11 @@ def arguments():
 LOOSE = "tolerance = 1e-3\n"
 
 
-def sum_of_floats(folder: pathlib.Path, more: str = LOOSE) -> Kernel:
+def sum_of_floats(folder: pathlib.Path, more: str = LOOSE, seconds: float = 0.1) -> Kernel:
     """KERNEL's function, with a harness beside it."""
     file = folder / "sum_harness.py"
-    file.write_text(HARNESS + more)
-    return find_kernel(KERNEL, "", harness_of(str(file)), "sum.ll")
+    file.write_text(f"{HARNESS}{more}seconds = {seconds}\n")
+    return find_kernel(KERNEL, harness_of(str(file)), "sum.ll")
 
 
 def tuned_by_time(folder: pathlib.Path, **settings: Any) -> Tuned:
@@ -106,10 +106,10 @@ def tuned_by_time(folder: pathlib.Path, **settings: Any) -> Tuned:
 
     One addition after the other, as the base has them, is several times slower than four beside each other.
     """
-    objective = RunTime(kernel=sum_of_floats(folder), seconds=1.0)
+    objective = RunTime(kernel=sum_of_floats(folder, seconds=1.0))
     space = parse_space(["force-vector-width=1,4", "unroll-count=1,2"])
     with OptionContext(force_vector_width=1, unroll_count=1, force_vector_interleave=1):
-        study = tuned(KERNEL, space, (objective,), sampler="grid", minimise=True, **settings)
+        study = tuned(KERNEL, space, (objective,), sampler="grid", **settings)
     assert study.best is not None
     assert study.best.options["force-vector-width"] == "4"
     assert study.minimised is not None

@@ -163,14 +163,6 @@ def _descriptor(stream: TextIO) -> int:
         return -1
 
 
-@contextlib.contextmanager
-def kept_output() -> Iterator[io.StringIO]:
-    """Collect what is printed during the block, as it would be on a pipe."""
-    text = io.StringIO()
-    with contextlib.redirect_stdout(cast(TextIO, _Door(text))):
-        yield text
-
-
 def say(*lines: str) -> None:
     """Print lines for a person."""
     sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))

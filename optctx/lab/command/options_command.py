@@ -7,7 +7,7 @@ compares with another LLVM: names that came and went, types, defaults, choices, 
     optctx options 'unroll-*'
     optctx options unroll-count
     optctx options inline --type int --format json
-    optctx options --format json -o old.json
+    optctx options --format json > old.json
     optctx options --against old.json
 """
 

@@ -66,7 +66,7 @@ class Arguments(File):
     own: Rank = group(Rank)
     keep: Keep = group(Keep)
     limits: Limits = group(Limits)
-    out: Out = out(rows=("top",))
+    out: Out = out()
 
 
 def run(given: Arguments) -> int:
@@ -84,7 +84,7 @@ def run(given: Arguments) -> int:
                 ranking = rank(
                     job,
                     **own,
-                    **vars(given.keep),
+                    **given.keep.given,
                     values=given.varied.tries,
                     every=values != "one",
                     screen=values != "each",
@@ -118,9 +118,7 @@ def print_ranking(ranking: Ranking, out: Out) -> None:
     if printed(out.format, lambda: as_data(ranking), lambda: as_rows(ranking)):
         return
     if ranking.changing:
-        show(as_table(ranking, out.top))
-        if out.top is not None and out.top < len(ranking.changing):
-            say(f"{out.top} of {counted(len(ranking.changing), 'option')} that change the output")
+        show(as_table(ranking))
         say("")
     if ranking.dead:
         show(dead_table(ranking))

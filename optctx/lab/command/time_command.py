@@ -3,7 +3,7 @@ same rounds on one processor. What was faster is measured a second time. Exit st
 1 if none is or a result is wrong, 2 for bad input, 130 after Ctrl-C.
 
     optctx time kernel.c --against='-force-vector-width=8 -unroll-count=4'
-    optctx time kernel.c --entry total > kernel_harness.py   # the harness to fill in
+    optctx time kernel.c > kernel_harness.py   # the harness to fill in
     optctx time kernel.c --against=-unroll-count=4 --command './time-it.sh {object}'
 """
 
@@ -47,10 +47,9 @@ def run(given: Arguments) -> int:
     """Time, and print the rows. Raises OptctxError and OSError."""
     measuring = given.measuring
     job = given.input.under(given.base).job(given.file)
-    if measuring.command and (measuring.entry or measuring.harness or measuring.processor is not None):
+    if measuring.command and measuring.harness:
         raise OptctxError(
-            "a command runs the object itself and compares no results; leave out --command, or --entry, "
-            "--harness and --processor"
+            "a command runs the object itself and compares no results; leave out --command or --harness"
         )
     try:
         kernel = None if measuring.command else measuring.kernel(given.file, job)

@@ -11,8 +11,8 @@ from optctx import OptionContext
 from optctx.compiling import FreshProcess
 from optctx.compiling.job import Job
 from optctx.compiling.targets import target_problem
-from optctx.errors import OptctxError
-from optctx.lab.settings import checked, mebibytes, positive, seconds, setting
+from optctx.errors import OptctxError, shown
+from optctx.lab.settings import checked, positive, seconds, setting
 from optctx.lab.trials import State
 from optctx.process import all_arguments, attributes_policy
 
@@ -40,11 +40,13 @@ class Limits:
         metavar="S",
         read=seconds,
     )
-    memory: int | None = setting(4 << 30, "memory for a compilation (4096)", metavar="MIB", read=mebibytes)
+    memory: int | None = 4 << 30
     most: float | None = None  # seconds, however long the base takes: those of the whole run
 
     def __post_init__(self) -> None:
         checked(self)
+        if self.memory is not None and not (isinstance(self.memory, int) and 0 < self.memory < 1 << 52):
+            raise OptctxError(f"expected a number of bytes above 0, found {shown(self.memory)}")
 
     @property
     def at_once(self) -> int:

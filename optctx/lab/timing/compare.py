@@ -13,7 +13,7 @@ from optctx.lab.reducing import failure_of
 from optctx.lab.sweep.plan import Limits
 from optctx.lab.timing.bench import Confirmation, Outcome, State, Timing
 from optctx.lab.timing.intervals import Interval
-from optctx.lab.timing.kernel import Kernel
+from optctx.lab.timing.kernel import Harness, Kernel
 from optctx.lab.timing.measuring import Measuring
 from optctx.wording import time_unit
 
@@ -136,8 +136,8 @@ def compare_settings(
             Each comes on top of the base's.
         base: The options of the base.
         kernel: What is called; None where `measuring` has a command, which is run with each object instead.
-        measuring: How to measure. `measure_seconds` are for the first measurement, and for the second one of
-            each that was faster in the first.
+        measuring: How to measure. The seconds of the harness are for the first measurement, and for the
+            second one of each that was faster in the first.
         limits: What one compilation may take.
         progress: Is told what is under way.
 
@@ -160,7 +160,7 @@ def compare_settings(
         for place, answer in enumerate(answers)
         if answer.error is None and answer.code != plain.code
     }
-    bench, limit = measuring.bench(plain.code, kernel), measuring.measure_seconds
+    bench, limit = measuring.bench(plain.code, kernel), (kernel.harness if kernel else Harness()).seconds
     progress("measuring")
     found = bench.measure(candidates, seconds=limit, seed=seed)
     rows = []

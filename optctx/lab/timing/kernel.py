@@ -9,6 +9,7 @@ A harness is a Python file of the user's own, trusted as a test is, and runs in 
 
     tolerance = 1e-6, 0.0        # of floats: relative and absolute difference that is no wrong result
     repeat = 1                   # calls between two restorings of the buffers (as many as fill a millisecond)
+    seconds = 5.0                # for the times of up to eight candidates, which are taken together
 """
 
 from __future__ import annotations
@@ -49,13 +50,15 @@ _PLAIN |= {"default", "hidden", "protected", "noundef", "zeroext", "signext", "r
 
 
 class Harness(Struct, frozen=True):
-    """What a harness says beside its arguments. The file is "" for a function without arguments."""
+    """What a harness says beside its arguments. `gives`: whether it has some; `file`: "" for none."""
 
     file: str = ""
     entry: str = ""
+    gives: bool = False
     relative: float = 0.0
     absolute: float = 0.0
     repeat: int | None = None
+    seconds: float = 5.0
 
 
 class Kernel(Struct, frozen=True):
@@ -98,24 +101,24 @@ def harness_beside(file: str) -> str:
     return "" if file == "-" else f"{os.path.splitext(file)[0]}_harness.py"
 
 
-def find_kernel(job: Job, entry: str, harness: Harness, file: str) -> Kernel:
+def find_kernel(job: Job, harness: Harness, file: str) -> Kernel:
     """The function of a module that is measured. `file`: that of the module, for a message.
 
-    Without an entry, and without one in the harness, it is the only function that can be called. LLVM reads
-    the module in this process, after a fresh one, because LLVM may crash on it. Raises NoHarnessError if the
-    function takes arguments and there is no harness, and OptctxError for what cannot be called.
+    Without an entry in the harness, it is the only function that can be called. LLVM reads the module in this
+    process, after a fresh one, because LLVM may crash on it. Raises NoHarnessError if the function takes
+    arguments and the harness gives none, and OptctxError for what cannot be called.
     """
     from llvmlite import binding  # importing optctx works without llvmlite
 
     check_readable(job.ir)
     with parse_module(job.ir, binding.create_context()) as module:
-        function = _callable(entry or harness.entry or _only_function(module), module)
+        function = _callable(harness.entry or _only_function(module), module)
         parameters = [_parameter(function, place, each) for place, each in enumerate(function.arguments, 1)]
         returned = _returned(function)
         names = [each.name for each in function.arguments]
         kernel = Kernel(function.name, tuple(parameters), returned, harness)
-    if kernel.parameters and not harness.file:
-        path = harness_beside(file) or "a file for --harness"
+    if kernel.parameters and not harness.gives:
+        path = harness.file or harness_beside(file) or "a file for --harness"
         raise NoHarnessError(
             f"cannot call {shown(kernel.entry)}: no harness says what to pass; fill in the printed one, and "
             f"save it as {path}",
@@ -134,7 +137,10 @@ def _only_function(module: ModuleRef) -> str:
     if len(found) == 1:
         return found[0]
     names = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
-    raise OptctxError(f"cannot tell what to call: name a function with --entry ({names or 'there is none'})")
+    raise OptctxError(
+        f"cannot tell what to call ({names or 'there is no function'}): name one in a harness, with "
+        f'entry = "NAME"'
+    )
 
 
 def _callable(entry: str, module: ModuleRef) -> ValueRef:
@@ -209,9 +215,12 @@ def _to_fill_in(kernel: Kernel, names: Sequence[str]) -> str:
 def read_harness(_: object, file: str) -> Harness:
     """What a harness says. Raises OptctxError for a file that is none."""
     told = run_harness(file)
-    if not callable(told.get("arguments")):
-        raise _unusable(file, "it defines no function `arguments`")
     entry, repeat, tolerance = told.get("entry", ""), told.get("repeat"), told.get("tolerance", 0.0)
+    seconds = told.get("seconds", 5.0)
+    if not callable(told.get("arguments", list)):
+        raise _unusable(file, f"expected a function `arguments`, found {shown(told['arguments'])}")
+    if not (isinstance(seconds, int | float) and 0 < seconds < 1e9):
+        raise _unusable(file, f"expected `seconds` as a number above 0, found {shown(seconds)}")
     if not isinstance(entry, str):
         raise _unusable(file, f"expected `entry` as text, found {shown(entry)}")
     if repeat is not None and not (type(repeat) is int and repeat > 0):
@@ -222,7 +231,7 @@ def read_harness(_: object, file: str) -> Harness:
             file, f"expected `tolerance` as one or two numbers, 0 or more, found {shown(tolerance)}"
         )
     relative, absolute = [*map(float, bounds), 0.0, 0.0][:2]
-    return Harness(file, entry, relative, absolute, repeat)
+    return Harness(file, entry, "arguments" in told, relative, absolute, repeat, float(seconds))
 
 
 def run_harness(file: str) -> dict[str, Any]:
@@ -234,7 +243,7 @@ def run_harness(file: str) -> dict[str, Any]:
 def arguments_of(kernel: Kernel) -> list[Any]:
     """The arguments of one call. Raises OptctxError if they are not as many as the function takes."""
     file = kernel.harness.file
-    if not file:
+    if not kernel.harness.gives:
         return []
     given = _told(file, run_harness(file)["arguments"])
     if not isinstance(given, list | tuple):

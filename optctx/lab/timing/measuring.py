@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from optctx.compiling import Job
-from optctx.lab.settings import Number, seconds, setting
+from optctx.lab.settings import setting
 from optctx.lab.timing.bench import Bench, CommandBench, KernelBench, harness_of
 from optctx.lab.timing.kernel import Harness, Kernel, find_kernel, harness_beside
 
@@ -17,25 +17,10 @@ class Measuring:
     """How run times are measured."""
 
     title: ClassVar[str] = "run time"
-    entry: str = setting(
-        "",
-        "what to call (as the harness says; without one, a function without arguments)",
-        metavar="FUNCTION",
-    )
     harness: str = setting(
-        "", "what it is called with, a Python file (FILE_harness.py beside the file)", metavar="FILE"
-    )
-    measure_seconds: float = setting(
-        5.0,
-        "for the run times of up to eight candidates, which are taken together (%(default)s)",
-        metavar="S",
-        read=seconds,
-    )
-    processor: int | None = setting(
-        None,
-        "where kernels are timed (an isolated one, or the last)",
-        metavar="N",
-        read=Number(int, "the number of a processor, such as 1", lambda found: found >= 0),
+        "",
+        "what is called and with what, a Python file (FILE_harness.py beside the file)",
+        metavar="FILE",
     )
     command: str = setting(
         "",
@@ -44,8 +29,8 @@ class Measuring:
     )
 
     def wants_time(self, file: str) -> bool:
-        """Whether something says what to call: a harness, named or beside the file, or an entry."""
-        return bool(self.harness or self.entry) or has_harness(file)
+        """Whether a harness, named or beside the file, says what to call."""
+        return bool(self.harness) or has_harness(file)
 
     def kernel(self, file: str, job: Job) -> Kernel:
         """What is called of a module.
@@ -54,13 +39,13 @@ class Measuring:
         what cannot be called or used.
         """
         path = self.harness or (harness_beside(file) if has_harness(file) else "")
-        return find_kernel(job, self.entry, harness_of(path) if path else Harness(), file)
+        return find_kernel(job, harness_of(path) if path else Harness(), file)
 
     def bench(self, base: bytes, kernel: Kernel | None) -> Bench:
-        """What measures candidates against a base. Raises OptctxError for no such processor or command."""
+        """What measures candidates against a base. Raises OptctxError for what is no command."""
         if kernel is None:
             return CommandBench(base, self.command)
-        return KernelBench(base, kernel, processor=self.processor)
+        return KernelBench(base, kernel)
 
 
 def has_harness(file: str) -> bool:

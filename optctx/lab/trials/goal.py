@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from optctx.errors import OptctxError, shown
-from optctx.lab.settings import no_such
 from optctx.lab.trials.trial import Trial
 
 Direction = Literal["minimise", "maximise"]
@@ -40,7 +39,7 @@ def goal_named(text: str) -> Goal:
     """A figure of a compilation, from "size" or "instructions:max". Raises OptctxError for another text."""
     name, _, _ = text.partition(":")
     if name not in FIGURES:
-        raise no_such("goal", name, FIGURES)
+        raise OptctxError(f"expected a goal of {', '.join(FIGURES)}, found {shown(name)}")
     return Goal(name, FIGURES[name], direction_of(text))
 
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 from optctx.compiling import Emit
-from optctx.errors import OptctxError
+from optctx.errors import OptctxError, shown
 from optctx.lab.program import NoNumberError, Programs, number_of, object_words, with_object
-from optctx.lab.settings import no_such
 from optctx.lab.sweep.plan import Answer
 from optctx.lab.timing import Bench, Confirmation, Interval, Kernel, KernelBench, Timing
 from optctx.lab.trials import FIGURES, Direction, Goal, State, Trial, direction_of
@@ -130,12 +129,10 @@ class RunTime(Measured):
 
     Candidates are timed beside the base, in turn, on one processor (`optctx.lab.timing`). One whose output is
     not the base's is a "wrong result". At the end the best one is checked again: without that it is no gain.
-    `seconds`: for the candidates of one block, which are timed together.
+    The seconds of the harness are for up to eight candidates, which are timed together.
     """
 
     kernel: Kernel = Kernel("main")  # noqa: RUF009  frozen
-    processor: int | None = None
-    seconds: float = 5.0
     name: ClassVar[str] = "time"
     unit: ClassVar[str] = "times the base"
     confirmed: ClassVar[bool] = True
@@ -156,13 +153,13 @@ class RunTime(Measured):
 
     def confirm(self, base: bytes, code: bytes, first: Interval, seed: int) -> Confirmation:
         """Check a candidate once more, whose ratio was `first`."""
-        return self._bench(base).confirm(code, first, seconds=self.seconds, seed=seed)
+        return self._bench(base).confirm(code, first, seconds=self.kernel.harness.seconds, seed=seed)
 
     def _bench(self, base: bytes) -> Bench:
-        return KernelBench(base, self.kernel, processor=self.processor)
+        return KernelBench(base, self.kernel)
 
     def _measure(self, bench: Bench, candidates: Mapping[str, bytes]) -> dict[str, Found]:
-        measurement = bench.measure(candidates, seconds=self.seconds)
+        measurement = bench.measure(candidates, seconds=self.kernel.harness.seconds)
         return {
             name: self._found(timing, measurement.noise) for name, timing in measurement.candidates.items()
         }
@@ -222,7 +219,7 @@ def objective_named(text: str, **settings: Any) -> Objective:
     """
     name, kinds = text.partition(":")[0], {kind.name: kind for kind in _KINDS}
     if name not in kinds:
-        raise no_such("objective", name, kinds)
+        raise OptctxError(f"expected a goal of {', '.join(kinds)}, found {shown(name)}")
     own = {each.name: settings[each.name] for each in fields(kinds[name]) if each.name in settings}
     return kinds[name](direction=direction_of(text), **own)
 

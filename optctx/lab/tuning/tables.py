@@ -92,8 +92,8 @@ def ending(study: Tuned, source: Source, saved: str | None, *, ask: bool) -> lis
         return []
     lines = reproduction(trial, source)
     clang, *tools = shown_lines(lines.front, lines.opt, lines.llc, lines.clang)
-    unknown = unknown_options(source.clang, arguments_of(trial, source)) if ask and lines.clang else []
-    note = f"{source.clang} does not know {', '.join(unknown)}: its LLVM is another one"
+    unknown = unknown_options(source.clang[0], arguments_of(trial, source)) if ask and lines.clang else []
+    note = f"{source.clang[0]} does not know {', '.join(unknown)}: its LLVM is another one"
     where = (
         f"the best set is in {saved}, for --load" if saved else "--best FILE keeps the best set, for --load"
     )

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
-from optctx.lab.space import PASSES, Space, text_of
+from optctx.lab.space import Space, text_of
 from optctx.lab.sweep.by_reads import ByReads
 from optctx.lab.sweep.plan import Answer, Limits, Plan
 from optctx.lab.timing.bench import processor_model
 from optctx.lab.trials import Goal, Trial, identity_of, versions
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.evaluate import BASE, Candidate, Evaluator, search_plan
-from optctx.lab.tuning.objectives import CompilationTime, Objective, RunTime, Size, Static, emit_for
+from optctx.lab.tuning.objectives import CompilationTime, Objective, RunTime, Size, emit_for
 from optctx.lab.tuning.results import INTERRUPTED, Tuned
 from optctx.lab.tuning.search import Search, make_sampler
 from optctx.lab.tuning.studies import Storage, Study, need_optuna
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 _WINDOW = 8  # trials under way at once, of which a sampler knows no figures yet
 _REPEATS = 3  # compilations whose time counts
-_FEW = 16  # options of a best trial that are taken out one by one, where that takes compilations alone
 
 _ENDS = {"failed": "does not compile", "crashed": "crashes LLVM", "timed out": "takes too long"}
 
@@ -318,8 +317,6 @@ class _Run:
 
     def _find_winner(self, objective: Objective) -> None:
         best = self._result().best
-        cheap = isinstance(objective, Static) and not isinstance(objective, CompilationTime)
-        few = best is not None and sum(name != PASSES for name in best.options) <= _FEW
         self.winner = Winner(
             self.plan,
             self.evaluator,
@@ -327,7 +324,6 @@ class _Run:
             objective.goal,
             self.search.seed,
             varied=bool(self.space.pipelines),
-            fewest=self.search.minimise or (cheap and few),
         )
         if isinstance(objective, RunTime):
             self.winner.confirm(self.trials.values(), objective)

@@ -22,7 +22,7 @@ _CONFIRMED = 3  # trials that are checked again, until one is a gain
 
 @dataclass
 class Winner:
-    """Finds it. `varied`: pipelines are a dimension. `fewest`: options that do not matter are taken out.
+    """Finds it. `varied`: pipelines are a dimension.
 
     `confirmation` and `options` are as in `Tuned.confirmation` and `Tuned.minimised`.
     """
@@ -33,7 +33,6 @@ class Winner:
     goal: Goal
     seed: int
     varied: bool
-    fewest: bool
     confirmation: dict[str, Any] | None = None
     options: dict[str, str] | None = None
 
@@ -41,7 +40,7 @@ class Winner:
         """Check the best run times again, until one is a gain without doubt."""
         for place, (trial, first) in enumerate(self._fastest(trials)[:_CONFIRMED]):
             options, answer = None, self._compile(trial, overrides_of(trial.options))
-            if self.fewest and answer.state == "ok":  # it may take too long this time
+            if answer.state == "ok":  # it may take too long this time
                 measure = objective.against(answer.code)
 
                 def keeps(one: Answer, measure: Measure = measure) -> bool:
@@ -64,10 +63,9 @@ class Winner:
                 return
 
     def reduce(self, best: Trial) -> None:
-        """Take options out of the best by figures of the compilation, if that is asked for."""
-        if self.fewest:
-            answer = self._compile(best, overrides_of(best.options))
-            self.options = self._fewest(best, answer, lambda one: self._as_good(one, best))
+        """Take options out of the best, for as long as its figure stays as good."""
+        answer = self._compile(best, overrides_of(best.options))
+        self.options = self._fewest(best, answer, lambda one: self._as_good(one, best))
 
     def _fastest(self, trials: Iterable[Trial]) -> list[tuple[Trial, Interval]]:
         """Trials whose ratios are above 1 and above the noise, the fastest first; of equal objects one."""

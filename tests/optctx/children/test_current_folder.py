@@ -29,7 +29,7 @@ MARK = "import posix; posix.close(posix.open({path!r}, posix.O_CREAT | posix.O_W
 
 COMMANDS = [  # one for each kind of process that commands start
     "sweep module.ll --try unroll-count=1,2 --verify",
-    "sweep module.bc --cpu haswell --try unroll-count=1",
+    "sweep module.bc --llc=-mcpu=haswell --try unroll-count=1",
     "record module.bc",
 ]
 
@@ -104,7 +104,7 @@ def test_neither_does_a_process_of_the_library(
             with open(sys.argv[1]) as file, Compiler() as compiler:
                 job = Job(file.read())
                 code = compiler.compile(job).code
-            kernel = find_kernel(job, "", harness_of(sys.argv[2]), "sum.ll")
+            kernel = find_kernel(job, harness_of(sys.argv[2]), "sum.ll")
             assert KernelBench(code, kernel).check({"same": code})["same"].state == "ok"
             Witness().__enter__().sees("a test")
             os._exit(3)

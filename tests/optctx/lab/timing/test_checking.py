@@ -196,7 +196,8 @@ def test_what_a_harness_gives_wrongly_is_one_clear_error(
 @rows(
     ("text", "words"),
     [
-        ("", "it defines no function `arguments`"),
+        ("arguments = 7", "expected a function `arguments`, found 7"),
+        ("seconds = 0", "expected `seconds` as a number above 0, found 0"),
         ("def arguments(:", "it raises SyntaxError in line 1: "),
         ("import nowhere_at_all", "it raises ModuleNotFoundError in line 1: "),
         (
@@ -243,21 +244,22 @@ def test_a_harness_that_is_not_there_is_one_clear_error(tmp_path: pathlib.Path) 
 )
 def test_what_cannot_be_called_is_refused_with_the_reason(ir: str, words: str) -> None:
     with pytest.raises(OptctxError) as raised:
-        find_kernel(Job(ir), "f", Harness(), "a.ll")
+        find_kernel(Job(ir), Harness(entry="f"), "a.ll")
     assert words in str(raised.value)
 
 
 def test_a_module_with_several_functions_needs_a_name() -> None:
+    named = Harness(entry="g")
     ir = "define void @f() { ret void }\ndefine noundef signext i8 @g() { ret i8 1 }"
-    with pytest.raises(OptctxError, match=r"name a function with --entry \(f, g\)"):
-        find_kernel(Job(ir), "", Harness(), "a.ll")
-    assert find_kernel(Job(ir), "g", Harness(), "a.ll") == Kernel("g", (), "i8")
+    with pytest.raises(OptctxError, match=r"what to call \(f, g\): name one in a harness"):
+        find_kernel(Job(ir), Harness(), "a.ll")
+    assert find_kernel(Job(ir), named, "a.ll") == Kernel("g", (), "i8", named)
 
 
 def test_a_harness_to_fill_in_runs_as_it_is(tmp_path: pathlib.Path) -> None:
     ir = "define double @f(ptr %array, i64 %n, float %0) { ret double 1.0 }"
     with pytest.raises(NoHarnessError) as raised:
-        find_kernel(Job(ir), "", Harness(), "here/a.ll")
+        find_kernel(Job(ir), Harness(), "here/a.ll")
     assert raised.value.path == "here/a_harness.py"
     kernel = kernel_of(tmp_path, ir, raised.value.text)
     assert (kernel.signature, kernel.harness.entry) == ("double f(ptr, i64, float)", "f")

@@ -25,7 +25,7 @@ OPTIONS = {
 @rows("name", OPTIONS)
 def test_options_change_the_code_of_an_example_and_not_what_it_does(name: str) -> None:
     ir = (EXAMPLES / f"{name}.ll").read_text()
-    kernel = find_kernel(Job(ir), "", harness_of(str(EXAMPLES / f"{name}_harness.py")), f"{name}.ll")
+    kernel = find_kernel(Job(ir), harness_of(str(EXAMPLES / f"{name}_harness.py")), f"{name}.ll")
     objects = {option: compiled(ir, option) for option in OPTIONS[name]}
     base = compiled(ir)
     assert len({base, *objects.values()}) == 4
@@ -56,7 +56,7 @@ def test_a_command_of_the_page_finds_a_gain_or_none_and_goes_on(
         (tmp_path / each.name).write_bytes(each.read_bytes())
     monkeypatch.chdir(tmp_path)
     for trials in ("2", "3"):
-        assert main([*command, "--trials", trials, "--measure-seconds", "0.2"]) == 0
+        assert main([*command, "--trials", trials]) == 0
         said = capfd.readouterr().out.splitlines()
         counted = said.index(f"{trials} trials; ended after {trials} trials")
         assert re.search("confirmed|no gain", said[counted - 1])

@@ -58,7 +58,7 @@ def test_run_times_of_another_processor_are_not_of_the_same_search(
     arguments: dict[str, Any] = {
         "job": KERNEL,
         "space": parse_space(["force-vector-width=1"]),
-        "objectives": (RunTime(kernel=sum_of_floats(tmp_path), seconds=0.1),),
+        "objectives": (RunTime(kernel=sum_of_floats(tmp_path)),),
         "sampler": "grid",
         "storage": str(tmp_path / "night.journal"),
     }
@@ -70,7 +70,7 @@ def test_run_times_of_another_processor_are_not_of_the_same_search(
 
 def test_a_wrong_result_is_a_row(tmp_path: pathlib.Path) -> None:
     """Without a tolerance, sums in another order are wrong."""
-    objective = RunTime(kernel=sum_of_floats(tmp_path, ""), seconds=0.2)
+    objective = RunTime(kernel=sum_of_floats(tmp_path, ""))
     study = tuned(KERNEL, parse_space(["force-vector-width=1"]), (objective,), sampler="grid")
     (trial,) = study.trials
     assert (trial.state, trial.objectives) == ("wrong result", {})
@@ -126,7 +126,7 @@ def test_a_best_trial_that_takes_too_long_the_next_time_is_no_gain() -> None:
     evaluator.answers.return_value = [Answer("timed out")]
     objective.against.side_effect = OptctxError("the base cannot be measured")
     objective.confirm.return_value = Confirmation(False, one, None, one, Outcome("failed"))
-    winner = Winner(Mock(), evaluator, Mock(), RunTime().goal, seed=0, varied=False, fewest=True)
+    winner = Winner(Mock(), evaluator, Mock(), RunTime().goal, seed=0, varied=False)
     winner.confirm([trial], objective)
     assert winner.confirmation is not None
     assert (winner.confirmation["gain"], winner.options) == (False, None)
@@ -135,7 +135,7 @@ def test_a_best_trial_that_takes_too_long_the_next_time_is_no_gain() -> None:
 def test_what_a_command_measures_is_minimised_by_measuring(fresh: FreshProcess) -> None:
     """Objects that no trial had are measured as well."""
     space = parse_space(["force-vector-width=1", "unroll-count=2"])
-    study = tuned(JOB, space, (Command(command="stat -c %s {object}"),), minimise=True)
+    study = tuned(JOB, space, (Command(command="stat -c %s {object}"),))
     assert (len(study.trials), study.minimised) == (1, {"force-vector-width": "1"})
     code = fresh.compile(replace(JOB, options=("-force-vector-width=1",))).code
     assert len(code) < study.trials[0].objectives["command"]
@@ -146,7 +146,7 @@ def test_the_winner_stands_on_the_fewest_options(
 ) -> None:
     (tmp_path / "scale.ll").write_text(SCALE)
     file = tmp_path / "best.toml"
-    words = ["tune", str(tmp_path / "scale.ll"), "--passes", "default<O2>", "--sampler", "grid"]
+    words = ["tune", str(tmp_path / "scale.ll"), "--passes", "default<O2>"]
     settings = ["force-vector-width=1,4", "enable-gvn-hoist=true,false", "unroll-count=1"]
     sets = [word for setting in settings for word in ("--try", setting)]
     assert main([*words, *sets, "--best", str(file), "--format", "json"]) == 0

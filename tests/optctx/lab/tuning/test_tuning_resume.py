@@ -162,7 +162,7 @@ def test_a_study_of_something_else_is_refused_by_name(tmp_path: pathlib.Path) ->
         "objectives": {"objectives": (Instructions(),)},
     }
     for name, value in others.items():
-        words = f"its trials are of a tune that differs in {name}; .* or give another name with --study"
+        words = f"its trials are of a tune that differs in {name}; .* or name another storage"
         with pytest.raises(OptctxError, match=words):
             tuned(**{**given, **value})
     assert file.read_bytes() == before
@@ -179,7 +179,7 @@ def test_a_storage_that_cannot_be_used_is_one_error(tmp_path: pathlib.Path) -> N
     )
     garbage.write_text("hello\n")
     for place, words in {
-        str(theirs): "optctx has not made it; give another name with --study",
+        str(theirs): "optctx has not made it; name another storage",
         str(garbage): "cannot use the storage .*garbage.journal",
         str(tmp_path): "it is a directory|not a regular file",
         str(tmp_path / "none" / "study.journal"): "there is no directory",
