@@ -10,6 +10,10 @@ import sys
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
+from optctx.numba import required  # noqa: F401  # refuses a Numba with which what follows cannot work
+
+# isort: split
+
 import numba
 from numba.core.registry import CPUDispatcher
 
@@ -17,6 +21,7 @@ from optctx.context import OptionContext, current
 from optctx.context.lookups import seen
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError, OptionTypeError, level_outside, shown
+from optctx.numba import ufuncs  # noqa: F401  # what stands for universal functions
 from optctx.numba.dispatcher import OptionsDispatcher
 from optctx.numba.target import OptionsTarget, target_of
 from optctx.travelling.attaching import compiles_outside
