@@ -67,12 +67,12 @@ mutants: $(VENV)/.tests
 
 # The tests with the native code built under a sanitizer: make sanitize SANITIZER=address (or undefined, thread).
 # Freed memory waits in a quarantine of 16 MB, which is full before the tests that measure growth begin to.
-# A fork takes more locks than the detector of deadlocks has room for (64), and children of it start threads.
+# Children of forks start threads.
 USED = $(or $(SANITIZER),address)
 RUNTIME = $(shell $(CXX) -print-file-name=lib$(subst address,asan,$(subst undefined,ubsan,$(subst thread,tsan,$(USED)))).so)
 SANITIZED = LD_PRELOAD=$(RUNTIME):$$($(CXX) -print-file-name=libstdc++.so) \
   ASAN_OPTIONS=detect_leaks=0:handle_segv=0:quarantine_size_mb=16 UBSAN_OPTIONS=handle_segv=0:suppressions=$(CURDIR)/tests/support/ubsan.supp \
-  TSAN_OPTIONS=handle_segv=0:detect_deadlocks=0:die_after_fork=0:suppressions=$(CURDIR)/tests/support/tsan.supp
+  TSAN_OPTIONS=handle_segv=0:die_after_fork=0:suppressions=$(CURDIR)/tests/support/tsan.supp
 sanitize: build/$(USED)/.made
 	$(SANITIZED) build/$(USED)/bin/pytest -s -p no:faulthandler -m '' --deselect tests/project/test_stub.py
 
