@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find native -name '*.[ch]pp') optctx/include/optctx/interface.h CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-long lint docs docs-test wheels images registries numba bench conformance fuzz probe soak mutants sanitize stub upstream clean
+.PHONY: demo test test-long lint docs docs-test wheels images registries numba bench conformance fuzz probe soak mutants sanitize upstream clean
 
 demo: $(VENV)/.built
 	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
@@ -25,7 +25,7 @@ test: $(VENV)/.tests
 test-long: $(VENV)/.tests
 	$(BIN)/python -m tests.long $(STAGES)
 
-lint: $(VENV)/.lint
+lint: $(VENV)/.lint optctx/_native.pyi
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 	$(BIN)/codespell *.md docs design examples packaging optctx evidence
 	$(BIN)/clang-format --dry-run --Werror $$(find native optctx/include examples tests evidence -name '*.[ch]pp' -o -name interface.h)
@@ -85,8 +85,8 @@ build/%/.made: $(SOURCES)
 	echo 'import os; os.RTLD_DEEPBIND = 0' > $$(echo build/$*/lib/python*/site-packages)/sanitizer.pth
 	touch $@
 
-# Takes over the native module's generated stub, after a change of the bindings.
-stub: $(VENV)/.built
+# The types of the native module's bindings, which the build works out, where mypy and editors look for them.
+optctx/_native.pyi: $(VENV)/.built
 	cp $$($(BIN)/python -c 'from optctx import _native; print(_native.__file__.rsplit("/", 2)[0])')/_native.pyi optctx/
 
 # The extra of pyproject.toml that has wheels for an interpreter.
