@@ -96,9 +96,11 @@ Result call_virtual(std::uintptr_t object, unsigned index, Arguments... argument
                                                                                                        arguments...);
 }
 
-unsigned call_virtual_uint(std::uintptr_t object, unsigned index) {
-    const views::LiveView live;
-    return call_virtual<unsigned>(object, index);
+auto live(bool (image::RawOption::*asked)(unsigned) const) {
+    return [asked](const image::RawOption& option, unsigned index) {
+        const views::LiveView live;
+        return (option.*asked)(index);
+    };
 }
 
 // What a cl::generic_parser_base lists: name, help text, and the first word of what each choice stores. `functions`:
@@ -217,8 +219,10 @@ void add_image(nb::module_& m) {
         .def_ro("occurrences", &image::RawOption::occurrences)
         .def_prop_ro("help", [](const image::RawOption& o) { return std::string(o.help.data, o.help.size); })
         .def_prop_ro("hidden", &image::RawOption::hidden)
-        .def_prop_ro("misc", &image::RawOption::misc)
-        .def_prop_ro("value_expected", &image::RawOption::value_expected)
+        .def("needs_value", live(&image::RawOption::needs_value), "index"_a)
+        .def("takes_no_value", live(&image::RawOption::takes_no_value), "index"_a)
+        .def_prop_ro("splits_at_commas", &image::RawOption::splits_at_commas)
+        .def_prop_ro("is_default_option", &image::RawOption::is_default_option)
         .def_prop_ro("categories", &categories);
     m.def(
         "option_at", [](std::uintptr_t address) { return reinterpret_cast<const image::RawOption*>(address); },
@@ -277,7 +281,6 @@ void add_image(nb::module_& m) {
     m.def("demangle", &demangle, "name"_a);
     m.def("call_pointer", &call_pointer, "function"_a, "argument"_a = 0);
     m.def("call_all", &call_all, "calls"_a);
-    m.def("call_virtual_uint", &call_virtual_uint, "object"_a, "index"_a);
     m.def("read_choices", &read_choices, "parser"_a, "functions"_a,
           "(name, help text, first word of what it stores) of each choice that a parser lists.");
 }

@@ -382,7 +382,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         return repr(self._layers)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        made_of = (*layers_as_text(self), self._unread, "contain", type(self))
+        made_of = (*layers_as_text(self), self._unread, type(self))
         return _restore, made_of, state_of(self, OptionContext)
 
     def __copy__(self) -> OptionContext:
@@ -413,11 +413,10 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """Decorate a function: each call of it runs inside this context.
 
-        A function that Numba compiles is compiled under this context instead, wherever it is called, if the
-        program has imported `optctx.numba`.
+        A function that Numba compiles is compiled under this context instead, wherever it is called.
 
-        Raises OptionTypeError for a function of Numba's without `optctx.numba`, and for what `run` refuses. A
-        call raises it for the results that `run` refuses.
+        Raises OptionTypeError for what `optctx.numba` or `run` refuse. A call raises it for the results that
+        `run` refuses.
         """
         return decorated(self, function)
 
@@ -432,16 +431,7 @@ def _overrides(engine: Engine, overrides: object, named: Mapping[str, object]) -
 
 
 def _restore(
-    inherited: dict[str, Texts],
-    own: dict[str, Texts],
-    unread: UnreadMode = "ignore",
-    sets: str = "contain",
-    kind: type[OptionContext] = OptionContext,
+    inherited: dict[str, Texts], own: dict[str, Texts], unread: UnreadMode, kind: type[OptionContext]
 ) -> OptionContext:
-    """Make a context again for pickle: the registered defaults, then inherited values, then the overrides.
-
-    `sets`: what became of values given to LLVM's setters inside. Pickles of before may have another word.
-    """
-    if sets != "contain":
-        raise OptionTypeError(f"cannot read a pickled context with sets={sets!r}: scopes contain what is set")
+    """Make a context again for pickle: the registered defaults, then inherited values, then the overrides."""
     return kind._of(rebuild(attached() or attach(), inherited, own), None, unread)

@@ -34,7 +34,6 @@ _PLACES, _CLASSES, _CHOICES = "places of options", "classes of options", "choice
 _VTABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
 _SMALLEST = 0xA0  # bytes of an option with a value, its default and a parser; on the heap nothing says more
 _LIST = 0x50  # bytes of a list before its parser
-_DEFAULT = 0x10  # of cl::MiscFlags
 _HEAD = 0x50  # bytes of an Option before its value can come
 _EARLIEST, _SAMPLE = 0x60 // WORD, 24  # words: where a value's default can begin; what is looked at for it
 _CHOOSING = ("getNumOptions", "getOptionEj", "getDescription", "getOptionValueEj")  # as in `Choices`
@@ -194,7 +193,7 @@ def is_placeholder(address: int) -> bool:
 
     They are left out: what is registered must not depend on whether anything has parsed a command line yet.
     """
-    return bool(option_at(address).misc & _DEFAULT)
+    return option_at(address).is_default_option
 
 
 def registered_elsewhere(image: Image, registry: ImageRegistry, name: str) -> str:

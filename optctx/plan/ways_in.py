@@ -24,7 +24,7 @@ from optctx._native import (
     pack_interception,
     place_code,
     replace_add_occurrence,
-    use_parser_function,
+    use_parser,
 )
 from optctx.arch import processor
 from optctx.arch.processor import Entrance
@@ -172,7 +172,8 @@ def _starts(survey: Survey, index: int, unavailable: dict[str, str]) -> list[Cha
         if entrance is None:
             unavailable[row.feature] = "it begins with instructions not known here"
             continue
-        use_parser_function(index, row.handler, address)
+        if row.handler is ParserFunction.parse:
+            use_parser(index, address)
         code = processor().entrance_code(entrance, _entry(row, index), before)
         changes.append((entrance.address, entrance.code, code))
     return changes

@@ -21,8 +21,8 @@ from tests.support.timing_kernels import SUM, TOTAL
 
 # What optctx imports or could import, besides the modules of Python's library.
 INSTALLED = [
-    *("capstone", "cloudpickle", "cma", "hypothesis", "llvmlite"),
-    *("matplotlib", "numba", "numpy", "optctx", "optuna", "pytest", "rich", "scipy", "sqlalchemy"),
+    *("capstone", "hypothesis", "llvmlite", "msgspec", "numba", "numpy", "optctx", "optuna", "platformdirs"),
+    *("pytest", "rich", "scipy", "sqlalchemy", "tblib"),
 ]
 # `posix` is built in.
 MARK = "import posix; posix.close(posix.open({path!r}, posix.O_CREAT | posix.O_WRONLY))\n"

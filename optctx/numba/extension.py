@@ -1,14 +1,11 @@
-"""Numba's own cache (`numba.njit(cache=True)`) beside scopes: code of one scope is not loaded elsewhere.
+"""What Numba imports in each process that compiles, as an extension: next to nothing of optctx.
 
-What this needs is put into Numba when optctx attaches, or when Numba calls its extensions (`init`),
-whichever is later. Until then nothing of Numba's is replaced. Each process that compiles with Numba imports
-this module, and next to nothing else of optctx.
+What Numba's own cache (`numba.njit(cache=True)`) needs beside scopes is put into Numba when optctx attaches,
+or when Numba calls its extensions, whichever is later. Until then nothing of Numba's is replaced.
 """
 
 import sys
 import warnings
-
-__all__ = ["begin", "init"]
 
 
 def init() -> None:
@@ -23,7 +20,7 @@ def init() -> None:
 def begin() -> None:
     """Put it into Numba, if that is as expected; otherwise warn."""
     try:
-        from optctx.plain_numba.hooks import install
+        from optctx.numba.plain import install
 
         install()
     except (ImportError, AttributeError, KeyError) as error:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import warnings
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -20,10 +19,8 @@ from numba.core.types import Generator
 
 from optctx.cache.entries import Situation
 from optctx.context import OptionContext
-from optctx.context.lookups import seen, values_outside
-from optctx.engine.attach import attached
 from optctx.engine.engine import Engine
-from optctx.errors import NumbaOptionsWarning, OptctxError, ScopeError
+from optctx.errors import NumbaOptionsWarning, OptctxError
 from optctx.reads.log import Log
 from optctx.reads.recording import record
 from optctx.travelling.attributes import attributes_policy
@@ -34,15 +31,11 @@ _SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "LLVM_REFPRUNE_PASS", "LL
 
 
 class Values:
-    """The values of a context at one moment, with all else that is in force for LLVM in this process.
+    """The values of a context at one moment, with all else that is in force for LLVM in this process."""
 
-    `context`: None if they cannot be told; then they equal none.
-    """
-
-    def __init__(self, engine: Engine, context: OptionContext | None) -> None:
-        self.engine = engine
-        self.context = context
-        self._situation = None if context is None else Situation(engine, context._native)
+    def __init__(self, engine: Engine, context: OptionContext) -> None:
+        self._engine = engine
+        self._situation = Situation(engine, context._native)
         parts = [
             *(_FORMAT, engine.image.build_id, binding.get_process_triple(), process_texts(engine)),
             *(attributes_policy(), [repr(getattr(config, name, None)) for name in _SETTINGS]),
@@ -52,37 +45,11 @@ class Values:
 
     def key(self, names: Collection[str] | None) -> str:
         """A text for these states of the options `names`, of all if that is None."""
-        if self._situation is None:
-            return os.urandom(16).hex()
-        return self._situation.key(self.rest, sorted(self.engine.options if names is None else names))
+        return self._situation.key(self.rest, sorted(self._engine.options if names is None else names))
 
     def agree(self, other: Values, names: Collection[str] | None) -> bool:
         """Whether LLVM, if it reads no other options than `names`, does the same under both."""
         return self is other or self.key(names) == other.key(names)
-
-
-def outside(values: Values) -> Values:
-    """Those outside all scopes."""
-    return Values(values.engine, values_outside(values.engine))
-
-
-def values_here(known: Values | None = None) -> Values | None:
-    """The values of the scope that this thread is in; None outside all scopes.
-
-    `known`: those of a scope that it may still be in.
-    """
-    engine = attached()
-    if engine is None:
-        return None
-    try:
-        context = seen(engine, "compile with Numba")
-    except ScopeError:  # a scope of another task, suspended on this thread
-        return Values(engine, None)
-    if context is None:
-        return None
-    if not engine.shares_machines:  # Numba has one, which keeps values of earlier scopes
-        return Values(engine, None)
-    return known if known is not None and known.context is context else Values(engine, context)
 
 
 class Reads:
@@ -118,11 +85,6 @@ class Reads:
     def lose(self) -> None:
         """Note that LLVM works unrecorded."""
         self._names = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether a block of `recorded` records now."""
-        return self._log is not None and not self._log.is_over
 
     @contextmanager
     def recorded(self) -> Iterator[None]:
@@ -179,11 +141,6 @@ class Entries:
         key = (*self._under(base, values), names, values.key(names))
         self._file.save(key, (key, data))
 
-    def flush(self) -> None:
-        """Forget all entries."""
-        if os.path.exists(self._file._index_path):
-            self._file.flush()
-
     def _under(self, base: Any, values: Values) -> tuple[Any, ...]:
         """The key for everything that the result depends on, except options that can be scoped."""
         return (*base, repr(self._file._source_stamp), values.rest)
@@ -194,8 +151,7 @@ def gives_generator(compiled: Any) -> bool:
 
     Numba cannot compile what calls one that was loaded: the code that goes on is not in the file.
     """
-    signature = getattr(compiled, "signature", None)  # what is only a library has none
-    return signature is not None and isinstance(signature.return_type, Generator)
+    return isinstance(compiled.signature.return_type, Generator)
 
 
 def warn_not_cached(function: Any, why: str) -> None:
