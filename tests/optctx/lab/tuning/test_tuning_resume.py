@@ -23,7 +23,7 @@ from optctx.lab.tuning import Instructions, Tuned, parse_space
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.evaluate import Evaluator
 from optctx.lab.tuning.studies import Study
-from tests.support.processes import SECONDS, in_child, of_session, wait_for
+from tests.support.processes import SECONDS, children_of, in_child, of_session, wait_for
 from tests.support.tuning_cases import JOB, TINY, StopError, cut_short, kept, loops, told, tuned
 
 ROOT = pathlib.Path(__file__).parents[4]
@@ -140,7 +140,7 @@ def test_an_interrupt_while_measuring_ends_leaves_no_process(monkeypatch: pytest
     with pytest.raises(KeyboardInterrupt):
         tuned(JOB, loops(), trials=1)
     [evaluator] = made
-    wait_for(lambda: evaluator.pool.end is not None)
+    wait_for(lambda: not children_of(evaluator.pool.process))
 
 
 def test_two_searches_work_on_one_study(tmp_path: pathlib.Path) -> None:
