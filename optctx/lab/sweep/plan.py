@@ -76,7 +76,7 @@ class Plan:
     output: bool = False  # whether answers have the object, and the IR if the job emits it
     noted: tuple[str, ...] = ()  # options whose reads answers report
     repeats: int = 1  # compilations of each that is asked for, of which the fastest counts
-    directory: str | None = None  # where to compile and put temporary files; None is as this process
+    directory: bytes | None = None  # where to compile and put temporary files; None is as this process
 
     @property
     def pipelines(self) -> tuple[str, ...]:
@@ -119,7 +119,7 @@ def make_plan(
         output,
         noted,
         repeats,
-        directory,
+        None if directory is None else os.fsencode(directory),
     )
 
 

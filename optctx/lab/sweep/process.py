@@ -10,23 +10,25 @@ from optctx.children.answers import Done
 from optctx.children.crowd import PER_THREAD, Crowd
 from optctx.children.limits import Limits
 from optctx.children.pool import Pool, SharedPool
-from optctx.compiling.fresh import answered, llvm_pool, refused_reading
+from optctx.compiling.fresh import answered, refused_reading
 from optctx.errors import EndedEarlyError
 from optctx.lab.sweep.plan import Answer, Asked, Plan
-from optctx.lab.sweep.recording import Recorded, recorded
+from optctx.lab.sweep.recording import Recorded
 from optctx.lab.sweep.worker import (
     attach_once,
+    attach_under,
+    begin,
     check,
     check_module,
     compile_one,
-    prepare,
+    record_first,
 )
 
 _LINES = 100  # kept of what LLVM prints in one compilation
 _LINE = 500  # characters kept of a line
 
-# Attaching takes most of the time that a server needs to prepare: the next experiment has it already.
-_attached = SharedPool(attach_once, within=llvm_pool)
+# Of all experiments whose base is LLVM's: the next one begins at once.
+_attached = SharedPool(attach_once)
 
 
 class SweepProcess:
@@ -41,45 +43,45 @@ class SweepProcess:
     _crowd: Crowd[Answer]
 
     def __init__(self) -> None:
-        self._pools = ExitStack()
+        self._stack = ExitStack()
         self._asked: dict[int, Asked] = {}  # unanswered
         self._taken: dict[int, list[Answer]] = {}  # of those that are compiled several times
         self._bases: dict[int, float] = {}  # seconds, by job
 
     def __enter__(self) -> SweepProcess:
-        llvm_pool()  # its server starts while the caller makes the plan
+        _attached.running()  # its server starts while the caller makes the plan
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._pools.close()
+        self._stack.close()
 
     def prepare(self, plan: Plan) -> None:
         """Take the plan. Raises OptctxError for the first job that LLVM refuses under any options."""
         self.plan = plan
-        # Options of the process count before LLVM is attached to, as in the calling process.
-        within = llvm_pool() if plan.arguments else _attached.running()
-        self.pool = Pool(
-            prepare, plan, within=within, name="helper process of the sweep", directory=plan.directory
-        )
-        self._pools.callback(self.pool.close)
-        self.pool.start()
+        if plan.arguments:
+            self.pool = self._stack.enter_context(Pool(attach_under, plan.arguments))
+        else:
+            self.pool = _attached.running()
         _ = self.pool.process  # raises what its server finds wrong
-        self._crowd = Crowd(
+        crowd = Crowd(
             self.pool,
-            compile_one,
-            Answer,
+            begin,
+            plan,
+            function=compile_one,
+            gives=Answer,
             threads=plan.limits.at_once,
             limit=self._limit,
             traits=self._settings,
             memory=plan.limits.memory,
         )
+        self._crowd = self._stack.enter_context(crowd)
         for place in range(len(plan.jobs)):
             if error := self._error(place):
                 raise plan.refused(place, error)
 
     def recorded(self) -> Recorded:
         """What LLVM reads for the first job without options. Raises OptctxError if it takes too long."""
-        done = self.pool.call(recorded, self.plan.jobs[0], gives=Recorded, limits=self._limits)
+        done = self.pool.call(record_first, self.plan, gives=Recorded, limits=self._limits)
         return answered(done, "cannot record what LLVM reads", self.plan.limits.seconds())
 
     @property
@@ -169,9 +171,9 @@ class SweepProcess:
 
     def _error(self, place: int) -> str:
         """The error that a job has under any options; "" for none."""
-        done = self.pool.call(check, place, gives=str, limits=self._limits)
+        done = self.pool.call(check, self.plan, place, gives=str, limits=self._limits)
         if done.death is not None:  # if the pipeline killed LLVM, the rows will say so
-            done = self.pool.call(check_module, place, gives=str, limits=self._limits)
+            done = self.pool.call(check_module, self.plan, place, gives=str, limits=self._limits)
         if self.pool.end is not None:
             raise EndedEarlyError(f"{self.pool.end}; run it again")
         if done.death is None:

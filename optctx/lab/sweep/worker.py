@@ -8,20 +8,29 @@ import warnings
 from dataclasses import replace
 
 from optctx import OptionContext, attach
+from optctx.compiling.fresh import load_llvm, move_to
 from optctx.compiling.job import Job, Result, compile_unchecked, pipeline_error
 from optctx.errors import OptctxError, UnsupportedImageError
 from optctx.lab.sweep.plan import Answer, Asked, Plan
+from optctx.lab.sweep.recording import Recorded, recorded
 from optctx.process import Attributes, noting, read_in, set_process_options
 
 
 def attach_once() -> None:
-    """Prepare a server of which those of experiments are forks."""
+    """Prepare the server of experiments whose base is LLVM's."""
+    attach_under(())
+
+
+def attach_under(arguments: tuple[str, ...]) -> None:
+    """Prepare a server under the options of the calling process, which come before attaching."""
+    load_llvm()
+    set_process_options(arguments)
     _attach("ignore")
 
 
-def prepare(plan: Plan) -> Plan:
-    """Set the options of the calling process, and attach as it has attached. Every child has the plan."""
-    set_process_options(plan.arguments)
+def begin(_: None, plan: Plan) -> Plan:
+    """In a child: go where the plan compiles, and attach with the settings of the calling process."""
+    move_to(plan.directory)
     _attach(*plan.attributes)  # type: ignore[arg-type]
     return plan
 
@@ -33,14 +42,21 @@ def _attach(attributes: Attributes, *trust: str) -> None:
         attach(attributes=attributes, trust=[each for each in trust if each] if trust else None)
 
 
-def check(plan: Plan, place: int) -> str:
+def check(_: None, plan: Plan, place: int) -> str:
     """The error that a job has under any options, of its module, its pipeline or its target; "" for none."""
-    return check_module(plan, place) or pipeline_error(plan.jobs[place])
+    return check_module(_, plan, place) or pipeline_error(plan.jobs[place])
 
 
-def check_module(plan: Plan, place: int) -> str:
+def check_module(_: None, plan: Plan, place: int) -> str:
     """The error that a job's module has under any options; "" for none."""
+    begin(_, plan)
     return compile_unchecked(replace(plan.jobs[place], passes="verify", emit="none")).error or ""
+
+
+def record_first(_: None, plan: Plan) -> Recorded:
+    """What LLVM reads for the first job. Raises OptctxError if LLVM refuses it."""
+    begin(_, plan)
+    return recorded(_, plan.jobs[0])
 
 
 def compile_one(plan: Plan, asked: Asked) -> Answer:

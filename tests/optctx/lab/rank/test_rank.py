@@ -302,7 +302,7 @@ def test_a_killed_helper_leaves_what_is_known(
     assert main([*words, "--try", "unroll-count=2,4,8"]) == 2
     out, err = capfd.readouterr()
     assert "ended because it could not go on: nothing is known of 1 value" in out
-    assert "the helper process of the sweep ended with status -9 before it answered; run it again" in err
+    assert "the helper process ended with status -9 before it answered; run it again" in err
 
 
 # Which values are compiled together
