@@ -12,7 +12,7 @@ from evidence.strategies.strategy import Strategy
 from optctx.children.death import cause_of_end
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import OptctxError
-from optctx.lab.repeat import tool_target
+from optctx.lab.llc import tool_target
 
 _NEWEST_FIRST = (
     "",
