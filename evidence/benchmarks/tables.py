@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from evidence.benchmarks._report import Report, compile_cpp, spread
-from optctx.facts import Facts, facts
+from evidence.census.readers import Census, take_census
 
 _FORMS = {
     "table": "a slot for each option",
@@ -31,8 +31,8 @@ _WORD = 8  # every other type
 
 def main() -> int:
     report = Report("Values of a context")
-    found = facts(readers=False)
-    real = [option for option in found.options if not option.alias_of]
+    found = take_census()
+    real = [option for option in found.options if not option.facts.alias_of]
     size = (len(real), len({option.library for option in real}), _bytes(found))
     print("\n{:,} options in {} libraries, {:,} bytes of values".format(*size))
     with tempfile.TemporaryDirectory() as folder:
@@ -53,8 +53,8 @@ def _figures(command: list[object]) -> list[float]:
     return [float(word) for word in done.stdout.split()]
 
 
-def _bytes(found: Facts) -> int:
-    return sum(_BYTES.get(each.type, _WORD) for each in found.options if not each.alias_of)
+def _bytes(found: Census) -> int:
+    return sum(_BYTES.get(each.facts.type, _WORD) for each in found.options if not each.facts.alias_of)
 
 
 if __name__ == "__main__":

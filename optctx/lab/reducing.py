@@ -16,9 +16,9 @@ from typing import Literal
 from optctx import registry
 from optctx.children.death import last_words
 from optctx.compiling import FreshProcess, Job, Result
+from optctx.compiling.facts import INTEGER_RANGES, arguments
 from optctx.compiling.fresh import MOST_SECONDS
 from optctx.errors import Interrupted, OptctxError
-from optctx.facts import INTEGER_RANGES, arguments
 from optctx.lab.program import Programs, object_words, with_object
 from optctx.lab.sweep.plan import Limits
 

@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from optctx.compiling import answered, llvm_pool
-from optctx.facts import text
+from optctx.compiling.facts import text
 from optctx.lab.command.console import complain_printed, printed, say, show
 from optctx.lab.command.groups import Base, File, Input, Out, out
 from optctx.lab.settings import group

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from optctx import Option, OptionContext, Read, registry
+from optctx.compiling.facts import INTEGER_RANGES, Value, resolve, text
 from optctx.errors import OptctxError
-from optctx.facts import INTEGER_RANGES, Value, resolve, text
 from optctx.lab.rank.ranking import NotTried
 
 _GLOB = "*?["

@@ -13,8 +13,8 @@ from importlib import resources
 
 from optctx import OptionContext, current
 from optctx.compiling import FreshProcess, Job, Result
+from optctx.compiling.facts import resolve
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
-from optctx.facts import resolve
 from optctx.lab.rank.choose import Candidate, Chosen, choose
 from optctx.lab.rank.ranking import Effect, Estimate, Ranking, changes, filled
 from optctx.lab.rank.screening import DEAD, Screen

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from optctx.compiling import FreshProcess, Job, Result
+from optctx.compiling.facts import arguments
 from optctx.errors import Interrupted, OptctxError
-from optctx.facts import arguments
 from optctx.lab.reducing import failure_of
 from optctx.lab.sweep.plan import Limits
 from optctx.lab.timing.bench import Bench, CommandBench

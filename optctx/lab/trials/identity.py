@@ -8,8 +8,8 @@ from importlib.metadata import version
 from typing import Any
 
 from optctx.compiling import Job
+from optctx.compiling.facts import build_id
 from optctx.errors import OptctxError
-from optctx.facts import build_id
 
 _FORMAT = 2
 _FIRST = ("format", "experiment")  # the parts that make all others another's

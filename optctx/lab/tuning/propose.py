@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Sequence
 
 from optctx import Option, registry
 from optctx.compiling import Job
+from optctx.compiling.facts import trusted
 from optctx.errors import Interrupted, OptctxError
-from optctx.facts import trusted
 from optctx.lab.rank import Effect, rank
 from optctx.lab.space import DEFAULT, Choices, Dimension, Space
 from optctx.lab.sweep.plan import Asked, Limits

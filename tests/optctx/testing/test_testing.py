@@ -14,8 +14,8 @@ from llvmlite import binding
 
 from optctx import Option, OptionContext, registry, run_passes
 from optctx.compiling import Job
+from optctx.compiling.facts import INTEGER_RANGES
 from optctx.errors import OptctxError, OptionValueError
-from optctx.facts import INTEGER_RANGES
 from optctx.testing import (
     Compiler,
     CrashError,
