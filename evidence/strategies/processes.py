@@ -82,7 +82,7 @@ class WarmProcessStrategy(_ProcessStrategy):
     def _compile(self, job: Job) -> Result:
         worker = self._take(job.options)
         result = _compiled(worker, job)
-        if result.died == "exit":  # it has ended, and said why
+        if result.end == "crashed":  # it has ended, and said why
             worker.close()
         else:
             self._give_back(worker)
@@ -108,4 +108,4 @@ def _compiled(worker: Worker, job: Job) -> Result:
     try:
         return worker.compile(replace(job, options=()))
     except OptctxError as error:
-        return Result(error=str(error), died="exit")
+        return Result(error=str(error), end="crashed")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from optctx.children.death import ENDS
 from optctx.lab.trials import Goal, Trial, figure_of
 from optctx.wording import counted
 
@@ -101,7 +102,7 @@ class Ranking:
         )
         ended = Counter(trial.state for _, trial in self.dead)
         trials = [counted(len(self.trials), "value"), f"in {counted(self.compiled, 'compilation')}"]
-        trials += [f"{ended[state]} {state}" for state in ("crashed", "timed out", "failed") if ended[state]]
+        trials += [f"{ended[state]} {state}" for state in ENDS if ended[state]]
         lines = [f"{options}; {', '.join(trials)}"]
         if self.ended:
             lines.append(f"ended {self.ended}: nothing is known of {counted(self.left, 'value')}")

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from optctx import OptionContext
+from optctx.children.death import End
 from optctx.compiling import FreshProcess
 from optctx.compiling.job import Job
 from optctx.compiling.targets import target_problem
 from optctx.errors import OptctxError
 from optctx.lab.settings import checked, mebibytes, positive, seconds, setting
-from optctx.lab.trials import State
 from optctx.process import all_arguments, attributes_policy
 
 _BASE = 120.0  # seconds
@@ -146,7 +146,7 @@ class Asked:
 class Answer:
     """The result of a compilation. Unless `state` is "ok", the numbers are 0 and `digest` is empty."""
 
-    state: State
+    state: End
     number: int = 0  # of what was asked
     instructions: int = 0  # of IR, after the passes
     object_size: int = 0  # bytes

@@ -162,7 +162,7 @@ class SweepProcess:
         if done.death is not None and done.death.how == "timed out":
             return Answer("timed out", number, error=f"took longer than {self._limit(number):g} s")
         if done.death is not None:
-            return Answer("crashed", number, error=str(done.death))
+            return Answer(done.death.end, number, error=str(done.death))
         if done.value is None:
             return Answer("failed", number, error=done.error, printed=printed)
         return replace(done.value, number=number, printed=printed)

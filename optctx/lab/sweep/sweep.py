@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from optctx import OptionContext
-from optctx.children.death import is_of_machine
+from optctx.children.death import OF_MACHINE
 from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.settings import positive
@@ -281,10 +281,9 @@ class _Run:
 
 def verified(trial: Trial, reference: Result) -> Trial:
     """The trial with the verdict of a fresh process, or with the reason why there is none."""
-    if trial.state == "crashed" and is_of_machine(trial.error) and reference.error is None:
+    if trial.state in OF_MACHINE and reference.error is None:
         return replace(trial, difference=f"not compared: {trial.error}")
-    none = ("lost", "timeout") if trial.state == "crashed" else ("lost", "timeout", "killed")
-    if reference.died in none:
+    if reference.end in ("lost", "timed out") or (reference.end in OF_MACHINE and not trial.died):
         return replace(trial, difference=f"not compared: {reference.error}")
     difference = _difference(trial, reference)
     return replace(trial, agrees=not difference, difference=difference)
@@ -292,9 +291,8 @@ def verified(trial: Trial, reference: Result) -> Trial:
 
 def _difference(trial: Trial, reference: Result) -> str:
     if reference.error is not None:
-        crashed = trial.state == "crashed"
-        alike = reference.died is not None if crashed else reference.error == trial.error
-        return "" if alike and trial.state != "ok" else reference.error
+        alike = reference.died if trial.died else (trial.state, trial.error) == ("failed", reference.error)
+        return "" if alike else reference.error
     digest = hashlib.sha256(reference.code).hexdigest()
     found = {"digest": digest, "size": len(reference.code), "instructions": reference.instructions}
     if trial.state == "ok" and trial.attributes == found:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
+from optctx.children.death import End
 from optctx.errors import OptctxError
 from optctx.lab.timing.processors import Conditions
 
 _RESAMPLES = 2000  # of a bootstrap
 
 Clock = Literal["cpu", "wall"]
-State = Literal["ok", "wrong result", "crashed", "timed out", "failed"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Difference:
 class Outcome:
     """What one call on the seeded inputs came to. "failed": the object could not be loaded."""
 
-    state: State
+    state: End
     error: str = ""
     difference: Difference | None = None
 

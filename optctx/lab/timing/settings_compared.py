@@ -15,7 +15,7 @@ from optctx.lab.timing.bench import Bench, CommandBench
 from optctx.lab.timing.harness import Harness
 from optctx.lab.timing.measuring import Measuring
 from optctx.lab.timing.processors import Conditions
-from optctx.lab.timing.results import Budget, Confirmation, Interval, Outcome, State, Timing
+from optctx.lab.timing.results import Budget, Confirmation, Interval, Outcome, Timing
 from optctx.lab.timing.rounds import Rounds
 from optctx.wording import counted, html_table, time_unit
 
@@ -217,5 +217,4 @@ def _outcome(answer: Result) -> Outcome:
     failure = failure_of(answer)
     if failure is None:
         return Outcome("ok")
-    state: State = "crashed" if failure.state == "out of memory" else failure.state
-    return Outcome(state, failure.words or answer.error or "")
+    return Outcome(failure.state, failure.words or answer.error or "")

@@ -2,16 +2,14 @@
 
 from optctx.lab.trials.goal import FIGURES, Direction, Goal, best_of, direction_of, figure_of, goal_named
 from optctx.lab.trials.identity import identity_of, versions
-from optctx.lab.trials.trial import STATES, State, Trial
+from optctx.lab.trials.trial import Trial
 from optctx.lab.trials.trialfile import Kept, TrialFile, Trials, open_trials, read_trials
 
 __all__ = [
     "FIGURES",
-    "STATES",
     "Direction",
     "Goal",
     "Kept",
-    "State",
     "Trial",
     "TrialFile",
     "Trials",

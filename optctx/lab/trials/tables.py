@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from optctx.children.death import ENDS
 from optctx.errors import OptctxError, shown
 from optctx.lab.trials.goal import FIGURES, Goal, best_of, figure_of
-from optctx.lab.trials.trial import STATES, Trial
+from optctx.lab.trials.trial import Trial
 from optctx.wording import counted
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def summary(trials: Sequence[Trial], goal: Goal | None) -> list[str]:
     counts = [
         counted(len(own), "combination"),
         counted(objects, "different object"),
-        *(f"{ended[state]} {state}" for state in STATES if state != "ok" and ended[state]),
+        *(f"{ended[state]} {state}" for state in ENDS if state != "ok" and ended[state]),
     ]
     return [*lines, ", ".join(counts)]
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any
 
 import msgspec
 
-# ok: it has a figure for every objective. failed: LLVM refused to compile, with an error. crashed: the
-# process ended, by a signal or a fatal error. wrong result: the code runs, and computes something else.
-State = Literal["ok", "failed", "crashed", "timed out", "wrong result"]
-STATES: tuple[State, ...] = get_args(State)
+from optctx.children.death import End
 
 
 @dataclass(frozen=True)
@@ -32,7 +29,7 @@ class Trial:
     number: Annotated[int, msgspec.Meta(ge=-1, le=10_000_000)]
     options: Mapping[str, str]
     passes: str
-    state: State
+    state: End
     objectives: Mapping[str, float] = field(default_factory=dict)
     seconds: float = 0.0
     error: str = ""
@@ -40,6 +37,11 @@ class Trial:
     file: str = ""
     agrees: bool | None = None
     difference: str = ""
+
+    @property
+    def died(self) -> bool:
+        """Whether the process that compiled it ended without an answer, and not for being late."""
+        return self.state not in ("ok", "failed", "timed out", "wrong result")
 
     @property
     def digest(self) -> str:

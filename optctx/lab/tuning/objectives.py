@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
+from optctx.children.death import End
 from optctx.compiling import Emit
 from optctx.errors import OptctxError
 from optctx.lab.program import NoNumberError, Programs, number_of, object_words, with_object
@@ -25,7 +26,7 @@ from optctx.lab.timing import (
     Timing,
     Tolerance,
 )
-from optctx.lab.trials import FIGURES, Direction, Goal, State, Trial, direction_of
+from optctx.lab.trials import FIGURES, Direction, Goal, Trial, direction_of
 
 _DECIMALS = 6
 _ENDS = ("middle", "low", "high")  # of an interval
@@ -114,7 +115,7 @@ def emit_for(objectives: Sequence[Objective]) -> Emit | None:
 class Found:
     """What running a candidate gave. `figure` counts if `state` is "ok"."""
 
-    state: State
+    state: End
     figure: float = math.nan
     error: str = ""
     attributes: Mapping[str, Any] = field(default_factory=dict)

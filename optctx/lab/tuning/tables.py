@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
+from optctx.children.death import ENDS
 from optctx.lab.repeat import Source, arguments_of, reproduction, shown_lines, unknown_options
-from optctx.lab.trials import STATES, Goal, Trial, tables
+from optctx.lab.trials import Goal, Trial, tables
 from optctx.lab.trials.tables import record, settings_text
 from optctx.lab.tuning.results import Tuned
 from optctx.tables import Table
@@ -72,7 +73,7 @@ def summary(study: Tuned, top: int | None = None) -> list[str]:
     ended = Counter(trial.state for trial in study.trials)
     counts = [
         study.progress if so_far else counted(len(study.trials), "trial"),
-        *(f"{ended[state]} {state}" for state in STATES if state != "ok" and ended[state]),
+        *(f"{ended[state]} {state}" for state in ENDS if state != "ok" and ended[state]),
     ]
     if top is not None and (rows := len(study.ranked)) > top:
         counts.append(f"{top} of {rows} rows shown")

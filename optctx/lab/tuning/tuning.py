@@ -230,7 +230,7 @@ class _Run:
             self.assessor.measure_against(answer)
         (base,) = self.assessor.trials([(BASE, answer)])
         if base.state != "ok":
-            how = _ENDS[answer.state] if answer.state != "ok" else "has no figure"
+            how = _ENDS.get(answer.state, f"is {answer.state}") if answer.state != "ok" else "has no figure"
             raise OptctxError(f"cannot tune: without any option the module {how} ({base.error})")
         self._know(BASE, answer)
         self.study.take_over()

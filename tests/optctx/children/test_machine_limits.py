@@ -101,7 +101,7 @@ def test_a_job_that_gets_no_process_is_lost_and_another_is_not(tmp_path: pathlib
             most = len(os.listdir(f"/proc/{server}/fd"))
             resource.prlimit(server, resource.RLIMIT_NOFILE, (most, most))
             lost = fresh.compile(JOB)
-        assert (lost.died, lost.error) == (
+        assert (lost.end, lost.error) == (
             "lost",
             f"{LOST}no process can be started for it: Too many open files",
         )
@@ -260,7 +260,7 @@ def test_a_row_without_memory_differs_from_nothing_and_a_crash_of_llvm_does(
         verify=True,
         limits=Limits(memory=64 << 20),
     )
-    assert (row.state, row.agrees) == ("crashed", None)
+    assert (row.state, row.agrees) == ("out of memory", None)
     assert row.difference == "not compared: LLVM ERROR: out of memory"
     [row] = sweep(JOB, ["force-vector-width=3"], verify=True)
     assert (row.state, row.agrees) == ("crashed", False)
