@@ -14,7 +14,7 @@ from typing import Any, get_args
 from optctx.compiling import CodeModel, Job, Reloc
 from optctx.lab.program import SOURCES
 from optctx.lab.space import overrides_of
-from optctx.lab.trials import Trial
+from optctx.lab.trial import Trial
 from optctx.process import option_name
 
 _LEVEL = re.compile(r"default<O([0123sz])>")

@@ -3,7 +3,7 @@ together, and rank the options by effect. What crashes or never ends is a line o
 --verify finds a difference, 2 for bad input, 130 after Ctrl-C, 143 after SIGTERM.
 
     optctx rank kernel.ll --only 'unroll*' --trials 20
-    optctx rank kernel.ll --by instructions --seconds 60 --keep ranking.journal
+    optctx rank kernel.ll --by instructions --seconds 60 --keep ranking.trials
 """
 
 from __future__ import annotations

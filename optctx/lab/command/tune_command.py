@@ -30,7 +30,7 @@ from optctx.lab.space import PASSES, Space, overrides_of, parse_space
 from optctx.lab.sweep.plan import Limits
 from optctx.lab.timing import Harness, Measuring, NoHarnessError, find_harness
 from optctx.lab.timing.harness_text import harness_place
-from optctx.lab.trials import Goal, Trial
+from optctx.lab.trial import Goal, Trial
 from optctx.lab.tuning import Objective, Tuned, tune
 from optctx.lab.tuning.objectives import objective_named
 from optctx.lab.tuning.propose import propose

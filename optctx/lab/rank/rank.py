@@ -22,7 +22,7 @@ from optctx.lab.space import Choices, Dimension, Space, parse_dimension, text_of
 from optctx.lab.sweep.plan import Answer, Asked, Limits, Plan, make_plan
 from optctx.lab.sweep.process import SweepProcess
 from optctx.lab.sweep.sweep import trial_of, verified
-from optctx.lab.trials import Goal, Trial, Trials, figure_of, goal_named, identity_of, open_trials
+from optctx.lab.trial import Goal, Trial, Trials, goal_named, identity_of, open_trials
 from optctx.process import all_arguments
 from optctx.wording import counted
 
@@ -122,7 +122,7 @@ def rank(
             verify=verify,
             groups=groups,
         )
-        with open_trials(keep, identity, [goal], run.space, run.point, resume=resume) as file:
+        with open_trials(keep, identity, resume=resume) as file:
             run.take(file)
             run.begin(base)
             on_estimate(run.estimate())
@@ -190,7 +190,7 @@ class _Run:
     @property
     def trials(self) -> dict[int, Trial]:
         """Those that have ended, by number."""
-        return self.file.kept.trials
+        return self.file.ended
 
     def point(self, number: int) -> dict[str, str]:
         """What a trial tries."""
@@ -212,7 +212,7 @@ class _Run:
     def take(self, file: Trials) -> None:
         """Go on with the trials of a file."""
         self.file = file
-        for number, trial in file.kept.trials.items():
+        for number, trial in file.ended.items():
             if number >= len(self.values) or trial.options != self.point(number):
                 raise OptctxError(
                     f"cannot resume: trial {number} of the file is not of this ranking; name another file"
@@ -300,7 +300,7 @@ class _Run:
             return DEAD
         if not changes(trial, self.base):
             return 0.0
-        here, there = figure_of(trial, self.goal.name) or 0.0, figure_of(self.base, self.goal.name) or 0.0
+        here, there = trial.figure(self.goal.name) or 0.0, self.base.figure(self.goal.name) or 0.0
         return max(abs(here - there) / (there or 1), 1e-9)
 
     def _made(self, numbers: tuple[int, ...], answer: Answer) -> Iterator[Trial]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from optctx.children.death import ENDS
-from optctx.lab.trials import Goal, Trial, figure_of
+from optctx.lab.trial import Goal, Trial
 from optctx.wording import counted
 
 
@@ -90,7 +90,7 @@ class Ranking:
 
     def change(self, trial: Trial, name: str) -> float:
         """A figure of a trial relative to the base: 0.5 is 50 % more."""
-        here, there = figure_of(trial, name), figure_of(self.base, name)
+        here, there = trial.figure(name), self.base.figure(name)
         return 0.0 if here is None or there is None else (here - there) / (there or 1)
 
     def summary(self) -> list[str]:
@@ -139,6 +139,6 @@ def weight(trial: Trial, base: Trial, goal: Goal) -> tuple[object, ...]:
     names = [goal.name, *(name for name in ("size", "instructions") if name != goal.name)]
     effects = []
     for name in names:
-        here, there = figure_of(trial, name) or 0.0, figure_of(base, name) or 0.0
+        here, there = trial.figure(name) or 0.0, base.figure(name) or 0.0
         effects.append(-abs(here - there) / (there or 1))
     return trial.state != "ok", *effects, not changes(trial, base)

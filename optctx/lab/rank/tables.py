@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from optctx.lab.rank.ranking import Effect, Ranking
-from optctx.lab.trials.tables import percent, record
+from optctx.lab.tables import percent, record
 from optctx.tables import Table
 from optctx.wording import counted
 

@@ -19,7 +19,7 @@ from optctx.lab.settings import positive
 from optctx.lab.space import DEFAULT, PASSES, Space, Value, overrides_of, parse_space, text_of
 from optctx.lab.sweep.plan import Answer, Asked, Limits, Plan, make_plan
 from optctx.lab.sweep.process import SweepProcess
-from optctx.lab.trials import Goal, Trial, Trials, goal_named, identity_of, open_trials
+from optctx.lab.trial import Goal, Trial, Trials, goal_named, identity_of, open_trials
 from optctx.process import all_arguments
 
 # Each takes 10 KB and some milliseconds: in total a gigabyte, and minutes to hours.
@@ -111,7 +111,7 @@ def sweep(
             goal=f"{goal.name}: {goal.direction}",
             verify=verify,
         )
-        with open_trials(keep, identity, [goal], space, run.point, resume=resume) as file:
+        with open_trials(keep, identity, resume=resume) as file:
             run.take(file)
             try:
                 return run.trials(baseline, verify)
@@ -186,7 +186,7 @@ class _Run:
     def take(self, file: Trials) -> None:
         """Go on with the trials of a file. Raises OptctxError for one that is not of this sweep."""
         self.file = file
-        for number, trial in file.kept.trials.items():
+        for number, trial in file.ended.items():
             if number < self.total:
                 if (trial.options, trial.file) != (self.options(number), self.name(number)):
                     raise OptctxError(

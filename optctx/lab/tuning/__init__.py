@@ -2,7 +2,7 @@
 
 from optctx.lab.space import Choices, Dimension, Floats, Integers, Space, parse_space
 from optctx.lab.sweep import Limits
-from optctx.lab.trials import Goal, Trial
+from optctx.lab.trial import Goal, Trial
 from optctx.lab.tuning.objectives import (
     Command,
     CompilationTime,

@@ -12,7 +12,7 @@ from optctx.lab.space import PASSES
 from optctx.lab.sweep.plan import Answer, Plan
 from optctx.lab.sweep.sweep import trial_of
 from optctx.lab.timing import Case, Outcome
-from optctx.lab.trials import Trial
+from optctx.lab.trial import Trial
 from optctx.lab.tuning.evaluate import Candidate, Evaluator
 from optctx.lab.tuning.objectives import Found, Measure, Measured, Objective, RunTime, Static
 

@@ -26,7 +26,7 @@ from optctx.lab.timing import (
     Timing,
     Tolerance,
 )
-from optctx.lab.trials import FIGURES, Direction, Goal, Trial, direction_of
+from optctx.lab.trial import FIGURES, Direction, Goal, Trial, direction_of
 
 _DECIMALS = 6
 _ENDS = ("middle", "low", "high")  # of an interval

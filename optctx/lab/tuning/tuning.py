@@ -19,7 +19,7 @@ from optctx.lab.space import PASSES, Space, text_of
 from optctx.lab.sweep.by_reads import ByReads
 from optctx.lab.sweep.plan import Answer, Limits, Plan
 from optctx.lab.timing.processors import machine, processor_model
-from optctx.lab.trials import Goal, Trial, identity_of, versions
+from optctx.lab.trial import Goal, Trial, identity_of, versions
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.evaluate import BASE, Candidate, Evaluator, search_plan
 from optctx.lab.tuning.objectives import CompilationTime, Objective, RunTime, Size, Static, emit_for

@@ -12,7 +12,7 @@ from optctx.lab.reducing import reduce_options
 from optctx.lab.space import PASSES, overrides_of
 from optctx.lab.sweep.plan import Answer, Limits, Plan
 from optctx.lab.timing.results import Interval, is_gain
-from optctx.lab.trials import Goal, Trial
+from optctx.lab.trial import Goal, Trial
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.evaluate import Candidate, Evaluator
 from optctx.lab.tuning.objectives import RunTime, as_fast, interval_of

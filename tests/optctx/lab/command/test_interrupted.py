@@ -18,7 +18,7 @@ import pytest
 
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
-from optctx.lab.trials import read_trials
+from optctx.lab.trial import read_trials
 from tests.support.endless import LIST, SCALED, endless, reached
 from tests.support.interrupted_commands import STATUS, Ended, interrupted, moments
 from tests.support.ir_texts import SCALE
@@ -50,7 +50,7 @@ def words_of(command: str, folder: pathlib.Path) -> list[str]:
 def kept(file: pathlib.Path) -> int:
     """Trials in the file of a sweep or a ranking."""
     try:
-        return len(read_trials(str(file)).trials)
+        return len(read_trials(str(file)))
     except OptctxError:  # not made yet
         return 0
 

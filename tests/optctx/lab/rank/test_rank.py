@@ -24,7 +24,7 @@ from optctx.lab.rank.screening import Screen
 from optctx.lab.sweep import Limits
 from optctx.lab.sweep.plan import Answer
 from optctx.lab.sweep.process import SweepProcess
-from optctx.lab.trials import read_trials
+from optctx.lab.trial import read_trials
 from tests.support.endless import LIST, SCALED, endless
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.processes import too_long
@@ -248,9 +248,7 @@ def test_a_ranking_that_ends_early_goes_on_to_the_same(
     assert [(e.option, e.value, e.changes) for e in rest.effects] == [
         (e.option, e.value, e.changes) for e in grouped.effects
     ]
-    assert {n: t.digest for n, t in read_trials(keep).trials.items()} == {
-        t.number: t.digest for t in grouped.trials
-    }
+    assert {n: t.digest for n, t in read_trials(keep).items()} == {t.number: t.digest for t in grouped.trials}
     assert rank(SMALL, only=PATTERNS, keep=keep, resume=True).compiled == 0
     with pytest.raises(OptctxError, match="a rank that differs in space"):
         rank(SMALL, only=["unroll-*"], keep=keep, resume=True)

@@ -20,7 +20,7 @@ from optctx.lab.sweep import sweep
 from optctx.lab.sweep.plan import Limits, Plan, make_plan
 from optctx.lab.sweep.process import SweepProcess
 from optctx.lab.sweep.process import _attached as attached_pool
-from optctx.lab.trials import Trial, read_trials
+from optctx.lab.trial import Trial, read_trials
 from tests.support.alone import alone
 from tests.support.endless import LIST, SCALED, endless
 from tests.support.ir_texts import COUNTED, SCALE, UNROLL, X86
@@ -146,7 +146,7 @@ def test_a_helper_that_is_killed_is_an_error_and_keeps_what_is_done(
     with pytest.raises(EndedEarlyError, match="the helper process of the sweep ended with status -9"):
         sweep(SMALL, ["unroll-count=1..12"], on_trial=kill, keep=keep)
     assert found
-    assert [*read_trials(keep).trials.values()] == found
+    assert [*read_trials(keep).values()] == found
 
 
 def test_searches_fork_one_server_that_has_attached_and_another_if_that_is_killed() -> None:

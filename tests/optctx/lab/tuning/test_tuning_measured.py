@@ -17,7 +17,7 @@ from optctx.errors import OptctxError
 from optctx.lab.command.main import main
 from optctx.lab.sweep.plan import Answer
 from optctx.lab.timing import Confirmation, Interval, Outcome, read_case
-from optctx.lab.trials import Trial
+from optctx.lab.trial import Trial
 from optctx.lab.tuning import Command, Dimension, RunTime, Size, Space, parse_space, propose
 from optctx.lab.tuning.evaluate import Evaluator
 from optctx.lab.tuning.objectives import objective_named

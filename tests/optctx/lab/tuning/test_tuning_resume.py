@@ -18,7 +18,7 @@ from optuna.trial import TrialState
 
 from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
-from optctx.lab.trials import Trial
+from optctx.lab.trial import Trial
 from optctx.lab.tuning import Instructions, Tuned, parse_space
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.evaluate import Evaluator
