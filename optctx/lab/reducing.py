@@ -18,8 +18,8 @@ from optctx.compiling import FreshProcess, Job, Result
 from optctx.compiling.facts import INTEGER_RANGES, arguments
 from optctx.compiling.fresh import MOST_SECONDS
 from optctx.errors import Interrupted, OptctxError
+from optctx.lab.experiment import Limits
 from optctx.lab.program import Programs, object_words, with_object
-from optctx.lab.sweep.plan import Limits
 
 _NEAR = 4  # distances from the registered value to try one by one
 HANGS = 10  # times its limit for which a compilation has to run until it counts as a hang

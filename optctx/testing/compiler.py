@@ -12,7 +12,7 @@ from optctx.children.death import last_words
 from optctx.children.limits import Limits
 from optctx.compiling import FreshProcess, Job, Result, answered, llvm_pool
 from optctx.errors import OptctxError
-from optctx.lab.sweep.recording import Recorded, recorded
+from optctx.lab.recording import Recorded, recorded
 
 _KEPT = 256  # results to remember
 _LONGEST = 300  # characters of an error

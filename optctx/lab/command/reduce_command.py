@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.console import printed, say, status
 from optctx.lab.command.groups import Base, File, Input, Out, out
+from optctx.lab.experiment import Limits
 from optctx.lab.reducing import Reduced, reduce_options
 from optctx.lab.repeat import Source, shell_lines, shown_lines
 from optctx.lab.settings import group, setting
-from optctx.lab.sweep.plan import Limits
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,10 @@ from optctx.lab.command.console import note, printed, progress_bar, put, say, sh
 from optctx.lab.command.files import check_writable
 from optctx.lab.command.groups import Base, File, Input, Out, Try, out
 from optctx.lab.command.inputs import note_skipped
+from optctx.lab.experiment import Limits
 from optctx.lab.repeat import Source
 from optctx.lab.settings import group, positive, setting
 from optctx.lab.space import PASSES, Space, overrides_of, parse_space
-from optctx.lab.sweep.plan import Limits
 from optctx.lab.timing import Harness, Measuring, NoHarnessError, find_harness
 from optctx.lab.timing.harness_text import harness_place
 from optctx.lab.trial import Goal, Trial

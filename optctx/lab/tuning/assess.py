@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
+from optctx.lab.experiment import Answer, Plan, trial_of
 from optctx.lab.space import PASSES
-from optctx.lab.sweep.plan import Answer, Plan
-from optctx.lab.sweep.sweep import trial_of
 from optctx.lab.timing import Case, Outcome
 from optctx.lab.trial import Trial
 from optctx.lab.tuning.evaluate import Candidate, Evaluator

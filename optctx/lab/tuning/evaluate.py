@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from optctx import OptionContext, registry
 from optctx.compiling import Emit, Job
+from optctx.lab.experiment import Answer, Asked, Experiment, Limits, Plan, make_plan
 from optctx.lab.space import PASSES, Space, overrides_of
-from optctx.lab.sweep.plan import Answer, Asked, Limits, Plan, make_plan
-from optctx.lab.sweep.process import SweepProcess
 from optctx.lab.timing import Confirmation, Interval
 from optctx.lab.tuning.objectives import Measure, Measured, RunTime
 
@@ -53,7 +52,7 @@ def search_plan(
 BASE = Candidate(-1, ())
 
 
-class Evaluator(SweepProcess):
+class Evaluator(Experiment):
     """Compiles candidates on threads of a helper process, as a sweep does, and measures on this machine.
 
     A context manager.

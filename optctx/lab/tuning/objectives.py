@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 from optctx.children.death import End
 from optctx.compiling import Emit
 from optctx.errors import OptctxError
+from optctx.lab.experiment import Answer
 from optctx.lab.program import NoNumberError, Programs, number_of, object_words, with_object
 from optctx.lab.settings import no_such
-from optctx.lab.sweep.plan import Answer
 from optctx.lab.timing import (
     Bench,
     Budget,

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
+from optctx.lab.experiment import Answer, ByReads, Limits, Plan
 from optctx.lab.space import PASSES, Space, text_of
-from optctx.lab.sweep.by_reads import ByReads
-from optctx.lab.sweep.plan import Answer, Limits, Plan
 from optctx.lab.timing.processors import machine, processor_model
 from optctx.lab.trial import Goal, Trial, identity_of, versions
 from optctx.lab.tuning.assess import Assessor
@@ -289,7 +288,7 @@ class _Run:
         if known is None:
             self.evaluator.submit(asked.candidate)
         else:
-            asked.answer = replace(known[1], number=trial.number)
+            asked.answer = replace(known, number=trial.number)
 
     def _collect(self) -> None:
         for answer in self.evaluator.answers():

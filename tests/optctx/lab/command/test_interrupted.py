@@ -43,7 +43,7 @@ def words_of(command: str, folder: pathlib.Path) -> list[str]:
     words += ["--storage" if command == "tune" else "--keep", str(folder / "kept")]
     words += ["--format", "json", "-j", "3" if command == "tune" else "1"]
     tries = ["--try", "force-vector-width=1,2", "--try", f"{LIST}=/dev/null,{endless(folder)}"]
-    more = {"rank": ["--only", LIST, "--values", "each"], "tune": ["--sampler", "grid"]}
+    more = {"rank": ["--only", LIST], "tune": ["--sampler", "grid"]}
     return [*words, *(tries[2:] + tries[:2] if command == "sweep" else tries), *more.get(command, [])]
 
 

@@ -16,10 +16,9 @@ import optctx
 from optctx import OptionContext
 from optctx.compiling import FreshProcess, Job, llvm_pool
 from optctx.errors import EndedEarlyError
+from optctx.lab.experiment import Experiment, Limits, Plan, make_plan
+from optctx.lab.experiment import _attached as attached_pool
 from optctx.lab.sweep import sweep
-from optctx.lab.sweep.plan import Limits, Plan, make_plan
-from optctx.lab.sweep.process import SweepProcess
-from optctx.lab.sweep.process import _attached as attached_pool
 from optctx.lab.trial import Trial, read_trials
 from tests.support.alone import alone
 from tests.support.endless import LIST, SCALED, endless
@@ -131,7 +130,7 @@ def test_a_helper_that_is_killed_is_an_error_and_keeps_what_is_done(
     started: list[int] = []
     found: list[Trial] = []
 
-    class Noted(SweepProcess):
+    class Noted(Experiment):
         def prepare(self, plan: Plan) -> None:
             super().prepare(plan)
             started.append(self.pool.process)
@@ -141,7 +140,7 @@ def test_a_helper_that_is_killed_is_an_error_and_keeps_what_is_done(
             os.kill(started[0], signal.SIGKILL)
         found.append(trial)
 
-    monkeypatch.setattr(sys.modules["optctx.lab.sweep.sweep"], "SweepProcess", Noted)
+    monkeypatch.setattr(sys.modules["optctx.lab.sweep"], "Experiment", Noted)
     keep = str(tmp_path / "kept")
     with pytest.raises(EndedEarlyError, match="the helper process of the sweep ended with status -9"):
         sweep(SMALL, ["unroll-count=1..12"], on_trial=kill, keep=keep)
@@ -151,7 +150,7 @@ def test_a_helper_that_is_killed_is_an_error_and_keeps_what_is_done(
 
 def test_searches_fork_one_server_that_has_attached_and_another_if_that_is_killed() -> None:
     def parent(base: OptionContext) -> int:
-        with SweepProcess() as process:
+        with Experiment() as process:
             process.prepare(make_plan({"": SMALL}, Limits(1), base))
             stat = pathlib.Path(f"/proc/{process.pool.process}/stat").read_text()
             return int(stat.rpartition(")")[2].split()[1])

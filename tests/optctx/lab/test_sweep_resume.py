@@ -12,7 +12,8 @@ from optctx.compiling import Job
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab import trial
 from optctx.lab.command.main import main
-from optctx.lab.sweep import Limits, sweep
+from optctx.lab.experiment import Limits
+from optctx.lab.sweep import sweep
 from optctx.lab.trial import Trial, read_trials
 from tests.support.ir_texts import SCALE
 from tests.support.tuning_cases import TINY
@@ -55,7 +56,7 @@ def test_what_is_there_is_not_compiled_again(
     def refuse(*_: object) -> None:
         raise AssertionError("compiles")
 
-    monkeypatch.setattr("optctx.lab.sweep.process.SweepProcess.prepare", refuse)
+    monkeypatch.setattr("optctx.lab.experiment.Experiment.prepare", refuse)
     assert main(arguments) == 0
     assert capfd.readouterr().out == second
 
