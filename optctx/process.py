@@ -1,6 +1,6 @@
 """This process's options as command-line arguments and back, for tools that compile in other processes.
 
-A door of the core: tools take nothing else from it but `optctx` and `optctx.facts`.
+A door of the core: tools take nothing else from it but `optctx` and `optctx.compiling`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write optctx/facts/libraries.txt: which of LLVM's libraries each of its source files belongs to.
+"""Write evidence/census/libraries.txt: which of LLVM's libraries each of its source files belongs to.
 
     apt-get download llvm-15-dev llvm-19-dev llvm-22-dev
     for deb in llvm-*-dev_*.deb; do dpkg-deb -x $deb unpacked-${deb%%_*}; done
@@ -19,7 +19,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-TABLE = ROOT / "optctx" / "facts" / "libraries.txt"
+TABLE = ROOT / "evidence" / "census" / "libraries.txt"
 # Of tools, which no other program links.
 TOOLS = re.compile(r"BOLT|Exegesis|TableGen|Debuginfod|Fuzz|DebugInfod|LibDriver|DlltoolDriver|CFI")
 HEAD = """\

@@ -7,9 +7,9 @@ import fnmatch
 from typing import TYPE_CHECKING
 
 from evidence.census.counts import totals
+from evidence.census.readers import take_census
 from evidence.census.tables import OPTION_HEADINGS, option_cells, totals_lines
 from optctx.errors import OptctxError, shown
-from optctx.facts import facts
 from optctx.lab.command.console import say, show
 from optctx.tables import Table
 
@@ -36,13 +36,13 @@ def add(commands: _SubParsersAction[Parser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Take, and print. Raises OptctxError and OSError."""
-    found = facts().only(lambda option: fnmatch.fnmatchcase(option.name, arguments.options))
+    found = take_census().only(lambda name: fnmatch.fnmatchcase(name, arguments.options))
     if not found.options:
         raise OptctxError(
             f"no option matches {shown(arguments.options)}; `optctx options` shows every option"
         )
     if not arguments.totals:
-        rows = [option_cells(option) for option in found.options if not option.alias_of]
+        rows = [option_cells(option) for option in found.options if not option.facts.alias_of]
         show(Table(OPTION_HEADINGS, rows, whole=("option",)))
         say("")
     say(found.title, "", *totals_lines(totals(found)))

@@ -12,7 +12,9 @@ import re
 from collections.abc import Iterable, Sequence
 from math import isfinite
 
-from optctx.facts import UNKNOWN, OptionFacts
+from evidence.census.origins import UNKNOWN
+from evidence.census.readers import CountedOption
+from optctx.compiling.facts import OptionFacts
 
 _HEAD = """\
 // {title}
@@ -43,39 +45,39 @@ _REASONS = {
 }
 
 
-def as_tablegen(library: str, options: Sequence[OptionFacts], title: str) -> str:
+def as_tablegen(library: str, options: Sequence[CountedOption], title: str) -> str:
     """The text of a .td file that declares the options of one library. `title`: for its first line."""
     name = library[:1].upper() + library[1:]
     head = _HEAD.format(title=" ".join(title.split()), library=name)
     members = _identifiers(options)
-    return head + "".join(f"{_record(members[option.name], option)}\n" for option in options)
+    return head + "".join(f"{_record(members[option.facts.name], option)}\n" for option in options)
 
 
-def by_library(options: Iterable[OptionFacts]) -> dict[str, list[OptionFacts]]:
+def by_library(options: Iterable[CountedOption]) -> dict[str, list[CountedOption]]:
     """Library -> its options, libraries in order of name, "unknown" last."""
-    found: dict[str, list[OptionFacts]] = {}
+    found: dict[str, list[CountedOption]] = {}
     for option in options:
         found.setdefault(option.library, []).append(option)
     return {name: found[name] for name in sorted(found, key=lambda name: (name == UNKNOWN, name))}
 
 
-def _identifiers(options: Iterable[OptionFacts]) -> dict[str, str]:
+def _identifiers(options: Iterable[CountedOption]) -> dict[str, str]:
     """Name of an option -> a name for a member of a class, unique among all."""
     found: dict[str, str] = {}
     taken: set[str] = set()
     for option in options:
-        word = re.sub(r"\W", "_", option.name, flags=re.ASCII)
+        word = re.sub(r"\W", "_", option.facts.name, flags=re.ASCII)
         if not word or word[0].isdigit():
             word = f"_{word}"
         while keyword.iskeyword(word) or word in taken:
             word += "_"
         taken.add(word)
-        found[option.name] = word
+        found[option.facts.name] = word
     return found
 
 
-def _record(member: str, option: OptionFacts) -> str:
-    fields = _fields(option)
+def _record(member: str, counted: CountedOption) -> str:
+    fields, option = _fields(counted), counted.facts
     if fields is None:
         return f"// {option.name}: {_REASONS[option.type]} in LibraryOptions.td."
     multiclass, arguments = fields
@@ -83,26 +85,25 @@ def _record(member: str, option: OptionFacts) -> str:
     return f"defm {member} : {multiclass}<{words}>;"
 
 
-def _fields(option: OptionFacts) -> tuple[str, list[str]] | None:
+def _fields(counted: CountedOption) -> tuple[str, list[str]] | None:
     """(multiclass, its arguments between the name and the help), or None where LLVM has no field for it."""
-    default = option.default
+    option, default = counted.facts, counted.facts.default
     if option.type == "bool":
         return "BoolField", [_quoted("true" if default else "false")]
     if option.type == "boolOrDefault":
         return "OptionalBoolField", []
     if option.type == "enum":
-        return _enumeration(option)
+        return _enumeration(counted)
     kind = _TYPES.get(option.type)
     return None if kind is None else ("ValueField", [_quoted(kind), _quoted(_number_or_text(option))])
 
 
-def _enumeration(option: OptionFacts) -> tuple[str, list[str]] | None:
-    numbers = [each.number for each in option.choices.values()]
+def _enumeration(option: CountedOption) -> tuple[str, list[str]] | None:
+    numbers = list(option.numbers.values())
     if not numbers or None in numbers:
         return None
-    choice = option.choices.get(str(option.default))
-    default = 0 if choice is None else choice.number
-    values = _quoted(",".join(option.choices))
+    default = option.numbers.get(str(option.facts.default), 0)
+    values = _quoted(",".join(option.numbers))
     enumerators = f"[{', '.join(_quoted(str(number)) for number in numbers)}]"
     return "EnumField", [_quoted("int"), _quoted(str(default)), values, enumerators]
 

@@ -6,9 +6,9 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
+from evidence.census.readers import take_census
 from evidence.census.tablegen import as_tablegen, by_library
 from optctx.errors import OptctxError
-from optctx.facts import facts
 from optctx.outputs import write_whole
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     folder: str = arguments.output
     if not os.path.isdir(folder):
         raise OptctxError(f"cannot write to {folder}: expected a folder; make it first")
-    libraries = by_library(each for each in facts(readers=False).options if not each.alias_of)
+    libraries = by_library(each for each in take_census().options if not each.facts.alias_of)
     for library, options in libraries.items():
         path = os.path.join(folder, f"{library[:1].upper()}{library[1:]}Options.td")
         write_whole(path, as_tablegen(library, options, _title(library)))

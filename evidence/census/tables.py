@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from evidence.census.counts import flags
-from optctx.facts import OptionFacts
+from evidence.census.readers import CountedOption
 from optctx.wording import columns
 
 OPTION_HEADINGS = (
@@ -32,19 +32,19 @@ _NOTED = (
 )
 
 
-def option_cells(facts: OptionFacts) -> tuple[str, ...]:
+def option_cells(option: CountedOption) -> tuple[str, ...]:
     """The cells of an option's row."""
-    readers = "?" if facts.readers is None else str(len({reader.function for reader in facts.readers}))
-    notes = [flag for flag in flags(facts) if flag in _NOTED]
-    numbers = [str(facts.sum(what)) for what in ("loads", "stores", "addresses")]
+    readers = "?" if option.readers is None else str(len(option.functions))
+    notes = [flag for flag in flags(option) if flag in _NOTED]
+    numbers = [str(option.sum(what)) for what in ("loads", "stores", "addresses")]
     return (
-        facts.name,
-        facts.type,
-        facts.storage,
-        facts.library,
+        option.facts.name,
+        option.facts.type,
+        option.facts.storage,
+        option.library,
         readers,
         *numbers,
-        facts.scope,
+        option.facts.scope,
         ", ".join(notes),
     )
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 
 from evidence.census.counts import counts
+from evidence.census.origins import Origins
 from evidence.reads.contexts import nearest, reached
 from evidence.reads.signature import signature_of
 from evidence.reads.stacks import FirstRead, RecordingStacks, stacks_in
 from optctx._native import demangle
 from optctx.engine.attach import attach
-from optctx.facts.origins import Origins
 from optctx.reads.readers import ReaderIndex, reader_index
 
 NONE = "none"
@@ -159,7 +159,7 @@ class Reads:
         found = self._places.get(key)
         if found is None:
             symbol = self._engine.image.function_at(address)
-            library = self._origins.of(symbol, functions=True).library
+            library = self._origins.library_of(symbol, functions=True)
             found = self._places[key] = ReadPlace(*key, library)
         return found
 

@@ -11,6 +11,7 @@ from evidence.strategies.drawing import smallest
 from evidence.strategies.host import Host
 from evidence.strategies.program import Program, Step, digest, expected, words
 from evidence.strategies.properties import MISSPELT, PROPERTIES, Property, Verdict
+from optctx.children.death import OF_MACHINE
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError
 
@@ -135,6 +136,6 @@ def _named(options: tuple[str, ...]) -> str:
 def _digest_of(job: Job, options: tuple[str, ...]) -> str:
     with FreshProcess() as fresh:
         result = fresh.compile(replace(job, options=options))
-    if result.died in ("killed", "lost", "timeout"):
+    if result.end in (*OF_MACHINE, "timed out"):
         raise OptctxError(f"cannot compile with {_named(options)} in a fresh process: {result.error}")
     return digest(result)

@@ -83,7 +83,7 @@ class CommandLineStrategy(_ProcessStrategy):
             arguments = [f"-filetype={kind}", f"-O{job.opt_level}", "-o", "-", *tool_target(job)]
             code = self._run(self.llc, arguments, job, text)
         except OptctxError as error:
-            return Result(error=str(error), died="exit", seconds=time.perf_counter() - started)
+            return Result(error=str(error), end="crashed", seconds=time.perf_counter() - started)
         return Result(code=code, seconds=time.perf_counter() - started)
 
     def _run(self, tool: str, arguments: list[str], job: Job | None, given: str | bytes) -> bytes:

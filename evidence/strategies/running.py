@@ -9,6 +9,7 @@ from queue import SimpleQueue
 
 from evidence.strategies.program import Outcome, Program, Seen, Step, digest
 from evidence.strategies.strategy import Strategy
+from optctx.children.death import OF_MACHINE
 from optctx.compiling import Job, Result
 from optctx.compiling.job import compile_unchecked
 from optctx.drifting import drift
@@ -71,7 +72,7 @@ class _Thread:
             return Seen(index, error=words)
         if result is None:
             return None
-        if result.died in ("killed", "lost"):
+        if result.end in OF_MACHINE:
             self.run.unmade = result.error or ""
         if result.error is not None:
             return Seen(index, error=result.error)

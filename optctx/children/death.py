@@ -6,14 +6,22 @@ import os
 import re
 import resource
 import signal
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
 _KEPT = 1 << 16  # bytes at the end of what a process printed
 _LONGEST = 200  # characters of its last words, or of its last line
 _LAST_WORDS = ("Assertion ", "UNREACHABLE executed", "LLVM ERROR: ", "std::bad_alloc")
-_OF_MACHINE = re.compile(r"^killed by SIG(KILL|TERM|INT|HUP|XCPU|XFSZ)\b|out of memory|std::bad_alloc")
+_OF_MACHINE = re.compile(r"^killed by SIG(KILL|TERM|INT|HUP|XCPU|XFSZ)\b")
+_MEMORY = re.compile(r"out of memory|std::bad_alloc")
+
+# How a compilation ends, for results, trials and failures. failed: LLVM refused, with an error. crashed: its
+# process ended, by a signal or a fatal error. killed: by another process, or a limit of the machine. lost:
+# LLVM may not even have begun. wrong result: the code runs, and computes something else.
+End = Literal["ok", "failed", "crashed", "timed out", "out of memory", "killed", "lost", "wrong result"]
+ENDS: tuple[End, ...] = get_args(End)
+OF_MACHINE: tuple[End, ...] = ("out of memory", "killed", "lost")  # of which LLVM is not the cause
 
 
 class Death(msgspec.Struct, frozen=True, array_like=True):
@@ -43,9 +51,16 @@ class Death(msgspec.Struct, frozen=True, array_like=True):
         return cause_of_end(self.status, self.printed)
 
     @property
-    def of_machine(self) -> bool:
-        """Whether memory or time was short, or another process killed it: LLVM itself did not end it."""
-        return self.how not in ("exited", "killed") or is_of_machine(str(self))
+    def end(self) -> End:
+        """What it is for a compilation."""
+        match self.how:
+            case "timed out" | "lost" | "out of memory":
+                return self.how
+            case "nonsense":
+                return "killed"
+        if _MEMORY.search(str(self)):
+            return "out of memory"
+        return "killed" if _OF_MACHINE.search(str(self)) else "crashed"
 
 
 def cause_of_end(status: int, printed: str) -> str:
@@ -55,11 +70,6 @@ def cause_of_end(status: int, printed: str) -> str:
     except ValueError:  # a real-time signal
         end = f"killed by signal {-status}"
     return last_words(printed) or f"{end}{last_line(printed)}"
-
-
-def is_of_machine(cause: str) -> bool:
-    """Whether memory or time was short, or another process killed this one: LLVM itself did not end it."""
-    return _OF_MACHINE.search(cause) is not None
 
 
 def last_words(printed: str) -> str:

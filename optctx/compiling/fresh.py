@@ -13,11 +13,10 @@ from dataclasses import replace
 from typing import TypeVar, cast
 
 from optctx.children.answers import Call, Done
-from optctx.children.death import Death, cause_of_end, last_words
+from optctx.children.death import OF_MACHINE, Death, cause_of_end, last_words
 from optctx.children.limits import Limits
 from optctx.children.pool import Pool, SharedPool
 from optctx.compiling.job import CodeModel, Job, Result, compile_unchecked, initialise_targets
-from optctx.compiling.job import Death as Died
 from optctx.compiling.targets import is_suspect, named, target_problem, trial_of
 from optctx.errors import EndedEarlyError, OptctxError, shown
 from optctx.hosts.llvmlite.compiling import native_api, refusal
@@ -82,12 +81,12 @@ class FreshProcess:
         """
         limits = self._limits if timeout is None else checked_limits(timeout, self._limits.memory)
         result = self._compile(job, limits)
-        if result.died is not None and _BROKEN in result.stderr:
+        if result.died and _BROKEN in result.stderr:
             read = self._compile(replace(job, passes="verify", options=(), cpu="", features="", emit="none"))
             if refused := refused_reading(read.stderr):
-                return replace(result, error=refused, died=None)
+                return replace(result, error=refused, end="failed")
         problem = target_problem(self._compile, job) if is_suspect(job, result) else None
-        if problem is None or (problem.died is not None and result.error is not None):
+        if problem is None or (problem.died and result.error is not None):
             return result
         return replace(problem, seconds=result.seconds, stderr=result.stderr)
 
@@ -140,12 +139,13 @@ def answered(done: Done[R], attempt: str, seconds: float = math.inf) -> R:
     Raises OptctxError, with what was attempted, if LLVM refused, crashed or took too long, and
     EndedEarlyError if it was not LLVM that ended the child.
     """
-    if done.death is not None and done.death.how == "timed out":
-        raise OptctxError(f"{attempt}: it took longer than {seconds:g} s")
-    if done.death is not None and done.death.of_machine:
-        raise EndedEarlyError(f"{attempt}: the process that ran LLVM ended: {done.death}")
-    if done.death is not None:
-        raise OptctxError(f"{attempt}: LLVM crashed: {done.death}")
+    match done.death and done.death.end:
+        case "timed out":
+            raise OptctxError(f"{attempt}: it took longer than {seconds:g} s")
+        case "crashed":
+            raise OptctxError(f"{attempt}: LLVM crashed: {done.death}")
+        case str():
+            raise EndedEarlyError(f"{attempt}: the process that ran LLVM ended: {done.death}")
     if done.error:
         raise OptctxError(done.error)
     return cast(R, done.value)
@@ -177,28 +177,17 @@ def move_to(directory: bytes | None) -> None:
 def _result(done: Done[Result], seconds: float) -> Result:
     death = done.death
     if death is not None:
-        result = Result(error=_epitaph(death, seconds), died=_died(death))
+        result = Result(error=_epitaph(death, seconds), end=death.end)
     elif done.error or done.value is None:
         result = _lost(f"{_NOT_COMPILED}: {done.error}")
     else:
         result = done.value
-    if done.cut and result.died not in ("signal", "timeout"):
+    if done.cut and (death is None or death.how == "exited" or result.end not in ("crashed", "timed out")):
         result = _lost(f"{_NOT_COMPILED}: what LLVM prints is longer than a file may be here (ulimit -f)")
     return replace(result, stderr=done.printed)
 
 
 _NOT_COMPILED = "the fresh process could not compile"
-
-
-def _died(death: Death) -> Died:
-    match death.how:
-        case "timed out":
-            return "timeout"
-        case "lost":
-            return "lost"
-        case _ if death.of_machine:
-            return "killed"
-    return "exit" if death.how == "exited" else "signal"
 
 
 def _epitaph(death: Death, seconds: float) -> str:
@@ -216,7 +205,7 @@ def _epitaph(death: Death, seconds: float) -> str:
 
 
 def _lost(error: str) -> Result:
-    return Result(error=error, died="lost")
+    return Result(error=error, end="lost")
 
 
 # (triple, processor, features, code model) that LLVM has
@@ -244,11 +233,11 @@ def check_readable(ir: str | bytes, triple: str = "") -> None:
         result = fresh.compile(Job(ir, "verify", triple=triple, emit="none"))
     if result.error is None:
         return
-    if result.died in ("killed", "lost"):
+    if result.end in OF_MACHINE:
         raise EndedEarlyError(f"cannot read the module: {result.error}")
     words = last_words(result.stderr)
     crashed = f"LLVM crashed: {words}" if words else result.error
-    raise OptctxError(result.error if result.died is None else f"cannot read the module: {crashed}")
+    raise OptctxError(result.error if not result.died else f"cannot read the module: {crashed}")
 
 
 _readable: set[bytes] = set()  # digests of modules
@@ -306,5 +295,5 @@ def check_target(triple: str, cpu: str, features: str, code_model: CodeModel = "
             f"cannot compile for {asked}: no process can be started to ask LLVM ({error.strerror})"
         ) from None
     if trial.error is not None:
-        raise (EndedEarlyError if trial.died in ("killed", "lost") else OptctxError)(trial.error)
+        raise (EndedEarlyError if trial.end in OF_MACHINE else OptctxError)(trial.error)
     _taken.add(target)

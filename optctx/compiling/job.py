@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from optctx._native import run_in_task
+from optctx.children.death import End
 from optctx.children.frames import Source
 from optctx.errors import OptctxError, PassPipelineError, clipped, shown
 from optctx.hosts.llvmlite.compiling import emit, instruction_count, native_api, run_passes
@@ -25,8 +26,6 @@ else:
 Reloc = Literal["default", "static", "pic", "dynamicnopic"]  # as llvmlite names relocation models
 CodeModel = Literal["default", "jitdefault", "small", "kernel", "medium", "large"]
 Emit = Literal["object", "assembly", "ir", "both", "none"]  # both: the IR after the passes, and the object
-# killed: by a limit of memory or time, or by another process; lost: LLVM may not even have begun
-Death = Literal["timeout", "signal", "exit", "killed", "lost"]
 # Of triple, processor, features and code model; raises OptctxError.
 CheckTarget = Callable[[str, str, str, CodeModel], None]
 Prepare = Callable[["ContextRef"], None]
@@ -104,8 +103,8 @@ def _check_choice(what: str, value: object, kind: Any) -> None:
 class Result:
     """The output of a compilation. Equality compares the output, not times and messages.
 
-    `error` is None after success. After a failure it says what went wrong, and there is no output. If a fresh
-    process ended without an answer, `died` says how.
+    `error` is None after success. After a failure it says what went wrong, and there is no output. `end`:
+    "ok", "failed" if LLVM refused, and otherwise what ended the fresh process without an answer.
     """
 
     ir: str | None = None  # the module's text, for emit="ir" and "both"
@@ -114,7 +113,16 @@ class Result:
     error: str | None = None
     seconds: float = field(default=0.0, compare=False)  # wall time of parsing, passes and emission
     stderr: str = field(default="", compare=False)  # what a fresh process printed; always "" in a thread
-    died: Death | None = field(default=None, compare=False)  # how a fresh process ended; None in a thread
+    end: End = field(default="ok", compare=False)
+
+    def __post_init__(self) -> None:
+        if self.error is not None and self.end == "ok":
+            object.__setattr__(self, "end", "failed")
+
+    @property
+    def died(self) -> bool:
+        """Whether a fresh process ended without an answer."""
+        return self.end not in ("ok", "failed")
 
 
 @cache

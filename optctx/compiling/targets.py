@@ -34,13 +34,13 @@ def is_suspect(job: Job, result: Result) -> bool:
 def target_problem(compile: Compile, job: Job) -> Result | None:
     """What is wrong with the processor, features or code model of a job, as its error in one line, or None.
 
-    It has `died` if the process of a trial ended otherwise than by LLVM's verdict: nothing is known then. A
+    It has died if the process of a trial ended otherwise than by LLVM's verdict: nothing is known then. A
     module that LLVM cannot read and a triple that it does not know are not reported here.
     """
     triple = job.triple
     plain = Job(_TRIAL, "verify", triple=triple) if triple else Job(job.ir, "verify")
     module = compile(replace(plain, emit="ir"))
-    if module.died is not None:
+    if module.died:
         return _untried(job, module)
     if module.error is not None:
         return None
@@ -49,7 +49,7 @@ def target_problem(compile: Compile, job: Job) -> Result | None:
         assert found is not None, "LLVM prints a module without its triple"
         triple = found["triple"]
     trial = compile(trial_of(triple, job.cpu, job.features, job.code_model))
-    if trial.died in ("lost", "timeout"):
+    if trial.end in ("lost", "timed out"):
         return _untried(job, trial)
     problem = _judged(job, triple, trial)
     return Result(error=problem) if problem else None
@@ -57,7 +57,7 @@ def target_problem(compile: Compile, job: Job) -> Result | None:
 
 def _untried(job: Job, trial: Result) -> Result:
     return Result(
-        error=f"cannot compile for {named(job)}: LLVM could not be asked: {trial.error}", died=trial.died
+        error=f"cannot compile for {named(job)}: LLVM could not be asked: {trial.error}", end=trial.end
     )
 
 

@@ -11,8 +11,8 @@ import signal
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
+from optctx.children.death import End
 from optctx.errors import OptctxError, shown
 
 SOURCES = (".c", ".cc", ".cpp", ".cxx", ".c++", ".C")  # of C and C++, for clang
@@ -42,9 +42,9 @@ def object_words(command: str) -> list[str]:
 class NoNumberError(Exception):
     """A program gave no number. `state`: of its trial; the message says why."""
 
-    def __init__(self, state: Literal["failed", "timed out"], words: str) -> None:
+    def __init__(self, state: End, words: str) -> None:
         super().__init__(words)
-        self.state: Literal["failed", "timed out"] = state
+        self.state: End = state
 
 
 def with_object(words: Sequence[str], path: str) -> list[str]:

@@ -11,16 +11,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
-from typing import Literal
 
 from optctx import registry
-from optctx.children.death import last_words
+from optctx.children.death import End, last_words
 from optctx.compiling import FreshProcess, Job, Result
+from optctx.compiling.facts import INTEGER_RANGES, arguments
 from optctx.compiling.fresh import MOST_SECONDS
 from optctx.errors import Interrupted, OptctxError
-from optctx.facts import INTEGER_RANGES, arguments
+from optctx.lab.experiment import Limits
 from optctx.lab.program import Programs, object_words, with_object
-from optctx.lab.sweep.plan import Limits
 
 _NEAR = 4  # distances from the registered value to try one by one
 HANGS = 10  # times its limit for which a compilation has to run until it counts as a hang
@@ -33,7 +32,7 @@ Compile = Callable[[Job], Result]
 class Failure:
     """How a compilation fails. Two failures are the same if state and words are equal, but for numbers."""
 
-    state: Literal["failed", "crashed", "timed out", "out of memory"]
+    state: End
     words: str
 
     def __str__(self) -> str:
@@ -60,18 +59,14 @@ def failure_of(result: Result) -> Failure | None:
     """How a compilation failed. None: it did not. Raises OptctxError if its end says nothing of LLVM."""
     if result.error is None:
         return None
-    words = last_words(result.stderr) or result.error
-    match result.died:
-        case None:
+    match result.end:
+        case "failed":
             return Failure("failed", result.error)
-        case "timeout":
-            return Failure("timed out", "")
-        case "killed" if "memory" in result.error:
-            return Failure("out of memory", "")
-        case "killed" | "lost":
-            raise OptctxError(f"cannot compile: {result.error}")
-        case _:
-            return Failure("crashed", words)
+        case "crashed":
+            return Failure("crashed", last_words(result.stderr) or result.error)
+        case "timed out" | "out of memory":
+            return Failure(result.end, "")
+    raise OptctxError(f"cannot compile: {result.error}")
 
 
 def smallest(job: Job, fails: Callable[[Job], bool] | None = None, *, timeout: float = 10.0) -> Job:

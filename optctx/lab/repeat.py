@@ -15,7 +15,7 @@ from optctx.compiling import CodeModel, Job, Reloc
 from optctx.lab.llc import MODEL, tool_target
 from optctx.lab.program import SOURCES
 from optctx.lab.space import overrides_of
-from optctx.lab.trials import Trial
+from optctx.lab.trial import Trial
 from optctx.process import option_name
 
 _LEVEL = re.compile(r"default<O([0123sz])>")

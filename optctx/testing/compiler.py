@@ -12,7 +12,7 @@ from optctx.children.death import last_words
 from optctx.children.limits import Limits
 from optctx.compiling import FreshProcess, Job, Result, answered, llvm_pool
 from optctx.errors import OptctxError
-from optctx.lab.sweep.recording import Recorded, recorded
+from optctx.lab.recording import Recorded, recorded
 
 _KEPT = 256  # results to remember
 _LONGEST = 300  # characters of an error
@@ -83,11 +83,11 @@ class Compiler:
             OptctxError: This compiler is not entered; or this machine's limits allow no fresh process.
         """
         result = self._remembered(job)
-        if result.died == "timeout":
+        if result.end == "timed out":
             raise HangError(
                 f"LLVM took longer than {self._timeout:g} s{_under(job)}", result.stderr, job, result
             )
-        if result.died is not None:
+        if result.died:
             raise CrashError(f"LLVM died{_under(job)}: {_reason(result)}", result.stderr, job, result)
         return result
 
@@ -95,7 +95,7 @@ class Compiler:
         if self._fresh is None:
             raise OptctxError("this Compiler is not running; use it inside its `with` block")
         result = self._fresh.compile(job)
-        if result.died == "lost":
+        if result.end == "lost":
             raise OptctxError(f"cannot compile{_under(job)}: {result.error}")
         return result
 

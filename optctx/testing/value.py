@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
+from optctx.compiling.facts import INTEGER_RANGES, Value
 from optctx.errors import OptctxError
-from optctx.facts import INTEGER_RANGES, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ FIRST = {
     "image": "optctx.loaded_image(ffi.lib._name)",
     "emitting": "optctx.emit_object(binding.parse_assembly(''), MACHINE)",
     "stamp": "optctx.stamp(binding.parse_assembly(''), optctx.OptionContext())",
-    "facts": "optctx.facts.facts()",
+    "facts": "from optctx.compiling import facts; facts.facts()",
     "process": "optctx.process.set_process_options([])",
 }
 

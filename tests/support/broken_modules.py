@@ -103,7 +103,7 @@ def _module(text: str) -> Any:
 
 def _checked(result: Result) -> None:
     if result.error is not None:
-        assert result.died is None, result
+        assert not result.died, result
         raise OptctxError(result.error)
 
 

@@ -14,15 +14,16 @@ compares with another LLVM: names that came and went, types, defaults, choices, 
 from __future__ import annotations
 
 import fnmatch
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from optctx.compiling.facts import Facts, OptionFacts, facts, load_facts, text
 from optctx.errors import OptctxError, shown
-from optctx.facts import Facts, OptionFacts, facts, text
-from optctx.lab.command.console import encodable, printed, put, say, show
+from optctx.lab.command.console import encodable, printed, say, show
 from optctx.lab.command.files import read_file
 from optctx.lab.command.groups import Out, out
-from optctx.lab.lookup import MOST_BYTES, Difference, compare, facts_as_json, facts_as_rows, load_facts
 from optctx.lab.settings import argument, setting
 from optctx.tables import Table
 from optctx.wording import did_you_mean, nearest
@@ -33,7 +34,10 @@ _TYPES = (
     *("enum", "list", "bits", "set", "other"),
 )
 _SCOPES = ("thread", "process", "unread")
-_FILTERS = ("type", "scope", "library", "read_by")
+_FILTERS = ("type", "scope", "read_by")
+_COLUMNS = ("name", "type", "value", "default", "scope", "alias_of", "storage", "trust", "help", "read_by")
+_COMPARED = ("type", "default", "choices", "alias_of", "storage", "scope", "read_by")
+MOST_BYTES = 64 << 20  # of a file
 
 
 @dataclass(frozen=True)
@@ -47,9 +51,8 @@ class Arguments:
         None, f"only options of one type: {', '.join(_TYPES)}", choices=_TYPES, metavar="TYPE"
     )
     scope: str | None = setting(None, "only options of one scope", choices=_SCOPES)
-    library: str | None = setting(None, "only those of one of LLVM's libraries: ScalarOpts", metavar="NAME")
     read_by: str | None = setting(
-        None, "only those that functions with this in their name refer to", metavar="FUNCTION"
+        None, "only those that functions with this in their name read", metavar="FUNCTION"
     )
     old: str | None = setting(
         None,
@@ -65,19 +68,12 @@ def run(given: Arguments) -> None:
     if given.old is not None:
         data = read_file(given.old, "LLVM's options as JSON", MOST_BYTES)
         old = load_facts(data, encodable(given.old))
-        _print_difference(compare(*_chosen(given, old, facts())), given.out.format)
+        _print_difference(given.out.format, *_chosen(given, old, facts()))
         return
-    # The functions that refer to options take half a second, which a list does without.
-    readers = given.out.format != "table" or given.read_by is not None
-    found = facts(readers=readers)
-    if _is_whole(given, found) and not readers:
-        found = facts()
-    [chosen] = _chosen(given, found)
-    if given.out.format == "json":
-        put(facts_as_json(chosen))
-    elif printed(given.out.format, lambda: chosen, lambda: facts_as_rows(chosen)):
+    [chosen] = _chosen(given, facts())
+    if printed(given.out.format, lambda: chosen, lambda: _rows(chosen)):
         return
-    elif _is_whole(given, found):
+    if _is_whole(given, chosen):
         _print_one(chosen.options[0])
     else:
         _print_list(chosen)
@@ -104,20 +100,30 @@ def _matches(option: OptionFacts, given: Arguments, whole: bool) -> bool:
         return False
     if given.read_by is not None and not any(given.read_by in function for function in option.read_by):
         return False
-    return all(getattr(given, name) in (None, getattr(option, name)) for name in ("type", "scope", "library"))
+    return given.type in (None, option.type) and given.scope in (None, option.scope)
 
 
 def _no_match(found: Facts, given: Arguments) -> OptctxError:
-    library, libraries = given.library, {option.library for option in found.options}
-    if library is not None and library not in libraries:
-        near = did_you_mean(nearest(library, libraries)) or f"they are {', '.join(sorted(libraries))}"
-        return OptctxError(f"no library of LLVM with options is called {shown(library)}; {near}")
     filters = {name: getattr(given, name) for name in _FILTERS}
     wanted = [f"--{name.replace('_', '-')} {shown(value)}" for name, value in filters.items() if value]
     among = f" with {' and '.join(wanted)}" if wanted else ""
     near = did_you_mean(nearest(given.name.strip("-*"), [option.name for option in found.options]))
     hint = near or "`optctx options` shows every option"
     return OptctxError(f"no option matches {shown(given.name)}{among}; {hint}")
+
+
+def _rows(found: Facts) -> Iterator[tuple[str, ...]]:
+    """Headings, and a row for each option. Several readers are separated by "; "."""
+    yield _COLUMNS
+    for each in found.options:
+        yield tuple(_text(getattr(each, name)) for name in _COLUMNS)
+
+
+def _text(value: Any) -> str:
+    """What a field of an option holds, on one line."""
+    if isinstance(value, (tuple, dict)):
+        return "; ".join(value)
+    return value if isinstance(value, str) else text(value)
 
 
 def _print_list(found: Facts) -> None:
@@ -127,7 +133,7 @@ def _print_list(found: Facts) -> None:
 
 
 def _print_one(option: OptionFacts) -> None:
-    """Every field: a line for each, for each choice and for each function that refers to the option."""
+    """Every field: a line for each, for each choice and for each function that reads the option."""
     shown = {name.replace("_", " "): _lines(name, getattr(option, name)) for name in option.__struct_fields__}
     width = max(map(len, shown))
     for label, lines in shown.items():
@@ -138,36 +144,57 @@ def _print_one(option: OptionFacts) -> None:
 def _lines(name: str, value: Any) -> list[str]:
     match name:
         case "choices":
-            return [f"{choice}: {each.help}" if each.help else choice for choice, each in value.items()]
-        case "readers":
-            return list(dict.fromkeys(reader.function for reader in value or ()))
+            return [f"{choice}: {help}" if help else choice for choice, help in value.items()]
+        case "read_by":
+            return list(value)
         case "aliases" | "categories":
             return [", ".join(value)] if value else []
         case _:
             return [text(value)] if value != "" or name in ("default", "value") else []
 
 
-def _print_difference(found: Difference, form: str) -> None:
+def _print_difference(form: str, old: Facts, new: Facts) -> None:
     """Print totals, names that came and went, and a table of changes, without readers for people."""
-    rows = [(each.name, each.what, each.old, each.new) for each in found.changes]
+    before, after = ({option.name: option for option in each.options} for each in (old, new))
+    both = sorted(before.keys() & after.keys())
+    changes = [change for name in both for change in _changes(before[name], after[name])]
+    names = {"added": sorted(after.keys() - before.keys()), "removed": sorted(before.keys() - after.keys())}
+    totals = {"names in both": len(both), **{what: len(each) for what, each in names.items()}}
+    totals |= sorted(Counter(change["what"] for change in changes).items())
+    rows = [tuple(change.values()) for change in changes]
     headings = ("option", "change", "old", "new")
-    if printed(form, lambda: _plain(found), lambda: [headings, *rows]):
+    sides = {"old": old, "new": new}
+
+    def data() -> Mapping[str, object]:
+        about = ("library", "build_id", "llvm", "llvmlite")
+        named = {side: {name: getattr(each, name) for name in about} for side, each in sides.items()}
+        return {**named, "totals": totals, **names, "changes": changes}
+
+    if printed(form, data, lambda: [headings, *rows]):
         return
-    for side, each in (("old", found.old), ("new", found.new)):
+    for side, each in sides.items():
         say(f"{side}: {each.title}, {len(each.options):,} names")
     say("")
-    show(Table(("change", "options"), [(what, f"{n:,}") for what, n in found.totals.items()]))
-    for what, names in (("added", found.added), ("removed", found.removed)):
-        say("", f"{what}: {', '.join(names) or 'none'}")
-    if rows := [row for row in rows if row[1] != "readers"]:
+    show(Table(("change", "options"), [(what, f"{n:,}") for what, n in totals.items()]))
+    for what, listed in names.items():
+        say("", f"{what}: {', '.join(listed) or 'none'}")
+    if rows := [row for row in rows if row[1] != "read by"]:
         say("")
         show(Table(headings, rows, whole=("option",)))
 
 
-def _plain(found: Difference) -> dict[str, object]:
-    sides = {
-        side: {name: getattr(each, name) for name in ("library", "build_id", "llvm", "llvmlite")}
-        for side, each in (("old", found.old), ("new", found.new))
-    }
-    named = {name: getattr(found, name) for name in ("totals", "added", "removed", "changes")}
-    return {**sides, **named}
+def _changes(old: OptionFacts, new: OptionFacts) -> Iterator[dict[str, str]]:
+    """What is true of one of two options of a name alone. Of readers, those that ceased and began."""
+    for field in _COMPARED:
+        before, after = getattr(old, field), getattr(new, field)
+        if field == "read_by":
+            functions = _without_parameters(before), _without_parameters(after)
+            before, after = tuple(functions[0] - functions[1]), tuple(functions[1] - functions[0])
+        texts = _text(before), _text(after)
+        if texts[0] != texts[1]:
+            yield {"name": old.name, "what": field.replace("_", " "), "old": texts[0], "new": texts[1]}
+
+
+def _without_parameters(functions: tuple[str, ...]) -> set[str]:
+    """Parameters and clones differ between compilers and releases."""
+    return {each.partition(" [clone")[0].partition("(")[0] or each for each in functions}

@@ -142,7 +142,7 @@ def _setting(argument: str) -> str:
 
 def _advice(argument: str) -> str:
     """What to use instead of a flag of clang, opt or llc; an empty string for other arguments."""
-    from optctx.facts import advice
+    from optctx.compiling.facts import advice
 
     try:
         return advice(argument.partition("=")[0])

@@ -1,25 +1,30 @@
-"""Compile a file once to see which options LLVM reads, then with another value of each of them, many
-together, and rank the options by effect. What crashes or never ends is a line of the result. Exit status 1 if
---verify finds a difference, 2 for bad input, 130 after Ctrl-C, 143 after SIGTERM.
+"""Compile a file once to see which options LLVM reads, then once with another value of each of them, and rank
+the options by effect. What crashes or never ends is a line of the result. Exit status 1 if --verify finds a
+difference, 2 for bad input, 130 after Ctrl-C, 143 after SIGTERM.
 
     optctx rank kernel.ll --only 'unroll*' --trials 20
-    optctx rank kernel.ll --by instructions --seconds 60 --keep ranking.journal
+    optctx rank kernel.ll --by instructions --seconds 60 --keep ranking.trials
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from optctx.errors import EndedEarlyError, Interrupted
 from optctx.lab.command.console import duration, note, printed, progress_bar, say, show
 from optctx.lab.command.groups import Base, File, Input, Keep, Out, Try, out
 from optctx.lab.command.inputs import note_skipped
-from optctx.lab.rank import Estimate, Ranking, rank
-from optctx.lab.rank.tables import as_data, as_rows, as_table, dead_table, not_tried_lines
+from optctx.lab.experiment import Limits
+from optctx.lab.rank import Effect, Estimate, Ranking, rank
 from optctx.lab.settings import group, positive, seconds, setting
-from optctx.lab.sweep import Limits
+from optctx.lab.tables import percent, record, rows_of, table_of
+from optctx.tables import Table
 from optctx.wording import counted
+
+_FUNCTIONS = 5  # of those that read an option, in JSON
+_LONGEST = 200  # characters of a demangled name, which can have thousands
 
 
 @dataclass(frozen=True)
@@ -43,13 +48,12 @@ class Rank:
     by: str = setting("size", "what to rank by: size, instructions or compile-time", metavar="GOAL")
     values: str = setting(
         "one",
-        "of each option: one far from its own, or all that are guessed by type, many compiled together; or "
-        "each of all by itself (default: %(default)s)",
-        choices=("one", "all", "each"),
+        "of each option: one far from its own, or all that are guessed by type (default: %(default)s)",
+        choices=("one", "all"),
     )
     verify: bool = setting(False, "compare each value with a fresh process")
     trials: int | None = setting(
-        None, "most compilations; the largest effects are found first", metavar="N", read=positive
+        None, "most compilations; options that often matter come first", metavar="N", read=positive
     )
     seconds: float | None = setting(
         None, "most seconds; no compilation takes longer, the base's neither", metavar="S", read=seconds
@@ -86,8 +90,7 @@ def run(given: Arguments) -> int:
                     **own,
                     **given.keep.given,
                     values=given.varied.tries,
-                    every=values != "one",
-                    screen=values != "each",
+                    every=values == "all",
                     limits=given.limits,
                     on_estimate=_say,
                     progress=step,
@@ -108,19 +111,123 @@ def run(given: Arguments) -> int:
 def _say(estimate: Estimate) -> None:
     """Say what it is going to take."""
     note(
-        f"{counted(estimate.options, 'option')}, {counted(estimate.values, 'value')}: about "
-        f"{counted(estimate.compilations, 'compilation')}, {duration(estimate.seconds)} or more"
+        f"{counted(estimate.options, 'option')}, {counted(estimate.values, 'value')}: "
+        f"{duration(estimate.seconds)} or more"
     )
 
 
 def print_ranking(ranking: Ranking, out: Out) -> None:
     """Print it as `--format` says."""
-    if printed(out.format, lambda: as_data(ranking), lambda: as_rows(ranking)):
+    if printed(out.format, lambda: _data(ranking), lambda: rows_of(ranking.effects, _columns(ranking))):
         return
     if ranking.changing:
-        show(as_table(ranking))
+        show(_table(ranking))
         say("")
     if ranking.dead:
-        show(dead_table(ranking))
+        show(_dead(ranking))
         say("")
-    say(*not_tried_lines(ranking), *ranking.summary())
+    say(*_not_tried(ranking), *ranking.summary())
+
+
+def _table(ranking: Ranking) -> Table:
+    """The options that change the output, the largest effect first."""
+    columns: dict[str, Callable[[Effect], str]] = {
+        "option": lambda effect: effect.option,
+        "type": lambda effect: effect.type,
+        "base": lambda effect: effect.base,
+        "value": lambda effect: effect.value,
+        "IR instructions": lambda effect: percent(ranking.change(effect.best, "instructions")),
+        "object bytes": lambda effect: percent(ranking.change(effect.best, "size")),
+        "values": lambda effect: str(len(effect.trials)),
+    }
+    return table_of(ranking.changing, columns, whole=[*columns], right=[*columns][4:])
+
+
+def _dead(ranking: Ranking) -> Table:
+    """Trials that crashed, timed out or failed. Values that ended alike share a row."""
+    rows: dict[tuple[str, str, str, str], list[str]] = {}
+    for effect, trial in ranking.dead:
+        row = (effect.option, effect.base, trial.state, trial.error)
+        rows.setdefault(row, []).append(trial.options[effect.option])
+    cells = [(*first, ", ".join(values), reason) for (*first, reason), values in rows.items()]
+    whole = ("option", "base", "state")
+    return Table((*whole, "values", "error"), cells, whole=whole)
+
+
+def _not_tried(ranking: Ranking) -> list[str]:
+    """One line for each reason, with the options, and one for each value that LLVM's parsers refused."""
+    by_reason: dict[str, list[str]] = {}
+    for each in ranking.not_tried:
+        by_reason.setdefault(each.reason, []).append(each.option)
+    lines = [f"not tried, {reason}: {', '.join(names)}" for reason, names in by_reason.items()]
+    differing = [trial for trial in ranking.trials if trial.difference]
+    compared = sum(trial.agrees is not None for trial in ranking.trials)
+    if compared or differing:
+        wrong = sum(trial.agrees is False for trial in differing)
+        lines.append(f"{counted(compared, 'value')} compared with fresh processes, {wrong} differ")
+    return [*lines, *(f"not tried: {words}" for words in ranking.refused)]
+
+
+def _data(ranking: Ranking) -> dict[str, Any]:
+    """One object: the base, the counts, every option that was tried with its trials, and what was not tried.
+
+    Changes are relative: 0.5 is 50 % more. `ended` is None if every value was tried, and otherwise says why
+    not; nothing is known of `left` values then.
+    """
+    return {
+        "by": ranking.goal.name,
+        "base": record(ranking.base),
+        "counts": {
+            "read": ranking.read,
+            "tried": len(ranking.effects),
+            "changing": len(ranking.changing),
+            "not_tried": len(ranking.not_tried),
+            "values": len(ranking.trials),
+            "compilations": ranking.compiled,
+            "left": ranking.left,
+        },
+        "ended": ranking.ended or None,
+        "options": [_effect(effect, ranking) for effect in ranking.effects],
+        "not_tried": ranking.not_tried,
+        "refused": ranking.refused,
+    }
+
+
+def _effect(effect: Effect, ranking: Ranking) -> dict[str, Any]:
+    functions = [name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..." for name in effect.functions]
+    return {
+        "option": effect.option,
+        "type": effect.type,
+        "base": effect.base,
+        "changes": effect.changes,
+        "value": effect.value,
+        "instructions_change": ranking.change(effect.best, "instructions"),
+        "size_change": ranking.change(effect.best, "size"),
+        "functions": functions[:_FUNCTIONS],
+        "functions_in_all": len(functions),
+        "trials": [record(trial) for trial in effect.trials],
+    }
+
+
+def _columns(ranking: Ranking) -> dict[str, Callable[[Effect], object]]:
+    """Of CSV: an option with its largest effect. Changes are relative."""
+
+    def figure(name: str) -> Callable[[Effect], object]:
+        return lambda effect: effect.best.attributes.get(name, "")
+
+    def change(name: str) -> Callable[[Effect], str]:
+        return lambda effect: f"{ranking.change(effect.best, name):.6f}" if effect.best.state == "ok" else ""
+
+    return {
+        "option": lambda effect: effect.option,
+        "type": lambda effect: effect.type,
+        "base": lambda effect: effect.base,
+        "value": lambda effect: effect.value,
+        "state": lambda effect: effect.best.state,
+        "instructions": figure("instructions"),
+        "instructions_change": change("instructions"),
+        "size": figure("size"),
+        "size_change": change("size"),
+        "changes": lambda effect: str(effect.changes).lower(),
+        "error": lambda effect: effect.best.error,
+    }

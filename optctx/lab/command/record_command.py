@@ -12,12 +12,12 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from optctx.compiling import answered, llvm_pool
-from optctx.facts import text
+from optctx.compiling.facts import text
 from optctx.lab.command.console import complain_printed, printed, say, show
 from optctx.lab.command.groups import Base, File, Input, Out, out
+from optctx.lab.experiment import judge_targets
+from optctx.lab.recording import Recorded, recorded
 from optctx.lab.settings import group
-from optctx.lab.sweep.plan import judge_targets
-from optctx.lab.sweep.recording import Recorded, recorded
 from optctx.tables import Table
 from optctx.wording import counted
 

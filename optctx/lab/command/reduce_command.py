@@ -16,10 +16,10 @@ from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.console import printed, say, status
 from optctx.lab.command.groups import Base, File, Input, Out, out
 from optctx.lab.command.inputs import clang_words
+from optctx.lab.experiment import Limits
 from optctx.lab.reducing import Reduced, reduce_options
 from optctx.lab.repeat import Source, shell_lines, shown_lines
 from optctx.lab.settings import group, setting
-from optctx.lab.sweep.plan import Limits
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ long is a row with that state. Exit status 1 if --verify finds a difference, 2 f
 cannot compare a row, 130 after Ctrl-C, 143 after SIGTERM.
 
     optctx sweep kernel.ll --try unroll-count=1,2,4,8 --verify
-    optctx sweep kernel.ll --try unroll-count=1..64:step=9 --keep trials.journal
+    optctx sweep kernel.ll --try unroll-count=1..64:step=9 --keep sweep.trials
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from optctx.errors import EndedEarlyError, Interrupted, OptctxError
 from optctx.lab.command.console import complain, complain_printed, printed, progress_bar, say, show
 from optctx.lab.command.groups import Base, Files, Input, Keep, Out, Try, out
 from optctx.lab.command.inputs import note_skipped
+from optctx.lab.experiment import Limits
 from optctx.lab.settings import group, positive, setting
 from optctx.lab.space import PASSES, parse_space
-from optctx.lab.sweep import Limits, sweep
-from optctx.lab.trials import Goal, Trial, goal_named
-from optctx.lab.trials.tables import (
-    as_rows,
-    as_table,
+from optctx.lab.sweep import sweep
+from optctx.lab.tables import (
     record,
     settings_text,
     summary,
+    trial_rows,
+    trial_table,
 )
+from optctx.lab.trial import Goal, Trial, goal_named
 from optctx.wording import counted
 
 
@@ -110,10 +111,10 @@ def _differ(trials: Sequence[Trial], file: str) -> bool:
 def print_trials(trials: Sequence[Trial], out: Out, goal: Goal, lines: Counter[str] | None = None) -> None:
     """Print the trials, what LLVM printed, and what differs from fresh processes."""
     own = [trial for trial in trials if trial.number >= 0]
-    if not printed(out.format, lambda: list(map(record, own)), lambda: as_rows(own)) and trials:
+    if not printed(out.format, lambda: list(map(record, own)), lambda: trial_rows(own)) and trials:
         files = len({trial.file for trial in own})
         by = goal if len(own) > files else None
-        show(as_table(trials, by))
+        show(trial_table(trials, by))
         say(*summary(trials, by))
     complain_printed(lines or Counter())
     for trial in own:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from optctx.errors import Interrupted, OptctxError
 from optctx.lab.command.console import printed, put, say, show, status
 from optctx.lab.command.groups import Base, File, Input, Out, out
+from optctx.lab.experiment import Limits
 from optctx.lab.settings import group, setting
-from optctx.lab.sweep.plan import Limits
 from optctx.lab.timing import (
     Compared,
     Measuring,

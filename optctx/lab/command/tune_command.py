@@ -24,12 +24,12 @@ from optctx.lab.command.console import note, printed, progress_bar, put, say, sh
 from optctx.lab.command.files import check_writable
 from optctx.lab.command.groups import Base, File, Input, Out, Try, out
 from optctx.lab.command.inputs import clang_words, note_skipped
+from optctx.lab.experiment import Limits
 from optctx.lab.repeat import Source
 from optctx.lab.settings import group, setting
 from optctx.lab.space import PASSES, Space, overrides_of, parse_space
-from optctx.lab.sweep.plan import Limits
 from optctx.lab.timing import Kernel, Measuring, NoHarnessError
-from optctx.lab.trials import Goal, Trial
+from optctx.lab.trial import Goal, Trial
 from optctx.lab.tuning import Objective, Tuned, tune
 from optctx.lab.tuning.objectives import objective_named
 from optctx.lab.tuning.propose import propose

@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from optctx import OptionContext, registry
 from optctx.errors import OptctxError, shown
@@ -192,3 +193,13 @@ def _refusals(dimension: Dimension) -> Iterator[OptctxError]:
             OptionContext(overrides_of({dimension.name: text}))
         except OptctxError as error:
             yield error
+
+
+def distribution(values: Values) -> tuple[str, dict[str, Any]]:
+    """Return what Optuna calls these values, and the arguments that describe them."""
+    if isinstance(values, Choices):
+        return "Categorical", {"choices": values.texts}
+    if isinstance(values, Integers):
+        high = values.at(int(values.count) - 1)
+        return "Int", {"low": values.low, "high": high, "step": values.step, "log": values.log}
+    return "Float", {"low": values.low, "high": values.high, "step": None, "log": values.log}

@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
+from optctx.children.death import End
 from optctx.children.limits import Limits
 from optctx.children.pool import SharedPool
 from optctx.errors import EndedEarlyError, OptctxError, shown
@@ -25,7 +26,6 @@ from optctx.lab.timing.loaded import AGAIN, BASE, check, check_base, prepare, sa
 R = TypeVar("R")
 # (objects by name, seed) -> as `Bench._sample`
 Sample = Callable[[Mapping[str, bytes], int], "dict[str, float] | Outcome"]
-State = Literal["ok", "wrong result", "crashed", "timed out", "failed"]
 
 _LEAST_ROUNDS = 10  # fewer say too little about the median
 _STEP = 5  # rounds between two looks at the intervals
@@ -45,7 +45,7 @@ _pool = SharedPool(prepare)
 class Outcome:
     """What running a candidate came to. "failed": it could not be loaded, or a command said so."""
 
-    state: State
+    state: End
     error: str = ""
 
 
@@ -279,12 +279,12 @@ def run(
     """Call a function in a child; return its result, or how it ended instead."""
     limits = Limits(seconds=_SETTLING + seconds, processor=processor, files=_MOST_WRITTEN)
     done = _pool.running().call(function, *arguments, gives=gives, limits=limits)
-    if done.death is not None and done.death.how == "lost":
+    if done.death is not None and done.death.end == "lost":
         raise EndedEarlyError(str(done.death))
     if done.death is not None:
-        if done.death.how == "timed out":
-            return Outcome("timed out", f"it ran for longer than {limits.seconds:.3g} s")
-        return Outcome("crashed", str(done.death))
+        late = done.death.end == "timed out"
+        words = f"it ran for longer than {limits.seconds:.3g} s" if late else str(done.death)
+        return Outcome(done.death.end, words)
     if done.error:
         printed = " ".join(done.printed.split())[-_LAST:]
         return Outcome("failed", f"{done.error}{': ' if printed else ''}{printed}")

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from optctx.compiling import FreshProcess, Job, Result
+from optctx.compiling.facts import arguments
 from optctx.errors import Interrupted, OptctxError
-from optctx.facts import arguments
+from optctx.lab.experiment import Limits
 from optctx.lab.reducing import failure_of
-from optctx.lab.sweep.plan import Limits
-from optctx.lab.timing.bench import Confirmation, Outcome, State, Timing
+from optctx.lab.timing.bench import Confirmation, Outcome, Timing
 from optctx.lab.timing.intervals import Interval
 from optctx.lab.timing.kernel import Harness, Kernel
 from optctx.lab.timing.measuring import Measuring
@@ -195,5 +195,4 @@ def _outcome(answer: Result) -> Outcome:
     failure = failure_of(answer)
     if failure is None:
         return Outcome("ok")
-    state: State = "crashed" if failure.state == "out of memory" else failure.state
-    return Outcome(state, failure.words or answer.error or "")
+    return Outcome(failure.state, failure.words or answer.error or "")

@@ -1,8 +1,8 @@
 """Search spaces of option values and pipelines for the best compilation. Needs Optuna (`optctx[tune]`)."""
 
+from optctx.lab.experiment import Limits
 from optctx.lab.space import Choices, Dimension, Floats, Integers, Space, parse_space
-from optctx.lab.sweep import Limits
-from optctx.lab.trials import Goal, Trial
+from optctx.lab.trial import Goal, Trial
 from optctx.lab.tuning.objectives import (
     Command,
     CompilationTime,

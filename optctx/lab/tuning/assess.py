@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from optctx.lab.experiment import Answer, Plan, trial_of
 from optctx.lab.space import PASSES
-from optctx.lab.sweep.plan import Answer, Plan
-from optctx.lab.sweep.sweep import trial_of
-from optctx.lab.trials import Trial
+from optctx.lab.trial import Trial
 from optctx.lab.tuning.evaluate import Candidate
 from optctx.lab.tuning.objectives import Found, Measure, Measured, Objective, Static
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 
 from optctx import OptionContext, registry
 from optctx.compiling import Emit, Job
+from optctx.lab.experiment import Answer, Asked, Experiment, Limits, Plan, make_plan
 from optctx.lab.space import PASSES, Space, overrides_of
-from optctx.lab.sweep.plan import Answer, Asked, Limits, Plan, make_plan
-from optctx.lab.sweep.process import SweepProcess
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def search_plan(
 BASE = Candidate(-1, ())
 
 
-class Evaluator(SweepProcess):
+class Evaluator(Experiment):
     """Compiles candidates on threads of a helper process, as a sweep does, and measures on this machine.
 
     A context manager.

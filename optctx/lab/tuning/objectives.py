@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
+from optctx.children.death import End
 from optctx.compiling import Emit
 from optctx.errors import OptctxError, shown
+from optctx.lab.experiment import Answer
 from optctx.lab.program import NoNumberError, Programs, number_of, object_words, with_object
-from optctx.lab.sweep.plan import Answer
 from optctx.lab.timing import Bench, Confirmation, Interval, Kernel, KernelBench, Timing
-from optctx.lab.trials import FIGURES, Direction, Goal, State, Trial, direction_of
+from optctx.lab.trial import FIGURES, Direction, Goal, Trial, direction_of
 
 _DECIMALS = 6
 _ENDS = ("middle", "low", "high")  # of an interval
@@ -102,7 +103,7 @@ def emit_for(objectives: Sequence[Objective]) -> Emit | None:
 class Found:
     """What running a candidate gave. `figure` counts if `state` is "ok"."""
 
-    state: State
+    state: End
     figure: float = math.nan
     error: str = ""
     attributes: Mapping[str, Any] = field(default_factory=dict)

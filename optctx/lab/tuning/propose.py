@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
+from itertools import chain
 
 from optctx import Option, registry
 from optctx.compiling import Job
+from optctx.compiling.facts import trusted
 from optctx.errors import Interrupted, OptctxError
-from optctx.facts import trusted
+from optctx.lab.experiment import Asked, Limits
 from optctx.lab.rank import Effect, rank
 from optctx.lab.space import DEFAULT, Choices, Dimension, Space
-from optctx.lab.sweep.plan import Asked, Limits
 from optctx.lab.tuning.evaluate import Evaluator, search_plan
 from optctx.lab.tuning.objectives import Found, Measured, Objective, Size
 
@@ -93,8 +94,8 @@ def _fastest(
     codes: dict[str, dict[str, bytes]] = {each.name: {} for each in dimensions}  # by digest
     with Evaluator(search_plan(job, Space.of(dimensions), limits, emit="object")) as evaluator:
         base = evaluator.base()
-        asked = ((number, Asked(0, {name: text})) for number, (name, text) in enumerate(points))
-        answers = sorted(evaluator.all(asked, len(points)), key=lambda each: each.number)
+        evaluator.ask((number, Asked(0, {name: text})) for number, (name, text) in enumerate(points))
+        answers = sorted(chain.from_iterable(iter(evaluator.answers, [])), key=lambda each: each.number)
     for answer in answers:
         if answer.state == "ok" and answer.digest != base.digest:
             codes[points[answer.number][0]][answer.digest] = answer.code

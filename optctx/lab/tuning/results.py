@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from optctx.lab.trials import Goal, Trial, best_of
+from optctx.lab.trial import Goal, Trial
 from optctx.wording import counted, html_table
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Tuned:
         """As `best`; without one, the trial with the best figure, which no second check has confirmed."""
         if len(self.goals) > 1:
             return None
-        return self.best or best_of(self.trials, self.goals[0], self.base)
+        return self.best or self.goals[0].best_of(self.trials, self.base)
 
     @property
     def best(self) -> Trial | None:
@@ -90,7 +90,7 @@ class Tuned:
         if len(self.goals) > 1:
             return None
         if not self.goals[0].confirmed:
-            return best_of(self.trials, self.goals[0], self.base)
+            return self.goals[0].best_of(self.trials, self.base)
         if self.confirmation is None or not self.confirmation.get("gain"):
             return None
         number = self.confirmation.get("trial")

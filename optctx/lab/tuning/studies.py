@@ -21,10 +21,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from optctx.errors import EndedEarlyError, OptctxError, shown
-from optctx.lab.space import Space
-from optctx.lab.trials import Goal, Trial
-from optctx.lab.trials.identity import check_identity
-from optctx.lab.trials.trialfile import distribution
+from optctx.lab.space import Space, distribution
+from optctx.lab.trial import Goal, Trial, check_identity
 from optctx.outputs import check_in_place, hindrance
 
 if TYPE_CHECKING:

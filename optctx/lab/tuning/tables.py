@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,8 +10,8 @@ from typing import Any
 import msgspec
 
 from optctx.lab.repeat import Source, arguments_of, reproduction, shown_lines, unknown_options
-from optctx.lab.trials import STATES, Goal, Trial, tables
-from optctx.lab.trials.tables import record, settings_text
+from optctx.lab.tables import ends_of, record, settings_text, trial_rows
+from optctx.lab.trial import Goal, Trial
 from optctx.lab.tuning.results import Tuned
 from optctx.tables import Table
 from optctx.wording import counted, time_unit
@@ -40,7 +39,7 @@ def as_data(study: Tuned) -> dict[str, Any]:
 
 def as_rows(study: Tuned) -> Iterator[Sequence[object]]:
     """Headings, and a row for each trial, after one for the base, whose number is empty."""
-    return tables.as_rows((study.base, *study.trials))
+    return trial_rows((study.base, *study.trials))
 
 
 def as_table(study: Tuned, top: int | None = None) -> Table:
@@ -69,10 +68,9 @@ def summary(study: Tuned, top: int | None = None) -> list[str]:
         lines = [f"{counted(len(study.front), 'trial')} on the Pareto front{so_far}"]
     else:
         lines = _best_lines(study, so_far)
-    ended = Counter(trial.state for trial in study.trials)
     counts = [
         study.progress if so_far else counted(len(study.trials), "trial"),
-        *(f"{ended[state]} {state}" for state in STATES if state != "ok" and ended[state]),
+        *ends_of(study.trials),
     ]
     if top is not None and (rows := len(study.ranked)) > top:
         counts.append(f"{top} of {rows} rows shown")

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
+from optctx.lab.experiment import Answer, ByReads, Limits, Plan
 from optctx.lab.space import Space, text_of
-from optctx.lab.sweep.by_reads import ByReads
-from optctx.lab.sweep.plan import Answer, Limits, Plan
 from optctx.lab.timing.bench import processor_model
-from optctx.lab.trials import Goal, Trial, identity_of, versions
+from optctx.lab.trial import Goal, Trial, identity_of, versions
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.evaluate import BASE, Candidate, Evaluator, search_plan
 from optctx.lab.tuning.objectives import CompilationTime, Objective, RunTime, Size, emit_for
@@ -224,7 +223,7 @@ class _Run:
             self.assessor.measure_against(answer)
         (base,) = self.assessor.trials([(BASE, answer)])
         if base.state != "ok":
-            how = _ENDS[answer.state] if answer.state != "ok" else "has no figure"
+            how = _ENDS.get(answer.state, f"is {answer.state}") if answer.state != "ok" else "has no figure"
             raise OptctxError(f"cannot tune: without any option the module {how} ({base.error})")
         self._know(BASE, answer)
         self.study.take_over()
@@ -283,7 +282,7 @@ class _Run:
         if known is None:
             self.evaluator.submit(asked.candidate)
         else:
-            asked.answer = replace(known[1], number=trial.number)
+            asked.answer = replace(known, number=trial.number)
 
     def _collect(self) -> None:
         for answer in self.evaluator.answers():

@@ -8,11 +8,11 @@ from typing import Any
 
 from optctx.compiling import Job
 from optctx.errors import Interrupted
+from optctx.lab.experiment import Answer, Limits, Plan
 from optctx.lab.reducing import reduce_options
 from optctx.lab.space import PASSES, overrides_of
-from optctx.lab.sweep.plan import Answer, Limits, Plan
 from optctx.lab.timing.intervals import Interval, is_gain
-from optctx.lab.trials import Goal, Trial
+from optctx.lab.trial import Goal, Trial
 from optctx.lab.tuning.assess import Assessor
 from optctx.lab.tuning.evaluate import Candidate, Evaluator
 from optctx.lab.tuning.objectives import Measure, RunTime, as_fast, interval_of

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from optctx import OptctxError, OptionContext, registry
 from optctx.compiling import FreshProcess
-from optctx.facts import resolve
+from optctx.compiling.facts import resolve
 from tests.long.effects.cases import Case
 from tests.long.probe.values import hostile_values
 

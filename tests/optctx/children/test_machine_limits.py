@@ -23,7 +23,8 @@ from optctx.children.pool import Pool
 from optctx.compiling import FreshProcess, Job, Result, compile_job, llvm_pool
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
-from optctx.lab.sweep import Limits, sweep
+from optctx.lab.experiment import Limits
+from optctx.lab.sweep import sweep
 from tests.support.alone import alone
 from tests.support.command_lines import Ended, several
 from tests.support.endless import LIST, SCALED, endless, reached
@@ -101,7 +102,7 @@ def test_a_job_that_gets_no_process_is_lost_and_another_is_not(tmp_path: pathlib
             most = len(os.listdir(f"/proc/{server}/fd"))
             resource.prlimit(server, resource.RLIMIT_NOFILE, (most, most))
             lost = fresh.compile(JOB)
-        assert (lost.died, lost.error) == (
+        assert (lost.end, lost.error) == (
             "lost",
             f"{LOST}no process can be started for it: Too many open files",
         )
@@ -237,7 +238,7 @@ def test_a_comparison_that_could_not_be_made_is_no_difference(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.sweep"), "FreshProcess", kind)
+    monkeypatch.setattr(importlib.import_module("optctx.lab.experiment"), "FreshProcess", kind)
     assert main(["sweep", str(folder / "module.ll"), "--try", "unroll-count=1,2", "--verify"]) == 2
     out, said = capsys.readouterr()
     assert "DIFFERS" not in out
@@ -253,14 +254,14 @@ def test_a_row_without_memory_differs_from_nothing_and_a_crash_of_llvm_does(
         def compile(self, job: Job, *, timeout: float | None = None) -> Result:
             return Result(code=b"an object")
 
-    monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.sweep"), "FreshProcess", Rich)
+    monkeypatch.setattr(importlib.import_module("optctx.lab.experiment"), "FreshProcess", Rich)
     [row] = sweep(  # an object of 1 GiB
         replace(JOB, passes="instsimplify"),
         ["align-all-blocks=30"],
         verify=True,
         limits=Limits(memory=64 << 20),
     )
-    assert (row.state, row.agrees) == ("crashed", None)
+    assert (row.state, row.agrees) == ("out of memory", None)
     assert row.difference == "not compared: LLVM ERROR: out of memory"
     [row] = sweep(JOB, ["force-vector-width=3"], verify=True)
     assert (row.state, row.agrees) == ("crashed", False)
@@ -273,7 +274,7 @@ def test_a_row_without_memory_differs_from_nothing_and_a_crash_of_llvm_does(
 def test_a_trial_that_fails_accepts_no_target(
     kind: type[FreshProcess], triple: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.plan"), "FreshProcess", kind)
+    monkeypatch.setattr(importlib.import_module("optctx.lab.experiment"), "FreshProcess", kind)
     monkeypatch.setattr("optctx.compiling.fresh.FreshProcess", kind)
     monkeypatch.setattr("optctx.compiling.fresh._taken", set())  # by other tests
     asked = "cannot compile for the processor 'haswel': LLVM could not be asked: "

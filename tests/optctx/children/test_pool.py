@@ -53,13 +53,13 @@ def test_values_travel_and_the_first_argument_is_what_was_prepared(pool: Pool) -
     assert {parent for _, parent in filter(None, found)} == {pool.process}
 
 
-ENDS: dict[Callable[..., Any], tuple[str, str, bool]] = {  # how, words, whether the machine is the cause
-    calls.crash: ("killed", "killed by SIGSEGV", False),
-    calls.exits: ("exited", "LLVM ERROR: odd", False),
-    calls.hang: ("timed out", "timed out", True),
-    calls.no_memory: ("out of memory", "out of memory", True),
-    calls.broken: ("lost", "LookupError: nothing \\udcff there", True),
-    calls.misfit: ("nonsense", "it wrote to a descriptor that is not its own", True),
+ENDS: dict[Callable[..., Any], tuple[str, str, str]] = {  # how, words, of a compilation
+    calls.crash: ("killed", "killed by SIGSEGV", "crashed"),
+    calls.exits: ("exited", "LLVM ERROR: odd", "crashed"),
+    calls.hang: ("timed out", "timed out", "timed out"),
+    calls.no_memory: ("out of memory", "out of memory", "out of memory"),
+    calls.broken: ("lost", "LookupError: nothing \\udcff there", "lost"),
+    calls.misfit: ("nonsense", "it wrote to a descriptor that is not its own", "killed"),
 }
 
 
@@ -72,7 +72,7 @@ def test_each_end_is_a_value_that_disturbs_no_other_call(pool: Pool) -> None:
         assert pool.call(calls.add, place, gives=int).value == 40 + place
         assert done.value is None
         assert done.death is not None
-        return done.death.how, str(done.death), done.death.of_machine
+        return done.death.how, str(done.death), done.death.end
 
     with ThreadPoolExecutor(2 * len(ENDS)) as threads:
         found = list(threads.map(one, range(2 * len(ENDS))))

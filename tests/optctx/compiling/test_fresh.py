@@ -63,16 +63,16 @@ def test_options_change_the_job_and_nothing_after_it(fresh: FreshProcess) -> Non
 def test_a_child_that_exits_or_crashes_is_an_error_value(fresh: FreshProcess) -> None:
     unknown, bad = "Unknown command line argument '-no-such-option=1'", "'x' value invalid for uint argument"
     ended = [
-        (replace(JOB, options=("-no-such-option=1",)), "exit", unknown),
-        (replace(JOB, options=("-unroll-count=x",)), "exit", bad),
-        (replace(JOB, options=("-help",)), "exit", "exited with status 0: USAGE: optctx"),
-        (replace(JOB, passes="trigger-crash-module"), "signal", "killed by SIGABRT"),
+        (replace(JOB, options=("-no-such-option=1",)), "crashed", unknown),
+        (replace(JOB, options=("-unroll-count=x",)), "crashed", bad),
+        (replace(JOB, options=("-help",)), "crashed", "exited with status 0: USAGE: optctx"),
+        (replace(JOB, passes="trigger-crash-module"), "crashed", "killed by SIGABRT"),
     ]
-    for job, died, words in ended:
+    for job, end, words in ended:
         result = fresh.compile(job)
         assert words in (result.error or "")
-        assert (result.code, result.died) == (b"", died), words
-        assert (fresh.compile(JOB).error, fresh.compile(JOB).died) == (None, None)
+        assert (result.code, result.end) == (b"", end), words
+        assert (fresh.compile(JOB).error, fresh.compile(JOB).end) == (None, "ok")
 
 
 def test_bad_jobs_are_the_same_error_value_on_both_sides(fresh: FreshProcess) -> None:
@@ -87,14 +87,14 @@ def test_bad_jobs_are_the_same_error_value_on_both_sides(fresh: FreshProcess) ->
         here, there = compile_job(job), fresh.compile(job)
         assert words in (here.error or "")
         assert there == here
-        assert there.died is None, words
+        assert (there.end, there.died) == ("failed", False), words
 
 
 def test_a_job_that_takes_too_long_is_stopped() -> None:
     with FreshProcess(timeout=1e-6) as impatient:
         late = impatient.compile(JOB)
         assert "took longer than 1e-06 s" in (late.error or "")
-        assert late.died == "timeout"
+        assert late.end == "timed out"
         assert impatient.compile(JOB, timeout=SECONDS).error is None
 
 
@@ -102,7 +102,7 @@ def test_a_job_that_takes_too_much_memory_ends(fresh: FreshProcess) -> None:
     large = replace(JOB, options=("-unroll-peel-count=256",))
     with FreshProcess(memory=1 << 22) as poor:  # JOB needs up to 1 MiB, the other one more than 8
         # An allocation of LLVM's aborts; operator new throws, and the job ends by itself.
-        assert poor.compile(large).died == "killed"
+        assert poor.compile(large).end == "out of memory"
         assert poor.compile(JOB) == fresh.compile(JOB)
     assert fresh.compile(large).error is None
 

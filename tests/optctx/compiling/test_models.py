@@ -114,7 +114,7 @@ def test_a_model_that_there_is_not_or_that_a_target_has_not_is_an_error(fresh: F
         for result in (compile_job(job), fresh.compile(job)):
             assert result.error is not None
             assert result.error.startswith(words)
-            assert result.died is None
+            assert not result.died
 
 
 def test_a_job_can_have_the_models_of_numba() -> None:

@@ -14,8 +14,8 @@ from llvmlite import binding
 
 from optctx import Option, OptionContext, registry, run_passes
 from optctx.compiling import Job
+from optctx.compiling.facts import INTEGER_RANGES
 from optctx.errors import OptctxError, OptionValueError
-from optctx.facts import INTEGER_RANGES
 from optctx.testing import (
     Compiler,
     CrashError,
@@ -237,7 +237,7 @@ def test_a_crash_of_llvm_shrinks_to_the_option_and_the_value_that_it_takes(compi
     assert job is not None
     assert job.options == (CRASH,)
     assert result is not None
-    assert result.died == "signal"
+    assert result.end == "crashed"
 
 
 def test_what_llvm_refuses_is_a_result_and_a_hang_is_an_error(compiler: Compiler) -> None:

@@ -9,9 +9,7 @@ import pytest
 from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import OptctxError
-from optctx.lab.sweep import Limits
-from optctx.lab.sweep.plan import make_plan
-from optctx.lab.sweep.process import SweepProcess
+from optctx.lab.experiment import Experiment, Limits, make_plan
 from tests.support.endless import LIST, SCALED, endless
 from tests.support.processes import SECONDS, python_process
 from tests.support.tuning_cases import TINY
@@ -50,7 +48,7 @@ def test_a_base_that_never_ends_is_cut_off(words: list[str], tmp_path: pathlib.P
 
 def test_the_recorded_compilation_is_cut_off(tmp_path: pathlib.Path) -> None:
     context = OptionContext.from_args([f"-{LIST}={endless(tmp_path)}"])
-    with SweepProcess() as process:
+    with Experiment() as process:
         process.prepare(make_plan({"": Job(TINY, SCALED)}, Limits(timeout=2.0), context))
         with pytest.raises(OptctxError, match=f"cannot record what LLVM reads: it {TOO_LONG}"):
             process.recorded()

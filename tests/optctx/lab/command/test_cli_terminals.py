@@ -94,10 +94,10 @@ def test_no_byte_of_a_kept_trial_acts_on_a_terminal(capfdbinary: pytest.CaptureF
     kept, evil = pathlib.Path("kept"), json.dumps(EVIL)
     text = kept.read_text()
     for yes, no in (
-        ('"error":""', f'"error":{evil}'),
-        ('"difference":""', f'"difference":{evil}'),
-        ('"state":"ok"', '"state":"failed"'),
-        ('"agrees":true', '"agrees":false'),
+        ('"error": ""', f'"error": {evil}'),
+        ('"difference": ""', f'"difference": {evil}'),
+        ('"state": "ok"', '"state": "failed"'),
+        ('"agrees": true', '"agrees": false'),
     ):
         assert yes in text
         text = text.replace(yes, no)

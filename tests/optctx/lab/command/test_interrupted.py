@@ -18,7 +18,7 @@ import pytest
 
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
-from optctx.lab.trials import read_trials
+from optctx.lab.trial import read_trials
 from tests.support.endless import LIST, SCALED, endless, reached
 from tests.support.interrupted_commands import STATUS, Ended, interrupted, moments
 from tests.support.ir_texts import SCALE
@@ -43,14 +43,14 @@ def words_of(command: str, folder: pathlib.Path) -> list[str]:
     words += ["--storage" if command == "tune" else "--keep", str(folder / "kept")]
     words += ["--format", "json", "-j", "3" if command == "tune" else "1"]
     tries = ["--try", "force-vector-width=1,2", "--try", f"{LIST}=/dev/null,{endless(folder)}"]
-    more = {"rank": ["--only", LIST, "--values", "each"]}
+    more = {"rank": ["--only", LIST]}
     return [*words, *(tries[2:] + tries[:2] if command == "sweep" else tries), *more.get(command, [])]
 
 
 def kept(file: pathlib.Path) -> int:
     """Trials in the file of a sweep or a ranking."""
     try:
-        return len(read_trials(str(file)).trials)
+        return len(read_trials(str(file)))
     except OptctxError:  # not made yet
         return 0
 

@@ -17,8 +17,8 @@ from optctx.compiling import FreshProcess, Job, Result
 from optctx.errors import OptctxError
 from optctx.lab.command import reduce_command
 from optctx.lab.command.main import main
+from optctx.lab.experiment import Limits
 from optctx.lab.reducing import reduce_options
-from optctx.lab.sweep import Limits
 from optctx.testing import smallest
 from tests.support.endless import LIST, endless
 from tests.support.ir_texts import SCALE, X86
@@ -51,7 +51,7 @@ def test_twenty_options_are_reduced_to_the_one_that_crashes() -> None:
     assert found.given == 20
     assert str(found.failure).startswith("crashed: Assertion `isPowerOf2_32")
     with FreshProcess() as fresh:  # every one of the two dies, or lives, as was said
-        assert fresh.compile(found.job).died == "signal"
+        assert fresh.compile(found.job).end == "crashed"
         assert fresh.compile(replace(found.job, options=())).error is None
     assert smallest(job) == found.job
 
@@ -70,7 +70,7 @@ class Pretended(FreshProcess):
         count, lanes = context["unroll-count"], context["force-vector-width"]
         taken = count * max(lanes, 1) / 1000  # type: ignore[operator,type-var]
         late = taken > (self._limits.seconds or 0.0 if timeout is None else timeout)
-        return Result(error="late", died="timeout") if late else Result(seconds=taken)
+        return Result(error="late", end="timed out") if late else Result(seconds=taken)
 
 
 @pytest.fixture

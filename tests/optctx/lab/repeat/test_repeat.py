@@ -13,7 +13,7 @@ import pytest
 
 from optctx.compiling import Job
 from optctx.lab.repeat import Source, reproduction
-from optctx.lab.trials import Trial
+from optctx.lab.trial import Trial
 from tests.support.ir_texts import SCALE, X86
 from tests.support.processes import output_of
 from tests.support.rows import rows

@@ -33,7 +33,7 @@ HOSTILE = {  # how each ends, and what is said of it
     "spoils": (loop(f"{CALL}\n  store i32 7, ptr %p"), "wrong result", "element 0 of argument 1 is 7, and"),
     "crashes": (CRASHES, "crashed", "killed by SIGSEGV"),
     "exits": (loop(CALL, "call void @exit(i32 3)", LIBC), "crashed", "exited with status 3"),
-    "writes everywhere": (loop(WRITES + CALL, declared=LIBC), "crashed", "a descriptor that is not its own"),
+    "writes everywhere": (loop(WRITES + CALL, declared=LIBC), "killed", "a descriptor that is not its own"),
     "needs what is not there": (ABSENT, "failed", "Symbols not found: [ nowhere ]"),
     "has another name": (loop(CALL, name="totals"), "failed", "it cannot be loaded: "),
     "has less to say": (SUM, "ok", ""),

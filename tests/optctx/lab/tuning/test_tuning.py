@@ -17,9 +17,8 @@ from optctx.children.answers import Done
 from optctx.children.death import Death
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
-from optctx.lab.sweep import Limits, sweep
-from optctx.lab.sweep.plan import Answer, Asked
-from optctx.lab.sweep.process import SweepProcess
+from optctx.lab.experiment import Answer, Asked, Experiment, Limits
+from optctx.lab.sweep import sweep
 from optctx.lab.tuning import (
     CompilationTime,
     Function,
@@ -202,7 +201,7 @@ def test_each_of_three_compilations_has_the_limit_and_the_fastest_or_the_first_w
             answer = waiting.pop(0)
             return [(7, Done(None, death=answer) if isinstance(answer, Death) else Done(answer))]
 
-    process = SweepProcess()
+    process = Experiment()
     process.plan = search_plan(JOB, loops(), Limits(timeout=5.0), repeats=3)
     monkeypatch.setattr(process, "_crowd", Scripted(), raising=False)
     process.ask([(7, Asked(0, {"unroll-count": "2"}))])

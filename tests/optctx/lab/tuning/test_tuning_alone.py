@@ -18,7 +18,7 @@ from optctx.lab.command import tune_command
 from optctx.lab.command.main import main
 from optctx.lab.repeat import unknown_options
 from optctx.lab.space import parse_dimension, parse_space
-from optctx.lab.trials import Goal, Trial
+from optctx.lab.trial import Goal, Trial
 from optctx.lab.tuning import Command, Tuned
 from optctx.lab.tuning.tables import summary
 from optctx.process import all_arguments

@@ -15,9 +15,9 @@ from optctx import OptionContext, registry
 from optctx.compiling import FreshProcess, Job, compile_job
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
-from optctx.lab.sweep.plan import Answer
+from optctx.lab.experiment import Answer
 from optctx.lab.timing import Confirmation, Interval, Outcome
-from optctx.lab.trials import Trial
+from optctx.lab.trial import Trial
 from optctx.lab.tuning import Command, Dimension, RunTime, Size, Space, parse_space, propose
 from optctx.lab.tuning.evaluate import Evaluator
 from optctx.lab.tuning.objectives import objective_named

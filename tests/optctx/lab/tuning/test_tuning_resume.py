@@ -18,7 +18,7 @@ from optuna.trial import TrialState
 
 from optctx.compiling import Job
 from optctx.errors import EndedEarlyError, Interrupted, OptctxError
-from optctx.lab.trials import Trial
+from optctx.lab.trial import Trial
 from optctx.lab.tuning import Instructions, Tuned, parse_space
 from optctx.lab.tuning.studies import Study
 from tests.support.processes import SECONDS, in_child, of_session, wait_for

@@ -16,11 +16,10 @@ import optctx
 from optctx import OptionContext
 from optctx.compiling import FreshProcess, Job, llvm_pool
 from optctx.errors import EndedEarlyError
+from optctx.lab.experiment import Experiment, Limits, Plan, make_plan
+from optctx.lab.experiment import _attached as attached_pool
 from optctx.lab.sweep import sweep
-from optctx.lab.sweep.plan import Limits, Plan, make_plan
-from optctx.lab.sweep.process import SweepProcess
-from optctx.lab.sweep.process import _attached as attached_pool
-from optctx.lab.trials import Trial, read_trials
+from optctx.lab.trial import Trial, read_trials
 from tests.support.alone import alone
 from tests.support.endless import LIST, SCALED, endless
 from tests.support.ir_texts import COUNTED, SCALE, UNROLL, X86
@@ -69,8 +68,8 @@ def test_a_crash_and_a_hang_are_rows_and_no_other_row_is_marked(
 def test_what_takes_too_much_memory_is_marked_alone() -> None:
     axes = ["align-all-blocks=1,30,2,31,3"]  # the fourth would be an object of 2 GiB
     rows = sweep(replace(SMALL, passes="instsimplify"), axes, limits=Limits(2, memory=64 << 20))
-    assert [row.state for row in rows] == ["ok", "crashed", "ok", "crashed", "ok"]
-    assert {row.error for row in rows if row.state == "crashed"} == {"LLVM ERROR: out of memory"}
+    assert [row.state for row in rows] == ["ok", "out of memory", "ok", "out of memory", "ok"]
+    assert {row.error for row in rows if row.state != "ok"} == {"LLVM ERROR: out of memory"}
 
 
 def test_what_llvm_refuses_is_a_row_with_its_words() -> None:
@@ -131,7 +130,7 @@ def test_a_helper_that_is_killed_is_an_error_and_keeps_what_is_done(
     started: list[int] = []
     found: list[Trial] = []
 
-    class Noted(SweepProcess):
+    class Noted(Experiment):
         def prepare(self, plan: Plan) -> None:
             super().prepare(plan)
             started.append(self.pool.process)
@@ -141,17 +140,17 @@ def test_a_helper_that_is_killed_is_an_error_and_keeps_what_is_done(
             os.kill(started[0], signal.SIGKILL)
         found.append(trial)
 
-    monkeypatch.setattr(sys.modules["optctx.lab.sweep.sweep"], "SweepProcess", Noted)
+    monkeypatch.setattr(sys.modules["optctx.lab.sweep"], "Experiment", Noted)
     keep = str(tmp_path / "kept")
     with pytest.raises(EndedEarlyError, match="the helper process ended with status -9"):
         sweep(SMALL, ["unroll-count=1..12"], on_trial=kill, keep=keep)
     assert found
-    assert [*read_trials(keep).trials.values()] == found
+    assert [*read_trials(keep).values()] == found
 
 
 def test_searches_share_a_server_that_has_attached_and_another_if_that_is_killed() -> None:
     def server(base: OptionContext) -> int:
-        with SweepProcess() as process:
+        with Experiment() as process:
             process.prepare(make_plan({"": SMALL}, Limits(1), base))
             return process.pool.process
 

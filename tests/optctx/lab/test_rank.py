@@ -13,25 +13,21 @@ from types import SimpleNamespace
 
 import pytest
 
+import optctx.lab
 from optctx import Interrupted, OptionContext, registry
 from optctx.compiling import FreshProcess, Job
 from optctx.errors import OptctxError, OptionValueError, UnknownOptionError
-from optctx.lab import rank as rank_folder
 from optctx.lab.command.main import main
-from optctx.lab.rank import Effect, Estimate, Ranking, rank
-from optctx.lab.rank.choose import values_within_type
-from optctx.lab.rank.screening import Screen
-from optctx.lab.sweep import Limits
-from optctx.lab.sweep.plan import Answer
-from optctx.lab.sweep.process import SweepProcess
-from optctx.lab.trials import read_trials
+from optctx.lab.experiment import Answer, Experiment, Limits
+from optctx.lab.rank import Effect, Estimate, Ranking, rank, values_within_type
+from optctx.lab.trial import read_trials
 from tests.support.endless import LIST, SCALED, endless
 from tests.support.ir_texts import COUNTED, SCALE, X86
 from tests.support.processes import too_long
 from tests.support.rows import rows
 from tests.support.scopes import process_state
 
-KERNEL = (pathlib.Path(__file__).parents[4] / "examples" / "kernel.ll").read_text()
+KERNEL = (pathlib.Path(__file__).parents[3] / "examples" / "kernel.ll").read_text()
 JOB = Job(KERNEL, triple=X86)
 SMALL = Job(SCALE, triple=X86)
 # Read by -O3; the first three matter to these loops, the fourth does not, the last has no values to guess.
@@ -70,8 +66,7 @@ def test_options_that_matter_are_found_and_one_that_does_not_is_not(ranking: Ran
     assert [count] * count == STEPS
     assert (ESTIMATES[0].options, ESTIMATES[0].values) == (4, count)
     assert ranking.summary() == [
-        f"{ranking.read} read, 4 tried, 3 change the output, 1 not tried; {count} values, in "
-        f"{ranking.compiled} compilations, 1 crashed"
+        f"{ranking.read} read, 4 tried, 3 change the output, 1 not tried; {count} values, 1 crashed"
     ]
 
 
@@ -88,24 +83,13 @@ def test_the_ranking_is_what_single_fresh_processes_say(ranking: Ranking, fresh:
     assert list(sizes) == sorted(sizes, key=lambda name: -sizes[name])
 
 
-GROUPED_STEPS: list[int] = []
-
-
 @pytest.fixture(scope="module")
-def grouped() -> Ranking:
-    return rank(SMALL, only=PATTERNS, progress=GROUPED_STEPS.append)
+def whole() -> Ranking:
+    return rank(SMALL, only=PATTERNS)
 
 
-def test_groups_find_what_single_values_do_in_fewer_compilations(grouped: Ranking) -> None:
-    single = rank(SMALL, only=PATTERNS, screen=False)
-    assert len(GROUPED_STEPS) == len(grouped.trials), "a group that changes it settles nothing"
-    assert [each.option for each in grouped.changing] == [each.option for each in single.changing]
-    assert [(e.option, t.options) for e, t in grouped.dead] == [(e.option, t.options) for e, t in single.dead]
-    assert single.compiled == len(single.trials) == len(grouped.trials)
-    assert grouped.compiled < 0.8 * single.compiled
-    assert any(trial.attributes.get("group", 1) > 1 for trial in grouped.trials)
-    # What often matters is compiled first.
-    names = (pathlib.Path(rank_folder.__file__).parent / "likely.txt").read_text().split()
+def test_what_often_matters_is_compiled_first() -> None:
+    names = (pathlib.Path(optctx.lab.__file__).parent / "likely.txt").read_text().split()
     assert len(names) == len({*names})
     known = {name for name in names if name in registry()}
     assert len(known) > 0.8 * len(names), "of another LLVM"
@@ -235,28 +219,26 @@ def test_llvms_parsers_take_the_values_that_are_guessed_as_far_as_types_tell() -
 
 
 def test_a_ranking_that_ends_early_goes_on_to_the_same(
-    grouped: Ranking, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+    whole: Ranking, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep = str(tmp_path / "kept")
     first = rank(SMALL, only=PATTERNS, keep=keep, trials=12)
     assert first.ended == "after 12 compilations"
     assert (first.compiled, first.left > 0) == (12, True)
-    assert first.left <= len(grouped.trials) - len(first.trials), "others come where LLVM dies"
+    assert first.left <= len(whole.trials) - len(first.trials), "others come where LLVM dies"
     assert first.summary()[-1].startswith("ended after 12 compilations: nothing is known of ")
     rest = rank(SMALL, only=PATTERNS, keep=keep, resume=True)
     assert (rest.ended, rest.left) == ("", 0)
     assert [(e.option, e.value, e.changes) for e in rest.effects] == [
-        (e.option, e.value, e.changes) for e in grouped.effects
+        (e.option, e.value, e.changes) for e in whole.effects
     ]
-    assert {n: t.digest for n, t in read_trials(keep).trials.items()} == {
-        t.number: t.digest for t in grouped.trials
-    }
+    assert {n: t.digest for n, t in read_trials(keep).items()} == {t.number: t.digest for t in whole.trials}
     assert rank(SMALL, only=PATTERNS, keep=keep, resume=True).compiled == 0
     with pytest.raises(OptctxError, match="a rank that differs in space"):
         rank(SMALL, only=["unroll-*"], keep=keep, resume=True)
     hours = itertools.count(step=3600.0)  # one at each look
     monkeypatch.setattr(
-        sys.modules["optctx.lab.rank.rank"], "time", SimpleNamespace(monotonic=lambda: next(hours))
+        sys.modules["optctx.lab.rank"], "time", SimpleNamespace(monotonic=lambda: next(hours))
     )
     none = rank(SMALL, only=PATTERNS, seconds=60.0)
     assert (none.compiled, none.ended) == (0, "because the time was over")
@@ -276,7 +258,7 @@ def test_ctrl_c_hands_over_the_trials_that_have_ended() -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt) as caught:
-            rank(SMALL, only=["unroll-count"], values=values, screen=False, limits=limits, progress=step)
+            rank(SMALL, only=["unroll-count"], values=values, limits=limits, progress=step)
     finally:
         signal.signal(signal.SIGINT, before)
     assert isinstance(caught.value, Interrupted)
@@ -289,34 +271,20 @@ def test_ctrl_c_hands_over_the_trials_that_have_ended() -> None:
 def test_a_killed_helper_leaves_what_is_known(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    class Fragile(SweepProcess):
+    class Fragile(Experiment):
         def answers(self) -> list[Answer]:
             found = super().answers()
-            if found and found[0].number == 2:  # the second of two values that are tried alone
+            if found and found[0].number == 1:  # the second of three
                 os.kill(self.pool.process, signal.SIGKILL)
             return found
 
-    monkeypatch.setattr(sys.modules["optctx.lab.rank.rank"], "SweepProcess", Fragile)
+    monkeypatch.setattr(sys.modules["optctx.lab.rank"], "Experiment", Fragile)
     (tmp_path / "small.ll").write_text(SCALE)
-    words = ["rank", str(tmp_path / "small.ll"), "--only", "unroll-count", "-j", "1", "--values", "each"]
+    words = ["rank", str(tmp_path / "small.ll"), "--only", "unroll-count", "-j", "1"]
     assert main([*words, "--try", "unroll-count=2,4,8"]) == 2
     out, err = capfd.readouterr()
     assert "ended because it could not go on: nothing is known of 1 value" in out
     assert "the helper process ended with status -9 before it answered; run it again" in err
-
-
-# Which values are compiled together
-
-
-def test_the_largest_effects_are_found_first() -> None:
-    screen = Screen([[number] for number in range(256)], {})
-    effects = {7: 0.01, 100: 5.0, 200: 0.5}
-    found = []
-    while (numbers := screen.next()) is not None:
-        effect = sum(effects.get(each, 0.0) for each in numbers)
-        found += [number for number in numbers if len(numbers) == 1 and effect]
-        screen.result(numbers, effect)
-    assert found == [100, 200, 7]
 
 
 def test_the_command_says_what_it_takes_and_prints_the_ranking(
@@ -328,7 +296,7 @@ def test_the_command_says_what_it_takes_and_prints_the_ranking(
     words += ["--set", "unroll-runtime", "--timeout", "60", "-j", "2"]
     assert main(words) == 0
     out, err = capfd.readouterr()
-    assert err.startswith("optctx: 2 options, 3 values: about 2 compilations, ")
+    assert err.startswith("optctx: 2 options, 3 values: ")
     head, best, more, _, dead, crashed, _, left, counts = out.splitlines()
     assert head.split()[:4] == ["option", "type", "base", "value"]
     assert best.startswith("unroll-count")

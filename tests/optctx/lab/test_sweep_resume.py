@@ -10,9 +10,11 @@ import pytest
 from optctx import OptionContext
 from optctx.compiling import Job
 from optctx.errors import Interrupted, OptctxError
+from optctx.lab import trial
 from optctx.lab.command.main import main
-from optctx.lab.sweep import Limits, sweep
-from optctx.lab.trials import Trial, read_trials
+from optctx.lab.experiment import Limits
+from optctx.lab.sweep import sweep
+from optctx.lab.trial import Trial, read_trials
 from tests.support.ir_texts import SCALE
 from tests.support.tuning_cases import TINY
 
@@ -24,8 +26,8 @@ def scale(tmp_path: pathlib.Path) -> str:
 
 
 def test_ctrl_c_in_python_hands_over_the_trials_so_far() -> None:
-    def interrupt(trial: Trial) -> None:
-        if trial.number == 2:
+    def interrupt(ended: Trial) -> None:
+        if ended.number == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted) as caught:
@@ -44,17 +46,17 @@ def test_what_is_there_is_not_compiled_again(
     assert main(arguments) == 0  # there is nothing yet
     lines = file.read_bytes().splitlines(keepends=True)
     # As if the first trial had crashed.
-    file.write_bytes(b"".join(lines[:-1]).replace(b'"state":"ok"', b'"state":"crashed"', 1))
+    file.write_bytes(b"".join(lines[:-1]).replace(b'"state": "ok"', b'"state": "crashed"', 1))
     capfd.readouterr()
     assert main(arguments) == 0
     second = capfd.readouterr().out
     assert second.count(",crashed,") == 1
-    assert sorted(read_trials(str(file)).trials) == [0, 1, 2, 3]
+    assert sorted(read_trials(str(file))) == [0, 1, 2, 3]
 
     def refuse(*_: object) -> None:
         raise AssertionError("compiles")
 
-    monkeypatch.setattr("optctx.lab.sweep.process.SweepProcess.prepare", refuse)
+    monkeypatch.setattr("optctx.lab.experiment.Experiment.prepare", refuse)
     assert main(arguments) == 0
     assert capfd.readouterr().out == second
 
@@ -90,7 +92,7 @@ def test_the_file_of_another_sweep_is_refused_with_what_differs(
     with OptionContext({"inline-threshold": 7}):
         refused("its trials are of a sweep that differs in base;")
     kept = file.read_bytes()
-    own = b'"options":{"unroll-count":"1"'
+    own = b'"options": {"unroll-count": "1"'
     assert kept.count(own) == 1
     file.write_bytes(kept.replace(own, own.replace(b'"1"', b'"7"')))
     refused("trial 0 of the file is not of this sweep")
@@ -104,8 +106,8 @@ def test_so_is_one_in_which_only_one_of_several_jobs_differs(tmp_path: pathlib.P
     jobs = {"a": first, "b": replace(first, passes="instsimplify"), "c": first}
     kept = sweep(jobs, ["unroll-count=1"], keep=file)
     assert sweep(jobs, ["unroll-count=1"], keep=file, resume=True) == kept
-    for other in (replace(first, opt_level=0), jobs["b"]):
-        with pytest.raises(OptctxError, match="differs in jobs;"):
+    for other, part in ((replace(first, opt_level=0), "target"), (jobs["b"], "pipelines")):
+        with pytest.raises(OptctxError, match=f"differs in {part};"):
             sweep({**jobs, "c": other}, ["unroll-count=1"], keep=file, resume=True)
 
 
@@ -113,8 +115,8 @@ def test_a_file_that_vanishes_midway_ends_the_sweep_early_with_what_was_found(
     scale: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "kept"
-    now = "optctx.lab.trials.trialfile._now"
-    monkeypatch.setattr(now, lambda: file.unlink(missing_ok=True) or "2026-01-01")
+    line = trial._line
+    monkeypatch.setattr(trial, "_line", lambda record: file.unlink(missing_ok=True) or line(record))
     assert main([*SWEEP, scale, "--keep", str(file), "--format", "csv"]) == 2
     out, err = capfd.readouterr()
     assert "deleted, moved or replaced" in err

@@ -1,4 +1,4 @@
-"""Which source file and which of LLVM's libraries a function or an object of an image comes from.
+"""Which of LLVM's libraries a function or an object of an image comes from.
 
 A symbol table names each source file, and a local symbol follows its file. Linkers keep the code and the data
 of one source file together, and the files of one archive, so what surrounds a global symbol tells its file.
@@ -10,22 +10,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
+from pathlib import Path
 
 from optctx._native import Symbol
 from optctx.image.loaded import Image
 
 UNKNOWN = "unknown"
-_TABLE = "libraries.txt"
-
-
-class Origin(NamedTuple):
-    """`file`: of the source, without its folder; empty if it is not known. `library`: "ScalarOpts",
-    "X86CodeGen" or "unknown".
-    """
-
-    file: str = ""
-    library: str = UNKNOWN
 
 
 class Origins:
@@ -35,31 +25,26 @@ class Origins:
         self._image = image
         files = image.files()
         self._begins = [number for number, _ in files]
-        self._names = [name for _, name in files]
-        self._libraries = _libraries(self._names)
+        self._libraries = _libraries([name for _, name in files])
         self._end_of_files = image.end_of_files
 
-    def of(self, symbol: Symbol | None, *, functions: bool) -> Origin:
-        """The origin of a function, or of a variable.
+    def library_of(self, symbol: Symbol | None, *, functions: bool) -> str:
+        """The library of a function, or of a variable: "ScalarOpts", "X86CodeGen" or "unknown".
 
         A function that several files define is in the image once, in one of them.
         """
         if symbol is None:
-            return Origin()
+            return UNKNOWN
         if 0 < symbol.number < self._end_of_files:
-            file = self._file(symbol)
-            return Origin(self._names[file], self._libraries[file]) if file >= 0 else Origin()
+            return self._library(symbol)
         around = self._image.local_neighbours(symbol.address, functions)
-        files = [self._file(each) for each in around if each is not None]
-        if len(files) < 2 or min(files) < 0:
-            return Origin()
-        first, second = (self._libraries[file] for file in files)
-        name = self._names[files[0]] if files[0] == files[1] else ""
-        return Origin(name, first) if first == second else Origin()
+        first, second = (self._library(each) if each is not None else UNKNOWN for each in around)
+        return first if first == second else UNKNOWN
 
-    def _file(self, symbol: Symbol) -> int:
-        """The index of a local symbol's file, or -1."""
-        return bisect_right(self._begins, symbol.number) - 1
+    def _library(self, symbol: Symbol) -> str:
+        """The library of a local symbol's file."""
+        file = bisect_right(self._begins, symbol.number) - 1
+        return self._libraries[file] if file >= 0 else UNKNOWN
 
 
 def _libraries(names: list[str]) -> list[str]:
@@ -103,10 +88,8 @@ def _spread(libraries: list[str]) -> list[str]:
 @cache
 def _table() -> dict[str, tuple[str, ...]]:
     """File -> the libraries that have one of that name."""
-    from importlib.resources import files
-
     table: dict[str, list[str]] = {}
-    for line in files("optctx.facts").joinpath(_TABLE).read_text(encoding="utf-8").splitlines():
+    for line in Path(__file__).with_name("libraries.txt").read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
             library, names = line.split("\t")
             for name in names.split():

@@ -13,8 +13,8 @@ from rich.console import Console
 
 from optctx.errors import OptctxError
 from optctx.lab.command.main import main
-from optctx.lab.trials import Goal, Trial, goal_named
-from optctx.lab.trials.tables import as_rows, as_table, record, sorted_trials, summary
+from optctx.lab.tables import record, sorted_trials, summary, trial_rows, trial_table
+from optctx.lab.trial import Goal, Trial, goal_named
 from tests.support.ir_texts import COUNTED, SCALE
 
 SIZE, INSTRUCTIONS = goal_named("size"), goal_named("instructions")
@@ -41,7 +41,7 @@ def shown(trials: list[Trial], goal: Goal | None = None) -> list[list[str]]:
     """The cells of the table's lines."""
     console = Console(file=io.StringIO(), width=200)
     with console.capture() as capture:
-        console.print(as_table(trials, goal))
+        console.print(trial_table(trials, goal))
     lines = [line for line in capture.get().splitlines() if "│" in line]
     return [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines]
 
@@ -67,7 +67,7 @@ def test_the_table_has_the_baseline_first_the_best_last_and_the_dead_with_their_
     files = [replace(each, file=name) for name in ("a.ll", "b.ll") for each in TRIALS]
     assert [line[:2] for line in shown(files, SIZE)][-2:] == [["best", "a.ll"], ["best", "b.ll"]]
     assert summary(files, INSTRUCTIONS)[1] == "b.ll: best by IR instructions: -width=1"
-    assert {line[1] for line in as_rows(files)} == {"file", "a.ll", "b.ll"}
+    assert {line[1] for line in trial_rows(files)} == {"file", "a.ll", "b.ll"}
 
 
 def test_trials_sort_by_number_where_there_is_one() -> None:
@@ -98,7 +98,7 @@ def test_json_and_csv_hold_every_trial_and_no_figures_of_one_without_output() ->
         "attributes": {"digest": f"{30:064}", "size": 30, "instructions": 70},
     }
     assert record(BASELINE)["number"] is None
-    headings, first, dead = as_rows([compared, TRIALS[2]])
+    headings, first, dead = trial_rows([compared, TRIALS[2]])
     assert list(headings) == [
         *("number", "file", "passes", "count", "width", "state", "instructions", "size", "seconds"),
         *("agrees", "digest", "error", "difference"),

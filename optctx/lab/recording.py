@@ -9,8 +9,8 @@ import msgspec
 
 from optctx import OptionContext, Read, Unread, record
 from optctx.compiling import Job, compile_unchecked, why_passes_skip
+from optctx.compiling.facts import text
 from optctx.errors import OptctxError
-from optctx.facts import text
 from optctx.process import NOT_RUN
 from optctx.wording import ALL_OPTNONE
 

@@ -14,7 +14,7 @@ from optctx.lab.space import parse_space
 from optctx.lab.sweep import sweep
 from tests.support.rows import rows
 
-KERNEL = (pathlib.Path(__file__).parents[4] / "examples" / "kernel.ll").read_text()
+KERNEL = (pathlib.Path(__file__).parents[3] / "examples" / "kernel.ll").read_text()
 JOB = Job(KERNEL, triple="x86_64-unknown-linux-gnu")
 
 
@@ -98,7 +98,7 @@ def test_a_fresh_process_that_differs_is_marked(monkeypatch: pytest.MonkeyPatch)
             failing = "-unroll-count=2" in job.options
             return Result(error="no such luck") if failing else Result(code=b"another")
 
-    monkeypatch.setattr(importlib.import_module("optctx.lab.sweep.sweep"), "FreshProcess", Differing)
+    monkeypatch.setattr(importlib.import_module("optctx.lab.experiment"), "FreshProcess", Differing)
     rows = sweep(JOB, ["unroll-count=1,2"], verify=True)
     assert [row.agrees for row in rows] == [False, False]
     assert "the fresh process gave" in rows[0].difference

@@ -1,0 +1,208 @@
+"""What is known of an LLVM and its options, as plain data that JSON keeps. A door of the core, for tools."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable, Iterable
+from typing import Annotated, Literal
+
+import msgspec
+
+from optctx.context import OptionContext
+from optctx.engine.attach import attach
+from optctx.errors import OptctxError, clipped
+from optctx.hosts.llvmlite import llvmlite_image
+from optctx.image.abi import INTEGER_RANGES
+from optctx.values.args import process_args
+from optctx.values.foreign import advice_for
+from optctx.values.read_values import Value, value_text
+from optctx.values.registry import Option, Registry, find
+from optctx.values.trust import TUNING
+from optctx.wording import html_table
+
+__all__ = [
+    "INTEGER_RANGES",
+    "Facts",
+    "OptionFacts",
+    "Plain",
+    "Value",
+    "advice",
+    "arguments",
+    "build_id",
+    "facts",
+    "load_facts",
+    "resolve",
+    "text",
+    "trusted",
+]
+
+Plain = bool | int | float | str | list[bool | int | float | str | None] | None
+"""A value of an option. A float without a number is a text, such as "inf"."""
+
+_Text = Annotated[str, msgspec.Meta(max_length=1 << 16)]
+_Names = Annotated[tuple[_Text, ...], msgspec.Meta(max_length=1 << 12)]
+
+
+class OptionFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One option of a library.
+
+    `alias_of`: the option that this name stands for; all else is that option's then. The other fields are as
+    in `optctx.Option`. `value`: process-wide, at that moment.
+    """
+
+    name: _Text
+    type: _Text
+    default: Plain
+    value: Plain
+    help: _Text
+    choices: dict[_Text, _Text]
+    alias_of: _Text
+    aliases: _Names
+    categories: _Names
+    hidden: _Text
+    storage: _Text
+    scope: _Text
+    reason: _Text
+    trust: _Text
+    trusted_values: _Text
+    trust_reason: _Text
+    read_by: _Names
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An LLVM library and its options, in order of name.
+
+    `library`: name of its file. `build_id`: of the library. `llvm`: the version that llvmlite gives.
+    `llvmlite`: the release.
+    """
+
+    format: Literal["optctx options 2"] = "optctx options 2"
+    library: _Text
+    build_id: _Text
+    llvm: _Text
+    llvmlite: _Text
+    options: Annotated[tuple[OptionFacts, ...], msgspec.Meta(max_length=1 << 17)]
+
+    @property
+    def title(self) -> str:
+        """The library on one line."""
+        release = f"LLVM {self.llvm} of llvmlite {self.llvmlite}"
+        return f"{self.library}, {release}, build id {self.build_id or 'unknown'}"
+
+    def only(self, keep: Callable[[OptionFacts], bool]) -> Facts:
+        """The same with some of the options."""
+        return msgspec.structs.replace(self, options=tuple(filter(keep, self.options)))
+
+    def _repr_html_(self) -> str:
+        headings = ("option", "type", "default", "scope", "help")
+        rows = ((each.name, each.type, str(each.default), each.scope, each.help) for each in self.options)
+        return html_table(self.title, headings, rows, len(self.options))
+
+    def __repr__(self) -> str:
+        return f"<Facts of {len(self.options):,} options, {self.title}>"
+
+
+def facts() -> Facts:
+    """Take what is known of llvmlite's LLVM and every option of it.
+
+    Attaches at first use and changes nothing else. The same library gives the same facts, but for the values
+    at that moment. Raises UnsupportedImageError if the process has no LLVM, or its layout does not check out.
+    """
+    import llvmlite
+    from llvmlite import binding
+
+    engine = attach()
+    return Facts(
+        library=os.path.basename(engine.image.path),
+        build_id=engine.image.build_id,
+        llvm=".".join(map(str, binding.llvm_version_info)),
+        llvmlite=llvmlite.__version__,
+        options=tuple(_facts(each, resolve(each.name)) for each in Registry(engine).values()),
+    )
+
+
+def _facts(option: Option, target: str) -> OptionFacts:
+    names = "name type aliases categories hidden storage scope trust trusted_values trust_reason read_by"
+    return OptionFacts(
+        default=_plain(option.default),
+        value=_plain(option.value),
+        help=_line(option.help),
+        choices={name: _line(help) for name, help in option.choices.items()},
+        alias_of="" if target == option.name else target,
+        reason=re.sub(r" at 0x[0-9a-f]+", "", option.reason),  # addresses differ between processes
+        **{name: getattr(option, name) for name in names.split()},
+    )
+
+
+def _plain(value: Value) -> Plain:
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def load_facts(data: bytes, where: str) -> Facts:
+    """Read facts that were kept as JSON. `where`: names the source in errors.
+
+    Raises OptctxError if it is something else.
+    """
+    try:
+        return msgspec.json.decode(data, type=Facts)
+    except (msgspec.DecodeError, RecursionError, ValueError) as error:
+        raise OptctxError(
+            f"cannot use {where} as LLVM's options: {clipped(str(error))}; `optctx options --format json` "
+            "writes such a file"
+        ) from None
+
+
+def build_id() -> str:
+    """The build id of llvmlite's LLVM. Attaches at first use. Raises UnsupportedImageError."""
+    return attach().image.build_id
+
+
+def resolve(name: str) -> str:
+    """The name of the option for which a name stands: its own, or that of which it is an alias.
+
+    A leading "-" is left out. Raises UnknownOptionError for the name of no option.
+    """
+    engine = attach()
+    return engine.resolve(find(engine, name.lstrip("-") or name)).name
+
+
+def arguments(words: Iterable[str] | str) -> tuple[str, ...]:
+    """The arguments as LLVM prints them, for a process of its own: options that no context can set, too.
+
+    Raises OptctxError for an option or a value that this LLVM does not have. Attaches at first use.
+    """
+    return tuple(process_args(attach(), words))
+
+
+def text(value: Value) -> str:
+    """Write a value as on a command line; "unset" for None."""
+    return value_text(value)
+
+
+def trusted(name: str, text: str) -> bool:
+    """Whether LLVM takes this value of an option, and a module or file of unknown origin could set it.
+
+    LLVM is known to survive such values. Raises UnknownOptionError for the name of no option.
+    """
+    engine = attach()
+    option = engine.resolve(find(engine, name))
+    try:
+        TUNING.check(option, name)
+        TUNING.check_value(option, name, OptionContext({name: text})[name])
+    except OptctxError:
+        return False
+    return True
+
+
+def advice(flag: str) -> str:
+    """What to use instead of a flag of clang, opt or llc; an empty string for other arguments.
+
+    Raises UnsupportedImageError if the process has no LLVM that optctx can use.
+    """
+    return advice_for(llvmlite_image(), flag)

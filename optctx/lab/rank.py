@@ -1,0 +1,545 @@
+"""`rank`: compiles once to see what LLVM reads, then once for each value that may change the output."""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from itertools import zip_longest
+
+from optctx import Option, OptionContext, Read, current, registry
+from optctx.compiling import FreshProcess, Job
+from optctx.compiling.facts import INTEGER_RANGES, Value, resolve, text
+from optctx.errors import EndedEarlyError, Interrupted, OptctxError
+from optctx.lab.experiment import Answer, Asked, Experiment, Limits, Plan, make_plan, trial_of
+from optctx.lab.space import Choices, Dimension, Space, parse_dimension, text_of
+from optctx.lab.tables import ends_of
+from optctx.lab.trial import Goal, Trial, Trials, goal_named, identity_of, open_trials
+from optctx.wording import counted
+
+_MOST_LISTED = 10_000  # values of a range
+_MANY = 1024  # the least number that counts as large; a power of two, as numbers of vector lanes must be
+_FACTOR = 16  # a number this many times its base counts as large
+_GLOB = "*?["
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a ranking is going to take, as far as that is known before the first trial."""
+
+    options: int
+    values: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Effect:
+    """An option that was tried. `trials`: largest effect first, those without output last."""
+
+    option: str
+    type: str
+    base: str
+    functions: tuple[str, ...]  # the LLVM functions that read it, demangled
+    trials: tuple[Trial, ...]
+    changes: bool  # whether any of the values changes the output
+
+    @property
+    def best(self) -> Trial:
+        """The trial with the largest effect."""
+        return self.trials[0]
+
+    @property
+    def value(self) -> str:
+        """The value of that trial."""
+        return self.best.options[self.option]
+
+
+@dataclass(frozen=True)
+class NotTried:
+    """An option that was read or asked for, but not tried."""
+
+    option: str
+    type: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The results of `rank`. `effects`: every option that was tried, largest effect first.
+
+    `ended`: why it ended before every value was tried, such as "after 100 compilations"; "" if it did not.
+    `left`: the values of which nothing is known then; otherwise 0. `compiled`: the values compiled in this
+    run.
+    """
+
+    goal: Goal
+    base: Trial
+    read: int  # options that LLVM read
+    effects: tuple[Effect, ...]
+    not_tried: tuple[NotTried, ...]
+    refused: tuple[str, ...] = ()  # LLVM's words on values left out
+    compiled: int = 0
+    ended: str = ""
+    left: int = 0
+
+    @property
+    def changing(self) -> list[Effect]:
+        """The options that change the output, largest effect first."""
+        return [effect for effect in self.effects if effect.changes]
+
+    @property
+    def trials(self) -> list[Trial]:
+        """All trials, by number."""
+        found = (trial for effect in self.effects for trial in effect.trials)
+        return sorted(found, key=lambda trial: trial.number)
+
+    @property
+    def dead(self) -> list[tuple[Effect, Trial]]:
+        """Every trial without output, in order of option."""
+        dead = [(effect, t) for effect in self.effects for t in effect.trials if t.state != "ok"]
+        return sorted(dead, key=lambda pair: pair[0].option)
+
+    def change(self, trial: Trial, name: str) -> float:
+        """A figure of a trial relative to the base: 0.5 is 50 % more."""
+        return _change(trial, self.base, name)
+
+    def summary(self) -> list[str]:
+        """Lines with the counts of options and trials, and with how it ended."""
+        options = (
+            f"{self.read} read, {len(self.effects)} tried, "
+            f"{counted(len(self.changing), 'changes', 'change')} the output, "
+            f"{len(self.not_tried)} not tried"
+        )
+        values = [counted(len(self.trials), "value"), *ends_of(self.trials)]
+        lines = [f"{options}; {', '.join(values)}"]
+        if self.ended:
+            lines.append(f"ended {self.ended}: nothing is known of {counted(self.left, 'value')}")
+        return lines
+
+
+def rank(
+    job: Job,
+    *,
+    only: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    values: Sequence[str] = (),
+    by: str = "size",
+    every: bool = False,
+    verify: bool = False,
+    trials: int | None = None,
+    seconds: float | None = None,
+    limits: Limits = Limits(),  # noqa: B008  frozen
+    keep: str | None = None,
+    resume: bool = False,
+    on_estimate: Callable[[Estimate], None] = lambda estimate: None,
+    progress: Callable[[int], None] = lambda total: None,
+) -> Ranking:
+    """Find which of the options that LLVM reads for `job` change the output when they are changed.
+
+    The base is `job` with the values that the calling thread sees now. Each trial changes one option, within
+    its type: a bool to its other value, an enum to another choice, a number to one far from it. If LLVM
+    crashes or hangs with that, another value is tried. Options that often matter come first.
+
+    The trials are compiled on threads of a worker process, as in `sweep`, in an empty folder that is removed
+    at the end. A trial that crashes, never ends or takes all memory is part of the ranking, and affects
+    nothing else. Nothing is compiled in this process.
+
+    Args:
+        job: What to compile. Its `options` and `emit` are ignored.
+        only: Names or globs of the options to try, by default all that LLVM reads.
+        exclude: Names or globs of options to leave out.
+        values: Values to try instead, all of them, such as "unroll-count=1..4". These options are tried even
+            if `only` does not name them.
+        by: What effects are ranked by: "size", "instructions" or "compile-time".
+        every: Try several values of each option: every choice of an enum, numbers on both sides.
+        verify: Compile each value once more in a fresh process with process-wide options, and compare.
+        trials: The most compilations of this run.
+        seconds: The most seconds of this run. No compilation takes longer, the first ones neither; what runs
+            at the end is finished.
+        limits: What compilations may take, and how many run at once.
+        keep: A file that each trial is appended to as soon as it ends (design/trials.md).
+        resume: Go on with the trials that this file has of the same ranking, or go on to `every` value.
+        on_estimate: Called before the first trial.
+        progress: Called with the number of values each time that one more is known.
+
+    Raises:
+        OptctxError: LLVM refuses the module, the pipeline or the target; a pattern matches no option; there
+            is nothing to try; the file is of something else; or the compilations cannot be trusted, because
+            the base comes out otherwise in a fresh process than inside a context (of function attributes
+            "optctx", for instance), or after the trials than before.
+        UnknownOptionError: A name is not that of an option.
+        OptionValueError: A process-wide value has no text form.
+        ScopeError: As for `current`.
+        Interrupted: Ctrl-C while trials run, a KeyboardInterrupt. Its `partial` is the ranking so far.
+        EndedEarlyError: The helper process is killed, or the file cannot be written; also with a `partial`.
+    """
+    began, goal, given, base = time.monotonic(), goal_named(by), _given(values), current()
+    # What only the printing of IR reads is no candidate.
+    job, limits = replace(job, options=(), emit="object"), limits.within(seconds)
+    with (
+        tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True) as folder,
+        Experiment() as experiment,
+    ):
+        plan = make_plan({"": job}, limits, base, directory=folder)
+        experiment.prepare(plan)
+        base_trial = _base(experiment, plan, goal)
+        reads = {each.name: each for each in experiment.recorded().read}
+        chosen = choose(reads, only=only, exclude=exclude, values=given, every=every)
+        space = [Dimension(each.option, Choices(tuple(each.values))) for each in chosen.candidates]
+        identity = identity_of(
+            "rank",
+            {"": job},
+            (plan.arguments, plan.attributes),
+            space=[str(each) for each in space],
+            goal=f"{goal.name}: {goal.direction}",
+            verify=verify,
+        )
+        with open_trials(keep, identity, resume=resume) as file:
+            run = _Rank(plan, goal, chosen, len(reads), experiment, file, base_trial)
+            run.take()
+            seconds_left = len(run.waiting) * base_trial.seconds / limits.at_once
+            on_estimate(Estimate(len(chosen.candidates), len(run.waiting), seconds_left))
+            run.most, run.deadline = trials, None if seconds is None else began + seconds
+            try:
+                run.go(base if verify else None, progress)
+            except KeyboardInterrupt:
+                raise Interrupted(run.ranking("because it was interrupted")) from None
+            except EndedEarlyError as error:
+                error.partial = run.ranking("because it could not go on")
+                raise
+            return run.ranking(run.ended)
+
+
+def _base(experiment: Experiment, plan: Plan, goal: Goal) -> Trial:
+    """Compile the base in a fresh process, and where the trials are compiled.
+
+    Raises OptctxError if it does not compile, or comes out otherwise.
+    """
+    limits = plan.limits
+    with FreshProcess(timeout=limits.seconds(), memory=limits.memory, directory=plan.folder) as fresh:
+        found = fresh.compile(replace(plan.jobs[0], options=plan.arguments))
+    if found.error is not None:
+        raise OptctxError(f"cannot compile the base: {found.error}" if found.died else found.error)
+    (answer,) = experiment.bases()
+    base = trial_of(answer, -1, {}, goal, passes=plan.jobs[0].passes)
+    if (base.digest, answer.instructions) != (hashlib.sha256(found.code).hexdigest(), found.instructions):
+        raise OptctxError(
+            "cannot try other values: inside a context this module compiles otherwise than in a fresh "
+            f'process ({answer.error or "the outputs differ"}); take out function attributes "optctx"'
+        )
+    return base
+
+
+@dataclass
+class _Rank:
+    plan: Plan
+    goal: Goal
+    chosen: Chosen
+    read: int
+    experiment: Experiment
+    file: Trials
+    base: Trial
+    waiting: deque[int] = field(default_factory=deque)  # numbers of values to compile
+    spare: dict[str, list[int]] = field(default_factory=dict)  # and those that come if no other has output
+    most: int | None = None
+    deadline: float | None = None
+    compiled: int = 0
+    under_way: int = 0
+    ended: str = ""
+
+    def __post_init__(self) -> None:
+        """Number the values: the first of every option, then the second, ..."""
+        turns = zip_longest(*([(each, value) for value in each.values] for each in self.chosen.candidates))
+        self.values = [each for turn in turns for each in turn if each is not None]
+        self.numbers: dict[str, list[int]] = {each.option: [] for each in self.chosen.candidates}
+        for number, (candidate, _) in enumerate(self.values):
+            self.numbers[candidate.option].append(number)
+
+    def take(self) -> None:
+        """Go on with the trials of the file. Raises OptctxError for one that is not of this ranking."""
+        for number, trial in self.file.ended.items():
+            own = self.values[number] if number < len(self.values) else None
+            if own is None or trial.options != {own[0].option: own[1]}:
+                raise OptctxError(
+                    f"cannot resume: trial {number} of the file is not of this ranking; name another file"
+                )
+        for candidate in self.chosen.candidates:
+            numbers = self.numbers[candidate.option]
+            wanted, spare = (
+                [number for number in part if number not in self.file.ended]
+                for part in (numbers[: candidate.wanted], numbers[candidate.wanted :])
+            )
+            self.waiting.extend(wanted)
+            self.spare[candidate.option] = spare
+            if not wanted:
+                self._try_another(candidate)
+        self.waiting = deque(sorted(self.waiting))
+
+    def _known(self, option: str) -> list[Trial]:
+        return [self.file.ended[number] for number in self.numbers[option] if number in self.file.ended]
+
+    def _try_another(self, candidate: Candidate) -> None:
+        """Compile one more value of an option if those before say too little."""
+        spare, known = self.spare[candidate.option], self._known(candidate.option)
+        silent = (t.state != "ok" or (candidate.likely and not changes(t, self.base)) for t in known)
+        if spare and all(silent):
+            self.waiting.append(spare.pop(0))
+
+    def go(self, verify: OptionContext | None, progress: Callable[[int], None]) -> None:
+        """Compile until the effect of every value is known, or a limit is reached."""
+        with closing(self.experiment.trials(self._more, self._made, verify)) as found:
+            for trial in found:
+                self.under_way -= 1
+                self.file.append(trial)
+                self._try_another(self.values[trial.number][0])
+                progress(len(self.file.ended) + len(self.waiting) + self.under_way)
+        (answer,) = self.experiment.bases()
+        again = trial_of(answer, -1, {}, self.goal, passes="")
+        if again.state != "ok" or changes(again, self.base):
+            raise OptctxError(
+                "cannot trust the trials: after them the base came out otherwise "
+                f"({answer.error or 'another output'}); try again, with less memory or fewer jobs at once"
+            )
+
+    def _more(self, count: int) -> list[tuple[int, Asked]]:
+        asked: list[tuple[int, Asked]] = []
+        while self.waiting and len(asked) < count and not self._is_over():
+            number = self.waiting.popleft()
+            candidate, value = self.values[number]
+            asked.append((number, Asked(0, candidate.values[value])))
+            self.compiled += 1
+            self.under_way += 1
+        return asked
+
+    def _is_over(self) -> bool:
+        if self.most is not None and self.compiled >= self.most:
+            self.ended = f"after {counted(self.most, 'compilation')}"
+        elif self.deadline is not None and time.monotonic() >= self.deadline:
+            self.ended = "because the time was over"
+        return bool(self.ended)
+
+    def _made(self, answer: Answer) -> Trial:
+        candidate, value = self.values[answer.number]
+        options = {candidate.option: value}
+        return trial_of(answer, answer.number, options, self.goal, passes=self.base.passes)
+
+    def ranking(self, ended: str) -> Ranking:
+        """The results so far: the largest effect first, equal ones in order of name."""
+        effects = []
+        for each in self.chosen.candidates:
+            if own := sorted(self._known(each.option), key=self._weight):
+                changing = any(changes(trial, self.base) for trial in own)
+                named = each.option, each.type, each.base, each.functions
+                effects.append(Effect(*named, trials=tuple(own), changes=changing))
+        effects.sort(key=lambda each: (not each.changes, *self._weight(each.best), each.option))
+        left = len(self.waiting) + self.under_way
+        more = self.chosen.not_tried, self.chosen.refused, self.compiled - self.under_way, ended, left
+        return Ranking(self.goal, self.base, self.read, tuple(effects), *more)
+
+    def _weight(self, trial: Trial) -> tuple[object, ...]:
+        """A sort key, less for a larger effect: by the goal, then by other figures, then by any change."""
+        names = dict.fromkeys((self.goal.name, "size", "instructions"))
+        effects = (-abs(_change(trial, self.base, name)) for name in names)
+        return trial.state != "ok", *effects, not changes(trial, self.base)
+
+
+def changes(trial: Trial, base: Trial) -> bool:
+    """Whether a value gives another object, or another number of instructions."""
+    names = ("digest", "instructions")
+    return trial.state == "ok" and any(trial.attributes[n] != base.attributes[n] for n in names)
+
+
+def _change(trial: Trial, base: Trial, name: str) -> float:
+    here, there = trial.figure(name), base.figure(name)
+    return 0.0 if here is None or there is None else (here - there) / (there or 1)
+
+
+# Which options are tried, and their values
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An option to try. `values`: their texts, and what each sets; the first `wanted` of them are tried, and
+    of the others the next one if those before give no output, or are `likely` to matter and change nothing.
+    """
+
+    option: str
+    type: str
+    base: str
+    functions: tuple[str, ...]
+    values: Mapping[str, Mapping[str, str]]
+    wanted: int
+    likely: bool
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """`refused`: LLVM's words on the values that its parsers do not accept."""
+
+    candidates: tuple[Candidate, ...]
+    not_tried: tuple[NotTried, ...]
+    refused: tuple[str, ...]
+
+
+def _given(values: Sequence[str]) -> dict[str, list[str]]:
+    """Option -> the values to try. Raises OptctxError for what cannot be read or listed, or LLVM refuses."""
+    dimensions = [parse_dimension(setting) for setting in values]
+    for each in dimensions:
+        if each.values.count > _MOST_LISTED:
+            raise OptctxError(
+                f"cannot try {each.values} for {each.name!r}: expected at most {_MOST_LISTED:,} values; give "
+                "fewer"
+            )
+    return {
+        resolve(each.name): [text_of(value) for value in each.values.each()]
+        for each in Space.of(dimensions).dimensions
+    }
+
+
+def choose(
+    reads: Mapping[str, Read],
+    *,
+    only: Sequence[str],
+    exclude: Sequence[str],
+    values: Mapping[str, Sequence[str]],
+    every: bool,
+) -> Chosen:
+    """Choose options among `reads` by the patterns, each with values that LLVM's parsers accept.
+
+    Those that changed the output of other files come first. `every`: whether all of these are to be tried,
+    not the first alone. Raises OptctxError for a pattern of `only` that matches no option at all.
+    """
+    wanted, unread = _wanted(reads, only, exclude, values)
+    not_tried = [NotTried(name, registry()[name].type, _why_unread(name)) for name in unread]
+    names = (resources.files("optctx.lab") / "likely.txt").read_text().split()
+    likely = {name: place for place, name in enumerate(names)}
+    refused: list[str] = []
+    candidates = []
+    for name in wanted:
+        option, read = registry()[name], reads[name]
+        found, reason = _values(option, read, values.get(name))
+        planned: dict[str, Mapping[str, str]] = {}
+        for value in found:
+            own = _settings(option, value)
+            try:
+                OptionContext(own)
+            except OptctxError as error:
+                refused.append(str(error))
+                reason = "LLVM takes none of the values"
+            else:
+                planned[_text(value)] = own
+        if planned:
+            base = text(read.values[0])
+            count = len(planned) if every or name in values else 1
+            about = name, option.type, base, read.functions
+            candidates.append(Candidate(*about, planned, count, likely=name in likely))
+        else:
+            not_tried.append(NotTried(name, option.type, reason))
+    candidates.sort(key=lambda each: likely.get(each.option, len(likely)))
+    not_tried.sort(key=lambda each: (each.reason, each.option))
+    return Chosen(tuple(candidates), tuple(not_tried), tuple(refused))
+
+
+def _wanted(
+    reads: Mapping[str, Read],
+    only: Sequence[str],
+    exclude: Sequence[str],
+    values: Mapping[str, Sequence[str]],
+) -> tuple[list[str], list[str]]:
+    """The names that are wanted: those that were read, and those that were named without that."""
+    named, globs = [*values], []
+    for pattern in (each.lstrip("-") for each in only):
+        if not any(character in pattern for character in _GLOB):
+            named.append(resolve(pattern))
+        elif not fnmatch.filter(registry(), pattern):
+            raise OptctxError(f"no option matches {pattern!r}; `optctx options` shows them all")
+        else:
+            globs.append(pattern)
+    left_out = [each.lstrip("-") for each in exclude]
+
+    def is_wanted(name: str) -> bool:
+        if any(fnmatch.fnmatchcase(name, each) for each in left_out):
+            return False
+        return not only or name in named or any(fnmatch.fnmatchcase(name, each) for each in globs)
+
+    unread = (name for name in dict.fromkeys(named) if name not in reads and is_wanted(name))
+    return [name for name in reads if is_wanted(name)], list(unread)
+
+
+def _why_unread(name: str) -> str:
+    unseen = registry()[name].scope == "process"
+    return "it cannot be scoped, so its reads are not seen" if unseen else "LLVM did not read it"
+
+
+def _values(option: Option, read: Read, given: Sequence[str] | None) -> tuple[list[Value], str]:
+    """(values to try, the reason if there are none)."""
+    if given is not None:
+        return [*given], ""
+    if len(read.values) != 1:
+        return [], "LLVM read several values of it"
+    if _opens_windows(option):
+        return [], "it opens windows"
+    found = values_within_type(option, read.value)
+    if option.type in ("enum", "bits", "set"):
+        return found, "there is no other choice"
+    return found, f"no values can be guessed for type {option.type}"
+
+
+def _opens_windows(option: Option) -> bool:
+    """Whether LLVM draws graphs and starts a program to show them, such as -view-isel-dags."""
+    parts = option.name.split("-")
+    return option.type in ("bool", "enum") and any(part.startswith("view") for part in parts)
+
+
+def _settings(option: Option, value: Value) -> dict[str, str]:
+    """What a context with one value sets."""
+    if isinstance(value, str) and value in (option.name, *option.aliases):
+        return {value: "true"}  # a literal choice, such as -regbankselect-fast
+    return {option.name: _text(value)}
+
+
+def _text(value: Value) -> str:
+    return value if isinstance(value, str) else text(value)
+
+
+def values_within_type(option: Option, base: Value) -> list[Value]:
+    """The values to try for an option whose value is `base`, the most telling first, without `base` itself.
+
+    They are the other value of a bool, every other choice of an enum, or a few numbers on both sides. Empty
+    for types whose values cannot be guessed.
+    """
+    kind = option.type
+    if kind == "bool":
+        return [not base]
+    if kind == "boolOrDefault":
+        return [value for value in (True, False) if value is not base]
+    if kind == "enum":
+        return [choice for choice in option.choices if choice != base]
+    if kind in ("bits", "set"):
+        return [[choice] for choice in option.choices if [choice] != base]
+    if kind in INTEGER_RANGES and isinstance(base, int):
+        least, most = INTEGER_RANGES[kind]
+        return _others((value for value in _integers(base, least < 0) if least <= value <= most), base)
+    if kind in ("float", "double") and isinstance(base, float):
+        near = [2.0, 0.5, 1.0] if base == 0 else [0.0, 1.0, base / 2, base * 2]
+        return _others([*near, max(float(_MANY), abs(base) * _FACTOR)], base)
+    return []
+
+
+def _integers(base: int, signed: bool) -> list[int]:
+    """0 or, if the base is 0 or 1, 2: they change more than others do (design/rank.md). Then more of both
+    sides: the half and the double, and the ends of the useful range.
+    """
+    near = [2, 4, 0, 1] if base in (0, 1) else [0, 1, base // 2, base * 2]
+    large = max(_MANY, abs(base) * _FACTOR)
+    return [*near, large, *([-large] if signed else [])]
+
+
+def _others(values: Iterable[int | float], base: int | float) -> list[Value]:
+    return [value for value in dict.fromkeys(values) if value != base]

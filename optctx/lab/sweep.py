@@ -1,0 +1,227 @@
+"""`sweep`: compiles modules under every combination of option values, even if LLVM crashes or hangs."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from optctx import OptionContext
+from optctx.compiling import Job
+from optctx.errors import Interrupted, OptctxError
+from optctx.lab.experiment import Answer, Asked, Experiment, Limits, Plan, make_plan, trial_of
+from optctx.lab.settings import positive
+from optctx.lab.space import DEFAULT, PASSES, Space, Value, overrides_of, parse_space, text_of
+from optctx.lab.trial import Goal, Trial, Trials, goal_named, identity_of, open_trials
+
+# Each takes 10 KB and some milliseconds: in total a gigabyte, and minutes to hours.
+MOST_TRIALS = 100_000
+_SIZES_SHOWN = 10  # dimensions, in a message
+
+
+def sweep(
+    job: Job | Mapping[str, Job],
+    space: Space | Sequence[str],
+    *,
+    by: str = "size",
+    trials: int | None = None,
+    verify: bool = False,
+    baseline: bool = False,
+    limits: Limits = Limits(),  # noqa: B008  frozen
+    keep: str | None = None,
+    resume: bool = False,
+    on_trial: Callable[[Trial], None] = lambda trial: None,
+    printed: Counter[str] | None = None,
+    progress: Callable[[int], None] = lambda total: None,
+) -> list[Trial]:
+    """Compile jobs to objects under every combination of option values.
+
+    The combinations are compiled on threads of one worker process, each inside an OptionContext of its own.
+    If the worker dies, each combination that it was compiling is compiled again in a process of its own, and
+    another worker continues with the rest. So a crash or a hang appears only in the trial of the combination
+    that caused it. No code outside the worker sees an option change.
+
+    Options that are not of the space have the values that the calling thread sees now. Function attributes
+    count as they do in this process.
+
+    Args:
+        job: What to compile. Its `options` and `emit` are ignored. A mapping compiles several jobs, and its
+            keys are the `file` of their trials.
+        space: The options to vary, as `parse_space` makes it or reads it: `["unroll-count=1,2,4"]`.
+        by: The figure that trials have as their objective: "size" (bytes of the object), "instructions" (of
+            IR) or "compile-time" (seconds), with ":max" if larger is better.
+        trials: How many combinations of the grid to compile, the first ones, of all jobs in turn. Without
+            it, a grid of more than 100,000 is refused.
+        verify: Compile each combination once more in a fresh process with process-wide options, and compare.
+            That happens in batches, so it does not disturb the times of the trials. Combinations that timed
+            out are not verified. If a fresh process cannot compile, the trial's `difference` says why, and
+            its `agrees` stays None.
+        baseline: Begin with a trial for each job and pipeline in which no option of the space is set. Its
+            number is -1.
+        limits: What compilations may take, and how many run at once.
+        keep: A file that each trial is appended to as soon as it ends (design/trials.md).
+        resume: Go on with the trials that this file has of the same sweep.
+        on_trial: Called on this thread with the trials of the file, and then with each one as soon as it
+            ends. Baselines are left out.
+        printed: Counts each line that LLVM prints, except in combinations that crash or time out.
+        progress: Called after each compilation and each verification with the number of them.
+
+    Returns:
+        The trials, by job and then by their number, which is the place in the grid.
+
+    Raises:
+        OptctxError: There are no jobs, or too many combinations; several settings are refused; LLVM refuses a
+            module, a pipeline or a target; or the file is of something else. Nothing was compiled. Also
+            raised during the sweep if the helper process is killed, or if the file cannot be written.
+        UnknownOptionError, OptionValueError, ProcessWideOptionError: One setting is refused. Nothing was
+            compiled.
+        Interrupted: Ctrl-C, a KeyboardInterrupt. Its `partial` has the trials that have ended.
+    """
+    jobs = {"": job} if isinstance(job, Job) else dict(job)
+    if not jobs:
+        raise OptctxError("there is nothing to compile: give a job")
+    if trials is not None:
+        positive.check(trials)
+    with Experiment() as experiment:  # it starts while the settings are judged
+        if isinstance(space, Space):
+            space.check()
+        else:
+            space = parse_space(space)
+        grid = _grid(space, len(jobs), trials)
+        jobs = {name: replace(each, emit="object") for name, each in jobs.items()}
+        goal, base = goal_named(by), OptionContext()
+        plan = make_plan(jobs, limits, base, pipelines=space.pipelines)
+        identity = identity_of(
+            "sweep",
+            jobs,
+            (plan.arguments, plan.attributes),
+            space=space.texts(),
+            goal=f"{goal.name}: {goal.direction}",
+            verify=verify,
+        )
+        with open_trials(keep, identity, resume=resume) as file:
+            run = _Sweep(plan, goal, list(jobs), space, grid, file, Counter() if printed is None else printed)
+            run.take(
+                len(grid) * len(jobs) if trials is None else min(trials, len(grid) * len(jobs)), on_trial
+            )
+            try:
+                run.go(experiment, baseline, base if verify else None, on_trial, progress)
+            except KeyboardInterrupt:
+                raise Interrupted(run.found()) from None
+            return run.found()
+
+
+def _grid(space: Space, files: int, trials: int | None) -> list[dict[str, Value]]:
+    """The points to compile. Raises OptctxError if there are too many."""
+    most = MOST_TRIALS // files if trials is None else -(-trials // files)
+    grid = space.points(most + (trials is None))
+    if trials is None and len(grid) > most:
+        sizes = " x ".join(str(each.values.count) for each in space.dimensions[:_SIZES_SHOWN])
+        more = " x ..." if len(space.dimensions) > _SIZES_SHOWN else ""
+        more += f" for {files} files" if files > 1 else ""
+        raise OptctxError(
+            f"cannot compile {_number(space.count * files)} combinations ({sizes}{more}), the limit is "
+            f"{MOST_TRIALS:,}; give fewer values, or say how many of them with --trials (trials=)"
+        )
+    return grid
+
+
+def _number(count: float) -> str:
+    """In full, or as a power of ten if it is long."""
+    return f"{int(count):,}" if count < 10**15 else f"more than 10^{int(math.log10(count))}"
+
+
+@dataclass
+class _Sweep:
+    """What each number of a trial stands for, and the trials that have ended."""
+
+    plan: Plan
+    goal: Goal
+    names: list[str]
+    space: Space
+    grid: list[dict[str, Value]]
+    file: Trials
+    printed: Counter[str]
+    done: dict[int, Trial] = field(default_factory=dict)
+    baselines: list[Trial] = field(default_factory=list)
+    left: list[int] = field(default_factory=list)
+
+    def take(self, total: int, on_trial: Callable[[Trial], None]) -> None:
+        """Go on with the trials of the file. Raises OptctxError for one that is not of this sweep."""
+        for number in range(total):
+            trial = self.file.ended.get(number)
+            if trial is None:
+                self.left.append(number)
+                continue
+            if (trial.options, trial.file) != (self.options(number), self.names[number % len(self.names)]):
+                raise OptctxError(
+                    f"cannot resume: trial {number} of the file is not of this sweep; name another file"
+                )
+            self.done[number] = trial
+            on_trial(trial)
+
+    def go(
+        self,
+        experiment: Experiment,
+        baseline: bool,
+        verify: OptionContext | None,
+        on_trial: Callable[[Trial], None],
+        progress: Callable[[int], None],
+    ) -> None:
+        """Compile what is not done."""
+        if not self.left and not baseline:
+            return
+        experiment.prepare(self.plan)
+        bases = experiment.bases()
+        if baseline:
+            self.baselines = [self._trial(answer, -1, place) for place, answer in enumerate(bases)]
+        steps = len(self.left) * (1 if verify is None else 2)
+        waiting = iter(self.left)
+
+        def made(answer: Answer) -> Trial:
+            progress(steps)
+            if answer.state in ("ok", "failed"):
+                self.printed.update(answer.printed)
+            return self._trial(answer, answer.number, self._place(answer.number))
+
+        def more(count: int) -> list[tuple[int, Asked]]:
+            return [(number, self._asked(number)) for number in islice(waiting, count)]
+
+        with closing(experiment.trials(more, made, verify)) as found:
+            for trial in found:
+                if verify is not None:
+                    progress(steps)
+                self.done[trial.number] = trial
+                on_trial(trial)
+                self.file.append(trial)
+
+    def found(self) -> list[Trial]:
+        """What there is so far, in order."""
+        files = len(self.names)
+        return [*self.baselines, *(self.done[n] for n in sorted(self.done, key=lambda n: (n % files, n)))]
+
+    def options(self, number: int) -> dict[str, str]:
+        """What a trial sets; -1 is a baseline."""
+        point = (
+            self.grid[number // len(self.names)] if number >= 0 else dict.fromkeys(self.space.names, DEFAULT)
+        )
+        return {name: text_of(value) for name, value in point.items() if name != PASSES}
+
+    def _place(self, number: int) -> int:
+        """The place of its job in the plan."""
+        at, file = divmod(number, len(self.names))
+        pipelines = self.space.pipelines
+        return file * len(pipelines) + pipelines.index(str(self.grid[at][PASSES])) if pipelines else file
+
+    def _asked(self, number: int) -> Asked:
+        return Asked(self._place(number), overrides_of(self.options(number)))
+
+    def _trial(self, answer: Answer, number: int, place: int) -> Trial:
+        passes, file = (
+            self.plan.jobs[place].passes,
+            self.names[place * len(self.names) // len(self.plan.jobs)],
+        )
+        return trial_of(answer, number, self.options(number), self.goal, passes=passes, file=file)

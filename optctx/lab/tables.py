@@ -1,0 +1,205 @@
+"""The results of sweeps, rankings and searches as tables for people, and as rows and data for programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from optctx.children.death import ENDS
+from optctx.errors import OptctxError, shown
+from optctx.lab.space import DEFAULT, number_of
+from optctx.lab.trial import FIGURES, Goal, Trial
+from optctx.wording import counted
+
+if TYPE_CHECKING:
+    from optctx.tables import Cell, Table
+
+T = TypeVar("T")
+
+_DIGEST_SHOWN = 12  # hexadecimal digits in the table; JSON and CSV have all 64
+_TEXTS = ("file", "passes", "state", "digest")
+_NUMBERS = {"number": "number", "size": "size", "instructions": "instructions", "seconds": "compile-time"}
+
+
+def table_of(rows: Iterable[T | None], columns: Mapping[str, Callable[[T], Cell]], **more: Any) -> Table:
+    """A table for people: a row for each of `rows`, and a line for None. `more`: fields of `Table`."""
+    from optctx.tables import Table
+
+    cells = [None if row is None else [cell(row) for cell in columns.values()] for row in rows]
+    return Table([*columns], cells, **more)
+
+
+def rows_of(rows: Iterable[T], columns: Mapping[str, Callable[[T], object]]) -> Iterator[Sequence[object]]:
+    """Headings, and a row for each of `rows`, for CSV. None is an empty cell."""
+    yield [*columns]
+    for row in rows:
+        yield [cell(row) for cell in columns.values()]
+
+
+def record(trial: Trial) -> dict[str, Any]:
+    """A trial of JSON's types, with the names of `Trial`. Times are in seconds. A base has no number."""
+    return {**msgspec.to_builtins(trial), "number": trial.number if trial.number >= 0 else None}
+
+
+def trial_rows(trials: Sequence[Trial]) -> Iterator[Sequence[object]]:
+    """Headings and a row for each trial. Figures are empty unless the state is "ok".
+
+    Objectives that not every compilation has, such as a run time, follow the others.
+    """
+    goals = dict.fromkeys(name for trial in trials for name in trial.objectives if name not in FIGURES)
+    columns: dict[str, Callable[[Trial], object]] = {
+        "number": lambda trial: trial.number if trial.number >= 0 else "",
+        "file": lambda trial: trial.file,
+        "passes": lambda trial: trial.passes,
+        **{name: _option(name) for name in _options(trials)},
+        "state": lambda trial: trial.state,
+        "instructions": lambda trial: trial.attributes.get("instructions", ""),
+        "size": lambda trial: trial.attributes.get("size", ""),
+        "seconds": lambda trial: f"{trial.seconds:.6f}" if trial.state == "ok" else "",
+        "agrees": lambda trial: "" if trial.agrees is None else str(trial.agrees).lower(),
+        "digest": lambda trial: trial.digest,
+        "error": lambda trial: trial.error,
+        "difference": lambda trial: trial.difference,
+        **{name: _objective(name) for name in goals},
+    }
+    return rows_of(trials, columns)
+
+
+def trial_table(trials: Sequence[Trial], goal: Goal | None = None) -> Table:
+    """A table: option values, IR instructions, object size, compile time, digest.
+
+    It has a column for the file and the pipeline if there are several, for the verdict of a fresh process if
+    there is one, and for state and error if a trial has no object. Baselines come first. With `goal`, the
+    best trial of each file is repeated at the end.
+    """
+    own, bases = (list(filter(which, trials)) for which in (_is_own, lambda trial: not _is_own(trial)))
+    best = [] if goal is None else _best(own, goal)
+    parts = {"baseline": bases, "": own, "best": best}
+    rows = [row for part in parts.values() for row in (*part, None)]
+    columns: dict[str, Callable[[Trial], Cell]] = {}
+    if bases or best:
+        labels = iter([label for label, part in parts.items() for _ in part])
+        columns[""] = lambda _: next(labels)  # a trial may be in two parts
+    if len({trial.file for trial in trials}) > 1:
+        columns["file"] = lambda trial: trial.file
+    if len({trial.passes for trial in trials}) > 1:
+        columns["passes"] = lambda trial: trial.passes
+    columns |= {name: _option(name) for name in _options(trials)}
+    columns["IR instructions"] = lambda trial: str(trial.attributes.get("instructions", "-"))
+    columns["object bytes"] = lambda trial: str(trial.attributes.get("size", "-"))
+    columns["ms"] = lambda trial: f"{trial.seconds * 1e3:.1f}" if trial.state == "ok" else "-"
+    columns["object"] = lambda trial: trial.digest[:_DIGEST_SHOWN] or "-"
+    if any(trial.agrees is not None or trial.difference for trial in trials):
+        columns["fresh process"] = _agreement
+    if any(trial.state != "ok" for trial in trials):
+        columns["state"] = lambda trial: (trial.state, "" if trial.state == "ok" else "bold red")
+        columns["error"] = lambda trial: trial.error
+    right = [*_options(trials), "IR instructions", "object bytes", "ms"]
+    return table_of(rows, columns, right=right, ruled=True)
+
+
+def summary(trials: Sequence[Trial], goal: Goal | None) -> list[str]:
+    """Lines with the best trial of each file, and with how the trials ended."""
+    bases = {(trial.file, trial.passes): trial for trial in trials if not _is_own(trial)}
+    own = list(filter(_is_own, trials))
+    lines = []
+    for trial in [] if goal is None else _best(own, goal):
+        assert goal is not None
+        where = f"{trial.file}: " if len({each.file for each in own}) > 1 else ""
+        passes = f"--passes '{trial.passes}' " if len({each.passes for each in own}) > 1 else ""
+        change = _change(trial, bases.get((trial.file, trial.passes)), goal)
+        figures = [each.figure(goal.name) for each in own if each.file == trial.file]
+        same = figures.count(trial.figure(goal.name)) - 1
+        others = f"; {counted(same, 'other is', 'others are')} as good" if same else ""
+        settings = settings_text(trial.options) or "no options"
+        lines.append(f"{where}best by {goal.unit}: {passes}{settings}{change}{others}")
+    objects = len({trial.digest for trial in own if trial.digest})
+    counts = [counted(len(own), "combination"), counted(objects, "different object"), *ends_of(own)]
+    return [*lines, ", ".join(counts)]
+
+
+def ends_of(trials: Iterable[Trial]) -> list[str]:
+    """How many trials have no result, by how they ended: "2 crashed"."""
+    ended = Counter(trial.state for trial in trials)
+    return [f"{ended[state]} {state}" for state in ENDS if state != "ok" and ended[state]]
+
+
+def check_column(column: str, names: Sequence[str]) -> str:
+    """Return the column's name without dashes. Raises OptctxError if trials over these options lack it."""
+    name = column.lstrip("-")
+    columns = [*names, *_TEXTS, *_NUMBERS]
+    if name not in columns:
+        raise OptctxError(f"cannot sort by {shown(column)}: expected one of {', '.join(columns)}")
+    return name
+
+
+def sorted_trials(trials: Sequence[Trial], column: str) -> list[Trial]:
+    """The trials in ascending order of a column: numbers by size, then words, then those that have none.
+
+    Raises OptctxError for a name that is not a column.
+    """
+    name = check_column(column, _options(trials))
+
+    def key(trial: Trial) -> tuple[int, float, str]:
+        if name in _TEXTS:
+            return 1, 0.0, str(getattr(trial, name))
+        if name in _NUMBERS:
+            found = trial.number if name == "number" else trial.figure(_NUMBERS[name])
+            return (2, 0.0, "") if found is None else (0, found, "")
+        text = trial.options.get(name, "")
+        number = number_of(text)
+        return (1, 0.0, text) if number is None else (0, number, "")
+
+    return sorted(trials, key=key)
+
+
+def settings_text(options: Mapping[str, str]) -> str:
+    """What a trial sets, as `opt` takes it."""
+    return " ".join(f"-{name}={text}" for name, text in options.items() if text != DEFAULT)
+
+
+def percent(change: float) -> str:
+    """A relative change for people."""
+    return f"{change:+.1%}" if change else "0"
+
+
+def _is_own(trial: Trial) -> bool:
+    """Whether it is no baseline."""
+    return trial.number >= 0
+
+
+def _option(name: str) -> Callable[[Trial], str]:
+    return lambda trial: trial.options.get(name, "")
+
+
+def _objective(name: str) -> Callable[[Trial], object]:
+    return lambda trial: trial.objectives.get(name, "")
+
+
+def _options(trials: Sequence[Trial]) -> list[str]:
+    return list(dict.fromkeys(name for trial in trials for name in trial.options))
+
+
+def _best(trials: Sequence[Trial], goal: Goal) -> list[Trial]:
+    """The best trial of each file; of equal ones that which sets the fewest options, then the first."""
+    ordered = sorted(trials, key=lambda trial: sum(text != DEFAULT for text in trial.options.values()))
+    files = dict.fromkeys(trial.file for trial in trials)
+    best = (goal.best_of([trial for trial in ordered if trial.file == file]) for file in files)
+    return [trial for trial in best if trial is not None]
+
+
+def _agreement(trial: Trial) -> Cell:
+    if trial.agrees is None:
+        return ("not compared", "bold yellow") if trial.difference else "-"
+    return ("same", "green") if trial.agrees else ("DIFFERS", "bold red")
+
+
+def _change(trial: Trial, base: Trial | None, goal: Goal) -> str:
+    there, here = base and base.figure(goal.name), trial.figure(goal.name)
+    if not there or here is None:
+        return ""
+    change = here / there - 1
+    return f" ({change:+.1%} against the baseline)" if change else " (as the baseline)"

@@ -1,0 +1,314 @@
+"""What became of each compilation of an experiment, what they are compared by, and the file that keeps them.
+
+The file has JSON lines: first what the experiment is one of, then each trial as it ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from optctx.children.death import End
+from optctx.children.frames import write_all
+from optctx.compiling import Job
+from optctx.compiling.facts import build_id
+from optctx.errors import EndedEarlyError, OptctxError, shown
+from optctx.outputs import check_in_place
+
+_FORMAT = 3
+_FIRST = ("format", "experiment")  # the parts that make all others another's
+
+Direction = Literal["minimise", "maximise"]
+_DIRECTIONS: dict[str, Direction] = {"": "minimise", "min": "minimise", "max": "maximise"}
+# What every compilation gives, and what it counts.
+FIGURES = {"size": "object bytes", "instructions": "IR instructions", "compile-time": "seconds"}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One set of option values, and what became of it. Plain data.
+
+    `number` counts from 0 in the order of the experiment; a base is below that. `options` are those that
+    count for it, with the texts of their values; "default" leaves one alone. `objectives` has a figure for
+    each objective if `state` is "ok", and is empty otherwise. `seconds` is the wall time of its compilation
+    while others compile too; what equals one of before counts with the time of then. `error`: the last line
+    that LLVM printed, or how the process ended. `attributes`: what else is known, of JSON's types: the
+    `digest` of the object (SHA-256 in hexadecimal), its `size` in bytes, the `instructions` of the IR after
+    the passes; of run times their intervals. `file`: the name of what was compiled, if there are several.
+    `agrees`: whether a fresh process gives the same, byte for byte; None if that was not compared.
+    `difference`: what it gave instead, or why it could not be compared.
+    """
+
+    number: Annotated[int, msgspec.Meta(ge=-1)]
+    options: Mapping[str, str]
+    passes: str
+    state: End
+    objectives: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+    error: str = ""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    file: str = ""
+    agrees: bool | None = None
+    difference: str = ""
+
+    @property
+    def died(self) -> bool:
+        """Whether the process that compiled it ended without an answer, and not for being late."""
+        return self.state not in ("ok", "failed", "timed out", "wrong result")
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the object; "" if there is none."""
+        return str(self.attributes.get("digest", ""))
+
+    def figure(self, name: str) -> float | None:
+        """A figure by its name; None if it has none."""
+        if self.state != "ok":
+            return None
+        if name == "compile-time" and name not in self.objectives:
+            return self.seconds
+        found = self.objectives.get(name, self.attributes.get(name))
+        return float(found) if isinstance(found, int | float) else None
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The name of an objective, what its figures count, and which ones are better."""
+
+    name: str
+    unit: str
+    direction: Direction = "minimise"
+    confirmed: bool = False  # whether the best figure counts only after a second check
+
+    @property
+    def sign(self) -> int:
+        """What figures are multiplied by so that less is better."""
+        return 1 if self.direction == "minimise" else -1
+
+    def better(self, one: float, other: float) -> bool:
+        """Whether `one` is better than `other`."""
+        return self.sign * one < self.sign * other
+
+    def best_of(self, trials: Sequence[Trial], base: Trial | None = None) -> Trial | None:
+        """The first of the trials with the best figure, if that is better than the base's."""
+        best = base if base is not None and base.state == "ok" else None
+        for trial in (each for each in trials if each.state == "ok"):
+            if best is None or self.better(trial.objectives[self.name], best.objectives[self.name]):
+                best = trial
+        return None if best is base else best
+
+
+def goal_named(text: str) -> Goal:
+    """A figure of a compilation, from "size" or "instructions:max". Raises OptctxError for another text."""
+    name, _, _ = text.partition(":")
+    if name not in FIGURES:
+        raise OptctxError(f"expected a goal of {', '.join(FIGURES)}, found {shown(name)}")
+    return Goal(name, FIGURES[name], direction_of(text))
+
+
+def direction_of(text: str) -> Direction:
+    """Of a goal such as "size:max". Raises OptctxError for what is behind the colon."""
+    name, colon, direction = text.partition(":")
+    if direction not in _DIRECTIONS or (colon and not direction):
+        raise OptctxError(f"expected {name}:min or {name}:max, found {shown(text)}")
+    return _DIRECTIONS[direction]
+
+
+# What an experiment is one of: it goes on only with the same.
+
+
+def identity_of(
+    experiment: str, jobs: Mapping[str, Job], base: tuple[tuple[str, ...], tuple[str, ...]], **more: Any
+) -> dict[str, Any]:
+    """Name the parts of an experiment, of JSON's types: "format" and "experiment" first. `jobs`: by name.
+
+    `base`: the arguments that all its compilations have, and how function attributes count. `more`: further
+    parts.
+    """
+    return {
+        "format": _FORMAT,
+        "experiment": experiment,
+        "input": {name: _digest(job.ir) for name, job in jobs.items()},
+        "pipelines": [job.passes for job in jobs.values()],
+        "target": [list(job.target.values()) for job in jobs.values()],
+        "base": [list(base[0]), list(base[1])],
+        "versions": versions(),
+        **more,
+    }
+
+
+def check_identity(
+    own: Mapping[str, Any], other: Mapping[str, Any], where: str, remedy: str = "name another file"
+) -> None:
+    """Raise OptctxError, which names the parts, if what a file or study says is not what an experiment is."""
+    changed = [name for name, part in own.items() if other.get(name) != part]
+    changed += [name for name in other if name not in own]
+    if first := [name for name in _FIRST if name in changed]:
+        found = " and ".join(f"{name} {str(other.get(name))[:40]!r}" for name in first)
+        expected = " and ".join(f"{name} {own[name]!r}" for name in first)
+        raise OptctxError(f"cannot resume from {where}: expected {expected}, found {found}; {remedy}")
+    if changed:
+        raise OptctxError(
+            f"cannot resume from {where}: its trials are of a {own['experiment']} that differs in "
+            f"{' and '.join(name[:40] for name in changed[:10])}; repeat its arguments, or {remedy}"
+        )
+
+
+def _digest(ir: str | bytes) -> str:
+    # A text that is no Unicode is refused where it goes to another process.
+    data = ir if isinstance(ir, bytes) else ir.encode(errors="surrogatepass")
+    return hashlib.sha256(data).hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Of what the figures of an experiment come from."""
+    return {"optctx": version("optctx"), "llvmlite": version("llvmlite"), "LLVM": build_id()}
+
+
+class Trials:
+    """The trials of an experiment, by number, and the file that keeps each if there is one.
+
+    A trial is in the file when `append` returns, in one line. A process can be killed at any moment; after a
+    power cut the last trials may be missing.
+    """
+
+    def __init__(self, descriptor: int | None = None, path: str = "", head: bytes = b"") -> None:
+        self._descriptor, self._path, self._head = descriptor, path, head
+        self.ended: dict[int, Trial] = {}
+
+    def append(self, trial: Trial) -> None:
+        """Keep a trial that has ended.
+
+        Raises GoneError if the file was deleted or replaced, and EndedEarlyError if it takes no more.
+        """
+        if self._descriptor is not None:
+            self._write(self._descriptor, _line(msgspec.to_builtins(trial)))
+        self.ended[trial.number] = trial
+
+    def _write(self, descriptor: int, line: bytes) -> None:
+        """Append a line as a whole, or nothing."""
+        self.check_in_place()
+        before = os.fstat(descriptor).st_size
+        try:
+            write_all(descriptor, line if before else self._head + line)
+        except BaseException as error:
+            with suppress(OSError):
+                os.ftruncate(descriptor, before)
+            if isinstance(error, OSError):
+                has = f"it has {len(self.ended):,} trials, go on with --resume"
+                raise EndedEarlyError(
+                    f"cannot write to {shown(self._path)}: {error.strerror}; {has}"
+                ) from None
+            raise
+
+    def check_in_place(self) -> None:
+        """Raise GoneError if the file was deleted or replaced."""
+        if self._descriptor is not None:
+            check_in_place(self._path, self._descriptor)
+
+
+@contextmanager
+def open_trials(path: str | None, identity: Mapping[str, Any], *, resume: bool) -> Iterator[Trials]:
+    """Open the file of an experiment for this process alone. Yields the trials that it has, to add more.
+
+    Without a path, trials are in memory alone. Nothing is written before the first trial. `resume`: the file
+    may have trials of the same experiment.
+
+    Raises OptctxError for a file that is not empty, unless `resume`; for one of another experiment, or that
+    is none; for one that another process writes to; and for one that cannot be used.
+    """
+    if path is None:
+        if resume:
+            raise OptctxError("cannot resume without a file; name the one to go on with: --keep FILE")
+        yield Trials()
+        return
+    attempt = f"cannot keep trials in {shown(path)}"
+    with _opened(path, attempt) as descriptor:
+        trials = Trials(descriptor, path, _line(identity))
+        if size := os.fstat(descriptor).st_size:
+            if not resume:
+                raise OptctxError(f"{attempt}: it exists already; go on with --resume, or name another file")
+            data, where = os.pread(descriptor, size, 0), f"cannot resume from {shown(path)}"
+            found, trials.ended, whole = _read(data, where)
+            if whole:
+                check_identity(identity, found, shown(path))
+            elif not _line(identity).startswith(data):  # or it was killed in the first line
+                raise OptctxError(
+                    f"{where}: expected a file of trials, found something else; name another file"
+                )
+            os.ftruncate(descriptor, whole)
+        yield trials
+        trials.check_in_place()
+        with suppress(OSError):
+            os.fsync(descriptor)
+
+
+@contextmanager
+def _opened(path: str, attempt: str) -> Iterator[int]:
+    """Open a regular file, and lock it. Raises OptctxError."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        if isinstance(error, FileNotFoundError):
+            reason = f"there is no directory {shown(os.path.dirname(path))}; make it first"
+        raise OptctxError(f"{attempt}: {reason}") from None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OptctxError(f"{attempt}: it is not a regular file")
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            busy = "another process is writing to it"
+            why = busy if isinstance(error, BlockingIOError) else f"cannot lock it ({error.strerror})"
+            raise OptctxError(f"{attempt}: {why}") from None
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def read_trials(path: str) -> dict[int, Trial]:
+    """Read the trials that a file has, by number. Raises OptctxError for a file of something else."""
+    attempt = f"cannot read {shown(path)}"
+    try:
+        with open(path, "rb") as file:
+            return _read(file.read(), attempt)[1]
+    except OSError as error:
+        raise OptctxError(f"{attempt}: {error.strerror}") from None
+
+
+def _read(data: bytes, attempt: str) -> tuple[dict[str, Any], dict[int, Trial], int]:
+    """(what the trials are of, the trials by number, bytes up to the end of the last whole line)."""
+    lines = data.splitlines(keepends=True)
+    if lines and not lines[-1].endswith(b"\n"):
+        lines.pop()  # a kill has cut it
+    identity: dict[str, Any] = {}
+    trials: dict[int, Trial] = {}
+    for number, line in enumerate(lines, 1):
+        try:
+            if number == 1:
+                identity = msgspec.convert(json.loads(line), dict[str, Any])
+            else:
+                trial = msgspec.convert(json.loads(line), Trial)
+                trials[trial.number] = trial
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise OptctxError(
+                f"{attempt}: line {number} is none of an experiment of optctx ({str(error)[:200]}); name "
+                "another file"
+            ) from None
+    return identity, trials, sum(map(len, lines))
+
+
+def _line(record: Any) -> bytes:
+    # Not with msgspec, which refuses bytes of file names that are not UTF-8, which LLVM may have printed.
+    return json.dumps(record).encode() + b"\n"

@@ -1,0 +1,146 @@
+"""The file of trials: a kill, a full disk or another process spoils nothing; another file stays as it is."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import resource
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from optctx.children.death import ENDS
+from optctx.errors import OptctxError
+from optctx.lab.trial import Trial, Trials, open_trials, read_trials
+from optctx.outputs import GoneError
+from tests.support.processes import in_child
+from tests.support.rows import rows
+
+PARTS = {"format": 1, "experiment": "sweep", "space": ["a=1..3"], "input": {"a.ll": "0123"}}
+
+
+def trial(number: int, state: Any = "ok") -> Trial:
+    figures = {"size": 100.0 + number, "instructions": 7.0} if state == "ok" else {}
+    attributes = {"digest": f"{number:064x}", "size": 100 + number} if figures else {}
+    options = {"unroll-count": str(number)}
+    return Trial(number, options, "default<O3>", state, figures, 0.25, "a\nb", attributes, "a.ll", True, "x")
+
+
+@contextlib.contextmanager
+def kept(path: pathlib.Path, *, resume: bool = False, parts: dict[str, Any] = PARTS) -> Iterator[Trials]:
+    with open_trials(str(path), parts, resume=resume) as file:
+        yield file
+
+
+@pytest.fixture
+def path(tmp_path: pathlib.Path) -> pathlib.Path:
+    return tmp_path / "trials"
+
+
+def test_what_is_read_is_what_was_written(path: pathlib.Path) -> None:
+    trials = [trial(number, state) for number, state in enumerate(ENDS)]
+    trials[1] = replace(trials[1], error="\udcff")  # bytes that are not UTF-8
+    with kept(path) as file:
+        for each in reversed(trials):
+            file.append(each)
+    assert read_trials(str(path)) == {each.number: each for each in trials}
+
+
+@pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.long)])
+def test_a_file_that_is_cut_anywhere_goes_on(path: pathlib.Path, step: int) -> None:
+    with kept(path) as file:
+        for number in range(3):
+            file.append(trial(number))
+    whole = path.read_bytes()
+    for size in sorted({*range(0, len(whole), step), *(at for at in range(len(whole)) if whole[at] == 10)}):
+        path.write_bytes(whole[:size])
+        with kept(path, resume=True) as file:
+            ended = max(0, whole[:size].count(b"\n") - 1)
+            assert file.ended == {number: trial(number) for number in range(ended)}
+            for number in range(ended, 3):
+                file.append(trial(number))
+        assert path.read_bytes() == whole
+
+
+def refused(path: pathlib.Path, words: str, **more: Any) -> None:
+    before = path.read_bytes() if path.is_file() else b""
+    with pytest.raises(OptctxError, match=words) as caught, kept(path, **more):
+        pass
+    assert len(str(caught.value)) < 600
+    assert "\n" not in str(caught.value)
+    assert (path.read_bytes() if path.is_file() else b"") == before
+
+
+def test_another_experiment_is_refused_by_what_differs(path: pathlib.Path) -> None:
+    with kept(path) as file:
+        file.append(trial(0))
+    refused(path, "exists already; go on with --resume")
+    for words, parts in {
+        "a sweep that differs in space and input": PARTS | {"space": [], "input": {}},
+        "differs in seed": PARTS | {"seed": 3},
+        "differs in space": {name: part for name, part in PARTS.items() if name != "space"},
+        "expected experiment 'rank', found experiment 'sweep'": PARTS | {"experiment": "rank"},
+        "expected format 2, found format '1'": PARTS | {"format": 2},
+    }.items():
+        refused(path, words, resume=True, parts=parts)
+
+
+OTHERS: dict[bytes, str] = {
+    b"hello": "expected a file of trials",
+    b"a,b\n1,2\n": "line 1 is none of an experiment of optctx",
+    b"[" * 1_000_000 + b"\n": "line 1 ",
+    b'{"op_code":0,"study_name":"x"}\n': "found format 'None'",
+    b'{"format": 1}\n{"number": 0, "options": {"a": 1}, "passes": "", "state": "ok"}\n': "line 2 .*`str`",
+}
+
+
+def test_a_file_of_something_else_is_refused_and_stays(path: pathlib.Path) -> None:
+    for content, words in OTHERS.items():
+        path.write_bytes(content)
+        refused(path, words, resume=True)
+
+
+def test_two_processes_and_what_is_no_file(path: pathlib.Path) -> None:
+    with kept(path) as file:
+        file.append(trial(0))
+        refused(path, "another process is writing to it", resume=True)
+    os.mkfifo(fifo := path.with_suffix(".fifo"))
+    refused(fifo, "not a regular file")
+    refused(path.parent, "directory")
+    refused(path.parent / "none" / "x", "there is no directory")
+
+
+@rows("at_the_end", [True, False])
+def test_a_file_that_goes_is_an_error(path: pathlib.Path, at_the_end: bool) -> None:
+    def vanish() -> None:
+        path.unlink(missing_ok=True)
+        with kept(path) as file:
+            file.append(trial(0))
+            path.unlink()
+            if at_the_end:
+                path.write_bytes(b"")
+            else:
+                file.append(trial(1))
+
+    with pytest.raises(GoneError, match="deleted, moved or replaced"):
+        vanish()
+
+
+def test_a_full_disk_leaves_whole_trials(path: pathlib.Path) -> None:
+    def work() -> None:
+        with kept(path) as file:
+            file.append(trial(0))
+            size = path.stat().st_size
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, resource.RLIM_INFINITY))
+            with pytest.raises(OptctxError, match="it has 1 trials, go on with --resume"):
+                file.append(trial(1))
+            assert path.stat().st_size == size
+
+    in_child(work)
+    with kept(path, resume=True) as file:
+        assert list(file.ended) == [0]
+        file.append(trial(1))
+    assert list(read_trials(str(path))) == [0, 1]
